@@ -1,0 +1,1 @@
+//! The CPU device: kernels, a family a file, with rayon inside them.

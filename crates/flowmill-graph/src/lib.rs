@@ -1,0 +1,1 @@
+//! The dataflow graph: arena, op registry, attributes, GraphDef import and export, traversals, text form.

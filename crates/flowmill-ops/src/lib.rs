@@ -1,0 +1,1 @@
+//! The op catalogue: each op's signature and shape function, declared once.

@@ -1,0 +1,1 @@
+//! Graph passes: one pass a file, run by one pipeline.

@@ -1,0 +1,1 @@
+//! TensorFlow's wire types, as plain Rust structs.

@@ -1,0 +1,1 @@
+//! The runtime: kernels' interface, plans, the executor of frames and iterations, sessions.

@@ -1,0 +1,1 @@
+//! SavedModel, checkpoints (TensorBundle) and frozen graphs, read and written.

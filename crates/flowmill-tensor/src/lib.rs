@@ -1,0 +1,1 @@
+//! Tensors: element types, shapes, buffers, strings, handles, and the error type.

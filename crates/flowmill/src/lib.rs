@@ -1,0 +1,1 @@
+//! Flowmill for Rust programs: load a TensorFlow graph and run it.
