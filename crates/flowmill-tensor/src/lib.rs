@@ -1,1 +1,31 @@
 //! Tensors: element types, shapes, buffers, strings, handles, and the error type.
+//!
+//! A [`Tensor`] is two machine words. A scalar of up to eight bytes lies in them; everything else is a
+//! reference-counted block. Nothing here knows graphs or kernels.
+
+#[cfg(target_endian = "big")]
+compile_error!("flowmill-tensor keeps inline scalars in little-endian words; big-endian targets are not supported");
+
+mod alloc;
+mod convert;
+mod dtype;
+mod element;
+mod error;
+mod handle;
+mod heap;
+mod partial_shape;
+mod shape;
+mod tensor;
+
+pub use alloc::{live_bytes, memory_limit, set_memory_limit};
+pub use dtype::DType;
+pub use element::Element;
+pub use error::{Code, Error, Result};
+pub use handle::{Resource, ResourceHandle, Variant, VariantValue};
+pub use partial_shape::PartialShape;
+pub use shape::Shape;
+pub use tensor::Tensor;
+
+pub use bytes::Bytes;
+pub use half::{bf16, f16};
+pub use num_complex::Complex;

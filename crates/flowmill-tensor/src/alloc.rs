@@ -1,0 +1,216 @@
+//! Memory for tensor elements: 64-byte aligned blocks in size classes, kept for reuse.
+//!
+//! A block is zeroed when it first comes from the system and keeps whatever its last user wrote after that, so that its bytes are
+//! always initialised and kernels can take `&mut [T]` without clearing megabytes first. Blocks up to [`SMALL_MAX`] bytes are kept
+//! per thread, larger ones in one list a class; at most [`CACHE_MAX`] bytes are kept in those lists.
+
+use crate::{Result, bail};
+use parking_lot::Mutex;
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::cell::RefCell;
+use std::ptr::NonNull;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Alignment of every block in bytes: a cache line, and an AVX-512 register.
+const ALIGN: usize = 64;
+/// The smallest class in bytes.
+const MIN_CLASS: usize = 128;
+/// Classes a power of two: 1, 1¼, 1½, 1¾.
+const STEPS: usize = 4;
+/// Number of classes; the largest is 2^47 bytes.
+const NUM_CLASSES: usize = 40 * STEPS;
+/// Largest block in bytes that a thread keeps for itself.
+const SMALL_MAX: usize = 16 << 10;
+/// Blocks of one class that a thread keeps.
+const SMALL_KEPT: usize = 16;
+/// Bytes kept in the shared lists.
+const CACHE_MAX: usize = 512 << 20;
+/// Blocks from this size in bytes count towards the memory limit.
+const COUNTED_MIN: usize = 64 << 10;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static CACHED: AtomicUsize = AtomicUsize::new(0);
+static LIMIT: LazyLock<AtomicUsize> = LazyLock::new(|| AtomicUsize::new(physical_memory()));
+static LISTS: [Mutex<Vec<Block>>; NUM_CLASSES] = [const { Mutex::new(Vec::new()) }; NUM_CLASSES];
+
+thread_local! {
+    static SMALL: RefCell<Vec<Vec<Block>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The bytes tensors may hold at once in blocks of at least 64 KiB; at first the machine's physical memory.
+pub fn memory_limit() -> usize {
+    LIMIT.load(Relaxed)
+}
+
+/// Changes [`memory_limit`]. Tensors that exist already are kept.
+pub fn set_memory_limit(bytes: usize) {
+    LIMIT.store(bytes, Relaxed);
+}
+
+/// The bytes held now in blocks of at least 64 KiB.
+pub fn live_bytes() -> usize {
+    LIVE.load(Relaxed)
+}
+
+fn physical_memory() -> usize {
+    let kilobytes = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find(|l| l.starts_with("MemTotal:"))?;
+        line.split_whitespace().nth(1)?.parse::<usize>().ok()
+    });
+    kilobytes.map_or(16 << 30, |kb| kb.saturating_mul(1024))
+}
+
+/// A raw block of one class. Plain data: whoever holds it owns the memory.
+struct Block(NonNull<u8>);
+
+// SAFETY: a block is plain memory owned by its holder; nothing in it is tied to a thread.
+unsafe impl Send for Block {}
+
+/// An owned block of at least `len` initialised bytes.
+pub(crate) struct Buffer {
+    ptr: NonNull<u8>,
+    len: usize,
+    class: usize,
+}
+
+// SAFETY: the buffer owns its memory exclusively; shared access is only ever reading.
+unsafe impl Send for Buffer {}
+// SAFETY: as above.
+unsafe impl Sync for Buffer {}
+
+fn class_of(len: usize) -> usize {
+    if len <= MIN_CLASS {
+        return 0;
+    }
+    let power = (len - 1).ilog2();
+    let base = 1usize << power;
+    let step = (len - 1 - base) / (base / STEPS);
+    (power as usize - MIN_CLASS.ilog2() as usize) * STEPS + step + 1
+}
+
+fn class_bytes(class: usize) -> usize {
+    if class == 0 {
+        return MIN_CLASS;
+    }
+    let base = MIN_CLASS << ((class - 1) / STEPS);
+    base + base / STEPS * ((class - 1) % STEPS + 1)
+}
+
+fn layout(class: usize) -> Option<Layout> {
+    Layout::from_size_align(class_bytes(class), ALIGN).ok()
+}
+
+impl Buffer {
+    /// A block for `len` bytes. Its bytes are initialised but unspecified; `zeroed` asks for zeros.
+    pub(crate) fn new(len: usize, zeroed: bool) -> Result<Buffer> {
+        let class = class_of(len);
+        if class >= NUM_CLASSES {
+            bail!(ResourceExhausted, "OOM when allocating a tensor of {len} bytes");
+        }
+        let bytes = class_bytes(class);
+        if bytes >= COUNTED_MIN {
+            let live = LIVE.fetch_add(bytes, Relaxed);
+            if live.saturating_add(bytes) > memory_limit() {
+                LIVE.fetch_sub(bytes, Relaxed);
+                bail!(ResourceExhausted, "OOM when allocating a tensor of {len} bytes: {live} bytes are held and the limit is {}", memory_limit());
+            }
+        }
+        if let Some(block) = reuse(class, bytes) {
+            let mut buffer = Buffer { ptr: block.0, len, class };
+            if zeroed {
+                buffer.as_mut().fill(0);
+            }
+            return Ok(buffer);
+        }
+        // SAFETY: a class's layout is never of size zero.
+        let ptr = layout(class).and_then(|layout| NonNull::new(unsafe { alloc_zeroed(layout) }));
+        match ptr {
+            Some(ptr) => Ok(Buffer { ptr, len, class }),
+            None => {
+                if bytes >= COUNTED_MIN {
+                    LIVE.fetch_sub(bytes, Relaxed);
+                }
+                bail!(ResourceExhausted, "OOM when allocating a tensor of {len} bytes: the system has none left")
+            }
+        }
+    }
+
+    pub(crate) fn as_ptr(&self) -> *const u8 {
+        self.ptr.as_ptr()
+    }
+
+    pub(crate) fn as_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the block has at least `len` bytes, all initialised, and is owned by `self`.
+        unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr(), self.len) }
+    }
+}
+
+fn reuse(class: usize, bytes: usize) -> Option<Block> {
+    if bytes <= SMALL_MAX {
+        return SMALL.try_with(|lists| lists.borrow_mut().get_mut(class)?.pop()).ok().flatten();
+    }
+    let block = LISTS[class].try_lock()?.pop()?;
+    CACHED.fetch_sub(bytes, Relaxed);
+    Some(block)
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let (class, bytes) = (self.class, class_bytes(self.class));
+        if bytes >= COUNTED_MIN {
+            LIVE.fetch_sub(bytes, Relaxed);
+        }
+        let block = Block(self.ptr);
+        let left = if bytes <= SMALL_MAX { keep_small(class, block) } else { keep_large(class, bytes, block) };
+        if let (Some(block), Some(layout)) = (left, layout(class)) {
+            // SAFETY: the block came from `alloc_zeroed` with this class's layout and nothing holds it any more.
+            unsafe { dealloc(block.0.as_ptr(), layout) };
+        }
+    }
+}
+
+/// Keeps the block for this thread, or gives it back where there are enough (or the thread is ending).
+fn keep_small(class: usize, block: Block) -> Option<Block> {
+    let mut block = Some(block);
+    let _ = SMALL.try_with(|lists| {
+        let mut lists = lists.borrow_mut();
+        if lists.len() <= class {
+            lists.resize_with(class + 1, Vec::new);
+        }
+        if lists[class].len() < SMALL_KEPT {
+            lists[class].extend(block.take());
+        }
+    });
+    block
+}
+
+fn keep_large(class: usize, bytes: usize, block: Block) -> Option<Block> {
+    if CACHED.load(Relaxed) + bytes > CACHE_MAX {
+        return Some(block);
+    }
+    let Some(mut list) = LISTS[class].try_lock() else { return Some(block) };
+    CACHED.fetch_add(bytes, Relaxed);
+    list.push(block);
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_holds_what_it_is_chosen_for_and_wastes_at_most_a_quarter() {
+        for len in (1..5000).chain([1 << 20, (1 << 20) + 1, (1 << 30) - 1, 3 << 33]) {
+            let bytes = class_bytes(class_of(len));
+            assert!(bytes >= len, "{len} in {bytes}");
+            assert!(len <= MIN_CLASS || bytes as f64 <= len as f64 * 1.26, "{len} in {bytes}");
+        }
+    }
+
+    #[test]
+    fn more_than_the_limit_is_an_error() {
+        let e = Buffer::new(usize::MAX / 4, false).err().map(|e| e.code());
+        assert_eq!(e, Some(crate::Code::ResourceExhausted));
+    }
+}

@@ -1,0 +1,177 @@
+use std::fmt;
+
+/// The type of a tensor's elements. Discriminants are TensorFlow's `DataType` numbers.
+///
+/// Reference types (`DT_FLOAT_REF` …) are not element types: a reference is a property of an edge, kept
+/// beside the element type wherever it matters.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum DType {
+    F32 = 1,
+    F64 = 2,
+    I32 = 3,
+    U8 = 4,
+    I16 = 5,
+    I8 = 6,
+    String = 7,
+    C64 = 8,
+    I64 = 9,
+    Bool = 10,
+    QI8 = 11,
+    QU8 = 12,
+    QI32 = 13,
+    BF16 = 14,
+    QI16 = 15,
+    QU16 = 16,
+    U16 = 17,
+    C128 = 18,
+    F16 = 19,
+    Resource = 20,
+    Variant = 21,
+    U32 = 22,
+    U64 = 23,
+    F8E5M2 = 24,
+    F8E4M3FN = 25,
+    F8E4M3FNUZ = 26,
+    F8E4M3B11FNUZ = 27,
+    F8E5M2FNUZ = 28,
+    I4 = 29,
+    U4 = 30,
+    I2 = 31,
+    U2 = 32,
+}
+
+use DType::*;
+
+/// What `DType` knows of each type: the type, TensorFlow's enum name, TensorFlow's Python name, bytes an element (0: none fixed).
+const TABLE: [(DType, &str, &str, usize); 32] = [
+    (F32, "DT_FLOAT", "float32", 4),
+    (F64, "DT_DOUBLE", "float64", 8),
+    (I32, "DT_INT32", "int32", 4),
+    (U8, "DT_UINT8", "uint8", 1),
+    (I16, "DT_INT16", "int16", 2),
+    (I8, "DT_INT8", "int8", 1),
+    (String, "DT_STRING", "string", 0),
+    (C64, "DT_COMPLEX64", "complex64", 8),
+    (I64, "DT_INT64", "int64", 8),
+    (Bool, "DT_BOOL", "bool", 1),
+    (QI8, "DT_QINT8", "qint8", 1),
+    (QU8, "DT_QUINT8", "quint8", 1),
+    (QI32, "DT_QINT32", "qint32", 4),
+    (BF16, "DT_BFLOAT16", "bfloat16", 2),
+    (QI16, "DT_QINT16", "qint16", 2),
+    (QU16, "DT_QUINT16", "quint16", 2),
+    (U16, "DT_UINT16", "uint16", 2),
+    (C128, "DT_COMPLEX128", "complex128", 16),
+    (F16, "DT_HALF", "float16", 2),
+    (Resource, "DT_RESOURCE", "resource", 0),
+    (Variant, "DT_VARIANT", "variant", 0),
+    (U32, "DT_UINT32", "uint32", 4),
+    (U64, "DT_UINT64", "uint64", 8),
+    (F8E5M2, "DT_FLOAT8_E5M2", "float8_e5m2", 1),
+    (F8E4M3FN, "DT_FLOAT8_E4M3FN", "float8_e4m3fn", 1),
+    (F8E4M3FNUZ, "DT_FLOAT8_E4M3FNUZ", "float8_e4m3fnuz", 1),
+    (F8E4M3B11FNUZ, "DT_FLOAT8_E4M3B11FNUZ", "float8_e4m3b11fnuz", 1),
+    (F8E5M2FNUZ, "DT_FLOAT8_E5M2FNUZ", "float8_e5m2fnuz", 1),
+    (I4, "DT_INT4", "int4", 1),
+    (U4, "DT_UINT4", "uint4", 1),
+    (I2, "DT_INT2", "int2", 1),
+    (U2, "DT_UINT2", "uint2", 1),
+];
+
+impl DType {
+    /// Every element type, in the order of TensorFlow's numbers.
+    pub fn all() -> impl Iterator<Item = DType> {
+        TABLE.iter().map(|row| row.0)
+    }
+
+    /// The type with TensorFlow's number `n` (1 = `DT_FLOAT` …); reference numbers (over 100) are not accepted.
+    pub fn from_number(n: i32) -> Option<DType> {
+        let index = usize::try_from(n).ok()?.checked_sub(1)?;
+        TABLE.get(index).map(|row| row.0)
+    }
+
+    /// TensorFlow's number of this type.
+    pub fn number(self) -> i32 {
+        self as i32
+    }
+
+    /// TensorFlow's enum name, such as `DT_FLOAT`.
+    pub fn enum_name(self) -> &'static str {
+        TABLE[self as usize - 1].1
+    }
+
+    /// The name Python users know, such as `float32`.
+    pub fn name(self) -> &'static str {
+        TABLE[self as usize - 1].2
+    }
+
+    /// The type with this enum name (`DT_FLOAT`), Python name (`float32`), or TensorFlow's C++ name (`float`, `double`, `half`).
+    pub fn from_name(name: &str) -> Option<DType> {
+        let name = match name {
+            "float" => "float32",
+            "double" => "float64",
+            "half" => "float16",
+            _ => name,
+        };
+        TABLE.iter().find(|row| row.1 == name || row.2 == name).map(|row| row.0)
+    }
+
+    /// Bytes one element takes in a dense buffer; `None` for strings, resources and variants.
+    pub fn size(self) -> Option<usize> {
+        match TABLE[self as usize - 1].3 {
+            0 => None,
+            n => Some(n),
+        }
+    }
+
+    /// Real and complex floating types.
+    pub fn is_floating(self) -> bool {
+        matches!(self, F32 | F64 | F16 | BF16 | F8E5M2 | F8E4M3FN | F8E4M3FNUZ | F8E4M3B11FNUZ | F8E5M2FNUZ)
+    }
+
+    /// `complex64` and `complex128`.
+    pub fn is_complex(self) -> bool {
+        matches!(self, C64 | C128)
+    }
+
+    /// Integers, signed and unsigned, not quantised ones and not `bool`.
+    pub fn is_integer(self) -> bool {
+        matches!(self, I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 | I4 | U4 | I2 | U2)
+    }
+
+    /// The quantised integer types.
+    pub fn is_quantized(self) -> bool {
+        matches!(self, QI8 | QU8 | QI16 | QU16 | QI32)
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Debug for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_find_the_type_again() {
+        for (i, t) in DType::all().enumerate() {
+            assert_eq!(t.number(), i as i32 + 1);
+            assert_eq!(DType::from_number(t.number()), Some(t));
+            assert_eq!(DType::from_name(t.name()), Some(t));
+            assert_eq!(DType::from_name(t.enum_name()), Some(t));
+        }
+        assert_eq!(DType::from_number(0), None);
+        assert_eq!(DType::from_number(101), None);
+    }
+}

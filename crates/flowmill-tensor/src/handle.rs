@@ -1,0 +1,111 @@
+use crate::{DType, PartialShape, Result};
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// An object that lives across steps and is reached through a handle: a variable, a table, a queue, a stack.
+pub trait Resource: Any + Send + Sync {
+    /// A word for messages, such as `Var` or `HashTable`.
+    fn type_name(&self) -> &'static str;
+}
+
+/// The value of a `resource` tensor's element: names an object and, where it exists, holds it.
+#[derive(Clone)]
+pub struct ResourceHandle(Arc<HandleInner>);
+
+struct HandleInner {
+    container: String,
+    name: String,
+    object: Option<Arc<dyn Resource>>,
+    elements: Vec<(DType, PartialShape)>,
+}
+
+impl ResourceHandle {
+    /// A handle of `name` in `container` that holds `object`; `elements` gives the types and shapes of what the object contains.
+    pub fn new(container: &str, name: &str, object: Option<Arc<dyn Resource>>, elements: Vec<(DType, PartialShape)>) -> ResourceHandle {
+        ResourceHandle(Arc::new(HandleInner { container: container.to_owned(), name: name.to_owned(), object, elements }))
+    }
+
+    /// The container the name belongs to; the default one is `""`… as given by the op.
+    pub fn container(&self) -> &str {
+        &self.0.container
+    }
+
+    /// The resource's name within its container.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Types and static shapes of what the resource holds, where the op declared them.
+    pub fn elements(&self) -> &[(DType, PartialShape)] {
+        &self.0.elements
+    }
+
+    /// The object, if it is a `T`.
+    pub fn get<T: Resource>(&self) -> Option<&T> {
+        let object: &dyn Any = self.0.object.as_deref()?;
+        object.downcast_ref()
+    }
+
+    /// The object itself.
+    pub fn object(&self) -> Option<&Arc<dyn Resource>> {
+        self.0.object.as_ref()
+    }
+}
+
+impl PartialEq for ResourceHandle {
+    fn eq(&self, other: &ResourceHandle) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || (self.0.container == other.0.container && self.0.name == other.0.name)
+    }
+}
+
+impl fmt::Debug for ResourceHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.0.object.as_ref().map_or("none", |o| o.type_name());
+        write!(f, "<resource {}/{}: {kind}>", self.0.container, self.0.name)
+    }
+}
+
+/// The value of a `variant` tensor's element: a tensor list, an optional, a dataset.
+#[derive(Clone)]
+pub struct Variant(Arc<dyn VariantValue>);
+
+/// What a type must offer to be held by a [`Variant`].
+pub trait VariantValue: Any + Send + Sync {
+    /// TensorFlow's registered type name, such as `tensorflow::TensorList`.
+    fn type_name(&self) -> &'static str;
+    /// The variant that `ZerosLike` makes of this one.
+    fn zeros_like(&self) -> Result<Variant>;
+    /// The sum that `AddN` makes of this one and another.
+    fn add(&self, other: &Variant) -> Result<Variant>;
+}
+
+impl Variant {
+    /// Wraps a value.
+    pub fn new<T: VariantValue>(value: T) -> Variant {
+        Variant(Arc::new(value))
+    }
+
+    /// The value, if it is a `T`.
+    pub fn get<T: VariantValue>(&self) -> Option<&T> {
+        let any: &dyn Any = &*self.0;
+        any.downcast_ref()
+    }
+
+    /// The value for changing in place: only where it is a `T` that nothing else holds.
+    pub fn get_mut<T: VariantValue>(&mut self) -> Option<&mut T> {
+        let any: &mut dyn Any = Arc::get_mut(&mut self.0)?;
+        any.downcast_mut()
+    }
+
+    /// The value through its trait.
+    pub fn value(&self) -> &dyn VariantValue {
+        &*self.0
+    }
+}
+
+impl fmt::Debug for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<variant {}>", self.0.type_name())
+    }
+}
