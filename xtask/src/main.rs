@@ -1,1 +1,43 @@
-fn main() {}
+//! `cargo xtask COMMAND`: what the project does to itself with code.
+
+mod proto;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Usage: cargo xtask COMMAND
+
+Commands:
+  proto [--check]   regenerate the wire types from crates/flowmill-proto/proto (--check: fail if they are stale)
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let result = match args.as_slice() {
+        ["proto"] => proto::generate(&repository(), false),
+        ["proto", "--check"] => proto::generate(&repository(), true),
+        [] | ["--help" | "help"] => {
+            print!("{HELP}");
+            Ok(())
+        }
+        _ => Err(format!("unknown command: {}\n{HELP}", args.join(" "))),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The root of the repository: the directory above this package.
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .to_owned()
+}
