@@ -1,1 +1,18 @@
 //! The runtime: kernels' interface, plans, the executor of frames and iterations, sessions.
+
+mod cancel;
+mod function;
+pub mod kernel;
+pub mod plan;
+mod registry;
+mod rendezvous;
+mod resource;
+mod step;
+
+pub use cancel::{CancelReason, CancelToken, Registration};
+pub use function::{FunctionHandle, FunctionLibraryRuntime};
+pub use kernel::{AsyncContext, AsyncKernel, Cost, Kernel, KernelContext, ScalarOp};
+pub use registry::{KernelInit, KernelRegistry, MakeKernel};
+pub use rendezvous::Rendezvous;
+pub use resource::{RefVariable, ResourceManager};
+pub use step::StepContext;

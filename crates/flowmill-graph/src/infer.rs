@@ -1,0 +1,132 @@
+//! What shape functions see and give.
+
+use crate::{Attrs, OpDef};
+use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail};
+
+/// Infers the static shapes of one node's outputs. Registered with the op.
+pub type ShapeFn = fn(&mut InferenceContext<'_>) -> Result<()>;
+
+/// What is known of one tensor before anything runs.
+#[derive(Clone, Debug, Default)]
+pub struct ValueInfo {
+    /// The static shape.
+    pub shape: PartialShape,
+    /// The value, where it is a small constant.
+    pub constant: Option<Tensor>,
+    /// The value read as a shape, where parts of it are known: what `Pack([Shape(x)[0], 3])` gives.
+    pub as_shape: Option<PartialShape>,
+    /// For a resource or variant: the types and shapes of what it holds.
+    pub elements: Option<Vec<(DType, PartialShape)>>,
+}
+
+/// One node as its shape function sees it.
+#[derive(Debug)]
+pub struct InferenceContext<'a> {
+    op_def: &'a OpDef,
+    attrs: &'a Attrs,
+    inputs: &'a [ValueInfo],
+    outputs: Vec<ValueInfo>,
+}
+
+impl<'a> InferenceContext<'a> {
+    /// A context whose outputs are all unknown.
+    pub fn new(op_def: &'a OpDef, attrs: &'a Attrs, inputs: &'a [ValueInfo], num_outputs: usize) -> InferenceContext<'a> {
+        InferenceContext { op_def, attrs, inputs, outputs: vec![ValueInfo::default(); num_outputs] }
+    }
+
+    /// The op.
+    pub fn op_def(&self) -> &'a OpDef {
+        self.op_def
+    }
+
+    /// The node's attributes.
+    pub fn attrs(&self) -> &'a Attrs {
+        self.attrs
+    }
+
+    /// Number of data inputs, lists counted one by one.
+    pub fn num_inputs(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// Number of outputs, lists counted one by one.
+    pub fn num_outputs(&self) -> usize {
+        self.outputs.len()
+    }
+
+    /// Everything known of input `i`; unknown where there is no such input.
+    pub fn value(&self, i: usize) -> Option<&'a ValueInfo> {
+        self.inputs.get(i)
+    }
+
+    /// The static shape of input `i`.
+    pub fn input(&self, i: usize) -> PartialShape {
+        self.inputs.get(i).map_or_else(PartialShape::unknown, |v| v.shape.clone())
+    }
+
+    /// The constant value of input `i`, where known.
+    pub fn constant(&self, i: usize) -> Option<&'a Tensor> {
+        self.inputs.get(i)?.constant.as_ref()
+    }
+
+    /// The static shape that the *value* of input `i` describes; −1 entries are unknown sizes.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the value cannot be a shape.
+    pub fn input_as_shape(&self, i: usize) -> Result<PartialShape> {
+        let Some(value) = self.inputs.get(i) else { return Ok(PartialShape::unknown()) };
+        if let Some(t) = &value.constant {
+            // A scalar -1 stands for an unknown shape.
+            if t.rank() == 0 {
+                return if t.to_i64()? == -1 { Ok(PartialShape::unknown()) } else { bail!(InvalidArgument, "Shape must be rank 1 but is rank 0") };
+            }
+            return Ok(PartialShape::new(&t.to_i64_vec()?));
+        }
+        if let Some(shape) = &value.as_shape {
+            return Ok(shape.clone());
+        }
+        Ok(value.shape.dim(0).filter(|&n| n <= 254).map_or_else(PartialShape::unknown, PartialShape::unknown_of_rank))
+    }
+
+    /// Input `i`, which must have rank `rank`: what is known of it then.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where its rank is known and another.
+    pub fn with_rank(&self, i: usize, rank: usize) -> Result<PartialShape> {
+        let shape = self.input(i);
+        match shape.rank() {
+            None => Ok(PartialShape::unknown_of_rank(rank)),
+            Some(r) if r == rank => Ok(shape),
+            Some(r) => bail!(InvalidArgument, "Shape must be rank {rank} but is rank {r} for '{}' (op: '{}') with input shape {shape}", self.op_def.name, self.op_def.name),
+        }
+    }
+
+    /// Input `i`, which must have at least rank `rank`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where its rank is known and less.
+    pub fn with_rank_at_least(&self, i: usize, rank: usize) -> Result<PartialShape> {
+        let shape = self.input(i);
+        match shape.rank() {
+            Some(r) if r < rank => bail!(InvalidArgument, "Shape must be at least rank {rank} but is rank {r} (op: '{}')", self.op_def.name),
+            _ => Ok(shape),
+        }
+    }
+
+    /// Sets the static shape of output `i`; nothing where there is no such output.
+    pub fn set_output(&mut self, i: usize, shape: PartialShape) {
+        if let Some(o) = self.outputs.get_mut(i) {
+            o.shape = shape;
+        }
+    }
+
+    /// Everything known of output `i`, for setting constants, shape values and element types.
+    pub fn output_mut(&mut self, i: usize) -> Option<&mut ValueInfo> {
+        self.outputs.get_mut(i)
+    }
+
+    /// What was set.
+    pub fn into_outputs(self) -> Vec<ValueInfo> {
+        self.outputs
+    }
+}

@@ -1,0 +1,107 @@
+//! Ending a step early.
+
+use flowmill_tensor::{Error, Result};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Why a step ends early: the error its other nodes report.
+pub type CancelReason = Error;
+
+/// Shared by everything that works on one step. The first reason wins.
+#[derive(Clone, Default)]
+pub struct CancelToken(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    cancelled: AtomicBool,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    reason: Option<CancelReason>,
+    next: u64,
+    callbacks: BTreeMap<u64, Box<dyn FnOnce(&CancelReason) + Send>>,
+}
+
+/// A callback registered with a token; dropping it takes the callback back.
+pub struct Registration {
+    token: CancelToken,
+    id: u64,
+}
+
+impl CancelToken {
+    /// A token nobody has cancelled.
+    pub fn new() -> CancelToken {
+        CancelToken::default()
+    }
+
+    /// Whether the step is to end. Costs a load.
+    #[inline]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Ends the step with `reason`, unless it is ending already; then calls what was registered, outside the lock.
+    pub fn cancel(&self, reason: CancelReason) {
+        let callbacks = {
+            let mut inner = self.0.inner.lock();
+            if inner.reason.is_some() {
+                return;
+            }
+            inner.reason = Some(reason.clone());
+            self.0.cancelled.store(true, Ordering::Release);
+            std::mem::take(&mut inner.callbacks)
+        };
+        for callback in callbacks.into_values() {
+            callback(&reason);
+        }
+    }
+
+    /// The reason, once there is one.
+    pub fn reason(&self) -> Option<CancelReason> {
+        self.0.inner.lock().reason.clone()
+    }
+
+    /// An error once the step is to end: what a long kernel asks between pieces of its work.
+    ///
+    /// # Errors
+    /// The reason, marked as derived.
+    pub fn check(&self) -> Result<()> {
+        if !self.is_cancelled() {
+            return Ok(());
+        }
+        match self.reason() {
+            Some(reason) => Err(reason.derived()),
+            None => Ok(()),
+        }
+    }
+
+    /// Calls `callback` when the step is cancelled; at once where it is already, and then returns `None`.
+    pub fn on_cancel(&self, callback: impl FnOnce(&CancelReason) + Send + 'static) -> Option<Registration> {
+        let reason = {
+            let mut inner = self.0.inner.lock();
+            match &inner.reason {
+                Some(reason) => reason.clone(),
+                None => {
+                    let id = inner.next;
+                    inner.next += 1;
+                    inner.callbacks.insert(id, Box::new(callback));
+                    return Some(Registration { token: self.clone(), id });
+                }
+            }
+        };
+        callback(&reason);
+        None
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        // Dropped outside the lock: a callback may own what registers or cancels again.
+        let callback = self.token.0.inner.lock().callbacks.remove(&self.id);
+        drop(callback);
+    }
+}

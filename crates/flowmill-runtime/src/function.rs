@@ -1,0 +1,57 @@
+//! Calling the graph's functions from kernels: `PartitionedCall`, `While`, `If` and their kin.
+
+use crate::step::StepContext;
+use flowmill_graph::Attrs;
+use flowmill_tensor::{Result, Tensor};
+use std::sync::Arc;
+
+/// The functions that kernels may call. Made by a session from its graph's library.
+pub struct FunctionLibraryRuntime {
+    instantiate: Box<dyn Fn(&str, &Attrs) -> Result<FunctionHandle> + Send + Sync>,
+}
+
+/// A function ready to be called; its plan is made at the first call, so that recursive functions can be instantiated.
+#[derive(Clone)]
+pub struct FunctionHandle(Arc<dyn CallableFunction>);
+
+/// What stands behind a [`FunctionHandle`].
+pub trait CallableFunction: Send + Sync {
+    /// Runs the function within the caller's step.
+    ///
+    /// # Errors
+    /// What its body gives.
+    fn call(&self, args: Vec<Tensor>, step: &StepContext) -> Result<Vec<Tensor>>;
+}
+
+impl FunctionLibraryRuntime {
+    /// The deepest nesting of calls; a deeper one is `ResourceExhausted`, not a stack overflow.
+    pub const MAX_DEPTH: u32 = 200;
+
+    /// A library that instantiates by calling `instantiate(name, attrs)`.
+    pub fn new(instantiate: impl Fn(&str, &Attrs) -> Result<FunctionHandle> + Send + Sync + 'static) -> FunctionLibraryRuntime {
+        FunctionLibraryRuntime { instantiate: Box::new(instantiate) }
+    }
+
+    /// The function `name` with these attributes.
+    ///
+    /// # Errors
+    /// `NotFound` where there is no such function.
+    pub fn instantiate(&self, name: &str, attrs: &Attrs) -> Result<FunctionHandle> {
+        (self.instantiate)(name, attrs)
+    }
+}
+
+impl FunctionHandle {
+    /// Wraps a function.
+    pub fn new(function: Arc<dyn CallableFunction>) -> FunctionHandle {
+        FunctionHandle(function)
+    }
+
+    /// Calls it within the caller's step, on this thread (its kernels may use others).
+    ///
+    /// # Errors
+    /// What its body gives.
+    pub fn call(&self, args: Vec<Tensor>, step: &StepContext) -> Result<Vec<Tensor>> {
+        self.0.call(args, step)
+    }
+}

@@ -1,0 +1,215 @@
+//! What a kernel is: the code that computes one node.
+
+use crate::step::StepContext;
+use flowmill_tensor::{DType, ResourceHandle, Result, Shape, Tensor, bail};
+use std::sync::Arc;
+
+use crate::resource::RefVariable;
+
+/// The code of one node. Made once for each node of a plan, then called by many steps at once.
+pub trait Kernel: Send + Sync + 'static {
+    /// Computes the outputs. Every data input is present. An output that is left unset is dead, which only `Switch`-like kernels may do on purpose.
+    ///
+    /// # Errors
+    /// Whatever the op's documentation says; the executor adds the node's name.
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()>;
+
+    /// What the scheduler may assume of the kernel's time.
+    fn cost(&self) -> Cost {
+        Cost::Cheap
+    }
+
+    /// The kernel's meaning on inline scalars, where it is a pure function of one or two of them.
+    fn scalar_op(&self) -> Option<ScalarOp> {
+        None
+    }
+
+    /// The asynchronous form, for kernels that wait for something; `compute` is then never called.
+    fn as_async(&self) -> Option<&dyn AsyncKernel> {
+        None
+    }
+}
+
+/// A kernel that may finish later, on another thread.
+pub trait AsyncKernel: Send + Sync {
+    /// Starts the work and returns; [`AsyncContext::done`] is called exactly once, whatever happens, also when the step is cancelled.
+    fn start(&self, ctx: AsyncContext);
+}
+
+/// How long a kernel takes, as far as that is known without running it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub enum Cost {
+    /// Less than about ten microseconds for usual sizes: runs on the thread that made it ready.
+    Cheap,
+    /// Worth another thread.
+    Expensive,
+}
+
+/// A pure function on the bits of inline scalars ([`Tensor::scalar_bits`]). It must give what `compute` gives, bit for bit.
+#[derive(Clone, Copy, Debug)]
+pub enum ScalarOp {
+    /// One argument of type `from`, result of type `to`.
+    Unary {
+        /// The argument's type.
+        from: DType,
+        /// The result's type.
+        to: DType,
+        /// The function.
+        f: fn(u64) -> u64,
+    },
+    /// Two arguments of type `from`, result of type `to`.
+    Binary {
+        /// Both arguments' type.
+        from: DType,
+        /// The result's type.
+        to: DType,
+        /// The function.
+        f: fn(u64, u64) -> u64,
+    },
+}
+
+/// One call of a kernel: its inputs, its outputs, and the step it belongs to.
+pub struct KernelContext<'a> {
+    inputs: &'a mut [Option<Tensor>],
+    outputs: &'a mut [Option<Tensor>],
+    step: &'a StepContext,
+}
+
+impl<'a> KernelContext<'a> {
+    /// A call with these inputs, whose outputs go to `outputs` (all `None` at first).
+    #[inline]
+    pub fn new(inputs: &'a mut [Option<Tensor>], outputs: &'a mut [Option<Tensor>], step: &'a StepContext) -> KernelContext<'a> {
+        KernelContext { inputs, outputs, step }
+    }
+
+    /// The step.
+    #[inline]
+    pub fn step(&self) -> &'a StepContext {
+        self.step
+    }
+
+    /// Number of data inputs.
+    #[inline]
+    pub fn num_inputs(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// Number of outputs.
+    #[inline]
+    pub fn num_outputs(&self) -> usize {
+        self.outputs.len()
+    }
+
+    /// Input `i`.
+    ///
+    /// # Errors
+    /// `Internal` where there is no such input or it was taken.
+    #[inline]
+    pub fn input(&self, i: usize) -> Result<&Tensor> {
+        match self.inputs.get(i) {
+            Some(Some(t)) => Ok(t),
+            _ => Err(missing_input(i)),
+        }
+    }
+
+    /// Inputs `from..`, in order.
+    pub fn inputs_from(&self, from: usize) -> impl Iterator<Item = &Tensor> {
+        self.inputs.get(from..).unwrap_or(&[]).iter().flatten()
+    }
+
+    /// Takes input `i` out: the way to reuse its memory where nobody else holds it.
+    ///
+    /// # Errors
+    /// As [`KernelContext::input`].
+    #[inline]
+    pub fn take(&mut self, i: usize) -> Result<Tensor> {
+        match self.inputs.get_mut(i).and_then(Option::take) {
+            Some(t) => Ok(t),
+            None => Err(missing_input(i)),
+        }
+    }
+
+    /// Takes input `i` if its memory can become an output of this type and shape: nobody else holds it, and type and shape are equal.
+    #[inline]
+    pub fn take_if_reusable(&mut self, i: usize, dtype: DType, shape: &Shape) -> Option<Tensor> {
+        let slot = self.inputs.get_mut(i)?;
+        let tensor = slot.as_mut()?;
+        if tensor.dtype() == dtype && tensor.shape() == shape && tensor.is_unique() { slot.take() } else { None }
+    }
+
+    /// The variable behind input `i`, which is declared as a reference (`Ref(T)`).
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the input is a plain value, such as a fed one.
+    pub fn ref_input(&self, i: usize) -> Result<&RefVariable> {
+        let tensor = self.input(i)?;
+        match tensor.as_resources().ok().and_then(|handles| handles.first()?.get::<RefVariable>()) {
+            Some(variable) => Ok(variable),
+            None => bail!(InvalidArgument, "Input {i} is not a reference: cannot assign to a fed or computed value"),
+        }
+    }
+
+    /// The handle in input `i`, a scalar of type `resource`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the input is something else.
+    pub fn handle(&self, i: usize) -> Result<&ResourceHandle> {
+        match self.input(i)?.as_resources() {
+            Ok([handle]) => Ok(handle),
+            _ => bail!(InvalidArgument, "Input {i} is not a scalar resource handle"),
+        }
+    }
+
+    /// Sets output `i`.
+    #[inline]
+    pub fn set_output(&mut self, i: usize, tensor: Tensor) {
+        if let Some(slot) = self.outputs.get_mut(i) {
+            *slot = Some(tensor);
+        }
+    }
+
+    /// Passes input `i` on as output `o`, sharing or moving it.
+    ///
+    /// # Errors
+    /// As [`KernelContext::input`].
+    #[inline]
+    pub fn forward(&mut self, i: usize, o: usize) -> Result<()> {
+        let tensor = self.take(i)?;
+        self.set_output(o, tensor);
+        Ok(())
+    }
+}
+
+#[cold]
+fn missing_input(i: usize) -> flowmill_tensor::Error {
+    flowmill_tensor::error!(Internal, "Missing input {i}")
+}
+
+/// One call of an asynchronous kernel: it owns its inputs and keeps the step alive.
+pub struct AsyncContext {
+    inputs: Vec<Tensor>,
+    step: Arc<StepContext>,
+    done: Box<dyn FnOnce(Result<Vec<Option<Tensor>>>) + Send>,
+}
+
+impl AsyncContext {
+    /// A call whose result goes to `done`.
+    pub fn new(inputs: Vec<Tensor>, step: Arc<StepContext>, done: Box<dyn FnOnce(Result<Vec<Option<Tensor>>>) + Send>) -> AsyncContext {
+        AsyncContext { inputs, step, done }
+    }
+
+    /// The step.
+    pub fn step(&self) -> &Arc<StepContext> {
+        &self.step
+    }
+
+    /// The inputs.
+    pub fn inputs(&self) -> &[Tensor] {
+        &self.inputs
+    }
+
+    /// Ends the call with the outputs (`None` is dead), or an error.
+    pub fn done(self, result: Result<Vec<Option<Tensor>>>) {
+        (self.done)(result);
+    }
+}

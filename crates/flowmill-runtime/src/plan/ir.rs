@@ -1,0 +1,120 @@
+use crate::kernel::{Cost, Kernel};
+use flowmill_tensor::{DType, Tensor};
+use std::sync::Arc;
+
+/// A node of a [`PlanGraph`], by its place in `nodes`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct PlanNodeId(pub u32);
+
+/// A frame, by its place in `frames`; the root is 0.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct FrameId(pub u32);
+
+impl FrameId {
+    /// The frame that is not a loop.
+    pub const ROOT: FrameId = FrameId(0);
+}
+
+/// Where a node's input comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct PlanEdge {
+    /// The producer.
+    pub node: PlanNodeId,
+    /// Its output, or [`PlanEdge::CONTROL`] for "the node was executed".
+    pub slot: u32,
+}
+
+impl PlanEdge {
+    /// The slot of a control edge. A control input may also name an output slot: then it is live when that output is.
+    pub const CONTROL: u32 = u32::MAX;
+}
+
+/// The type of an output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OutputType {
+    /// The element type; for a reference, of what it refers to.
+    pub dtype: DType,
+    /// The output carries a reference: see [`crate::RefVariable`].
+    pub is_ref: bool,
+}
+
+/// How the executor treats a node.
+#[derive(Clone)]
+pub enum NodeKind {
+    /// Fires when all inputs have arrived; dead when one of them is. Its kernel may leave outputs unset, which makes them dead (`Switch`).
+    Op,
+    /// The step's argument of this index, a root of the graph.
+    Arg(usize),
+    /// The step's result of this index: one input, no output. A dead result is the caller's to judge.
+    Ret(usize),
+    /// A constant; has no kernel and may have control inputs.
+    Const(Tensor),
+    /// Fires on its first live data input once its control inputs have arrived; dead when all data inputs arrived dead.
+    /// Outputs: the value, and (where there is a second output) the index of the input as `int32`. In a loop frame the input from `NextIteration` is the back edge.
+    Merge,
+    /// Passes its input into iteration 0 of a child frame; with `is_constant`, to every iteration.
+    Enter {
+        /// The child.
+        frame: FrameId,
+        /// A loop invariant.
+        is_constant: bool,
+    },
+    /// Passes its input to the parent frame. Live at most once a frame; a frame that ends without gives a dead one.
+    Exit,
+    /// Passes its input to the next iteration; a dead input starts no iteration.
+    NextIteration,
+    /// Fires when all control inputs have arrived, dead or not; always live.
+    ControlTrigger,
+    /// A compiled piece of the graph. Fires when all inputs have arrived, dead ones as `None`, and decides by itself which outputs are dead.
+    /// An input with slot [`PlanEdge::CONTROL`] arrives as some scalar when live.
+    Program,
+}
+
+/// One node.
+#[derive(Clone)]
+pub struct PlanNode {
+    /// The graph node's name.
+    pub name: Arc<str>,
+    /// Its op.
+    pub op: Arc<str>,
+    /// What the executor does with it.
+    pub kind: NodeKind,
+    /// The code of [`NodeKind::Op`] and [`NodeKind::Program`]. `None` for an op that does nothing or passes its one input on (`NoOp`, `Identity`, `LoopCond`).
+    pub kernel: Option<Arc<dyn Kernel>>,
+    /// What the scheduler may assume.
+    pub cost: Cost,
+    /// The frame the node runs in; an `Enter` is in the parent, an `Exit` in the loop's frame.
+    pub frame: FrameId,
+    /// Data inputs, in order.
+    pub inputs: Vec<PlanEdge>,
+    /// For each input, whether it takes a reference as it is. Else the executor gives it the variable's current value.
+    pub takes_ref: Vec<bool>,
+    /// Control inputs.
+    pub controls: Vec<PlanEdge>,
+    /// Types of the outputs.
+    pub outputs: Vec<OutputType>,
+}
+
+/// One frame: the root or a loop.
+#[derive(Clone, Debug)]
+pub struct FrameInfo {
+    /// The frame's name, from its `Enter`s.
+    pub name: Arc<str>,
+    /// The frame around it; `None` for the root.
+    pub parent: Option<FrameId>,
+    /// How many iterations may run at once; at least 1.
+    pub parallel_iterations: u32,
+}
+
+/// A graph ready to become a plan. Producers may stand after consumers.
+#[derive(Clone)]
+pub struct PlanGraph {
+    /// The nodes.
+    pub nodes: Vec<PlanNode>,
+    /// The frames; the first is the root. A parent stands before its children.
+    pub frames: Vec<FrameInfo>,
+    /// The types of the step's arguments.
+    pub args: Vec<DType>,
+    /// Number of results.
+    pub num_results: usize,
+}

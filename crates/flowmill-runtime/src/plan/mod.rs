@@ -1,0 +1,9 @@
+//! From a pruned, optimised graph to what the executor runs.
+//!
+//! [`PlanGraph`] is the graph after frames are known and kernels are made: still easy to rewrite, which is what the program compiler
+//! does when it turns clusters of cheap nodes and whole loops into single [`NodeKind::Program`] nodes. The executor then freezes it into
+//! its own tables.
+
+mod ir;
+
+pub use ir::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};

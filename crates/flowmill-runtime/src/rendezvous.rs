@@ -1,0 +1,109 @@
+//! Where `_Send` and `_Recv` of one step meet.
+
+use flowmill_tensor::{Error, Result, Tensor, bail, error};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// A tensor on its way, or `None` for a dead one.
+pub type Sent = Option<Tensor>;
+
+type Waiter = Box<dyn FnOnce(Result<Sent>) + Send>;
+
+/// Matches sends and receives by key, first in first out, in whichever order they come.
+#[derive(Default)]
+pub struct Rendezvous {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    aborted: Option<Error>,
+    queues: FxHashMap<String, Queue>,
+}
+
+#[derive(Default)]
+struct Queue {
+    sent: VecDeque<Sent>,
+    waiting: VecDeque<Waiter>,
+}
+
+impl Rendezvous {
+    /// An empty one.
+    pub fn new() -> Rendezvous {
+        Rendezvous::default()
+    }
+
+    /// Leaves a tensor for whoever receives `key`.
+    ///
+    /// # Errors
+    /// The reason of [`Rendezvous::abort`] after it.
+    pub fn send(&self, key: &str, value: Sent) -> Result<()> {
+        let mut state = self.state.lock();
+        if let Some(e) = &state.aborted {
+            return Err(e.clone());
+        }
+        let queue = state.queues.entry(key.to_owned()).or_default();
+        match queue.waiting.pop_front() {
+            None => queue.sent.push_back(value),
+            Some(waiter) => {
+                drop(state);
+                waiter(Ok(value));
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `done` with the next tensor sent to `key`, now or later; with an error after [`Rendezvous::abort`].
+    pub fn recv_async(&self, key: &str, done: impl FnOnce(Result<Sent>) + Send + 'static) {
+        let mut state = self.state.lock();
+        if let Some(e) = state.aborted.clone() {
+            drop(state);
+            return done(Err(e));
+        }
+        let queue = state.queues.entry(key.to_owned()).or_default();
+        match queue.sent.pop_front() {
+            None => queue.waiting.push_back(Box::new(done)),
+            Some(value) => {
+                drop(state);
+                done(Ok(value));
+            }
+        }
+    }
+
+    /// What was sent to `key` already.
+    ///
+    /// # Errors
+    /// `NotFound` where nothing was.
+    pub fn try_recv(&self, key: &str) -> Result<Sent> {
+        let mut state = self.state.lock();
+        if let Some(e) = &state.aborted {
+            return Err(e.clone());
+        }
+        match state.queues.get_mut(key).and_then(|q| q.sent.pop_front()) {
+            Some(value) => Ok(value),
+            None => bail!(NotFound, "nothing was sent to {key}"),
+        }
+    }
+
+    /// Ends all waiting receives, and every later send and receive, with `reason`. The first reason stays.
+    pub fn abort(&self, reason: Error) {
+        let waiting: Vec<Waiter> = {
+            let mut state = self.state.lock();
+            if state.aborted.is_some() {
+                return;
+            }
+            state.aborted = Some(reason.clone());
+            state.queues.drain().flat_map(|(_, q)| q.waiting).collect()
+        };
+        for waiter in waiting {
+            waiter(Err(reason.clone()));
+        }
+    }
+}
+
+impl Drop for Rendezvous {
+    fn drop(&mut self) {
+        self.abort(error!(Cancelled, "the rendezvous was dropped"));
+    }
+}

@@ -1,0 +1,116 @@
+//! Objects that live across steps, by container and name.
+
+use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Tensor, bail, error};
+use parking_lot::{Mutex, MutexGuard};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The session's variables, tables, queues and the like.
+#[derive(Default)]
+pub struct ResourceManager {
+    containers: Mutex<BTreeMap<String, BTreeMap<String, Arc<dyn Resource>>>>,
+}
+
+/// TensorFlow's name of the container that ops without one use.
+const DEFAULT_CONTAINER: &str = "localhost";
+
+fn container_name(container: &str) -> &str {
+    if container.is_empty() { DEFAULT_CONTAINER } else { container }
+}
+
+impl ResourceManager {
+    /// An empty one.
+    pub fn new() -> ResourceManager {
+        ResourceManager::default()
+    }
+
+    /// The `T` called `name`, made by `create` where it does not exist.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the name belongs to an object of another kind; what `create` gives.
+    pub fn lookup_or_create<T: Resource>(&self, container: &str, name: &str, create: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
+        let mut containers = self.containers.lock();
+        let resources = containers.entry(container_name(container).to_owned()).or_default();
+        if let Some(object) = resources.get(name) {
+            return downcast(object, container, name);
+        }
+        let object = Arc::new(create()?);
+        resources.insert(name.to_owned(), object.clone());
+        Ok(object)
+    }
+
+    /// The `T` called `name`.
+    ///
+    /// # Errors
+    /// `NotFound` where nothing has the name, `InvalidArgument` where the object is of another kind.
+    pub fn lookup<T: Resource>(&self, container: &str, name: &str) -> Result<Arc<T>> {
+        match self.containers.lock().get(container_name(container)).and_then(|c| c.get(name)) {
+            Some(object) => downcast(object, container, name),
+            None => bail!(NotFound, "Resource {}/{name} does not exist.", container_name(container)),
+        }
+    }
+
+    /// Removes `name`; says whether it was there.
+    pub fn remove(&self, container: &str, name: &str) -> bool {
+        self.containers.lock().get_mut(container_name(container)).is_some_and(|c| c.remove(name).is_some())
+    }
+
+    /// Removes everything in these containers; in all of them where the list is empty.
+    pub fn clear(&self, containers: &[String]) {
+        let mut all = self.containers.lock();
+        if containers.is_empty() { all.clear() } else { containers.iter().for_each(|c| drop(all.remove(container_name(c)))) }
+    }
+}
+
+fn downcast<T: Resource>(object: &Arc<dyn Resource>, container: &str, name: &str) -> Result<Arc<T>> {
+    let any: Arc<dyn std::any::Any + Send + Sync> = object.clone();
+    any.downcast::<T>().map_err(|_| error!(InvalidArgument, "Trying to access resource {name} in container {} located in another type: it is a {}", container_name(container), object.type_name()))
+}
+
+/// A TF-1 variable: a mutable tensor that reference edges (`Ref(T)`) carry.
+///
+/// On the edge travels a `resource` tensor whose handle holds this object; a consumer that does not declare a reference gets the value
+/// that the variable has when the consumer starts.
+pub struct RefVariable {
+    dtype: DType,
+    shape: PartialShape,
+    value: Mutex<Option<Tensor>>,
+}
+
+impl Resource for RefVariable {
+    fn type_name(&self) -> &'static str {
+        "RefVariable"
+    }
+}
+
+impl RefVariable {
+    /// An uninitialised variable.
+    pub fn new(dtype: DType, shape: PartialShape) -> RefVariable {
+        RefVariable { dtype, shape, value: Mutex::new(None) }
+    }
+
+    /// The type of its values.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The declared static shape.
+    pub fn shape(&self) -> &PartialShape {
+        &self.shape
+    }
+
+    /// The value now; `None` before the first assignment.
+    pub fn get(&self) -> Option<Tensor> {
+        self.value.lock().clone()
+    }
+
+    /// Locks the value for reading and changing.
+    pub fn lock(&self) -> MutexGuard<'_, Option<Tensor>> {
+        self.value.lock()
+    }
+
+    /// What travels along a reference edge.
+    pub fn to_edge(self: &Arc<Self>, name: &str) -> Tensor {
+        Tensor::resource(ResourceHandle::new("", name, Some(self.clone()), vec![(self.dtype, self.shape.clone())]))
+    }
+}
