@@ -1,0 +1,209 @@
+//! Calls kernels in unit tests the way a plan and the executor would, without a graph.
+
+use crate::register_all;
+use flowmill_graph::{Attrs, OpDef};
+use flowmill_proto::attr_value::{ListValue, Value};
+use flowmill_proto::{AttrValue, DataType, TensorShapeProto};
+use flowmill_runtime::{AsyncContext, CancelToken, FunctionLibraryRuntime, Kernel, KernelContext, KernelInit, KernelRegistry, RefVariable, Rendezvous, ResourceManager, ScalarOp, StepContext};
+use flowmill_tensor::{DType, Result, Tensor, bail};
+use std::sync::{Arc, mpsc};
+
+/// Output slots of a call that does not say how many outputs its node has.
+const DEFAULT_OUTPUTS: usize = 8;
+
+/// Runs `op` once; the result has eight slots, those the kernel set are `Some`.
+///
+/// Element types of the inputs are those of the tensors. Where the kernel has a [`ScalarOp`] for them, it is checked against the result.
+pub fn run(op: &str, attrs: &[(&str, AttrValue)], inputs: Vec<Tensor>) -> Result<Vec<Option<Tensor>>> {
+    Call::new(op).attrs(attrs).inputs(inputs).run()
+}
+
+/// Runs `op` for its first output.
+pub fn run1(op: &str, attrs: &[(&str, AttrValue)], inputs: Vec<Tensor>) -> Result<Tensor> {
+    Call::new(op).attrs(attrs).inputs(inputs).run1()
+}
+
+/// A `type` attribute.
+pub fn ty(dtype: DType) -> AttrValue {
+    DataType::try_from(dtype.number()).unwrap_or_default().into()
+}
+
+/// A `list(type)` attribute.
+pub fn types(dtypes: &[DType]) -> AttrValue {
+    Value::List(Box::new(ListValue { r#type: dtypes.iter().map(|t| t.number()).collect(), ..ListValue::default() })).into()
+}
+
+/// A `list(int)` attribute.
+pub fn ints(values: &[i64]) -> AttrValue {
+    Value::List(Box::new(ListValue { i: values.to_vec(), ..ListValue::default() })).into()
+}
+
+/// A `list(string)` attribute.
+pub fn strings(values: &[&str]) -> AttrValue {
+    Value::List(Box::new(ListValue { s: values.iter().map(|s| s.as_bytes().to_vec().into()).collect(), ..ListValue::default() })).into()
+}
+
+/// A `shape` attribute; -1 is an unknown size.
+pub fn shape(dims: &[i64]) -> AttrValue {
+    TensorShapeProto::of(dims.iter().copied()).into()
+}
+
+/// One call of a kernel, for tests that need more than [`run`].
+pub struct Call {
+    op_def: OpDef,
+    attrs: Attrs,
+    inputs: Vec<Tensor>,
+    constants: Vec<Option<Tensor>>,
+    output_types: Vec<DType>,
+    num_outputs: usize,
+    resources: Arc<ResourceManager>,
+    functions: Arc<FunctionLibraryRuntime>,
+}
+
+impl Call {
+    /// A call of `op` without attributes and inputs.
+    pub fn new(op: &str) -> Call {
+        let functions = FunctionLibraryRuntime::new(|name, _| bail!(NotFound, "Function {name} is not defined."));
+        Call {
+            op_def: OpDef { name: op.to_owned(), ..OpDef::default() },
+            attrs: Attrs::default(),
+            inputs: Vec::new(),
+            constants: Vec::new(),
+            output_types: Vec::new(),
+            num_outputs: DEFAULT_OUTPUTS,
+            resources: Arc::default(),
+            functions: Arc::new(functions),
+        }
+    }
+
+    /// Sets an attribute.
+    pub fn attr(mut self, name: &str, value: impl Into<AttrValue>) -> Call {
+        self.attrs.set(name, value);
+        self
+    }
+
+    /// Sets attributes.
+    pub fn attrs(mut self, attrs: &[(&str, AttrValue)]) -> Call {
+        attrs.iter().for_each(|(name, value)| self.attrs.set(*name, value.clone()));
+        self
+    }
+
+    /// Adds an input.
+    pub fn input(mut self, tensor: Tensor) -> Call {
+        self.inputs.push(tensor);
+        self
+    }
+
+    /// Adds inputs.
+    pub fn inputs(mut self, tensors: Vec<Tensor>) -> Call {
+        self.inputs.extend(tensors);
+        self
+    }
+
+    /// Adds an input that the kernel's maker sees as a constant of the graph.
+    pub fn constant(mut self, tensor: Tensor) -> Call {
+        self.constants.resize(self.inputs.len(), None);
+        self.constants.push(Some(tensor.clone()));
+        self.inputs.push(tensor);
+        self
+    }
+
+    /// Says how many outputs the node has.
+    pub fn outputs(mut self, num_outputs: usize) -> Call {
+        self.num_outputs = num_outputs;
+        self
+    }
+
+    /// Says what types the outputs have, and how many they are.
+    pub fn output_types(mut self, types: &[DType]) -> Call {
+        self.output_types = types.to_vec();
+        self.num_outputs = types.len();
+        self
+    }
+
+    /// Shares resources with other calls.
+    pub fn resources(mut self, resources: &Arc<ResourceManager>) -> Call {
+        self.resources = resources.clone();
+        self
+    }
+
+    /// The functions the kernel may call.
+    pub fn functions(mut self, functions: &Arc<FunctionLibraryRuntime>) -> Call {
+        self.functions = functions.clone();
+        self
+    }
+
+    /// Makes the kernel without running it.
+    pub fn kernel(&self) -> Result<Arc<dyn Kernel>> {
+        let mut registry = KernelRegistry::new();
+        register_all(&mut registry);
+        let input_types: Vec<DType> = self.inputs.iter().map(element_type).collect();
+        registry.make(&KernelInit {
+            name: "n",
+            op_def: &self.op_def,
+            attrs: &self.attrs,
+            input_types: &input_types,
+            output_types: &self.output_types,
+            input_shapes: &[],
+            constants: &self.constants,
+            resources: &self.resources,
+            functions: &self.functions,
+        })
+    }
+
+    /// Makes the kernel and runs it.
+    pub fn run(self) -> Result<Vec<Option<Tensor>>> {
+        let kernel = self.kernel()?;
+        self.run_with(&kernel)
+    }
+
+    /// Makes the kernel and runs it for its first output.
+    pub fn run1(self) -> Result<Tensor> {
+        let op = self.op_def.name.clone();
+        match self.run()?.into_iter().next().flatten() {
+            Some(tensor) => Ok(tensor),
+            None => bail!(Internal, "{op} left its output unset"),
+        }
+    }
+
+    /// Runs a kernel that was made before.
+    pub fn run_with(self, kernel: &Arc<dyn Kernel>) -> Result<Vec<Option<Tensor>>> {
+        let step = StepContext {
+            step_id: 1,
+            cancel: CancelToken::new(),
+            deadline: None,
+            resources: self.resources,
+            functions: self.functions,
+            rendezvous: Arc::new(Rendezvous::new()),
+            depth: 0,
+        };
+        if let Some(kernel) = kernel.as_async() {
+            let (sender, receiver) = mpsc::channel();
+            kernel.start(AsyncContext::new(self.inputs, Arc::new(step), Box::new(move |result| drop(sender.send(result)))));
+            return receiver.recv().unwrap_or_else(|_| bail!(Internal, "the kernel never called done"));
+        }
+        let scalar = kernel.scalar_op().and_then(|op| eval_scalar(op, &self.inputs));
+        let mut inputs: Vec<_> = self.inputs.into_iter().map(Some).collect();
+        let mut outputs = vec![None; self.num_outputs];
+        kernel.compute(&mut KernelContext::new(&mut inputs, &mut outputs, &step))?;
+        if let Some((dtype, bits)) = scalar {
+            let found = outputs.first().and_then(Option::as_ref).and_then(|t| t.scalar_bits(dtype));
+            assert_eq!(found, Some(bits), "{}: compute and scalar_op differ", self.op_def.name);
+        }
+        Ok(outputs)
+    }
+}
+
+/// The element type a plan would give: behind a reference, the variable's.
+fn element_type(tensor: &Tensor) -> DType {
+    let handle = tensor.as_resources().ok().and_then(|handles| handles.first());
+    handle.and_then(|h| h.get::<RefVariable>()).map_or(tensor.dtype(), RefVariable::dtype)
+}
+
+fn eval_scalar(op: ScalarOp, inputs: &[Tensor]) -> Option<(DType, u64)> {
+    match (op, inputs) {
+        (ScalarOp::Unary { from, to, f }, [x]) => Some((to, f(x.scalar_bits(from)?))),
+        (ScalarOp::Binary { from, to, f }, [x, y]) => Some((to, f(x.scalar_bits(from)?, y.scalar_bits(from)?))),
+        _ => None,
+    }
+}
