@@ -1,5 +1,7 @@
 //! The CPU device: kernels, a family a file, with rayon inside them.
 
+pub mod gemm;
+pub mod parallel;
 pub mod simd;
 #[cfg(test)]
 mod testing;

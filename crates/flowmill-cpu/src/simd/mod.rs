@@ -10,6 +10,14 @@
 
 use std::sync::OnceLock;
 
+mod math;
+pub mod unary;
+pub(crate) mod vector;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86;
+
+pub(crate) use vector::for_each_isa;
+
 /// An instruction set for which this crate holds a copy of its hot loops, in rising order of width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Isa {

@@ -1,0 +1,104 @@
+//! What happens to a product before it is stored for good: bias, residual, activation.
+
+use super::tile::Finish;
+use crate::simd::unary;
+
+/// An element-wise function at the end of a product or convolution, as in TensorFlow's fused operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Activation {
+    #[default]
+    None,
+    /// `max(x, 0)`; NaN stays NaN.
+    Relu,
+    /// `min(max(x, 0), 6)`; NaN stays NaN.
+    Relu6,
+    /// `x > 0 ? x : alpha * x`.
+    LeakyRelu(f32),
+    /// `x < 0 ? exp(x) - 1 : x`.
+    Elu,
+    /// `1 / (1 + exp(-x))`.
+    Sigmoid,
+    Tanh,
+    /// `x / 2 * (1 + erf(x / sqrt(2)))`.
+    GeluExact,
+    /// `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`.
+    GeluApproximate,
+}
+
+impl Activation {
+    /// Applies the function to every element of `x`; one element gives the same bits as many.
+    pub fn apply(self, x: &mut [f32]) {
+        match self {
+            Self::None => {}
+            Self::Relu => unary::relu_in_place(x),
+            Self::Relu6 => unary::relu6_in_place(x),
+            Self::LeakyRelu(alpha) => unary::leaky_relu_in_place(x, alpha),
+            Self::Elu => unary::elu_in_place(x),
+            Self::Sigmoid => unary::sigmoid_in_place(x),
+            Self::Tanh => unary::tanh_in_place(x),
+            Self::GeluExact => unary::gelu_exact_in_place(x),
+            Self::GeluApproximate => unary::gelu_approximate_in_place(x),
+        }
+    }
+
+    /// The bounds of an activation that only clamps.
+    pub(crate) fn clamp(self) -> (Option<f32>, Option<f32>) {
+        match self {
+            Self::Relu => (Some(0.0), None),
+            Self::Relu6 => (Some(0.0), Some(6.0)),
+            _ => (None, None),
+        }
+    }
+
+    /// Whether the activation needs more than a clamp in registers.
+    pub(crate) fn needs_pass(self) -> bool {
+        !matches!(self, Self::None | Self::Relu | Self::Relu6)
+    }
+}
+
+/// `C = activation(A B + bias + residual)`, or with `accumulate` `C = activation(C + A B + bias + residual)`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Epilogue<'a> {
+    /// One value a column of C.
+    pub bias: Option<&'a [f32]>,
+    /// A matrix of the shape of C, and the distance of its rows.
+    pub residual: Option<(&'a [f32], usize)>,
+    pub activation: Activation,
+    pub accumulate: bool,
+}
+
+impl<'a> Epilogue<'a> {
+    /// Only a bias and an activation.
+    pub fn bias_activation(bias: Option<&'a [f32]>, activation: Activation) -> Self {
+        Self {
+            bias,
+            activation,
+            ..Self::default()
+        }
+    }
+
+    /// What the tile kernels apply in registers, after checking that the operands cover `m` rows of `n` columns.
+    pub(crate) fn finish(&self, m: usize, n: usize) -> Option<Finish<f32>> {
+        let (low, high) = self.activation.clamp();
+        if let Some(bias) = self.bias {
+            assert!(
+                bias.len() >= n,
+                "bias of {} values for {n} columns",
+                bias.len()
+            );
+        }
+        if let Some((residual, ld)) = self.residual {
+            super::check_matrix("residual", residual.len(), m, n, ld);
+        }
+        if self.bias.is_none() && self.residual.is_none() && low.is_none() {
+            return None;
+        }
+        Some(Finish {
+            bias: self.bias.map_or(std::ptr::null(), <[f32]>::as_ptr),
+            residual: self.residual.map_or(std::ptr::null(), |(r, _)| r.as_ptr()),
+            ld_residual: self.residual.map_or(0, |(_, ld)| ld),
+            low,
+            high,
+        })
+    }
+}

@@ -1,0 +1,225 @@
+//! Packed operands: B in column panels, rows of A in blocks.
+
+use super::buffer::Buffer;
+use super::driver::{Panels, Rows};
+use super::tile::{Element, Kernels, LDA};
+use crate::parallel;
+use crate::simd::{Isa, isa};
+
+/// A matrix B `[k, n]` rearranged once so that products with it stream it from memory in order.
+///
+/// Columns are grouped into panels of two vectors; a panel holds its columns row after row. Packing costs about as much
+/// as one product with a single row, so it pays for constants (weights) and for A of more than a few rows.
+#[derive(Clone)]
+pub struct PackedB<T: Element = f32> {
+    data: Buffer<T>,
+    k: usize,
+    n: usize,
+    isa: Isa,
+}
+
+impl<T: Element> PackedB<T> {
+    /// Packs row-major B: `[k, n]`, or `[n, k]` if `transposed`.
+    ///
+    /// # Panics
+    /// If `b` has fewer than `k * n` elements.
+    pub fn pack(b: &[T], k: usize, n: usize, transposed: bool) -> Self {
+        Self::pack_for(isa(), b, k, n, transposed)
+    }
+
+    pub(crate) fn pack_for(isa: Isa, b: &[T], k: usize, n: usize, transposed: bool) -> Self {
+        let ldb = if transposed { k } else { n };
+        super::check_matrix("B", b.len(), k, n, n);
+        let kernels = &T::kernels(isa).0;
+        let mut data = Buffer::zeroed(packed_len(kernels, k, n));
+        pack_panels(kernels, b, ldb, transposed, k, 0..n, data.as_mut_slice());
+        Self { data, k, n, isa }
+    }
+
+    /// Rows of B.
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
+    /// Columns of B.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Memory held, in bytes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(self.data.as_slice())
+    }
+
+    pub(crate) fn kernels(&self) -> &'static Kernels<T> {
+        &T::kernels(self.isa).0
+    }
+
+    pub(crate) fn panels(&self) -> Panels<T> {
+        packed_panels(self.kernels(), self.data.as_slice(), self.k, self.n)
+    }
+}
+
+impl<T: Element> std::fmt::Debug for PackedB<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "PackedB[{}, {}] for {:?}", self.k, self.n, self.isa)
+    }
+}
+
+/// The width of the last panel if it is not a full one: one vector or two.
+pub(crate) fn tail_width<T>(kernels: &Kernels<T>, n: usize) -> usize {
+    match n % kernels.panel_width() {
+        0 => 0,
+        rest if rest <= kernels.lanes => kernels.lanes,
+        _ => kernels.panel_width(),
+    }
+}
+
+/// Elements of packed B `[k, n]`.
+pub(crate) fn packed_len<T>(kernels: &Kernels<T>, k: usize, n: usize) -> usize {
+    k * (n / kernels.panel_width() * kernels.panel_width() + tail_width(kernels, n))
+}
+
+/// Where the panels of packed B `[k, n]` lie.
+pub(crate) fn packed_panels<T>(kernels: &Kernels<T>, data: &[T], k: usize, n: usize) -> Panels<T> {
+    let width = kernels.panel_width();
+    Panels {
+        data: data.as_ptr(),
+        ldb: width,
+        panel_stride: k * width,
+        tail: data[(n / width * width * k).min(data.len())..].as_ptr(),
+        tail_width: tail_width(kernels, n),
+    }
+}
+
+/// Elements that are packed by one piece of work at least.
+const PACK_GRAIN: usize = 1 << 16;
+
+/// Packs the columns `columns` of B into `dst`, on several threads if there is much to pack.
+pub(crate) fn pack_panels<T: Element>(
+    kernels: &Kernels<T>,
+    b: &[T],
+    ldb: usize,
+    transposed: bool,
+    k: usize,
+    columns: std::ops::Range<usize>,
+    dst: &mut [T],
+) {
+    let width = kernels.panel_width();
+    let n = columns.len();
+    if k == 0 || n == 0 {
+        return;
+    }
+    let pack_one = |panel: usize, dst: &mut [T]| {
+        let first = panel * width;
+        let cols = (n - first).min(width);
+        pack_panel(
+            b,
+            ldb,
+            transposed,
+            columns.start + first,
+            cols,
+            dst.len() / k,
+            dst,
+        );
+    };
+    if k * n < 2 * PACK_GRAIN || parallel::threads() == 1 {
+        for (panel, dst) in dst.chunks_mut(width * k).enumerate() {
+            pack_one(panel, dst);
+        }
+    } else {
+        use rayon::prelude::*;
+        dst.par_chunks_mut(width * k)
+            .with_min_len(PACK_GRAIN.div_ceil(width * k))
+            .enumerate()
+            .for_each(|(panel, dst)| pack_one(panel, dst));
+    }
+}
+
+/// Packs `cols` columns from `first` into a panel of `width` columns; the columns that B lacks become zero.
+fn pack_panel<T: Element>(
+    b: &[T],
+    ldb: usize,
+    transposed: bool,
+    first: usize,
+    cols: usize,
+    width: usize,
+    dst: &mut [T],
+) {
+    if transposed {
+        transpose_into(&b[first * ldb..], ldb, cols, dst.len() / width, width, dst);
+        for row in dst.chunks_exact_mut(width) {
+            row[cols..].fill(T::zero());
+        }
+    } else {
+        for (p, row) in dst.chunks_exact_mut(width).enumerate() {
+            row[..cols].copy_from_slice(&b[p * ldb + first..][..cols]);
+            row[cols..].fill(T::zero());
+        }
+    }
+}
+
+/// `dst[p * ld_dst + j] = src[j * ld_src + p]` for `j < rows`, `p < cols`, in square blocks.
+fn transpose_into<T: Copy>(
+    src: &[T],
+    ld_src: usize,
+    rows: usize,
+    cols: usize,
+    ld_dst: usize,
+    dst: &mut [T],
+) {
+    const BLOCK: usize = 8;
+    for p0 in (0..cols).step_by(BLOCK) {
+        let p1 = (p0 + BLOCK).min(cols);
+        for j0 in (0..rows).step_by(BLOCK) {
+            let j1 = (j0 + BLOCK).min(rows);
+            if p1 - p0 == BLOCK && j1 - j0 == BLOCK {
+                let block: [&[T]; BLOCK] =
+                    std::array::from_fn(|j| &src[(j0 + j) * ld_src + p0..][..BLOCK]);
+                for p in 0..BLOCK {
+                    let to = &mut dst[(p0 + p) * ld_dst + j0..][..BLOCK];
+                    for (t, from) in to.iter_mut().zip(&block) {
+                        *t = from[p];
+                    }
+                }
+            } else {
+                for p in p0..p1 {
+                    for j in j0..j1 {
+                        dst[p * ld_dst + j] = src[j * ld_src + p];
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Rows of a matrix in memory.
+pub(crate) struct Matrix<'a, T> {
+    pub data: &'a [T],
+    /// Distance of two rows, or of two columns if `transposed`.
+    pub ld: usize,
+    /// Element (i, p) is at `p * ld + i`.
+    pub transposed: bool,
+}
+
+impl<T: Element> Rows<T> for Matrix<'_, T> {
+    fn pack(&self, row0: usize, rows: usize, k0: usize, kc: usize, dst: &mut [T]) {
+        if kc == 0 {
+            return;
+        }
+        if self.transposed {
+            transpose_into(
+                &self.data[k0 * self.ld + row0..],
+                self.ld,
+                kc,
+                rows,
+                LDA,
+                dst,
+            );
+        } else {
+            for i in 0..rows {
+                dst[i * LDA..][..kc].copy_from_slice(&self.data[(row0 + i) * self.ld + k0..][..kc]);
+            }
+        }
+    }
+}

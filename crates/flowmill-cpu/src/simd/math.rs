@@ -1,0 +1,334 @@
+//! Elementary functions of `f32`, lane by lane, for every instruction set.
+//!
+//! Each function reduces its argument, evaluates a polynomial and puts the result together with bit arithmetic; there
+//! are no tables and no data-dependent branches except for arguments of sine and cosine beyond [`TRIG_LIMIT`]. Errors are bounded
+//! by tests against `f64`: see [`unary`](super::unary). Polynomials are the single-precision ones of Cephes (S. Moshier) and, for erf,
+//! N. Juffa's.
+
+use super::vector::MathVector;
+
+/// A lane-wise function of one vector.
+pub(crate) trait Map: Copy + Send + Sync {
+    /// # Safety
+    /// The CPU has V's instruction set.
+    unsafe fn apply<V: MathVector>(self, x: V) -> V;
+}
+
+/// Lane-wise functions that call only lane-wise operations.
+///
+/// Each is `unsafe` to call for one reason only: the CPU must have V's instruction set.
+macro_rules! lanes {
+    ($(
+        $(#[$meta:meta])*
+        fn $name:ident <$v:ident> ($($arg:ident),*) -> $ret:ty $body:block
+    )*) => {$(
+        $(#[$meta])*
+        #[inline(always)]
+        pub(crate) unsafe fn $name<$v: MathVector>($($arg: $v),*) -> $ret {
+            // SAFETY: the caller's CPU has V's instruction set; nothing here touches memory.
+            unsafe { $body }
+        }
+    )*};
+}
+
+/// Horner's rule, highest coefficient first.
+macro_rules! polynomial {
+    ($v:ident, $x:expr, $first:literal $(, $c:literal)*) => {{
+        let mut p = $v::splat($first);
+        $(p = p.mul_add($x, $v::splat($c));)*
+        p
+    }};
+}
+
+const LOG2_E: f32 = std::f32::consts::LOG2_E;
+// ln 2 in two parts; the first has few enough bits that its product with any exponent is exact.
+const LN2_HIGH: f32 = 0.693_359_4;
+const LN2_LOW: f32 = -2.121_944_4e-4;
+
+/// Beyond this magnitude the argument reduction of sine and cosine is left to the scalar library.
+pub(crate) const TRIG_LIMIT: f32 = 8192.0;
+
+lanes! {
+    /// `2^n` for integers `n` in -126..=127.
+    fn power_of_two<V>(n) -> V {
+        V::from_bits(V::int_shl::<23>(V::int_add(n.to_int(), V::int_splat(127))))
+    }
+
+    fn copy_sign<V>(magnitude, sign) -> V {
+        let sign = V::int_and(sign.bits(), V::int_splat(i32::MIN));
+        V::from_bits(V::int_or(magnitude.bits(), sign))
+    }
+
+    fn negate<V>(x) -> V {
+        V::from_bits(V::int_xor(x.bits(), V::int_splat(i32::MIN)))
+    }
+
+    /// `result`, or `x` itself where it is a zero of either sign or NaN.
+    fn zero_to_zero<V>(x, result) -> V {
+        V::select(x.lt(V::zero()), result, V::select(V::zero().lt(x), result, x))
+    }
+
+    /// `exp(r) - 1` for |r| <= ln(2) / 2.
+    fn exp_minus_one_reduced<V>(r) -> V {
+        let p = polynomial!(V, r, 1.987_569_2e-4, 1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 0.166_666_65, 0.5);
+        p.mul_add(r.mul(r), r)
+    }
+
+    /// `x - n ln 2`.
+    fn minus_n_ln2<V>(x, n) -> V {
+        let r = n.mul_add(V::splat(-LN2_HIGH), x);
+        n.mul_add(V::splat(-LN2_LOW), r)
+    }
+
+    fn exp<V>(x) -> V {
+        // Outside of these bounds the result is 0 or infinite; NaN passes.
+        let x = V::splat(-104.0).max(V::splat(89.0).min(x));
+        let n = x.mul(V::splat(LOG2_E)).round();
+        let p = exp_minus_one_reduced(minus_n_ln2(x, n)).add(V::splat(1.0));
+        // Two factors: 2^n alone would overflow or underflow near the ends.
+        let half = n.mul(V::splat(0.5)).round();
+        p.mul(power_of_two(half)).mul(power_of_two(n.sub(half)))
+    }
+
+    fn expm1<V>(x) -> V {
+        let clamped = V::splat(-20.0).max(V::splat(89.0).min(x));
+        let n = clamped.mul(V::splat(LOG2_E)).round();
+        let q = exp_minus_one_reduced(minus_n_ln2(clamped, n));
+        // 2^n q + (2^n - 1), halved so that n = 128 does not overflow early.
+        let s = power_of_two(n.sub(V::splat(1.0)));
+        let result = s.mul_add(q, s.sub(V::splat(0.5)));
+        let result = result.add(result);
+        zero_to_zero(x, result)
+    }
+
+    fn log<V>(x) -> V {
+        let smallest = V::splat(f32::MIN_POSITIVE);
+        let tiny = x.lt(smallest);
+        let scaled = V::select(tiny, x.mul(V::splat(8_388_608.0)), x);
+        // x = 2^e m with m in [sqrt(1/2), sqrt(2)).
+        let bits = V::int_sub(scaled.bits(), V::int_splat(0x3f35_04f3));
+        let e = V::from_int(V::int_sar::<23>(bits));
+        let e = V::select(tiny, e.sub(V::splat(23.0)), e);
+        let mantissa = V::int_and(bits, V::int_splat(0x007f_ffff));
+        let m = V::from_bits(V::int_add(mantissa, V::int_splat(0x3f35_04f3)));
+        let f = m.sub(V::splat(1.0));
+        let p = polynomial!(
+            V, f, 7.037_683_6e-2, -0.115_146_1, 0.116_769_98, -0.124_201_41, 0.142_493_23, -0.166_680_57,
+            0.200_007_15, -0.249_999_94, 0.333_333_3
+        );
+        let z = f.mul(f);
+        let tail = e.mul_add(V::splat(LN2_LOW), p.mul(f).mul(z));
+        let tail = z.mul_add(V::splat(-0.5), tail);
+        let result = e.mul_add(V::splat(LN2_HIGH), f.add(tail));
+        let result = V::select(x.lt(V::splat(f32::INFINITY)), result, x);
+        let result = V::select(V::zero().lt(x), result, V::splat(f32::NEG_INFINITY));
+        // Negative and NaN.
+        let result = V::select(x.lt(V::zero()), V::splat(f32::NAN), result);
+        V::select(x.is_nan(), x, result)
+    }
+
+    fn log1p<V>(x) -> V {
+        // The rounding error of 1 + x is made up for by the ratio x / ((1 + x) - 1).
+        let u = x.add(V::splat(1.0));
+        let d = u.sub(V::splat(1.0));
+        let corrected = log(u).mul(x.div(d));
+        let small = d.abs().lt(V::splat(f32::MIN_POSITIVE));
+        let result = V::select(small, x, corrected);
+        V::select(V::splat(1e10).lt(x), log(u), V::select(x.lt(V::splat(-0.999_999_9)), log(u), result))
+    }
+
+    fn tanh<V>(x) -> V {
+        let a = x.abs();
+        let z = x.mul(x);
+        let p = polynomial!(
+            V, z, -5.704_989e-3, 2.063_908_9e-2, -5.373_971_6e-2, 0.133_314_42, -0.333_332_8
+        );
+        let small = p.mul(z).mul_add(x, x);
+        let e = exp(a.add(a));
+        let large = V::splat(1.0).sub(V::splat(2.0).div(e.add(V::splat(1.0))));
+        let result = copy_sign(V::select(a.lt(V::splat(0.625)), small, large), x);
+        V::select(x.is_nan(), x, result)
+    }
+
+    fn sigmoid<V>(x) -> V {
+        let e = exp(negate(x.abs()));
+        let one = V::splat(1.0);
+        V::select(x.lt(V::zero()), e, one).div(e.add(one))
+    }
+
+    fn erf<V>(x) -> V {
+        let t = x.abs();
+        let s = x.mul(x);
+        let r = polynomial!(V, t, -1.728_534_7e-5, 3.831_971_3e-4);
+        let u = polynomial!(V, t, -3.883_964_4e-3, 2.425_462_2e-2);
+        let r = r.mul_add(s, u);
+        let r = r.mul_add(t, V::splat(-0.106_777_88));
+        let r = r.mul_add(t, V::splat(-0.634_846_7));
+        let r = r.mul_add(t, V::splat(-0.128_717_51));
+        let r = r.mul_add(t, negate(t));
+        let large = copy_sign(V::splat(1.0).sub(exp(r)), x);
+        let p = polynomial!(
+            V, s, -5.967_617e-4, 4.991_194_2e-3, -2.676_813_5e-2, 0.112_819_925, -0.376_125_34, 0.128_379_17
+        );
+        let small = p.mul_add(x, x);
+        let result = V::select(t.lt(V::splat(0.927_734_4)), small, large);
+        // The polynomial of the tail turns around for huge arguments.
+        V::select(V::splat(4.0).lt(t), copy_sign(V::splat(1.0), x), result)
+    }
+
+    /// Sine of `x + quarter turns * pi / 2` for |x| up to [`TRIG_LIMIT`].
+    fn sine_shifted<V>(x, quarter_turns) -> V {
+        let n = x.mul(V::splat(std::f32::consts::FRAC_2_PI)).round();
+        // pi / 2 in three parts, the first two short enough for exact products.
+        let r = n.mul_add(V::splat(-1.570_312_5), x);
+        let r = n.mul_add(V::splat(-4.837_513e-4), r);
+        let r = n.mul_add(V::splat(-7.549_79e-8), r);
+        let quadrant = V::int_add(n.to_int(), quarter_turns.to_int());
+        let z = r.mul(r);
+        let s = polynomial!(V, z, -1.951_529_6e-4, 8.332_161e-3, -0.166_666_55);
+        let s = s.mul(z).mul_add(r, r);
+        let c = polynomial!(V, z, 2.443_315_7e-5, -1.388_731_6e-3, 4.166_664_6e-2);
+        let c = c.mul(z).mul_add(z, V::splat(-0.5).mul_add(z, V::splat(1.0)));
+        let even = V::int_eq(V::int_and(quadrant, V::int_splat(1)), V::int_splat(0));
+        let sign = V::int_shl::<31>(V::int_sar::<1>(quadrant));
+        V::from_bits(V::int_xor(V::select(even, s, c).bits(), sign))
+    }
+
+    fn relu<V>(x) -> V {
+        V::zero().max(x)
+    }
+
+    fn relu6<V>(x) -> V {
+        V::splat(6.0).min(V::zero().max(x))
+    }
+
+    fn elu<V>(x) -> V {
+        V::select(x.lt(V::zero()), expm1(x), x)
+    }
+
+    fn softplus<V>(x) -> V {
+        // max(x, 0) + log1p(exp(-|x|)).
+        log1p(exp(negate(x.abs()))).add(V::zero().max(x))
+    }
+
+    fn rsqrt<V>(x) -> V {
+        V::splat(1.0).div(x.sqrt())
+    }
+
+    fn gelu_exact<V>(x) -> V {
+        let e = erf(x.mul(V::splat(std::f32::consts::FRAC_1_SQRT_2)));
+        x.mul(V::splat(0.5)).mul(e.add(V::splat(1.0)))
+    }
+
+    fn gelu_approximate<V>(x) -> V {
+        let cube = x.mul(x).mul(x);
+        let inner = cube.mul_add(V::splat(0.044_715), x);
+        // sqrt(2 / pi)
+        let t = tanh(inner.mul(V::splat(0.797_884_6)));
+        x.mul(V::splat(0.5)).mul(t.add(V::splat(1.0)))
+    }
+
+    fn silu<V>(x) -> V {
+        x.mul(sigmoid(x))
+    }
+}
+
+/// Sine or cosine: the vector function, and the scalar library for lanes beyond [`TRIG_LIMIT`].
+///
+/// # Safety
+/// The CPU has V's instruction set.
+#[inline(always)]
+unsafe fn sine_or_scalar<V: MathVector>(x: V, quarter_turns: f32, scalar: fn(f32) -> f32) -> V {
+    // SAFETY: as the caller; the arrays hold a whole vector.
+    unsafe {
+        let result = sine_shifted(x, V::splat(quarter_turns));
+        let in_range = x.abs().lt(V::splat(TRIG_LIMIT));
+        let outside = V::select(in_range, V::zero(), V::splat(1.0));
+        if !V::any(V::zero().lt(outside)) {
+            return result;
+        }
+        let (mut xs, mut ys) = ([0.0f32; 16], [0.0f32; 16]);
+        x.store(xs.as_mut_ptr());
+        result.store(ys.as_mut_ptr());
+        for (x, y) in xs.iter().zip(&mut ys).take(V::LANES) {
+            if x.is_nan() || x.abs() >= TRIG_LIMIT {
+                *y = scalar(*x);
+            }
+        }
+        V::load(ys.as_ptr())
+    }
+}
+
+macro_rules! maps {
+    ($($name:ident = |$x:ident| $body:expr;)*) => {$(
+        #[derive(Clone, Copy)]
+        pub(crate) struct $name;
+        impl Map for $name {
+            #[inline(always)]
+            unsafe fn apply<V: MathVector>(self, $x: V) -> V {
+                // SAFETY: the caller's CPU has V's instruction set.
+                unsafe { $body }
+            }
+        }
+    )*};
+}
+
+maps! {
+    Exp = |x| exp(x);
+    Expm1 = |x| expm1(x);
+    Log = |x| log(x);
+    Log1p = |x| log1p(x);
+    Tanh = |x| tanh(x);
+    Sigmoid = |x| sigmoid(x);
+    Erf = |x| erf(x);
+    Sin = |x| zero_to_zero(x, sine_or_scalar(x, 0.0, libm::sinf));
+    Cos = |x| sine_or_scalar(x, 1.0, libm::cosf);
+    Sqrt = |x| x.sqrt();
+    Rsqrt = |x| rsqrt(x);
+    Relu = |x| relu(x);
+    Relu6 = |x| relu6(x);
+    Elu = |x| elu(x);
+    Softplus = |x| softplus(x);
+    GeluExact = |x| gelu_exact(x);
+    GeluApproximate = |x| gelu_approximate(x);
+    Silu = |x| silu(x);
+}
+
+/// `x > 0 ? x : alpha * x`.
+#[derive(Clone, Copy)]
+pub(crate) struct LeakyRelu(pub(crate) f32);
+
+impl Map for LeakyRelu {
+    #[inline(always)]
+    unsafe fn apply<V: MathVector>(self, x: V) -> V {
+        // SAFETY: the caller's CPU has V's instruction set.
+        unsafe { V::select(V::zero().lt(x), x, x.mul(V::splat(self.0))) }
+    }
+}
+
+/// `dst[i] = f(src[i])` for `i < n`.
+///
+/// # Safety
+/// The CPU has V's instruction set; `src` and `dst` are good for `n` elements and equal or disjoint.
+#[inline(always)]
+pub(crate) unsafe fn map_kernel<V: MathVector, F: Map>(
+    f: F,
+    dst: *mut f32,
+    src: *const f32,
+    n: usize,
+) {
+    let whole = n / V::LANES * V::LANES;
+    // SAFETY: `i + LANES <= n` in the loop, and the tail takes the `n - whole` elements after it.
+    unsafe {
+        let mut i = 0;
+        while i < whole {
+            f.apply(V::load(src.add(i))).store(dst.add(i));
+            i += V::LANES;
+        }
+        if whole < n {
+            let rest = n - whole;
+            f.apply(V::load_part(src.add(whole), rest))
+                .store_part(dst.add(whole), rest);
+        }
+    }
+}

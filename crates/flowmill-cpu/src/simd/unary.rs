@@ -1,0 +1,244 @@
+//! Elementary functions on slices of `f32`.
+//!
+//! Every function treats each element alone and alike: a slice of one gives the bits that a long slice gives. NaN stays
+//! NaN, infinities and signed zeros follow IEEE 754's recommendations, denormal arguments and results are kept. The
+//! error, in units in the last place of the exact result, stands at each function and is held by the tests.
+
+use super::for_each_isa;
+use super::math::{self, Map, map_kernel};
+use super::{Isa, isa};
+
+for_each_isa! {
+    unsafe fn map<F: Map>(f: F, dst: *mut f32, src: *const f32, n: usize) = map_kernel::<f32, F>;
+}
+
+fn apply<F: Map>(isa: Isa, f: F, dst: &mut [f32], src: &[f32]) {
+    assert_eq!(dst.len(), src.len(), "lengths of destination and source");
+    // SAFETY: `isa` is one that the CPU has; both slices have `n` elements and cannot overlap.
+    unsafe { map(isa, f, dst.as_mut_ptr(), src.as_ptr(), src.len()) }
+}
+
+fn apply_in_place<F: Map>(isa: Isa, f: F, x: &mut [f32]) {
+    // SAFETY: `isa` is one that the CPU has; source and destination are the same slice.
+    unsafe { map(isa, f, x.as_mut_ptr(), x.as_ptr(), x.len()) }
+}
+
+macro_rules! functions {
+    ($($(#[$meta:meta])* $name:ident, $in_place:ident $(($param:ident: $ty:ty))? = $map:expr;)*) => {$(
+        $(#[$meta])*
+        ///
+        /// # Panics
+        /// If the lengths differ.
+        pub fn $name(dst: &mut [f32], src: &[f32] $(, $param: $ty)?) {
+            apply(isa(), $map, dst, src);
+        }
+
+        #[doc = concat!("[`", stringify!($name), "`] in place.")]
+        pub fn $in_place(x: &mut [f32] $(, $param: $ty)?) {
+            apply_in_place(isa(), $map, x);
+        }
+    )*};
+}
+
+functions! {
+    /// `e^x`, within 1.5 ulp.
+    exp, exp_in_place = math::Exp;
+    /// `e^x - 1`, within 2 ulp.
+    expm1, expm1_in_place = math::Expm1;
+    /// Natural logarithm, within 1.5 ulp.
+    log, log_in_place = math::Log;
+    /// `ln(1 + x)`, within 3 ulp.
+    log1p, log1p_in_place = math::Log1p;
+    /// Within 2.5 ulp.
+    tanh, tanh_in_place = math::Tanh;
+    /// `1 / (1 + e^-x)`, within 2.5 ulp.
+    sigmoid, sigmoid_in_place = math::Sigmoid;
+    /// Error function, within 1.5 ulp.
+    erf, erf_in_place = math::Erf;
+    /// Within 1.5 ulp, or 1e-7 near zeros other than 0.
+    sin, sin_in_place = math::Sin;
+    /// Within 1.5 ulp, or 1e-7 near zeros.
+    cos, cos_in_place = math::Cos;
+    /// Correctly rounded.
+    sqrt, sqrt_in_place = math::Sqrt;
+    /// `1 / sqrt(x)`, within 1.5 ulp.
+    rsqrt, rsqrt_in_place = math::Rsqrt;
+    /// `max(x, 0)`.
+    relu, relu_in_place = math::Relu;
+    /// `min(max(x, 0), 6)`.
+    relu6, relu6_in_place = math::Relu6;
+    /// `x > 0 ? x : alpha x`.
+    leaky_relu, leaky_relu_in_place (alpha: f32) = math::LeakyRelu(alpha);
+    /// `x < 0 ? e^x - 1 : x`.
+    elu, elu_in_place = math::Elu;
+    /// `ln(1 + e^x)`.
+    softplus, softplus_in_place = math::Softplus;
+    /// `x / 2 (1 + erf(x / sqrt 2))`.
+    gelu_exact, gelu_exact_in_place = math::GeluExact;
+    /// `x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`.
+    gelu_approximate, gelu_approximate_in_place = math::GeluApproximate;
+    /// `x sigmoid(x)`.
+    silu, silu_in_place = math::Silu;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The distance of `got` from `exact` in units of the last place of `exact` rounded to `f32`.
+    fn ulps(got: f32, exact: f64) -> f64 {
+        let nearest = exact as f32;
+        if got == nearest || (got.is_nan() && nearest.is_nan()) {
+            return 0.0;
+        }
+        if !got.is_finite() || !nearest.is_finite() {
+            return f64::INFINITY;
+        }
+        let magnitude = nearest.abs().max(f32::MIN_POSITIVE);
+        let ulp = f64::from(f32::from_bits(magnitude.to_bits() + 1)) - f64::from(magnitude);
+        (f64::from(got) - exact).abs() / ulp
+    }
+
+    /// About 200,000 values: every 20,011th bit pattern, and a fine grid around 0.
+    fn arguments() -> Vec<f32> {
+        let patterns = (0..=u32::MAX).step_by(20_011).map(f32::from_bits);
+        let grid = (-40_000..40_000).map(|i| i as f32 * 1.234_567e-3 * 0.5);
+        let special = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            f32::NAN,
+        ];
+        patterns.chain(grid).chain(special).collect()
+    }
+
+    fn check<F: Map>(name: &str, f: F, exact: impl Fn(f64) -> f64, limit: f64, absolute: f64) {
+        let xs = arguments();
+        for isa in Isa::available() {
+            // Without fused multiply-add the polynomials lose a little more.
+            let limit = if isa == Isa::Portable {
+                limit + 1.5
+            } else {
+                limit
+            };
+            let mut ys = vec![0.0; xs.len()];
+            apply(isa, f, &mut ys, &xs);
+            let mut worst = (0.0, 0.0, 0.0);
+            for (x, y) in xs.iter().zip(&ys) {
+                let want = exact(f64::from(*x));
+                let error = ulps(*y, want);
+                if error > worst.0 && (f64::from(*y) - want).abs() > absolute || error.is_nan() {
+                    worst = (error, *x, *y);
+                }
+            }
+            assert!(
+                worst.0 <= limit,
+                "{name} on {isa:?}: {} ulp at {:e}, got {:e}, want {:e}",
+                worst.0,
+                worst.1,
+                worst.2,
+                exact(f64::from(worst.1)),
+            );
+            for (x, y) in xs.iter().zip(&ys).step_by(97) {
+                let mut one = [*x];
+                apply_in_place(isa, f, &mut one);
+                assert_eq!(
+                    one[0].to_bits(),
+                    y.to_bits(),
+                    "{name} on {isa:?}: one element at {x:e}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn exponentials_and_logarithms_are_accurate() {
+        check("exp", math::Exp, f64::exp, 1.5, 0.0);
+        check("expm1", math::Expm1, f64::exp_m1, 2.0, 0.0);
+        check("log", math::Log, f64::ln, 1.5, 0.0);
+        check("log1p", math::Log1p, f64::ln_1p, 3.0, 0.0);
+    }
+
+    #[test]
+    fn sigmoids_are_accurate() {
+        check("tanh", math::Tanh, f64::tanh, 2.5, 0.0);
+        check(
+            "sigmoid",
+            math::Sigmoid,
+            |x| 1.0 / (1.0 + (-x).exp()),
+            2.5,
+            0.0,
+        );
+        check("erf", math::Erf, libm::erf, 1.5, 0.0);
+    }
+
+    #[test]
+    fn sine_and_cosine_are_accurate() {
+        check("sin", math::Sin, f64::sin, 1.5, 1e-7);
+        check("cos", math::Cos, f64::cos, 1.5, 1e-7);
+    }
+
+    #[test]
+    fn roots_are_accurate() {
+        check("sqrt", math::Sqrt, f64::sqrt, 0.51, 0.0);
+        check("rsqrt", math::Rsqrt, |x| 1.0 / x.sqrt(), 1.5, 0.0);
+    }
+
+    #[test]
+    fn activations_match_their_formulas() {
+        let elu = |x: f64| if x < 0.0 { x.exp_m1() } else { x };
+        check(
+            "relu",
+            math::Relu,
+            |x| if x < 0.0 { 0.0 } else { x },
+            0.0,
+            0.0,
+        );
+        check(
+            "relu6",
+            math::Relu6,
+            |x| if x.is_nan() { x } else { x.clamp(0.0, 6.0) },
+            0.0,
+            0.0,
+        );
+        check("elu", math::Elu, elu, 2.0, 0.0);
+        check(
+            "softplus",
+            math::Softplus,
+            |x| x.max(0.0) + (-x.abs()).exp().ln_1p() + 0.0 * x.signum(),
+            3.0,
+            0.0,
+        );
+        check("silu", math::Silu, |x| x / (1.0 + (-x).exp()), 3.5, 1e-37);
+        let gelu = |x: f64| 0.5 * x * (1.0 + libm::erf(x / std::f64::consts::SQRT_2));
+        check("gelu", math::GeluExact, gelu, 4.0, 3e-7);
+        let tail = |x: f64| (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x * x * x);
+        check(
+            "gelu_tanh",
+            math::GeluApproximate,
+            |x| 0.5 * x * (1.0 + tail(x).tanh()),
+            4.0,
+            5e-7,
+        );
+    }
+
+    #[test]
+    fn signed_zeros_survive() {
+        for isa in Isa::available() {
+            for f in [-0.0f32, 0.0] {
+                let mut x = [f];
+                apply_in_place(isa, math::Tanh, &mut x);
+                assert_eq!(x[0].to_bits(), f.to_bits());
+                apply_in_place(isa, math::Expm1, &mut x);
+                assert_eq!(x[0].to_bits(), f.to_bits());
+                apply_in_place(isa, math::Erf, &mut x);
+                assert_eq!(x[0].to_bits(), f.to_bits());
+                apply_in_place(isa, math::Sin, &mut x);
+                assert_eq!(x[0].to_bits(), f.to_bits());
+            }
+        }
+    }
+}
