@@ -3,6 +3,7 @@
 pub mod gemm;
 pub mod parallel;
 pub mod simd;
+pub mod state;
 #[cfg(test)]
 mod testing;
 

@@ -1,0 +1,5 @@
+//! Variables, by reference and by resource handle.
+
+mod variable;
+
+pub use variable::{ResourceVariable, Variable};
