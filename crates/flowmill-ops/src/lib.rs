@@ -1,1 +1,78 @@
-//! The op catalogue: each op's signature and shape function, declared once.
+//! The op catalogue: each op's signature and shape function, declared once, one family a file.
+//!
+//! A declaration reads
+//!
+//! ```text
+//! op("Conv2D", "(input: T, filter: T) -> (output: T)")
+//!     .attrs("T: {half, float, double}; strides: list(int); padding: {'SAME', 'VALID'}; dilations: list(int) = [1, 1, 1, 1]")
+//!     .shape(shape::conv2d),
+//! ```
+//!
+//! and is a constant: its text is read when the op is first needed. Names, arguments, attributes, defaults, constraints and flags are TensorFlow's.
+#![forbid(unsafe_code)]
+
+mod op;
+mod parse;
+
+mod array;
+mod batching;
+mod control_flow;
+mod data_flow;
+mod functional;
+mod image;
+mod linear_algebra;
+mod logging;
+mod lookup;
+mod math_binary;
+mod math_unary;
+mod nn;
+mod parsing_io;
+mod random;
+mod reduction;
+mod script;
+mod send_recv;
+mod sparse;
+mod spectral;
+mod state;
+mod string;
+mod training;
+
+pub use op::Op;
+
+use flowmill_graph::OpDef;
+
+/// The families: the file's name and what it declares.
+const FAMILIES: &[(&str, &[Op])] = &[
+    ("control_flow", control_flow::OPS),
+    ("functional", functional::OPS),
+    ("send_recv", send_recv::OPS),
+    ("array", array::OPS),
+    ("math_unary", math_unary::OPS),
+    ("math_binary", math_binary::OPS),
+    ("reduction", reduction::OPS),
+    ("linear_algebra", linear_algebra::OPS),
+    ("nn", nn::OPS),
+    ("image", image::OPS),
+    ("random", random::OPS),
+    ("state", state::OPS),
+    ("training", training::OPS),
+    ("data_flow", data_flow::OPS),
+    ("lookup", lookup::OPS),
+    ("sparse", sparse::OPS),
+    ("string", string::OPS),
+    ("parsing_io", parsing_io::OPS),
+    ("spectral", spectral::OPS),
+    ("logging", logging::OPS),
+    ("script", script::OPS),
+    ("batching", batching::OPS),
+];
+
+/// Every declared op with the name of its family, family by family.
+pub fn declarations() -> impl Iterator<Item = (&'static str, &'static Op)> {
+    FAMILIES.iter().flat_map(|&(family, ops)| ops.iter().map(move |op| (family, op)))
+}
+
+/// The definition of every declared op.
+pub fn catalogue() -> Vec<OpDef> {
+    declarations().filter_map(|(_, op)| op.definition().ok()).collect()
+}

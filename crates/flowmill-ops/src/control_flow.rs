@@ -1,0 +1,23 @@
+//! Frames, branches, and ops that only order others.
+
+use crate::op::{Op, op};
+
+pub(crate) const OPS: &[Op] = &[
+    op("Switch", "(data: T, pred: bool) -> (output_false: T, output_true: T)").attrs("T: type"),
+    op("_SwitchN", "(data: T, output_index: int32) -> (outputs: num_outs * T)").attrs("num_outs: int >= 1; T: type"),
+    op("Merge", "(inputs: N * T) -> (output: T, value_index: int32)").attrs("T: type; N: int >= 1"),
+    op("Enter", "(data: T) -> (output: T)").attrs("T: type; frame_name: string; is_constant: bool = false; parallel_iterations: int = 10"),
+    op("Exit", "(data: T) -> (output: T)").attrs("T: type"),
+    op("NextIteration", "(data: T) -> (output: T)").attrs("T: type"),
+    op("LoopCond", "(input: bool) -> (output: bool)"),
+    op("RefSwitch", "(data: Ref(T), pred: bool) -> (output_false: Ref(T), output_true: Ref(T))").attrs("T: type").allows_uninitialized_input(),
+    op("RefMerge", "(inputs: N * Ref(T)) -> (output: Ref(T), value_index: int32)").attrs("T: type; N: int >= 1"),
+    op("RefEnter", "(data: Ref(T)) -> (output: Ref(T))")
+        .attrs("T: type; frame_name: string; is_constant: bool = false; parallel_iterations: int = 10"),
+    op("RefExit", "(data: Ref(T)) -> (output: Ref(T))").attrs("T: type"),
+    op("RefNextIteration", "(data: Ref(T)) -> (output: Ref(T))").attrs("T: type"),
+    op("NoOp", "()"),
+    op("ControlTrigger", "()"),
+    op("Abort", "()").attrs("error_msg: string = ''; exit_without_error: bool = false"),
+    op("Assert", "(condition: bool, data: T)").attrs("T: list(type) >= 1; summarize: int = 3").stateful(),
+];

@@ -1,0 +1,11 @@
+//! Calls back into the host language.
+
+use crate::op::{Op, op};
+
+pub(crate) const OPS: &[Op] = &[
+    op("PyFunc", "(input: Tin) -> (output: Tout)").attrs("token: string; Tin: list(type) >= 0; Tout: list(type) >= 0").stateful(),
+    op("PyFuncStateless", "(input: Tin) -> (output: Tout)").attrs("token: string; Tin: list(type) >= 0; Tout: list(type) >= 0"),
+    op("EagerPyFunc", "(input: Tin) -> (output: Tout)")
+        .attrs("token: string; is_async: bool = false; Tin: list(type) >= 0; Tout: list(type) >= 0")
+        .stateful(),
+];
