@@ -1,7 +1,7 @@
 //! Typed access to a node's attributes, which are kept as they came over the wire.
 
 use flowmill_proto::attr_value::{ListValue, Value};
-use flowmill_proto::{AttrValue, NameAttrList, TensorProto, TensorShapeProto};
+use flowmill_proto::{AttrValue, NameAttrList, TensorProto};
 use flowmill_tensor::{Bytes, DType, PartialShape, Result, bail};
 use std::collections::BTreeMap;
 
@@ -76,11 +76,6 @@ impl Attrs {
     }
 }
 
-/// The static shape a `TensorShapeProto` describes.
-pub fn shape_from_proto(proto: &TensorShapeProto) -> PartialShape {
-    if proto.unknown_rank { PartialShape::unknown() } else { proto.dim.iter().map(|d| d.size).collect() }
-}
-
 macro_rules! scalar_attrs {
     ($($t:ty, $kind:literal, $variant:ident($v:ident) => $expr:expr;)*) => {
         $(impl<'a> Attr<'a> for $t {
@@ -99,7 +94,7 @@ scalar_attrs! {
     DType, "type", Type(v) => DType::from_number(*v);
     &'a Bytes, "string", S(v) => Some(v);
     &'a str, "string", S(v) => std::str::from_utf8(v).ok();
-    PartialShape, "shape", Shape(v) => Some(shape_from_proto(v));
+    PartialShape, "shape", Shape(v) => Some(PartialShape::from_proto(v));
     &'a TensorProto, "tensor", Tensor(v) => Some(v);
     &'a NameAttrList, "func", Func(v) => Some(v);
 }
@@ -120,7 +115,7 @@ list_attrs! {
     DType, "type", l => l.r#type.iter().map(|&t| DType::from_number(t)).collect();
     &'a Bytes, "string", l => Some(l.s.iter().collect());
     &'a str, "string", l => l.s.iter().map(|s| std::str::from_utf8(s).ok()).collect();
-    PartialShape, "shape", l => Some(l.shape.iter().map(shape_from_proto).collect());
+    PartialShape, "shape", l => Some(l.shape.iter().map(PartialShape::from_proto).collect());
     &'a TensorProto, "tensor", l => Some(l.tensor.iter().collect());
     &'a NameAttrList, "func", l => Some(l.func.iter().collect());
 }

@@ -14,6 +14,7 @@ mod error;
 mod handle;
 mod heap;
 mod partial_shape;
+mod proto;
 mod shape;
 mod tensor;
 
