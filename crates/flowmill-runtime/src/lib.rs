@@ -1,9 +1,11 @@
 //! The runtime: kernels' interface, plans, the executor of frames and iterations, sessions.
 
 mod cancel;
+
 mod function;
 pub mod kernel;
 pub mod plan;
+pub mod program;
 mod registry;
 mod rendezvous;
 mod resource;

@@ -1,0 +1,382 @@
+//! The interpreter.
+
+use crate::kernel::{Kernel, KernelContext, ScalarOp};
+use crate::resource::RefVariable;
+use crate::step::StepContext;
+use flowmill_tensor::{DType, Result, Tensor, bail, error};
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A register, by its place in the file.
+pub(super) type Reg = u32;
+
+/// Where an instruction reads a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Operand {
+    pub(super) reg: Reg,
+    /// The last use: the register is emptied, so that the kernel may reuse the memory.
+    pub(super) take: bool,
+    /// The register holds a reference and the consumer wants the variable's value.
+    pub(super) deref: bool,
+}
+
+/// One instruction. Every instruction writes all of its result registers; an empty one is dead.
+#[derive(Clone, Debug)]
+pub(super) enum Instr {
+    /// A pure function of one inline scalar; anything else takes the way of `call`.
+    Scalar1 { from: DType, to: DType, f: fn(u64) -> u64, a: Reg, dst: Reg, call: u32 },
+    /// A pure function of two inline scalars.
+    Scalar2 { from: DType, to: DType, f: fn(u64, u64) -> u64, a: Reg, b: Reg, dst: Reg, call: u32 },
+    /// A kernel, by its place in `calls`.
+    Call(u32),
+    /// Copies or moves one value; dead when one of `controls` is.
+    Move { src: Operand, dst: Reg, controls: Box<[Reg]> },
+    /// The first live operand.
+    Merge { sources: Box<[Operand]>, dst: Reg, index: Option<Reg>, controls: Box<[Reg]> },
+    /// The operand goes to `dst + pred`; the other of the two is dead.
+    Switch { data: Operand, pred: Operand, dst: Reg, controls: Box<[Reg]>, live: Option<Reg>, call: u32 },
+}
+
+/// A kernel with its operands.
+#[derive(Clone)]
+pub(super) struct Call {
+    pub(super) node: Arc<str>,
+    pub(super) op: Arc<str>,
+    pub(super) kernel: Option<Arc<dyn Kernel>>,
+    pub(super) operands: Box<[Operand]>,
+    /// Registers that must be live.
+    pub(super) controls: Box<[Reg]>,
+    /// First of the result registers, which stand side by side.
+    pub(super) dst: Reg,
+    pub(super) types: Box<[DType]>,
+    /// Set live when the node ran, for those who wait for the node and not for an output.
+    pub(super) live: Option<Reg>,
+    /// Runs with dead operands too: a nested program.
+    pub(super) accepts_dead: bool,
+    /// Unset outputs are dead ones, not a kernel's fault.
+    pub(super) may_leave_unset: bool,
+}
+
+impl std::fmt::Debug for Call {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} = {}({:?}) -> {}", self.node, self.op, self.operands, self.dst)
+    }
+}
+
+/// Instructions with what they refer to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Code {
+    pub(super) instrs: Vec<Instr>,
+    pub(super) calls: Vec<Call>,
+}
+
+/// A register file with its constants in place, kept for the next run.
+struct Registers(Vec<Option<Tensor>>);
+
+/// What strands and loops share: constants, the size of the file, and files that wait for use.
+pub(super) struct RegisterPool {
+    constants: Vec<Tensor>,
+    num_regs: usize,
+    free: Mutex<Vec<Registers>>,
+}
+
+/// Files kept for reuse; more steps at once than this allocate theirs anew.
+const FILES_KEPT: usize = 16;
+
+impl RegisterPool {
+    /// A pool of files whose first registers hold `constants`.
+    pub(super) fn new(constants: Vec<Tensor>, num_regs: usize) -> RegisterPool {
+        RegisterPool { constants, num_regs, free: Mutex::new(Vec::new()) }
+    }
+
+    fn acquire(&self) -> Registers {
+        if let Some(file) = self.free.lock().pop() {
+            return file;
+        }
+        let mut file = Vec::with_capacity(self.num_regs);
+        file.extend(self.constants.iter().cloned().map(Some));
+        file.resize(self.num_regs, None);
+        Registers(file)
+    }
+
+    fn release(&self, mut file: Registers) {
+        file.0[self.constants.len()..].fill(None);
+        let mut free = self.free.lock();
+        if free.len() < FILES_KEPT {
+            free.push(file);
+        }
+    }
+}
+
+/// What an inline `true` looks like; the value of a register that only says "live".
+fn live() -> Option<Tensor> {
+    Some(Tensor::scalar(true))
+}
+
+fn read(regs: &mut [Option<Tensor>], operand: Operand) -> Result<Option<Tensor>> {
+    let slot = &mut regs[operand.reg as usize];
+    let value = if operand.take { slot.take() } else { slot.clone() };
+    if operand.deref { value.map(dereference).transpose() } else { Ok(value) }
+}
+
+/// The value of the variable a reference edge refers to; a plain tensor is its own value.
+pub(crate) fn dereference(tensor: Tensor) -> Result<Tensor> {
+    let Some(handle) = tensor.as_resources().ok().and_then(|h| h.first()) else { return Ok(tensor) };
+    let Some(variable) = handle.get::<RefVariable>() else { return Ok(tensor) };
+    match variable.get() {
+        Some(value) => Ok(value),
+        None => bail!(FailedPrecondition, "Attempting to use uninitialized value {}", handle.name()),
+    }
+}
+
+fn all_live(regs: &[Option<Tensor>], controls: &[Reg]) -> bool {
+    controls.iter().all(|&r| regs[r as usize].is_some())
+}
+
+impl Code {
+    /// Runs the instructions in order.
+    fn run(&self, regs: &mut [Option<Tensor>], step: &StepContext) -> Result<()> {
+        for instr in &self.instrs {
+            match instr {
+                Instr::Scalar1 { from, to, f, a, dst, call } => {
+                    let x = regs[*a as usize].as_ref().and_then(|t| t.scalar_bits(*from));
+                    match x.and_then(|x| Tensor::from_scalar_bits(*to, f(x))) {
+                        Some(value) => regs[*dst as usize] = Some(value),
+                        None => self.call(*call, regs, step)?,
+                    }
+                }
+                Instr::Scalar2 { from, to, f, a, b, dst, call } => {
+                    let x = regs[*a as usize].as_ref().and_then(|t| t.scalar_bits(*from));
+                    let y = regs[*b as usize].as_ref().and_then(|t| t.scalar_bits(*from));
+                    match x.zip(y).and_then(|(x, y)| Tensor::from_scalar_bits(*to, f(x, y))) {
+                        Some(value) => regs[*dst as usize] = Some(value),
+                        None => self.call(*call, regs, step)?,
+                    }
+                }
+                Instr::Call(call) => self.call(*call, regs, step)?,
+                Instr::Move { src, dst, controls } => {
+                    let value = read(regs, *src)?;
+                    regs[*dst as usize] = if all_live(regs, controls) { value } else { None };
+                }
+                Instr::Merge { sources, dst, index, controls } => {
+                    let mut found = None;
+                    if all_live(regs, controls) {
+                        for (i, &source) in sources.iter().enumerate() {
+                            let value = read(regs, source)?;
+                            if found.is_none() {
+                                found = value.map(|v| (v, i as i32));
+                            }
+                        }
+                    }
+                    if let Some(index) = index {
+                        regs[*index as usize] = found.as_ref().map(|&(_, i)| Tensor::scalar(i));
+                    }
+                    regs[*dst as usize] = found.map(|(v, _)| v);
+                }
+                Instr::Switch { data, pred, dst, controls, live: live_reg, call } => {
+                    let data = read(regs, *data)?;
+                    let pred = read(regs, *pred)?;
+                    let (mut sides, mut ran) = ([None, None], None);
+                    if let (Some(data), Some(pred), true) = (data, pred, all_live(regs, controls)) {
+                        let taken = pred.to_scalar::<bool>().map_err(|e| self.blame(*call, e.context("The second input must be a scalar")))?;
+                        sides[usize::from(taken)] = Some(data);
+                        ran = live();
+                    }
+                    let [f, t] = sides;
+                    regs[*dst as usize] = f;
+                    regs[*dst as usize + 1] = t;
+                    if let Some(r) = live_reg {
+                        regs[*r as usize] = ran;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn blame(&self, call: u32, e: flowmill_tensor::Error) -> flowmill_tensor::Error {
+        let call = &self.calls[call as usize];
+        e.at_node(&call.node, &call.op)
+    }
+
+    fn call(&self, index: u32, regs: &mut [Option<Tensor>], step: &StepContext) -> Result<()> {
+        let call = &self.calls[index as usize];
+        let mut inputs: SmallVec<[Option<Tensor>; 8]> = SmallVec::with_capacity(call.operands.len());
+        let mut is_live = true;
+        for &operand in &call.operands {
+            let value = read(regs, operand).map_err(|e| e.at_node(&call.node, &call.op))?;
+            is_live &= value.is_some();
+            inputs.push(value);
+        }
+        let runs = (is_live || call.accepts_dead) && all_live(regs, &call.controls);
+        let (first, last) = (call.dst as usize, call.dst as usize + call.types.len());
+        regs[first..last].fill(None);
+        if let Some(r) = call.live {
+            regs[r as usize] = if runs { live() } else { None };
+        }
+        if !runs {
+            return Ok(());
+        }
+        match &call.kernel {
+            Some(kernel) => {
+                let outputs = &mut regs[first..last];
+                kernel.compute(&mut KernelContext::new(&mut inputs, outputs, step)).map_err(|e| e.at_node(&call.node, &call.op))?;
+                call.check(outputs).map_err(|e| e.at_node(&call.node, &call.op))
+            }
+            None => {
+                if let (Some(value), true) = (inputs.first_mut(), first < last) {
+                    regs[first] = value.take();
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Call {
+    fn check(&self, outputs: &[Option<Tensor>]) -> Result<()> {
+        for (i, (output, &dtype)) in outputs.iter().zip(&self.types).enumerate() {
+            match output {
+                Some(t) if t.dtype() == dtype || t.dtype() == DType::Resource => {}
+                Some(t) => bail!(Internal, "Output {i} of type {} does not match declared output type {dtype} for node {}", t.dtype(), self.node),
+                None if self.may_leave_unset => {}
+                None => bail!(Internal, "Missing {i}-th output from {{{{node {}}}}}", self.node),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A straight piece of a graph.
+pub(super) struct Strand {
+    pub(super) code: Code,
+    pub(super) pool: RegisterPool,
+    /// Where the inputs go.
+    pub(super) inputs: Vec<Reg>,
+    /// Where the outputs are found at the end.
+    pub(super) outputs: Vec<Operand>,
+}
+
+impl Kernel for Strand {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let mut file = self.pool.acquire();
+        let regs = &mut file.0[..];
+        for (i, &reg) in self.inputs.iter().enumerate() {
+            regs[reg as usize] = ctx.take(i).ok();
+        }
+        let step = ctx.step();
+        let result = self.code.run(regs, step);
+        if result.is_ok() {
+            for (i, &operand) in self.outputs.iter().enumerate() {
+                if let Some(value) = read(regs, operand)? {
+                    ctx.set_output(i, value);
+                }
+            }
+        }
+        self.pool.release(file);
+        result
+    }
+}
+
+/// A `while` loop. Each iteration runs `before`, then `body` and another iteration, or `after` and the end.
+pub(super) struct Loop {
+    /// Every node that does not depend on the loop's condition being true or false, the condition among them.
+    pub(super) before: Code,
+    /// What runs while the condition holds.
+    pub(super) body: Code,
+    /// What runs once it does not.
+    pub(super) after: Code,
+    pub(super) pool: RegisterPool,
+    /// Where the inputs go.
+    pub(super) inputs: Vec<Reg>,
+    /// An input that is dead when another input is (a control input of its `Enter`): the register and the condition.
+    pub(super) gates: Vec<(Reg, Reg)>,
+    /// From the registers of the inputs to the loop's variables before the first iteration.
+    pub(super) entry: Vec<(Reg, Reg)>,
+    /// From the end of an iteration to the variables of the next.
+    pub(super) back: Vec<(Reg, Reg)>,
+    /// The condition.
+    pub(super) condition: Operand,
+    /// Where the outputs are found after the last iteration.
+    pub(super) outputs: Vec<Operand>,
+    /// The `LoopCond`'s node, for errors.
+    pub(super) node: Arc<str>,
+}
+
+/// Iterations between two looks at the clock.
+const ITERATIONS_A_LOOK: u32 = 64;
+
+impl Loop {
+    /// Runs to the end; `false` where the loop is dead, its `Enter`s being in a branch that was not taken.
+    fn iterate(&self, regs: &mut [Option<Tensor>], step: &StepContext) -> Result<bool> {
+        for &(reg, gate) in &self.gates {
+            if regs[gate as usize].is_none() {
+                regs[reg as usize] = None;
+            }
+        }
+        for &(from, to) in &self.entry {
+            regs[to as usize] = regs[from as usize].take();
+        }
+        let mut until_look = ITERATIONS_A_LOOK;
+        loop {
+            self.before.run(regs, step)?;
+            let goes_on = match read(regs, self.condition)? {
+                None => return Ok(false),
+                Some(condition) => condition.to_scalar::<bool>().map_err(|e| e.at_node(&self.node, "LoopCond"))?,
+            };
+            if !goes_on {
+                self.after.run(regs, step)?;
+                return Ok(true);
+            }
+            self.body.run(regs, step)?;
+            for &(from, to) in &self.back {
+                regs[to as usize] = regs[from as usize].take();
+            }
+            if step.cancel.is_cancelled() {
+                step.cancel.check()?;
+            }
+            until_look -= 1;
+            if until_look == 0 {
+                until_look = ITERATIONS_A_LOOK;
+                if step.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                    return Err(error!(DeadlineExceeded, "Timed out waiting for notification"));
+                }
+            }
+        }
+    }
+}
+
+impl Kernel for Loop {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let mut file = self.pool.acquire();
+        let regs = &mut file.0[..];
+        for (i, &reg) in self.inputs.iter().enumerate() {
+            regs[reg as usize] = ctx.take(i).ok();
+        }
+        let step = ctx.step();
+        let result = self.iterate(regs, step);
+        if let Ok(true) = result {
+            for (i, &operand) in self.outputs.iter().enumerate() {
+                if let Some(value) = read(regs, operand)? {
+                    ctx.set_output(i, value);
+                }
+            }
+        }
+        self.pool.release(file);
+        result.map(|_| ())
+    }
+}
+
+/// The scalar form of a call with no controls and plain operands.
+pub(super) fn scalar_instr(op: ScalarOp, operands: &[Operand], dst: Reg, call: u32) -> Option<Instr> {
+    if operands.iter().any(|o| o.deref) {
+        return None;
+    }
+    match (op, operands) {
+        (ScalarOp::Unary { from, to, f }, [a]) => Some(Instr::Scalar1 { from, to, f, a: a.reg, dst, call }),
+        (ScalarOp::Binary { from, to, f }, [a, b]) => Some(Instr::Scalar2 { from, to, f, a: a.reg, b: b.reg, dst, call }),
+        _ => None,
+    }
+}
