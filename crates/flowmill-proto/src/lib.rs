@@ -39,6 +39,7 @@ mod tensorflow {
     }
 }
 
+#[allow(clippy::manual_range_patterns)]
 mod unknown_field_impls {
     include!("gen/unknown_fields.rs");
 }
