@@ -45,6 +45,7 @@ mod unknown_field_impls {
 }
 
 pub use prost::{DecodeError, Message};
+pub use prost_types::Any;
 
 pub use tensorflow::*;
 pub use unknown_fields::UnknownFields;

@@ -1,0 +1,142 @@
+//! How the elements of one tensor are laid out in a data file.
+//!
+//! Dense elements lie one after the other. Strings lie as `length: varint` for each, a masked CRC-32C of the
+//! lengths, then the bytes of all of them. The lengths enter checksums as 4 bytes, or 8 where they need it.
+
+use bytes::Bytes;
+use flowmill_tensor::{DType, Error, Result, Shape, Tensor, bail};
+
+use crate::wire::{mask, put_varint, take_len, take_u32};
+
+/// The byte order of the machine that wrote a bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ByteOrder {
+    Little,
+    Big,
+}
+
+/// The tensor whose elements are `bytes`. Points into them if they are aligned and little-endian.
+///
+/// # Errors
+/// `DataLoss` where the bytes do not match `stored_crc` or the shape.
+pub(crate) fn decode(dtype: DType, shape: Shape, bytes: Bytes, order: ByteOrder, stored_crc: u32) -> Result<Tensor> {
+    if dtype == DType::String {
+        return decode_strings(shape, &bytes, order, stored_crc);
+    }
+    let Some(size) = dtype.size() else {
+        bail!(Unimplemented, "reading tensors of type {dtype}");
+    };
+    check_crc(stored_crc, mask(crc32c::crc32c(&bytes)))?;
+    if shape.checked_num_elements()?.checked_mul(size) != Some(bytes.len()) {
+        bail!(DataLoss, "{} bytes for a tensor of type {dtype} and shape {shape}", bytes.len());
+    }
+    let word = if dtype.is_complex() { size / 2 } else { size };
+    if order == ByteOrder::Little || word == 1 {
+        return Tensor::from_bytes(dtype, shape, bytes);
+    }
+    let mut swapped = bytes.to_vec();
+    swapped.chunks_exact_mut(word).for_each(<[u8]>::reverse);
+    Tensor::from_bytes(dtype, shape, swapped.into())
+}
+
+fn decode_strings(shape: Shape, bytes: &Bytes, order: ByteOrder, stored_crc: u32) -> Result<Tensor> {
+    let num_elements = shape.checked_num_elements()?;
+    if num_elements > bytes.len() {
+        bail!(DataLoss, "{} bytes for {num_elements} strings", bytes.len());
+    }
+    let corrupt = || Error::data_loss("the lengths of strings do not match their bytes");
+    let mut rest = &bytes[..];
+    let mut crc = 0;
+    let mut lens = Vec::with_capacity(num_elements);
+    for _ in 0..num_elements {
+        let len = take_len(&mut rest).ok_or_else(corrupt)?;
+        crc = crc_of_len(crc, len as u64, order);
+        lens.push(len);
+    }
+    let crc_bytes = rest.get(..4).ok_or_else(corrupt)?;
+    let lens_crc = take_u32(&mut rest).ok_or_else(corrupt)?;
+    let lens_crc = if order == ByteOrder::Big { lens_crc.swap_bytes() } else { lens_crc };
+    if lens_crc != mask(crc) {
+        bail!(DataLoss, "The length checksum does not match: expected {lens_crc:08x} but got {:08x}", mask(crc));
+    }
+    crc = crc32c::crc32c_append(crc, crc_bytes);
+    check_crc(stored_crc, mask(crc32c::crc32c_append(crc, rest)))?;
+    let mut values = Vec::with_capacity(num_elements);
+    let mut start = bytes.len() - rest.len();
+    for len in lens {
+        let end = start.checked_add(len).filter(|&end| end <= bytes.len()).ok_or_else(corrupt)?;
+        values.push(bytes.slice(start..end));
+        start = end;
+    }
+    if start != bytes.len() {
+        return Err(corrupt());
+    }
+    Tensor::from_strings(shape, values)
+}
+
+/// Writes the elements of a tensor to `write` and returns their number of bytes and masked checksum.
+///
+/// # Errors
+/// `Unimplemented` for resources and variants, and what `write` returns.
+pub(crate) fn encode(tensor: &Tensor, mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<(u64, u32)> {
+    if tensor.dtype() != DType::String {
+        let Ok(bytes) = tensor.as_bytes() else {
+            bail!(Unimplemented, "saving tensors of type {}", tensor.dtype());
+        };
+        write(bytes)?;
+        return Ok((bytes.len() as u64, mask(crc32c::crc32c(bytes))));
+    }
+    let strings = tensor.as_strings()?;
+    let mut head = Vec::new();
+    let mut crc = 0;
+    for string in strings {
+        put_varint(&mut head, string.len() as u64);
+        crc = crc_of_len(crc, string.len() as u64, ByteOrder::Little);
+    }
+    let crc_bytes = mask(crc).to_le_bytes();
+    head.extend(crc_bytes);
+    write(&head)?;
+    crc = crc32c::crc32c_append(crc, &crc_bytes);
+    let mut size = head.len() as u64;
+    for string in strings {
+        write(string)?;
+        crc = crc32c::crc32c_append(crc, string);
+        size += string.len() as u64;
+    }
+    Ok((size, mask(crc)))
+}
+
+fn crc_of_len(crc: u32, len: u64, order: ByteOrder) -> u32 {
+    match (u32::try_from(len), order) {
+        (Ok(len), ByteOrder::Little) => crc32c::crc32c_append(crc, &len.to_le_bytes()),
+        (Ok(len), ByteOrder::Big) => crc32c::crc32c_append(crc, &len.to_be_bytes()),
+        (Err(_), ByteOrder::Little) => crc32c::crc32c_append(crc, &len.to_le_bytes()),
+        (Err(_), ByteOrder::Big) => crc32c::crc32c_append(crc, &len.to_be_bytes()),
+    }
+}
+
+fn check_crc(stored: u32, computed: u32) -> Result<()> {
+    if stored != computed {
+        bail!(DataLoss, "Checksum does not match: stored {stored:08x} vs. calculated on the restored bytes {computed:08x}");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn big_endian_elements_are_swapped() {
+        let crc = |bytes: &[u8]| mask(crc32c::crc32c(bytes));
+        let ints = [0, 0, 0, 1, 0, 0, 1, 0];
+        let tensor = decode(DType::I32, [2].into(), ints.to_vec().into(), ByteOrder::Big, crc(&ints)).unwrap();
+        assert_eq!(tensor.as_slice::<i32>().unwrap(), [1, 256]);
+        let complex: Vec<u8> = [1.5f32, -2.0].iter().flat_map(|x| x.to_be_bytes()).collect();
+        let tensor = decode(DType::C64, [1].into(), complex.clone().into(), ByteOrder::Big, crc(&complex)).unwrap();
+        let values = tensor.as_slice::<flowmill_tensor::Complex<f32>>().unwrap();
+        assert_eq!((values[0].re, values[0].im), (1.5, -2.0));
+    }
+}

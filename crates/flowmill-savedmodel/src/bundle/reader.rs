@@ -1,0 +1,331 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use flowmill_proto::{BundleEntryProto, BundleHeaderProto, Message, bundle_header_proto};
+use flowmill_tensor::{Code, DType, Error, Result, Shape, Tensor, bail};
+
+use super::contents::{self, ByteOrder};
+use super::ordered_code::{is_slice_key, slice_key};
+use super::slice::{for_each_shared_run, num_shared};
+use super::{TensorSlice, VERSION, data_path, index_path};
+use crate::mmap::map_file;
+use crate::table::read_table;
+
+/// Reads the tensors of a checkpoint.
+///
+/// Data files are mapped when a tensor of theirs is first read. A tensor whose elements are aligned in the file
+/// points into the mapping; another one is copied. Reading takes `&self` and may be done from many threads.
+#[derive(Debug)]
+pub struct BundleReader {
+    prefix: PathBuf,
+    order: ByteOrder,
+    shards: Vec<OnceLock<Bytes>>,
+    /// Every entry, those of parts included, by key.
+    entries: BTreeMap<Vec<u8>, BundleEntryProto>,
+}
+
+impl BundleReader {
+    /// The most data files a checkpoint may have: the format's names have five digits.
+    const MAX_SHARDS: usize = 100_000;
+
+    /// Opens the checkpoint whose files begin with `prefix`, as in `dir/model.ckpt-100`.
+    ///
+    /// # Errors
+    /// `NotFound` where there is no such checkpoint, `DataLoss` where its index is damaged, `InvalidArgument` where it
+    /// needs a later version.
+    pub fn open(prefix: impl AsRef<Path>) -> Result<BundleReader> {
+        let prefix = prefix.as_ref();
+        let path = index_path(prefix);
+        let file = map_file(&path).map_err(|error| match error.code() {
+            Code::NotFound => Error::not_found(format!(
+                "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {}",
+                prefix.display()
+            )),
+            _ => error,
+        })?;
+        Self::from_index(prefix, &file).map_err(|error| error.context(path.display()))
+    }
+
+    fn from_index(prefix: &Path, file: &Bytes) -> Result<BundleReader> {
+        let mut entries = read_table(file)?.into_iter();
+        let corrupt = |key: &[u8]| Error::data_loss(format!("corrupted entry '{}'", key.escape_ascii()));
+        let header = match entries.next() {
+            Some((key, value)) if key.is_empty() => BundleHeaderProto::decode(value).map_err(|_| corrupt(b""))?,
+            _ => bail!(DataLoss, "the table has no header of a checkpoint"),
+        };
+        let version = header.version.unwrap_or_default();
+        if version.min_consumer > VERSION || version.bad_consumers.contains(&VERSION) {
+            bail!(InvalidArgument, "Checkpoint min consumer version {} above current version {VERSION}", version.min_consumer);
+        }
+        let order = match bundle_header_proto::Endianness::try_from(header.endianness) {
+            Ok(bundle_header_proto::Endianness::Little) => ByteOrder::Little,
+            Ok(bundle_header_proto::Endianness::Big) => ByteOrder::Big,
+            Err(_) => bail!(DataLoss, "unknown byte order {}", header.endianness),
+        };
+        let num_shards = usize::try_from(header.num_shards).ok().filter(|num| *num <= Self::MAX_SHARDS);
+        let Some(num_shards) = num_shards else {
+            bail!(DataLoss, "{} data files, more than {}", header.num_shards, Self::MAX_SHARDS);
+        };
+        let decode = |(key, value): (Vec<u8>, Bytes)| match BundleEntryProto::decode(value) {
+            Ok(entry) => Ok((key, entry)),
+            Err(_) => Err(corrupt(&key)),
+        };
+        Ok(BundleReader {
+            prefix: prefix.to_owned(),
+            order,
+            shards: vec![OnceLock::new(); num_shards],
+            entries: entries.map(decode).collect::<Result<_>>()?,
+        })
+    }
+
+    /// The prefix it was opened with.
+    pub fn prefix(&self) -> &Path {
+        &self.prefix
+    }
+
+    /// The names of all tensors, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().filter(|key| !is_slice_key(key)).filter_map(|key| std::str::from_utf8(key).ok())
+    }
+
+    /// Whether there is a tensor of this name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.entry(name).is_ok()
+    }
+
+    /// Type and shape of a tensor, without its elements.
+    ///
+    /// # Errors
+    /// `NotFound`, or `DataLoss` where the entry is not valid.
+    pub fn dtype_and_shape(&self, name: &str) -> Result<(DType, Shape)> {
+        entry_type(self.entry(name)?).map_err(|error| self.at_tensor(name, error))
+    }
+
+    /// The parts in which a tensor was saved; empty if it was saved whole.
+    ///
+    /// # Errors
+    /// As [`BundleReader::dtype_and_shape`].
+    pub fn slices(&self, name: &str) -> Result<Vec<TensorSlice>> {
+        self.entry(name)?.slices.iter().map(TensorSlice::from_proto).collect()
+    }
+
+    /// A tensor.
+    ///
+    /// # Errors
+    /// `NotFound` where there is no tensor of this name, `DataLoss` where its bytes are missing or do not match their checksum.
+    pub fn read(&self, name: &str) -> Result<Tensor> {
+        let entry = self.entry(name)?;
+        let read = || {
+            if entry.slices.is_empty() {
+                return self.read_entry(entry);
+            }
+            let (dtype, shape) = entry_type(entry)?;
+            self.assemble(name, entry, dtype, &shape, &TensorSlice::full(shape.rank()))
+        };
+        read().map_err(|error| self.at_tensor(name, error))
+    }
+
+    /// A part of a tensor, which may have been saved whole or in parts cut otherwise.
+    ///
+    /// # Errors
+    /// As [`BundleReader::read`], and `InvalidArgument` where the slice is not within the tensor.
+    pub fn read_slice(&self, name: &str, slice: &TensorSlice) -> Result<Tensor> {
+        let entry = self.entry(name)?;
+        let read = || {
+            let (dtype, shape) = entry_type(entry)?;
+            if slice.shape(&shape)? == shape && entry.slices.is_empty() {
+                return self.read_entry(entry);
+            }
+            self.assemble(name, entry, dtype, &shape, slice)
+        };
+        read().map_err(|error| self.at_tensor(name, error))
+    }
+
+    /// Every entry by key, those of parts included.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&[u8], &BundleEntryProto)> {
+        self.entries.iter().map(|(key, entry)| (key.as_slice(), entry))
+    }
+
+    pub(super) fn num_shards(&self) -> i32 {
+        self.shards.len() as i32
+    }
+
+    pub(super) fn is_little_endian(&self) -> bool {
+        self.order == ByteOrder::Little
+    }
+
+    fn entry(&self, name: &str) -> Result<&BundleEntryProto> {
+        let key = name.as_bytes();
+        let entry = self.entries.get(key).filter(|_| !is_slice_key(key));
+        entry.ok_or_else(|| Error::not_found(format!("Key {name} not found in checkpoint")))
+    }
+
+    /// Says in an error which tensor and which file it is about.
+    fn at_tensor(&self, name: &str, error: Error) -> Error {
+        error.context(format_args!("TensorBundle at {}, tensor {name}", self.prefix.display()))
+    }
+
+    /// The tensor of an entry with data.
+    fn read_entry(&self, entry: &BundleEntryProto) -> Result<Tensor> {
+        let (dtype, shape) = entry_type(entry)?;
+        let (_, data) = self.data(entry)?;
+        contents::decode(dtype, shape, data, self.order, entry.crc32c)
+    }
+
+    /// The shard and the bytes of an entry.
+    fn data(&self, entry: &BundleEntryProto) -> Result<(usize, Bytes)> {
+        let shard = usize::try_from(entry.shard_id).ok().filter(|shard| *shard < self.shards.len());
+        let Some(shard) = shard else {
+            bail!(DataLoss, "data file {} of {}", entry.shard_id, self.shards.len());
+        };
+        let path = data_path(&self.prefix, entry.shard_id, self.shards.len() as i32);
+        let file = match self.shards[shard].get() {
+            Some(file) => file,
+            None => {
+                let file = map_file(&path)?;
+                self.shards[shard].get_or_init(|| file)
+            }
+        };
+        let range = || {
+            let start = usize::try_from(entry.offset).ok()?;
+            let end = start.checked_add(usize::try_from(entry.size).ok()?)?;
+            (end <= file.len()).then_some(start..end)
+        };
+        match range() {
+            Some(range) => Ok((shard, file.slice(range))),
+            None => bail!(DataLoss, "{} ends before byte {} + {}", path.display(), entry.offset, entry.size),
+        }
+    }
+
+    /// Copies a part of a tensor together from the parts it was saved in.
+    fn assemble(&self, name: &str, entry: &BundleEntryProto, dtype: DType, shape: &Shape, want: &TensorSlice) -> Result<Tensor> {
+        let want_bounds = want.bounds(shape)?;
+        let want_shape = want.shape(shape)?;
+        let num_elements = want_shape.checked_num_elements()?;
+        let mut parts = Vec::new();
+        let mut num_found = 0usize;
+        for slice in self.stored_slices(name, entry, shape)? {
+            let bounds = slice.slice.bounds(shape)?;
+            let shared = num_shared(&bounds, &want_bounds);
+            if shared > 0 {
+                num_found = num_found.saturating_add(shared);
+                parts.push((slice, bounds));
+            }
+        }
+        if num_found != num_elements {
+            bail!(DataLoss, "its parts have {num_found} of the {num_elements} elements of shape {want_shape}");
+        }
+        let mut out = Assembly::new(dtype, num_elements, self.data_len(parts.iter().map(|(slice, _)| slice.entry))?)?;
+        for (slice, bounds) in &parts {
+            let part = self.read_entry(slice.entry)?;
+            if part.dtype() != dtype || *part.shape() != slice.slice.shape(shape)? {
+                bail!(DataLoss, "a part of type {} and shape {} in a tensor of type {dtype}", part.dtype(), part.shape());
+            }
+            out.add(&part, bounds, &want_bounds)?;
+        }
+        out.into_tensor(dtype, want_shape)
+    }
+
+    /// The parts of a tensor with their entries; the whole for a tensor saved whole.
+    fn stored_slices<'a>(&'a self, name: &str, entry: &'a BundleEntryProto, shape: &Shape) -> Result<Vec<StoredSlice<'a>>> {
+        if entry.slices.is_empty() {
+            return Ok(vec![StoredSlice { slice: TensorSlice::full(shape.rank()), entry }]);
+        }
+        let stored = |proto| {
+            let slice = TensorSlice::from_proto(proto)?;
+            match self.entries.get(&slice_key(name.as_bytes(), &slice)) {
+                Some(entry) => Ok(StoredSlice { slice, entry }),
+                None => bail!(DataLoss, "a part of the tensor has no entry"),
+            }
+        };
+        entry.slices.iter().map(stored).collect()
+    }
+
+    /// The size of all files in which entries have data.
+    fn data_len<'a>(&self, entries: impl Iterator<Item = &'a BundleEntryProto>) -> Result<usize> {
+        let mut lens = BTreeMap::new();
+        for entry in entries {
+            let (shard, _) = self.data(entry)?;
+            lens.insert(shard, self.shards[shard].get().map_or(0, Bytes::len));
+        }
+        Ok(lens.values().sum())
+    }
+}
+
+/// A part of a tensor and the entry that has its data.
+struct StoredSlice<'a> {
+    slice: TensorSlice,
+    entry: &'a BundleEntryProto,
+}
+
+/// A tensor that is being put together.
+enum Assembly {
+    Dense { bytes: Vec<u8>, element_size: usize, filled: Vec<bool> },
+    Strings { values: Vec<Bytes>, filled: Vec<bool> },
+}
+
+impl Assembly {
+    /// Memory is bounded by `data_len`, the size of the files that hold the elements.
+    fn new(dtype: DType, num_elements: usize, data_len: usize) -> Result<Assembly> {
+        let element_size = dtype.size().unwrap_or(1);
+        if num_elements.checked_mul(element_size).is_none_or(|len| len > data_len) {
+            bail!(DataLoss, "{num_elements} elements of type {dtype} in files of {data_len} bytes");
+        }
+        let filled = vec![false; num_elements];
+        Ok(match dtype {
+            DType::String => Assembly::Strings { values: vec![Bytes::new(); num_elements], filled },
+            _ => Assembly::Dense { bytes: vec![0; num_elements * element_size], element_size, filled },
+        })
+    }
+
+    /// Copies what the box `bounds`, whose elements are `part`, shares with the wanted box.
+    fn add(&mut self, part: &Tensor, bounds: &[(usize, usize)], want: &[(usize, usize)]) -> Result<()> {
+        let mut overlap = false;
+        let mut fill = |filled: &mut [bool], to: usize, len: usize| {
+            overlap |= filled[to..to + len].contains(&true);
+            filled[to..to + len].fill(true);
+        };
+        match self {
+            Assembly::Dense { bytes, element_size, filled } => {
+                let from_bytes = part.as_bytes()?;
+                for_each_shared_run(bounds, want, |from, to, len| {
+                    let size = *element_size;
+                    bytes[to * size..(to + len) * size].copy_from_slice(&from_bytes[from * size..(from + len) * size]);
+                    fill(filled, to, len);
+                });
+            }
+            Assembly::Strings { values, filled } => {
+                let from_values = part.as_strings()?;
+                for_each_shared_run(bounds, want, |from, to, len| {
+                    values[to..to + len].clone_from_slice(&from_values[from..from + len]);
+                    fill(filled, to, len);
+                });
+            }
+        }
+        if overlap {
+            bail!(DataLoss, "parts of the tensor overlap");
+        }
+        Ok(())
+    }
+
+    fn into_tensor(self, dtype: DType, shape: Shape) -> Result<Tensor> {
+        match self {
+            Assembly::Dense { bytes, .. } => Tensor::from_bytes(dtype, shape, bytes.into()),
+            Assembly::Strings { values, .. } => Tensor::from_strings(shape, values),
+        }
+    }
+}
+
+/// Type and shape of an entry.
+fn entry_type(entry: &BundleEntryProto) -> Result<(DType, Shape)> {
+    let Some(dtype) = DType::from_number(entry.dtype) else {
+        bail!(DataLoss, "unknown type number {}", entry.dtype);
+    };
+    let dims: Vec<i64> = entry.shape.iter().flat_map(|shape| &shape.dim).map(|dim| dim.size).collect();
+    match Shape::from_i64(&dims) {
+        Ok(shape) => Ok((dtype, shape)),
+        Err(error) => bail!(DataLoss, "{}", error.message()),
+    }
+}

@@ -1,0 +1,255 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use flowmill_proto::{self as proto, AssetFileDef, Message, MetaGraphDef, SignatureDef, collection_def};
+use flowmill_tensor::{Code, Error, Result, bail};
+
+use crate::bundle::with_suffix;
+use crate::graph_file::not_parsed;
+use crate::mmap::map_file;
+
+pub(crate) const SAVED_MODEL_FILE: &str = "saved_model.pb";
+pub(crate) const SAVED_MODEL_TEXT_FILE: &str = "saved_model.pbtxt";
+
+/// The signature, and before it the collections, that name the op to run after restoring.
+const INIT_OP_SIGNATURE: &str = "__saved_model_init_op";
+const INIT_OP_COLLECTIONS: [&str; 2] = ["saved_model_main_op", "legacy_init_op"];
+
+/// Names the op that runs one training step, likewise.
+const TRAIN_OP_SIGNATURE: &str = "__saved_model_train_op";
+const TRAIN_OP_COLLECTIONS: [&str; 1] = ["saved_model_train_op"];
+
+/// Where version 1 models list their assets.
+const ASSETS_COLLECTION: &str = "saved_model_assets";
+
+/// A SavedModel: graphs of one model, each for a set of tags, with their variables and assets in a directory.
+#[derive(Clone, Debug)]
+pub struct SavedModel {
+    directory: Option<PathBuf>,
+    message: proto::SavedModel,
+}
+
+/// One graph of a SavedModel and what a session needs to make it ready: create a session with the graph, run
+/// [`LoadedModel::restore`] if there is one, then [`LoadedModel::init_op`] if there is one, both while feeding the
+/// path of every asset.
+#[derive(Clone, Debug)]
+pub struct LoadedModel {
+    /// The graph with its signatures, collections and, in version 2 models, objects.
+    pub meta_graph: MetaGraphDef,
+    /// The directory of the model, if it came from one.
+    pub directory: Option<PathBuf>,
+    /// How variables are restored. `None` where the model has no variables.
+    pub restore: Option<Restore>,
+    /// The name of the op that initialises what is not a variable, such as tables.
+    pub init_op: Option<String>,
+    /// The name of the op that runs a training step.
+    pub train_op: Option<String>,
+    /// Files that the graph reads.
+    pub assets: Vec<Asset>,
+}
+
+/// What restores the variables of a model: run `op` while feeding `path` to `path_tensor`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restore {
+    /// The name of the op to run.
+    pub op: String,
+    /// The name of the scalar string tensor that takes the path.
+    pub path_tensor: String,
+    /// The prefix of the checkpoint in the model's directory.
+    pub path: PathBuf,
+}
+
+/// A file that belongs to a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asset {
+    /// The name of the scalar string tensor that has to be fed the path.
+    pub tensor: String,
+    /// Where the file is.
+    pub path: PathBuf,
+}
+
+impl SavedModel {
+    /// Opens a model by its directory, or by its `saved_model.pb`.
+    ///
+    /// # Errors
+    /// `NotFound` where there is none, `DataLoss` where the file is not one, `Unimplemented` for a model in text form.
+    pub fn open(path: impl AsRef<Path>) -> Result<SavedModel> {
+        let path = path.as_ref();
+        let (directory, path) = match path.is_dir() {
+            true => (Some(path), path.join(SAVED_MODEL_FILE)),
+            false => (path.parent(), path.to_owned()),
+        };
+        let file = map_file(&path).map_err(|error| match (error.code(), directory) {
+            (Code::NotFound, Some(directory)) if directory.join(SAVED_MODEL_TEXT_FILE).is_file() => {
+                Error::unimplemented(format!("{}: SavedModels in text form are not read", directory.display()))
+            }
+            (Code::NotFound, _) => Error::not_found(format!(
+                "Could not find SavedModel .pb or .pbtxt at supplied export directory path: {}. \
+                 Check that the directory exists and that you have the right permissions for accessing it.",
+                directory.unwrap_or(&path).display()
+            )),
+            _ => error,
+        })?;
+        let message = proto::SavedModel::decode(file).map_err(|error| not_parsed(&path, error))?;
+        Ok(SavedModel { directory: directory.map(Path::to_owned), message })
+    }
+
+    /// A model from the bytes of its `saved_model.pb`. It can have neither variables nor assets, which are in other
+    /// files of its directory.
+    ///
+    /// # Errors
+    /// `DataLoss` where the bytes are not a SavedModel.
+    pub fn from_bytes(bytes: Bytes) -> Result<SavedModel> {
+        let message = proto::SavedModel::decode(bytes).map_err(|error| not_parsed(Path::new(SAVED_MODEL_FILE), error))?;
+        Ok(SavedModel { directory: None, message })
+    }
+
+    /// Its graphs, as they stand in the file.
+    pub fn meta_graphs(&self) -> &[MetaGraphDef] {
+        &self.message.meta_graphs
+    }
+
+    /// The tags of each of its graphs, sorted.
+    pub fn tag_sets(&self) -> Vec<Vec<&str>> {
+        self.message.meta_graphs.iter().map(tags).collect()
+    }
+
+    /// The graph that has exactly these tags, in any order.
+    ///
+    /// # Errors
+    /// `NotFound` where there is none; the message lists those there are.
+    pub fn meta_graph(&self, tags: &[&str]) -> Result<&MetaGraphDef> {
+        let index = self.find(tags)?;
+        Ok(&self.message.meta_graphs[index])
+    }
+
+    /// Chooses the graph with exactly these tags and finds what makes it ready.
+    ///
+    /// # Errors
+    /// As [`SavedModel::meta_graph`]; `NotFound` where the model has variables and no saver, or an asset's name leads out of
+    /// the directory; `FailedPrecondition` where it names several initialisation ops.
+    pub fn load(mut self, tags: &[&str]) -> Result<LoadedModel> {
+        let index = self.find(tags)?;
+        let meta_graph = self.message.meta_graphs.swap_remove(index);
+        let directory = self.directory;
+        Ok(LoadedModel {
+            restore: find_restore(&meta_graph, directory.as_deref())?,
+            init_op: find_op(&meta_graph, INIT_OP_SIGNATURE, &INIT_OP_COLLECTIONS)?,
+            train_op: find_op(&meta_graph, TRAIN_OP_SIGNATURE, &TRAIN_OP_COLLECTIONS)?,
+            assets: find_assets(&meta_graph, directory.as_deref())?,
+            meta_graph,
+            directory,
+        })
+    }
+
+    fn find(&self, wanted: &[&str]) -> Result<usize> {
+        let mut wanted = wanted.to_vec();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let found = self.message.meta_graphs.iter().position(|meta_graph| tags(meta_graph) == wanted);
+        found.ok_or_else(|| {
+            let available: Vec<String> = self.tag_sets().iter().map(|tags| format!("{{ {} }}", tags.join(" "))).collect();
+            Error::not_found(format!(
+                "Could not find meta graph def matching supplied tags: {{ {} }}. Available: {}",
+                wanted.join(" "),
+                if available.is_empty() { "none".to_owned() } else { available.join(", ") }
+            ))
+        })
+    }
+}
+
+impl LoadedModel {
+    /// The functions of the model that are meant to be called, by name; those that only name an op are left out.
+    pub fn signatures(&self) -> BTreeMap<&str, &SignatureDef> {
+        let is_function = |name: &str| name != INIT_OP_SIGNATURE && name != TRAIN_OP_SIGNATURE;
+        self.meta_graph.signature_def.iter().map(|(name, def)| (name.as_str(), def)).filter(|(name, _)| is_function(name)).collect()
+    }
+}
+
+/// The tags of a graph, sorted and once each.
+fn tags(meta_graph: &MetaGraphDef) -> Vec<&str> {
+    let mut tags: Vec<&str> = meta_graph.meta_info_def.iter().flat_map(|info| &info.tags).map(String::as_str).collect();
+    tags.sort_unstable();
+    tags.dedup();
+    tags
+}
+
+fn find_restore(meta_graph: &MetaGraphDef, directory: Option<&Path>) -> Result<Option<Restore>> {
+    let Some(path) = directory.map(|directory| directory.join("variables/variables")) else {
+        return Ok(None);
+    };
+    if !with_suffix(&path, ".index").is_file() {
+        return Ok(None);
+    }
+    match &meta_graph.saver_def {
+        Some(saver) if !saver.restore_op_name.is_empty() => Ok(Some(Restore {
+            op: op_name(&saver.restore_op_name).to_owned(),
+            path_tensor: tensor_name(&saver.filename_tensor_name),
+            path,
+        })),
+        // A version 2 model without variables has a checkpoint of its objects and no saver.
+        _ if meta_graph.object_graph_def.is_some() => Ok(None),
+        _ => bail!(NotFound, "{} has variables, but its graph has no saver to restore them", path.display()),
+    }
+}
+
+/// The op that a signature or the first of some collections names.
+fn find_op(meta_graph: &MetaGraphDef, signature: &str, collections: &[&str]) -> Result<Option<String>> {
+    if let Some(output) = meta_graph.signature_def.get(signature).and_then(|def| def.outputs.get(signature)) {
+        return match &output.encoding {
+            Some(proto::tensor_info::Encoding::Name(name)) => Ok(Some(op_name(name).to_owned())),
+            _ => bail!(FailedPrecondition, "the signature {signature} does not name a tensor"),
+        };
+    }
+    for &name in collections {
+        let Some(collection) = meta_graph.collection_def.get(name) else { continue };
+        return match &collection.kind {
+            Some(collection_def::Kind::NodeList(nodes)) if nodes.value.len() == 1 => Ok(Some(op_name(&nodes.value[0]).to_owned())),
+            _ => bail!(FailedPrecondition, "Expected exactly one main op in: the collection {name}"),
+        };
+    }
+    Ok(None)
+}
+
+fn find_assets(meta_graph: &MetaGraphDef, directory: Option<&Path>) -> Result<Vec<Asset>> {
+    let mut defs = meta_graph.asset_file_def.clone();
+    if let Some(collection) = meta_graph.collection_def.get(ASSETS_COLLECTION).filter(|_| defs.is_empty()) {
+        let Some(collection_def::Kind::AnyList(list)) = &collection.kind else {
+            bail!(FailedPrecondition, "the collection {ASSETS_COLLECTION} does not list messages");
+        };
+        let decode = |any: &proto::Any| AssetFileDef::decode(any.value.as_slice());
+        defs = list.value.iter().map(decode).collect::<Result<_, _>>().map_err(|error| {
+            Error::data_loss(format!("the collection {ASSETS_COLLECTION} holds what is not an AssetFileDef: {error}"))
+        })?;
+    }
+    let asset = |def: &AssetFileDef| {
+        let Some(directory) = directory else {
+            bail!(NotFound, "the model needs its asset {}, and has no directory", def.filename);
+        };
+        let path = Path::new(&def.filename);
+        if path.is_absolute() || path.components().any(|part| part == std::path::Component::ParentDir) {
+            bail!(NotFound, "the asset {} is not in the model's directory", def.filename);
+        }
+        let tensor = tensor_name(def.tensor_info.as_ref().map_or("", name_of));
+        Ok(Asset { tensor, path: directory.join("assets").join(path) })
+    };
+    defs.iter().map(asset).collect()
+}
+
+fn name_of(info: &proto::TensorInfo) -> &str {
+    match &info.encoding {
+        Some(proto::tensor_info::Encoding::Name(name)) => name,
+        _ => "",
+    }
+}
+
+/// `op` of `op` and `op:0`.
+fn op_name(name: &str) -> &str {
+    name.split_once(':').map_or(name, |(op, _)| op)
+}
+
+/// `op:0` of `op` and `op:0`.
+fn tensor_name(name: &str) -> String {
+    if name.contains(':') { name.to_owned() } else { format!("{name}:0") }
+}
