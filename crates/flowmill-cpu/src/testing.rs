@@ -199,20 +199,19 @@ impl Call {
 
     /// Runs a kernel that was made before.
     pub fn run_with(self, kernel: &Arc<dyn Kernel>) -> Result<Vec<Option<Tensor>>> {
-        let step = StepContext {
+        let step = Arc::new(StepContext {
             step_id: 1,
             cancel: CancelToken::new(),
             deadline: None,
             resources: self.resources,
             functions: self.functions,
             rendezvous: Arc::new(Rendezvous::new()),
-            depth: 0,
-        };
+        });
         if let Some(kernel) = kernel.as_async() {
             let (sender, receiver) = mpsc::channel();
             kernel.start(AsyncContext::new(
                 self.inputs,
-                Arc::new(step),
+                step,
                 Box::new(move |result| drop(sender.send(result))),
             ));
             return receiver

@@ -2,8 +2,14 @@
 
 use crate::step::StepContext;
 use flowmill_graph::Attrs;
-use flowmill_tensor::{Result, Tensor};
+use flowmill_tensor::{Result, Tensor, bail};
+use std::cell::Cell;
 use std::sync::Arc;
+
+thread_local! {
+    /// How deep the calls on this thread's stack nest.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
 
 /// The functions that kernels may call. Made by a session from its graph's library.
 pub struct FunctionLibraryRuntime {
@@ -20,7 +26,7 @@ pub trait CallableFunction: Send + Sync {
     ///
     /// # Errors
     /// What its body gives.
-    fn call(&self, args: Vec<Tensor>, step: &StepContext) -> Result<Vec<Tensor>>;
+    fn call(&self, args: Vec<Tensor>, step: &Arc<StepContext>) -> Result<Vec<Tensor>>;
 }
 
 impl FunctionLibraryRuntime {
@@ -50,8 +56,15 @@ impl FunctionHandle {
     /// Calls it within the caller's step, on this thread (its kernels may use others).
     ///
     /// # Errors
-    /// What its body gives.
-    pub fn call(&self, args: Vec<Tensor>, step: &StepContext) -> Result<Vec<Tensor>> {
-        self.0.call(args, step)
+    /// What its body gives; `ResourceExhausted` where calls nest deeper than [`FunctionLibraryRuntime::MAX_DEPTH`].
+    pub fn call(&self, args: Vec<Tensor>, step: &Arc<StepContext>) -> Result<Vec<Tensor>> {
+        let depth = DEPTH.get();
+        if depth >= FunctionLibraryRuntime::MAX_DEPTH {
+            bail!(ResourceExhausted, "function calls nest deeper than {}", FunctionLibraryRuntime::MAX_DEPTH);
+        }
+        DEPTH.set(depth + 1);
+        let result = self.0.call(args, step);
+        DEPTH.set(depth);
+        result
     }
 }

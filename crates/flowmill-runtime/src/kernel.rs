@@ -72,19 +72,19 @@ pub enum ScalarOp {
 pub struct KernelContext<'a> {
     inputs: &'a mut [Option<Tensor>],
     outputs: &'a mut [Option<Tensor>],
-    step: &'a StepContext,
+    step: &'a Arc<StepContext>,
 }
 
 impl<'a> KernelContext<'a> {
     /// A call with these inputs, whose outputs go to `outputs` (all `None` at first).
     #[inline]
-    pub fn new(inputs: &'a mut [Option<Tensor>], outputs: &'a mut [Option<Tensor>], step: &'a StepContext) -> KernelContext<'a> {
+    pub fn new(inputs: &'a mut [Option<Tensor>], outputs: &'a mut [Option<Tensor>], step: &'a Arc<StepContext>) -> KernelContext<'a> {
         KernelContext { inputs, outputs, step }
     }
 
     /// The step.
     #[inline]
-    pub fn step(&self) -> &'a StepContext {
+    pub fn step(&self) -> &'a Arc<StepContext> {
         self.step
     }
 

@@ -22,6 +22,4 @@ pub struct StepContext {
     pub functions: Arc<FunctionLibraryRuntime>,
     /// Where this step's sends and receives meet.
     pub rendezvous: Arc<Rendezvous>,
-    /// How many function calls deep this step is; see [`FunctionLibraryRuntime::MAX_DEPTH`].
-    pub depth: u32,
 }

@@ -137,7 +137,7 @@ fn all_live(regs: &[Option<Tensor>], controls: &[Reg]) -> bool {
 
 impl Code {
     /// Runs the instructions in order.
-    fn run(&self, regs: &mut [Option<Tensor>], step: &StepContext) -> Result<()> {
+    fn run(&self, regs: &mut [Option<Tensor>], step: &Arc<StepContext>) -> Result<()> {
         for instr in &self.instrs {
             match instr {
                 Instr::Scalar1 { from, to, f, a, dst, call } => {
@@ -201,7 +201,7 @@ impl Code {
         e.at_node(&call.node, &call.op)
     }
 
-    fn call(&self, index: u32, regs: &mut [Option<Tensor>], step: &StepContext) -> Result<()> {
+    fn call(&self, index: u32, regs: &mut [Option<Tensor>], step: &Arc<StepContext>) -> Result<()> {
         let call = &self.calls[index as usize];
         let mut inputs: SmallVec<[Option<Tensor>; 8]> = SmallVec::with_capacity(call.operands.len());
         let mut is_live = true;
@@ -310,7 +310,7 @@ const ITERATIONS_A_LOOK: u32 = 64;
 
 impl Loop {
     /// Runs to the end; `false` where the loop is dead, its `Enter`s being in a branch that was not taken.
-    fn iterate(&self, regs: &mut [Option<Tensor>], step: &StepContext) -> Result<bool> {
+    fn iterate(&self, regs: &mut [Option<Tensor>], step: &Arc<StepContext>) -> Result<bool> {
         for &(reg, gate) in &self.gates {
             if regs[gate as usize].is_none() {
                 regs[reg as usize] = None;
