@@ -1,9 +1,13 @@
 //! The CPU device: kernels, a family a file, with rayon inside them.
 
+pub mod control_flow;
+mod from_fn;
+pub mod functional;
 pub mod gemm;
 pub mod parallel;
 pub mod simd;
 pub mod state;
+pub mod summarize;
 #[cfg(test)]
 mod testing;
 
@@ -11,5 +15,6 @@ use flowmill_runtime::KernelRegistry;
 
 /// Registers every CPU kernel, a family a line.
 pub fn register_all(registry: &mut KernelRegistry) {
-    let _ = registry;
+    control_flow::register(registry);
+    functional::register(registry);
 }

@@ -12,7 +12,7 @@ mod resource;
 mod step;
 
 pub use cancel::{CancelReason, CancelToken, Registration};
-pub use function::{FunctionHandle, FunctionLibraryRuntime};
+pub use function::{CallableFunction, FunctionHandle, FunctionLibraryRuntime};
 pub use kernel::{AsyncContext, AsyncKernel, Cost, Kernel, KernelContext, ScalarOp};
 pub use registry::{KernelInit, KernelRegistry, MakeKernel};
 pub use rendezvous::Rendezvous;

@@ -1,0 +1,329 @@
+//! Control flow by functions: calls, conditionals and loops whose branches and bodies are functions of the graph.
+
+use crate::from_fn::expensive_from_fn;
+use flowmill_graph::Attrs;
+use flowmill_proto::NameAttrList;
+use flowmill_runtime::{Cost, FunctionHandle, Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, Result, Tensor, bail};
+use std::sync::Arc;
+
+/// Registers the family.
+pub fn register(registry: &mut KernelRegistry) {
+    for op in ["PartitionedCall", "StatefulPartitionedCall"] {
+        registry.add(op, |init| call(function(init, "f")?));
+    }
+    for op in ["If", "_If", "StatelessIf"] {
+        registry.add(op, make_if);
+    }
+    for op in ["While", "_While", "StatelessWhile"] {
+        registry.add(op, make_while);
+    }
+    for op in ["Case", "StatelessCase"] {
+        registry.add(op, make_case);
+    }
+    registry.add("For", make_for);
+    for op in ["_ListToArray", "_ArrayToList"] {
+        registry.add(op, |_| Ok(Arc::new(PassAll)));
+    }
+}
+
+/// The kernel of a node whose op is the function `name`; the node's attributes are the function's.
+///
+/// # Errors
+/// `NotFound` where there is no such function.
+pub fn make_call(init: &KernelInit<'_>, name: &str) -> Result<Arc<dyn Kernel>> {
+    call(init.functions.instantiate(name, init.attrs)?)
+}
+
+fn call(function: FunctionHandle) -> Result<Arc<dyn Kernel>> {
+    expensive_from_fn(move |ctx| {
+        let args = take_inputs(ctx, 0)?;
+        let results = function.call(args, ctx.step())?;
+        set_outputs(ctx, results)
+    })
+}
+
+fn function(init: &KernelInit<'_>, attr: &str) -> Result<FunctionHandle> {
+    instantiate(init, init.attrs.get(attr)?)
+}
+
+fn instantiate(init: &KernelInit<'_>, function: &NameAttrList) -> Result<FunctionHandle> {
+    init.functions.instantiate(&function.name, &Attrs(function.attr.clone()))
+}
+
+fn take_inputs(ctx: &mut KernelContext<'_>, from: usize) -> Result<Vec<Tensor>> {
+    (from..ctx.num_inputs()).map(|i| ctx.take(i)).collect()
+}
+
+fn set_outputs(ctx: &mut KernelContext<'_>, results: Vec<Tensor>) -> Result<()> {
+    if results.len() != ctx.num_outputs() {
+        bail!(InvalidArgument, "The function returned {} values. Expected: {}.", results.len(), ctx.num_outputs());
+    }
+    results.into_iter().enumerate().for_each(|(i, value)| ctx.set_output(i, value));
+    Ok(())
+}
+
+/// TensorFlow's truth of a tensor: a scalar number other than zero, a scalar string that is not empty, anything else with at least one element.
+///
+/// # Errors
+/// `InvalidArgument` for a scalar of a type without a truth value.
+pub fn to_bool(tensor: &Tensor) -> Result<bool> {
+    if let Some(bits) = tensor.scalar_bits(DType::Bool) {
+        return Ok(bits & 1 == 1);
+    }
+    if tensor.rank() > 0 {
+        return Ok(tensor.num_elements() > 0);
+    }
+    match tensor.dtype() {
+        DType::F32 => Ok(tensor.to_scalar::<f32>()? != 0.0),
+        DType::F64 => Ok(tensor.to_scalar::<f64>()? != 0.0),
+        t @ (DType::U8 | DType::I8 | DType::I16 | DType::I32 | DType::I64) => Ok(tensor.scalar_bits(t) != Some(0)),
+        DType::String => Ok(tensor.as_strings()?.iter().any(|s| !s.is_empty())),
+        t => bail!(InvalidArgument, "{t} cannot be converted to a boolean"),
+    }
+}
+
+fn make_if(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let then_branch = function(init, "then_branch")?;
+    let else_branch = function(init, "else_branch")?;
+    expensive_from_fn(move |ctx| {
+        let branch = if to_bool(ctx.input(0)?)? { &then_branch } else { &else_branch };
+        let args = take_inputs(ctx, 1)?;
+        let results = branch.call(args, ctx.step())?;
+        set_outputs(ctx, results)
+    })
+}
+
+/// `Case`: calls the branch of the given index, or the last one where the index is out of range.
+fn make_case(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let branches = init.attrs.list::<&NameAttrList>("branches")?;
+    let branches = branches.into_iter().map(|f| instantiate(init, f)).collect::<Result<Vec<_>>>()?;
+    if branches.is_empty() {
+        bail!(InvalidArgument, "Case needs at least one branch");
+    }
+    expensive_from_fn(move |ctx| {
+        let index = ctx.input(0)?;
+        let Some(bits) = index.scalar_bits(DType::I32) else {
+            bail!(InvalidArgument, "branch_index must be scalar, but has shape {}", index.shape());
+        };
+        let last = branches.len() - 1;
+        let branch = usize::try_from(bits as u32 as i32).map_or(last, |i| i.min(last));
+        let args = take_inputs(ctx, 1)?;
+        let results = branches[branch].call(args, ctx.step())?;
+        set_outputs(ctx, results)
+    })
+}
+
+/// `While`: calls `body` on the loop variables as long as `cond` of them is true. The body owns its arguments, so that it can update them in place.
+struct While {
+    cond: FunctionHandle,
+    body: FunctionHandle,
+}
+
+impl Kernel for While {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let step = ctx.step();
+        let mut variables = take_inputs(ctx, 0)?;
+        loop {
+            step.cancel.check()?;
+            let results = self.cond.call(variables.clone(), step)?;
+            let [condition] = &results[..] else {
+                bail!(InvalidArgument, "Expected a single scalar return value from WhileOp cond, got {} tensors.", results.len());
+            };
+            if !to_bool(condition)? {
+                return set_outputs(ctx, variables);
+            }
+            let count = variables.len();
+            variables = self.body.call(variables, step)?;
+            if variables.len() != count {
+                bail!(InvalidArgument, "While loop body returned {} arguments. Expected: {count}.", variables.len());
+            }
+        }
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::Expensive
+    }
+}
+
+fn make_while(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    Ok(Arc::new(While { cond: function(init, "cond")?, body: function(init, "body")? }))
+}
+
+/// `For`: calls `body(i, variables)` for `i` from `start` to `limit` (not included) by `delta`.
+fn make_for(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let body = function(init, "body")?;
+    expensive_from_fn(move |ctx| {
+        let step = ctx.step();
+        let mut bounds = [0i32; 3];
+        for (i, (bound, name)) in bounds.iter_mut().zip(["start", "limit", "delta"]).enumerate() {
+            let tensor = ctx.input(i)?;
+            match tensor.scalar_bits(DType::I32) {
+                Some(bits) => *bound = bits as u32 as i32,
+                None => bail!(InvalidArgument, "{name} must be a scalar, but {}", tensor.shape()),
+            }
+        }
+        let [start, limit, delta] = bounds;
+        if !((delta > 0 && start <= limit) || (delta < 0 && start >= limit) || start == limit) {
+            bail!(InvalidArgument, "Invalid start/limit/delta: {start} {limit} {delta}");
+        }
+        let mut variables = take_inputs(ctx, 3)?;
+        let mut i = i64::from(start);
+        while if delta > 0 { i < i64::from(limit) } else { i > i64::from(limit) } {
+            step.cancel.check()?;
+            let count = variables.len();
+            let mut args = Vec::with_capacity(count + 1);
+            // Between `start` and `limit`, which are `i32`.
+            args.push(Tensor::scalar(i as i32));
+            args.append(&mut variables);
+            variables = body.call(args, step)?;
+            if variables.len() != count {
+                bail!(InvalidArgument, "For loop body returned {} arguments. Expected: {count}.", variables.len());
+            }
+            i += i64::from(delta);
+        }
+        set_outputs(ctx, variables)
+    })
+}
+
+/// Passes every input to the output of the same index.
+struct PassAll;
+
+impl Kernel for PassAll {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        (0..ctx.num_inputs()).try_for_each(|i| ctx.forward(i, i))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::testing::Call;
+    use flowmill_proto::attr_value::{ListValue, Value};
+    use flowmill_runtime::{CallableFunction, FunctionLibraryRuntime, StepContext};
+    use flowmill_tensor::{Code, Element, error};
+
+    type Body = fn(Vec<Tensor>) -> Result<Vec<Tensor>>;
+
+    struct Rust(Body);
+
+    impl CallableFunction for Rust {
+        fn call(&self, args: Vec<Tensor>, _: &StepContext) -> Result<Vec<Tensor>> {
+            (self.0)(args)
+        }
+    }
+
+    fn at<T: Element>(args: &[Tensor], i: usize) -> T {
+        args[i].to_scalar().unwrap()
+    }
+
+    /// Functions written in Rust.
+    fn library() -> Arc<FunctionLibraryRuntime> {
+        Arc::new(FunctionLibraryRuntime::new(|name, _| {
+            let body: Body = match name {
+                "increment" => |args| Ok(vec![Tensor::scalar(at::<f32>(&args, 0) + 1.0)]),
+                "decrement" => |args| Ok(vec![Tensor::scalar(at::<f32>(&args, 0) - 1.0)]),
+                "below_ten" => |args| Ok(vec![Tensor::scalar(at::<f32>(&args, 0) < 10.0)]),
+                "twice" => |args| Ok(vec![args[0].clone(), args[0].clone()]),
+                "add_index" => |args| Ok(vec![Tensor::scalar(at::<f32>(&args, 1) + at::<i32>(&args, 0) as f32)]),
+                "fail" => |_| bail!(OutOfRange, "the end"),
+                // Doubles in place; fails where it does not own its argument.
+                "double_in_place" => |mut args| {
+                    if !args[0].is_unique() {
+                        bail!(Internal, "shared");
+                    }
+                    args[0].as_mut_slice::<f32>()?.iter_mut().for_each(|x| *x *= 2.0);
+                    Ok(args)
+                },
+                "first_below_ten" => |args| Ok(vec![Tensor::scalar(args[0].as_slice::<f32>()?[0] < 10.0)]),
+                _ => return Err(error!(NotFound, "Function {name} is not defined.")),
+            };
+            Ok(FunctionHandle::new(Arc::new(Rust(body))))
+        }))
+    }
+
+    fn func(name: &str) -> NameAttrList {
+        NameAttrList { name: name.to_owned(), ..NameAttrList::default() }
+    }
+
+    fn call(op: &str, functions: &[(&str, &str)], inputs: Vec<Tensor>) -> Result<Tensor> {
+        let call = Call::new(op).functions(&library()).inputs(inputs).outputs(1);
+        functions.iter().fold(call, |call, (attr, name)| call.attr(attr, func(name))).run1()
+    }
+
+    fn f32_of(result: Result<Tensor>) -> f32 {
+        result.unwrap().to_scalar().unwrap()
+    }
+
+    #[test]
+    fn if_takes_any_tensor_for_a_condition() {
+        let vector = |v: &[f32]| Tensor::vector(v).unwrap();
+        for (condition, truth) in [
+            (Tensor::scalar(true), true),
+            (Tensor::scalar(false), false),
+            (Tensor::scalar(0i32), false),
+            (Tensor::scalar(-3i64), true),
+            (Tensor::scalar(2u8), true),
+            (Tensor::scalar(-0.0f32), false),
+            (Tensor::scalar(f64::NAN), true),
+            (Tensor::string(""), false),
+            (Tensor::string("a"), true),
+            (vector(&[]), false),
+            (vector(&[0.0]), true),
+            (Tensor::vector(&[false]).unwrap(), true),
+        ] {
+            let text = format!("{condition:?}");
+            let out = call("If", &[("then_branch", "increment"), ("else_branch", "decrement")], vec![condition, Tensor::scalar(1f32)]);
+            assert_eq!(f32_of(out), if truth { 2.0 } else { 0.0 }, "{text}");
+        }
+        let e = call("If", &[("then_branch", "increment"), ("else_branch", "decrement")], vec![Tensor::scalar(1u16), Tensor::scalar(1f32)]);
+        assert_eq!(e.unwrap_err().code(), Code::InvalidArgument);
+    }
+
+    #[test]
+    fn case_takes_the_last_branch_out_of_range() {
+        let branches = ListValue { func: vec![func("increment"), func("decrement")], ..ListValue::default() };
+        for (index, value) in [(0, 2.0), (1, 0.0), (2, 0.0), (-1, 0.0)] {
+            let inputs = vec![Tensor::scalar(index), Tensor::scalar(1f32)];
+            let out = Call::new("Case").functions(&library()).attr("branches", Value::List(Box::new(branches.clone()))).inputs(inputs).outputs(1).run1();
+            assert_eq!(f32_of(out), value, "branch {index}");
+        }
+    }
+
+    #[test]
+    fn while_runs_its_body_as_long_as_the_condition_holds() {
+        let run = |cond, body, x: f32| call("While", &[("cond", cond), ("body", body)], vec![Tensor::scalar(x)]);
+        assert_eq!(f32_of(run("below_ten", "increment", 1.5)), 10.5);
+        assert_eq!(f32_of(run("below_ten", "increment", 11.0)), 11.0);
+        assert_eq!(run("twice", "increment", 1.0).unwrap_err().message(), "Expected a single scalar return value from WhileOp cond, got 2 tensors.");
+        assert_eq!(run("below_ten", "twice", 1.0).unwrap_err().message(), "While loop body returned 2 arguments. Expected: 1.");
+        assert_eq!(run("below_ten", "fail", 1.0).unwrap_err().code(), Code::OutOfRange);
+        assert_eq!(run("below_ten", "missing", 1.0).unwrap_err().code(), Code::NotFound);
+    }
+
+    #[test]
+    fn the_body_of_a_while_owns_its_arguments() {
+        let x = Tensor::vector(&vec![1f32; 100]).unwrap();
+        let out = call("While", &[("cond", "first_below_ten"), ("body", "double_in_place")], vec![x]).unwrap();
+        assert_eq!(out.as_slice::<f32>().unwrap(), [16f32; 100]);
+    }
+
+    #[test]
+    fn for_counts_up_and_down() {
+        let run = |bounds: [i32; 3]| call("For", &[("body", "add_index")], bounds.map(Tensor::scalar).into_iter().chain([Tensor::scalar(1f32)]).collect());
+        assert_eq!(f32_of(run([0, 5, 2])), 7.0);
+        assert_eq!(f32_of(run([5, 0, -2])), 10.0);
+        assert_eq!(f32_of(run([5, 5, 0])), 1.0);
+        assert_eq!(f32_of(run([i32::MAX - 1, i32::MAX, 7])), 1.0 + (i32::MAX - 1) as f32);
+        assert_eq!(run([0, 5, -2]).unwrap_err().message(), "Invalid start/limit/delta: 0 5 -2");
+        assert_eq!(run([4, 5, 0]).unwrap_err().message(), "Invalid start/limit/delta: 4 5 0");
+    }
+
+    #[test]
+    fn a_call_has_as_many_results_as_outputs() {
+        assert_eq!(f32_of(call("PartitionedCall", &[("f", "increment")], vec![Tensor::scalar(1f32)])), 2.0);
+        let e = call("StatefulPartitionedCall", &[("f", "twice")], vec![Tensor::scalar(1f32)]).unwrap_err();
+        assert_eq!(e.message(), "The function returned 2 values. Expected: 1.");
+    }
+}
