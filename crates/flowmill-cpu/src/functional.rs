@@ -209,7 +209,7 @@ mod tests {
     struct Rust(Body);
 
     impl CallableFunction for Rust {
-        fn call(&self, args: Vec<Tensor>, _: &StepContext) -> Result<Vec<Tensor>> {
+        fn call(&self, args: Vec<Tensor>, _: &Arc<StepContext>) -> Result<Vec<Tensor>> {
             (self.0)(args)
         }
     }
