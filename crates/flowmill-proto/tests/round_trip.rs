@@ -1,4 +1,5 @@
 //! Decoding and encoding against files written by TensorFlow, unknown fields, and bad input.
+#![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
 

@@ -280,7 +280,13 @@ mod tests {
 
     #[test]
     fn mistakes_name_their_line() {
-        for bad in ["\nmodel_checkpoint_path \"a\"", "\nunknown: 1", "\nmodel_checkpoint_path: \"a", "\nlast_preserved_timestamp: x", "\nmodel_checkpoint_path: '\\400'"] {
+        for bad in [
+            "\nmodel_checkpoint_path \"a\"",
+            "\nmodel_checkpoint_path: \"a",
+            "\nmodel_checkpoint_path: '\\400'",
+            "\nlast_preserved_timestamp: x",
+            "\nunknown: 1",
+        ] {
             let error = parse_checkpoint_state(bad.as_bytes()).unwrap_err();
             assert_eq!(error.code(), Code::InvalidArgument);
             assert!(error.message().contains("line 2"), "{bad}: {error}");

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use flowmill_proto::{GraphDef, Message};
+use flowmill_proto::{GraphDef, Message, MetaGraphDef};
 use flowmill_tensor::{Error, Result, bail};
 
 use crate::bundle::with_suffix;
@@ -21,6 +21,15 @@ pub fn load_graph_def(path: impl AsRef<Path>) -> Result<(GraphDef, Bytes)> {
         Ok(graph) => Ok((graph, file)),
         Err(error) => Err(not_parsed(path, error)),
     }
+}
+
+/// Loads a `MetaGraphDef`, as savers write it beside a checkpoint. The file is mapped.
+///
+/// # Errors
+/// Those of [`map_file`], and `DataLoss` where the file is not a `MetaGraphDef`.
+pub fn load_meta_graph(path: impl AsRef<Path>) -> Result<MetaGraphDef> {
+    let path = path.as_ref();
+    MetaGraphDef::decode(map_file(path)?).map_err(|error| not_parsed(path, error))
 }
 
 pub(crate) fn not_parsed(path: &Path, error: flowmill_proto::DecodeError) -> Error {

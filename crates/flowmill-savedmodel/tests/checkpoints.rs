@@ -1,4 +1,5 @@
 //! Checkpoints written by TensorFlow and by us, whole and damaged.
+#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -181,12 +182,17 @@ fn incomplete_parts_are_noticed() {
     let prefix = dir.path().join("part");
     let mut writer = BundleWriter::create(&prefix).unwrap();
     let slice = TensorSlice::new([Some((0, 2))]).unwrap();
-    writer.add_slice("p", &[4].into(), &slice, &Tensor::vector(&[1i32, 2]).unwrap()).unwrap();
+    let part = Tensor::vector(&[1i32, 2]).unwrap();
+    writer.add_slice("p", &[4].into(), &slice, &part).unwrap();
+    writer.add_slice("huge", &[1 << 40].into(), &slice, &part).unwrap();
+    writer.add("other", &Tensor::zeros(DType::I32, [100]).unwrap()).unwrap();
     writer.finish().unwrap();
     let reader = BundleReader::open(&prefix).unwrap();
     assert_eq!(reader.read_slice("p", &slice).unwrap().as_slice::<i32>().unwrap(), [1, 2]);
     let error = reader.read("p").unwrap_err();
     assert!(error.message().contains("2 of the 4 elements"), "{error}");
+    let error = reader.read("huge").unwrap_err();
+    assert!(error.message().contains("for a tensor of type int32 and shape [1099511627776]"), "{error}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! SavedModels and frozen graphs.
+#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

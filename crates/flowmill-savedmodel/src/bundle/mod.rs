@@ -7,16 +7,13 @@
 
 mod contents;
 mod merge;
-mod ordered_code;
 mod reader;
-mod slice;
 mod writer;
 
 use std::path::{Path, PathBuf};
 
 pub use merge::merge_bundles;
 pub use reader::BundleReader;
-pub use slice::TensorSlice;
 pub use writer::BundleWriter;
 
 /// The version of bundles that this crate reads and writes.

@@ -7,10 +7,11 @@ use flowmill_proto::{BundleEntryProto, BundleHeaderProto, Message, bundle_header
 use flowmill_tensor::{Code, DType, Error, Result, Shape, Tensor, bail};
 
 use super::contents::{self, ByteOrder};
-use super::ordered_code::{is_slice_key, slice_key};
-use super::slice::{for_each_shared_run, num_shared};
-use super::{TensorSlice, VERSION, data_path, index_path};
+use super::{VERSION, data_path, index_path};
+use crate::assembly::Assembly;
 use crate::mmap::map_file;
+use crate::ordered_code::{is_slice_key, slice_key};
+use crate::slice::{TensorSlice, num_shared};
 use crate::table::read_table;
 
 /// Reads the tensors of a checkpoint.
@@ -203,29 +204,19 @@ impl BundleReader {
     fn assemble(&self, name: &str, entry: &BundleEntryProto, dtype: DType, shape: &Shape, want: &TensorSlice) -> Result<Tensor> {
         let want_bounds = want.bounds(shape)?;
         let want_shape = want.shape(shape)?;
-        let num_elements = want_shape.checked_num_elements()?;
         let mut parts = Vec::new();
-        let mut num_found = 0usize;
-        for slice in self.stored_slices(name, entry, shape)? {
-            let bounds = slice.slice.bounds(shape)?;
-            let shared = num_shared(&bounds, &want_bounds);
-            if shared > 0 {
-                num_found = num_found.saturating_add(shared);
-                parts.push((slice, bounds));
+        for part in self.stored_slices(name, entry, shape)? {
+            let bounds = part.slice.bounds(shape)?;
+            if num_shared(&bounds, &want_bounds) > 0 {
+                parts.push((part, bounds));
             }
         }
-        if num_found != num_elements {
-            bail!(DataLoss, "its parts have {num_found} of the {num_elements} elements of shape {want_shape}");
+        let data_len = self.data_len(parts.iter().map(|(part, _)| part.entry))?;
+        let mut whole = Assembly::new(dtype, want_shape, &want_bounds, data_len)?;
+        for (part, bounds) in &parts {
+            whole.add(&self.read_entry(part.entry)?, bounds)?;
         }
-        let mut out = Assembly::new(dtype, num_elements, self.data_len(parts.iter().map(|(slice, _)| slice.entry))?)?;
-        for (slice, bounds) in &parts {
-            let part = self.read_entry(slice.entry)?;
-            if part.dtype() != dtype || *part.shape() != slice.slice.shape(shape)? {
-                bail!(DataLoss, "a part of type {} and shape {} in a tensor of type {dtype}", part.dtype(), part.shape());
-            }
-            out.add(&part, bounds, &want_bounds)?;
-        }
-        out.into_tensor(dtype, want_shape)
+        whole.into_tensor()
     }
 
     /// The parts of a tensor with their entries; the whole for a tensor saved whole.
@@ -258,64 +249,6 @@ impl BundleReader {
 struct StoredSlice<'a> {
     slice: TensorSlice,
     entry: &'a BundleEntryProto,
-}
-
-/// A tensor that is being put together.
-enum Assembly {
-    Dense { bytes: Vec<u8>, element_size: usize, filled: Vec<bool> },
-    Strings { values: Vec<Bytes>, filled: Vec<bool> },
-}
-
-impl Assembly {
-    /// Memory is bounded by `data_len`, the size of the files that hold the elements.
-    fn new(dtype: DType, num_elements: usize, data_len: usize) -> Result<Assembly> {
-        let element_size = dtype.size().unwrap_or(1);
-        if num_elements.checked_mul(element_size).is_none_or(|len| len > data_len) {
-            bail!(DataLoss, "{num_elements} elements of type {dtype} in files of {data_len} bytes");
-        }
-        let filled = vec![false; num_elements];
-        Ok(match dtype {
-            DType::String => Assembly::Strings { values: vec![Bytes::new(); num_elements], filled },
-            _ => Assembly::Dense { bytes: vec![0; num_elements * element_size], element_size, filled },
-        })
-    }
-
-    /// Copies what the box `bounds`, whose elements are `part`, shares with the wanted box.
-    fn add(&mut self, part: &Tensor, bounds: &[(usize, usize)], want: &[(usize, usize)]) -> Result<()> {
-        let mut overlap = false;
-        let mut fill = |filled: &mut [bool], to: usize, len: usize| {
-            overlap |= filled[to..to + len].contains(&true);
-            filled[to..to + len].fill(true);
-        };
-        match self {
-            Assembly::Dense { bytes, element_size, filled } => {
-                let from_bytes = part.as_bytes()?;
-                for_each_shared_run(bounds, want, |from, to, len| {
-                    let size = *element_size;
-                    bytes[to * size..(to + len) * size].copy_from_slice(&from_bytes[from * size..(from + len) * size]);
-                    fill(filled, to, len);
-                });
-            }
-            Assembly::Strings { values, filled } => {
-                let from_values = part.as_strings()?;
-                for_each_shared_run(bounds, want, |from, to, len| {
-                    values[to..to + len].clone_from_slice(&from_values[from..from + len]);
-                    fill(filled, to, len);
-                });
-            }
-        }
-        if overlap {
-            bail!(DataLoss, "parts of the tensor overlap");
-        }
-        Ok(())
-    }
-
-    fn into_tensor(self, dtype: DType, shape: Shape) -> Result<Tensor> {
-        match self {
-            Assembly::Dense { bytes, .. } => Tensor::from_bytes(dtype, shape, bytes.into()),
-            Assembly::Strings { values, .. } => Tensor::from_strings(shape, values),
-        }
-    }
 }
 
 /// Type and shape of an entry.

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use flowmill_proto::{BundleEntryProto, BundleHeaderProto, Message, TensorShapeProto, VersionDef};
+use flowmill_proto::{BundleEntryProto, BundleHeaderProto, Message, VersionDef};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 
-use super::ordered_code::slice_key;
-use super::{TensorSlice, VERSION, contents, data_path, index_path, with_suffix};
+use super::{VERSION, contents, data_path, index_path, with_suffix};
 use crate::mmap::io_error;
+use crate::ordered_code::slice_key;
+use crate::slice::TensorSlice;
 use crate::table::write_table;
 
 /// Dense tensors begin at multiples of this in a data file, so that reading them needs no copy.
@@ -62,7 +63,7 @@ impl BundleWriter {
         if *tensor.shape() != slice.shape(shape)? {
             bail!(InvalidArgument, "a part of shape {} for a slice of shape {}", tensor.shape(), slice.shape(shape)?);
         }
-        let whole = BundleEntryProto { dtype: tensor.dtype().number(), shape: Some(shape_proto(shape)), ..Default::default() };
+        let whole = BundleEntryProto { dtype: tensor.dtype().number(), shape: Some(shape.to_proto()), ..Default::default() };
         let proto = slice.to_proto();
         match self.entries.get(name.as_bytes()) {
             None => {}
@@ -89,7 +90,7 @@ impl BundleWriter {
         let (size, crc32c) = contents::encode(tensor, |bytes| self.data.write(bytes))?;
         let entry = BundleEntryProto {
             dtype: tensor.dtype().number(),
-            shape: Some(shape_proto(tensor.shape())),
+            shape: Some(tensor.shape().to_proto()),
             offset: self.len as i64,
             size: size as i64,
             crc32c,
@@ -129,10 +130,6 @@ fn check_name(name: &str) -> Result<()> {
         bail!(InvalidArgument, "a tensor of a checkpoint needs a name that does not begin with a zero byte, not {name:?}");
     }
     Ok(())
-}
-
-fn shape_proto(shape: &Shape) -> TensorShapeProto {
-    TensorShapeProto::of(shape.to_i64())
 }
 
 /// A file beside its destination; removed when dropped.

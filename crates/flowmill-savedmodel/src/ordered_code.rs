@@ -1,6 +1,6 @@
 //! Keys of parts of tensors: byte strings that sort as the values in them do.
 
-use super::TensorSlice;
+use crate::slice::TensorSlice;
 
 /// The key under which a part of the tensor `name` is stored.
 pub(crate) fn slice_key(name: &[u8], slice: &TensorSlice) -> Vec<u8> {

@@ -41,7 +41,11 @@ impl TensorSlice {
         if spec.is_empty() {
             return Ok(None);
         }
-        let bad = || Error::invalid_argument(format!("Could not parse shape and slice specification '{spec}': expected sizes and a slice, as in \"4 10 0,2:-\""));
+        let bad = || {
+            Error::invalid_argument(format!(
+                "Could not parse shape and slice specification '{spec}': expected sizes and a slice, as in '4 10 0,2:-'"
+            ))
+        };
         let mut words: Vec<&str> = spec.split(' ').collect();
         let slice = words.pop().ok_or_else(bad)?;
         let sizes = words.iter().map(|size| size.parse()).collect::<Result<Vec<i64>, _>>().map_err(|_| bad())?;

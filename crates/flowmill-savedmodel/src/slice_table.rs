@@ -1,0 +1,183 @@
+//! Checkpoints in TensorFlow's first format, the table of tensor slices.
+//!
+//! A checkpoint is one table (see [`crate::table`]), or several named `PREFIX-00000-of-00002` and so on. The empty key
+//! of each maps to a `SavedTensorSlices` with names, types, shapes and slices of the tensors in it, and the key
+//! of each slice to one with its elements.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use flowmill_proto::{Message, SavedSliceMeta, SavedTensorSlices, TensorProto};
+use flowmill_tensor::{DType, Error, Result, Shape, Tensor, bail};
+
+use crate::assembly::Assembly;
+use crate::mmap::map_file;
+use crate::ordered_code::slice_key;
+use crate::slice::{TensorSlice, num_shared};
+use crate::table::read_table;
+
+/// The version of slice tables that this crate reads.
+const VERSION: i32 = 0;
+
+/// Reads the tensors of a checkpoint of the first format.
+#[derive(Debug)]
+pub struct SliceTableReader {
+    path: PathBuf,
+    tensors: BTreeMap<String, SavedTensor>,
+}
+
+#[derive(Debug)]
+struct SavedTensor {
+    dtype: DType,
+    shape: Shape,
+    /// Slices with their `SavedTensorSlices`, encoded.
+    slices: Vec<(TensorSlice, Bytes)>,
+}
+
+impl SliceTableReader {
+    /// Opens the checkpoint `path`: that file, or its parts.
+    ///
+    /// # Errors
+    /// `NotFound` where there is none, `DataLoss` where it is damaged, `InvalidArgument` where it needs a later version.
+    pub fn open(path: impl AsRef<Path>) -> Result<SliceTableReader> {
+        let path = path.as_ref();
+        let mut reader = SliceTableReader { path: path.to_owned(), tensors: BTreeMap::new() };
+        for file in table_files(path)? {
+            let added = map_file(&file).and_then(|bytes| reader.add_table(&bytes));
+            added.map_err(|error| error.context(file.display()))?;
+        }
+        Ok(reader)
+    }
+
+    fn add_table(&mut self, file: &Bytes) -> Result<()> {
+        let mut entries: BTreeMap<Vec<u8>, Bytes> = read_table(file)?.into_iter().collect();
+        let meta = entries.remove(&b""[..]).and_then(|value| SavedTensorSlices::decode(value).ok()?.meta);
+        let Some(meta) = meta else {
+            bail!(DataLoss, "the table does not say which tensors it has");
+        };
+        let version = meta.versions.unwrap_or_default();
+        if version.min_consumer > VERSION || version.bad_consumers.contains(&VERSION) {
+            bail!(InvalidArgument, "Checkpoint min consumer version {} above current version {VERSION}", version.min_consumer);
+        }
+        for tensor in meta.tensor {
+            self.add_tensor(&tensor, &mut entries).map_err(|error| error.context(format_args!("tensor {}", tensor.name)))?;
+        }
+        Ok(())
+    }
+
+    fn add_tensor(&mut self, meta: &SavedSliceMeta, entries: &mut BTreeMap<Vec<u8>, Bytes>) -> Result<()> {
+        let Some(dtype) = DType::from_number(meta.r#type) else {
+            bail!(DataLoss, "unknown type number {}", meta.r#type);
+        };
+        let shape = Shape::from_proto(meta.shape.as_ref().unwrap_or(&Default::default()))?;
+        let tensor = self.tensors.entry(meta.name.clone()).or_insert_with(|| SavedTensor {
+            dtype,
+            shape: shape.clone(),
+            slices: Vec::new(),
+        });
+        if tensor.dtype != dtype || tensor.shape != shape {
+            bail!(DataLoss, "its parts differ in the type or shape of the whole");
+        }
+        for slice in &meta.slice {
+            let slice = TensorSlice::from_proto(slice)?;
+            let Some(value) = entries.remove(&slice_key(meta.name.as_bytes(), &slice)) else {
+                bail!(DataLoss, "a part of the tensor has no entry");
+            };
+            tensor.slices.push((slice, value));
+        }
+        Ok(())
+    }
+
+    /// The names of all tensors, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tensors.keys().map(String::as_str)
+    }
+
+    /// Type and shape of a tensor.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn dtype_and_shape(&self, name: &str) -> Result<(DType, Shape)> {
+        let tensor = self.tensor(name)?;
+        Ok((tensor.dtype, tensor.shape.clone()))
+    }
+
+    /// A tensor.
+    ///
+    /// # Errors
+    /// `NotFound` where there is no tensor of this name, `DataLoss` where parts of it are missing or damaged.
+    pub fn read(&self, name: &str) -> Result<Tensor> {
+        let rank = self.tensor(name)?.shape.rank();
+        self.read_slice(name, &TensorSlice::full(rank))
+    }
+
+    /// A part of a tensor.
+    ///
+    /// # Errors
+    /// As [`SliceTableReader::read`], and `InvalidArgument` where the slice is not within the tensor.
+    pub fn read_slice(&self, name: &str, slice: &TensorSlice) -> Result<Tensor> {
+        let tensor = self.tensor(name)?;
+        tensor.read(slice).map_err(|error| error.context(format_args!("checkpoint {}, tensor {name}", self.path.display())))
+    }
+
+    fn tensor(&self, name: &str) -> Result<&SavedTensor> {
+        self.tensors.get(name).ok_or_else(|| Error::not_found(format!("Key {name} not found in checkpoint")))
+    }
+}
+
+impl SavedTensor {
+    fn read(&self, want: &TensorSlice) -> Result<Tensor> {
+        let want_bounds = want.bounds(&self.shape)?;
+        let mut parts = Vec::new();
+        for (slice, value) in &self.slices {
+            let bounds = slice.bounds(&self.shape)?;
+            if num_shared(&bounds, &want_bounds) > 0 {
+                parts.push((self.decode(&slice.shape(&self.shape)?, value)?, bounds));
+            }
+        }
+        let data_len = parts.iter().map(|(part, _)| part.num_bytes()).sum();
+        let mut whole = Assembly::new(self.dtype, want.shape(&self.shape)?, &want_bounds, data_len)?;
+        for (part, bounds) in &parts {
+            whole.add(part, bounds)?;
+        }
+        whole.into_tensor()
+    }
+
+    /// The elements of a slice, which the message holds without type and shape.
+    fn decode(&self, shape: &Shape, value: &Bytes) -> Result<Tensor> {
+        // An element takes at least a byte, so a damaged shape cannot ask for more memory than this.
+        let num_elements = shape.checked_num_elements()?;
+        let data = SavedTensorSlices::decode(value.clone()).ok().and_then(|slices| slices.data?.data);
+        let Some(data) = data.filter(|_| num_elements <= value.len()) else {
+            bail!(DataLoss, "a part of shape {shape} is damaged");
+        };
+        Tensor::from_proto(&TensorProto { dtype: self.dtype.number(), tensor_shape: Some(shape.to_proto()), ..data })
+            .map_err(|error| Error::data_loss(error.message()))
+    }
+}
+
+/// The files of a checkpoint: `path`, or all of `path-00000-of-00002` and so on.
+fn table_files(path: &Path) -> Result<Vec<PathBuf>> {
+    if path.is_file() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let not_found = || {
+        Error::not_found(format!(
+            "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {}",
+            path.display()
+        ))
+    };
+    let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(not_found)?;
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_part = |file: &PathBuf| {
+        let suffix = file.file_name().and_then(|file| file.to_str()?.strip_prefix(name)?.strip_prefix('-'));
+        let numbers = suffix.and_then(|suffix| suffix.split_once("-of-"));
+        numbers.is_some_and(|(part, parts)| [part, parts].iter().all(|number| number.parse::<u32>().is_ok()))
+    };
+    let entries = fs::read_dir(directory).map_err(|_| not_found())?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_part).collect();
+    files.sort();
+    if files.is_empty() { Err(not_found()) } else { Ok(files) }
+}
