@@ -1,5 +1,8 @@
 //! `cargo xtask COMMAND`: what the project does to itself with code.
 
+mod layers;
+mod licences;
+mod metadata;
 mod proto;
 
 use std::env;
@@ -10,6 +13,8 @@ const HELP: &str = "\
 Usage: cargo xtask COMMAND
 
 Commands:
+  layers            check that every crate uses only the crates below it
+  licences          check the licences of all dependencies
   proto [--check]   regenerate the wire types from crates/flowmill-proto/proto (--check: fail if they are stale)
 ";
 
@@ -17,6 +22,8 @@ fn main() -> ExitCode {
     let args: Vec<String> = env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let result = match args.as_slice() {
+        ["layers"] => layers::check(),
+        ["licences"] => licences::check(),
         ["proto"] => proto::generate(&repository(), false),
         ["proto", "--check"] => proto::generate(&repository(), true),
         [] | ["--help" | "help"] => {

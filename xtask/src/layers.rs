@@ -1,0 +1,55 @@
+//! `cargo xtask layers`: every crate uses only the crates below it.
+
+use crate::metadata::{Metadata, Package};
+
+/// The crates from the bottom up. Each may use any that stands before it.
+const LAYERS: [&str; 14] = [
+    "flowmill-proto",
+    "flowmill-tensor",
+    "flowmill-graph",
+    "flowmill-ops",
+    "flowmill-optimize",
+    "flowmill-placement",
+    "flowmill-runtime",
+    "flowmill-cpu",
+    "flowmill-gpu",
+    "flowmill-savedmodel",
+    "flowmill",
+    "flowmill-serving",
+    "flowmill-cluster",
+    "flowmill-python",
+];
+
+/// Pairs that the order allows and the design does not: a crate and one it must not know.
+const FORBIDDEN: [(&str, &str); 3] = [("flowmill-runtime", "flowmill-ops"), ("flowmill-savedmodel", "flowmill-runtime"), ("flowmill-savedmodel", "flowmill-cpu")];
+
+/// Checks all crates of the workspace.
+///
+/// # Errors
+/// One line for each dependency that points the wrong way and each crate without a layer.
+pub fn check() -> Result<(), String> {
+    let metadata = Metadata::read()?;
+    let mut faults = Vec::new();
+    for package in metadata.members().filter(|p| p.name.starts_with("flowmill")) {
+        let Some(own) = layer(&package.name) else {
+            faults.push(format!("{} has no layer in xtask/src/layers.rs", package.name));
+            continue;
+        };
+        for used in uses(package) {
+            let allowed = layer(used).is_some_and(|l| l < own) && !FORBIDDEN.contains(&(package.name.as_str(), used));
+            if !allowed {
+                faults.push(format!("{} must not use {used}", package.name));
+            }
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
+}
+
+fn layer(name: &str) -> Option<usize> {
+    LAYERS.iter().position(|&l| l == name)
+}
+
+/// The workspace's crates that a package's own code uses; tests may use any.
+fn uses(package: &Package) -> impl Iterator<Item = &str> {
+    package.dependencies.iter().filter(|d| d.kind.as_deref() != Some("dev") && d.name.starts_with("flowmill")).map(|d| d.name.as_str())
+}

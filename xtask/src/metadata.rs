@@ -1,0 +1,45 @@
+//! What `cargo metadata` says of the workspace.
+
+use serde::Deserialize;
+use std::process::Command;
+
+#[derive(Deserialize)]
+pub struct Metadata {
+    pub packages: Vec<Package>,
+    workspace_members: Vec<String>,
+}
+
+#[derive(Deserialize)]
+pub struct Package {
+    id: String,
+    pub name: String,
+    pub version: String,
+    pub license: Option<String>,
+    pub dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+pub struct Dependency {
+    pub name: String,
+    /// `None` for a normal dependency, else `dev` or `build`.
+    pub kind: Option<String>,
+}
+
+impl Metadata {
+    /// Asks cargo.
+    ///
+    /// # Errors
+    /// What cargo says where it fails.
+    pub fn read() -> Result<Metadata, String> {
+        let output = Command::new("cargo").args(["metadata", "--format-version=1", "--locked"]).output().map_err(|e| format!("cargo: {e}"))?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+        }
+        serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))
+    }
+
+    /// The packages of this workspace.
+    pub fn members(&self) -> impl Iterator<Item = &Package> {
+        self.packages.iter().filter(|p| self.workspace_members.contains(&p.id))
+    }
+}
