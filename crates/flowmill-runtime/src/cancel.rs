@@ -26,6 +26,12 @@ struct Inner {
     callbacks: BTreeMap<u64, Box<dyn FnOnce(&CancelReason) + Send>>,
 }
 
+impl std::fmt::Debug for CancelToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "CancelToken(cancelled: {})", self.is_cancelled())
+    }
+}
+
 /// A callback registered with a token; dropping it takes the callback back.
 pub struct Registration {
     token: CancelToken,

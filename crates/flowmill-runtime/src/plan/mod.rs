@@ -4,6 +4,8 @@
 //! does when it turns clusters of cheap nodes and whole loops into single [`NodeKind::Program`] nodes. The executor then freezes it into
 //! its own tables.
 
+mod direct;
 mod ir;
 
+pub use direct::DirectPlan;
 pub use ir::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};

@@ -3,6 +3,8 @@
 //! Two nodes outside of all loops that have the same set of costly ancestors can start at the same time, whatever the number of threads,
 //! so running one after the other costs only their own small times. Such a set is convex: what lies on a path between two of its nodes has
 //! the same costly ancestors and belongs to it.
+//!
+//! Where the costly nodes follow one another, or there is one thread only, they have nothing to overlap with and join the strand themselves.
 
 use super::lower::{Lowering, mark_last_uses};
 use super::rewrite::{Rewriter, cost_of};
@@ -20,8 +22,8 @@ const MAX_COSTLY: usize = 1024;
 const MIN_MEMBERS: usize = 2;
 
 /// Replaces every worthwhile cluster of the root frame by a strand.
-pub(super) fn fuse_strands(graph: &mut Rewriter) -> Result<()> {
-    for members in clusters(graph) {
+pub(super) fn fuse_strands(graph: &mut Rewriter, single_thread: bool) -> Result<()> {
+    for members in clusters(graph, single_thread) {
         fuse(graph, &members)?;
     }
     Ok(())
@@ -29,7 +31,25 @@ pub(super) fn fuse_strands(graph: &mut Rewriter) -> Result<()> {
 
 fn can_join(node: &PlanNode) -> bool {
     let kind = matches!(node.kind, NodeKind::Op | NodeKind::Const(_) | NodeKind::Merge | NodeKind::ControlTrigger | NodeKind::Program);
-    kind && node.cost == Cost::Cheap && node.frame == FrameId::ROOT && node.kernel.as_ref().is_none_or(|k| k.as_async().is_none())
+    kind && node.frame == FrameId::ROOT && node.kernel.as_ref().is_none_or(|k| k.as_async().is_none())
+}
+
+/// Whether every costly node needs the one before it: each is the only one with its number of costly nodes on the longest path to it.
+fn are_in_a_row(graph: &Rewriter, order: &[PlanNodeId]) -> bool {
+    let mut depths: FxHashMap<PlanNodeId, u32> = FxHashMap::default();
+    let mut taken = FxHashSet::default();
+    for &id in order {
+        let Some(node) = graph.get(id) else { continue };
+        let mut depth = node.inputs.iter().chain(&node.controls).filter_map(|e| depths.get(&e.node)).copied().max().unwrap_or(0);
+        if node.cost == Cost::Expensive {
+            depth += 1;
+            if !taken.insert(depth) {
+                return false;
+            }
+        }
+        depths.insert(id, depth);
+    }
+    true
 }
 
 /// Sets of costly ancestors, each kept once: an id for each set.
@@ -71,13 +91,15 @@ impl Sets {
     }
 }
 
-fn clusters(graph: &Rewriter) -> Vec<FxHashSet<PlanNodeId>> {
+fn clusters(graph: &Rewriter, single_thread: bool) -> Vec<FxHashSet<PlanNodeId>> {
     let all: FxHashSet<PlanNodeId> = graph.ids().collect();
     // What remains of loops is cyclic through its NextIterations; everything of a loop counts as costly.
     let back = |_: PlanNodeId, e: PlanEdge| matches!(graph.get(e.node).map(|n| &n.kind), Some(NodeKind::NextIteration));
     let Some(order) = graph.topological(&all, back) else { return Vec::new() };
-    let is_costly = |n: &PlanNode| !can_join(n) && !matches!(n.kind, NodeKind::Arg(_));
-    let costly = order.iter().filter(|&&id| graph.get(id).is_some_and(|n| is_costly(n) && !matches!(n.kind, NodeKind::Ret(_)))).count();
+    let alone = single_thread || are_in_a_row(graph, &order);
+    let joins = |n: &PlanNode| can_join(n) && (alone || n.cost == Cost::Cheap);
+    let is_costly = |n: &PlanNode| !joins(n) && !matches!(n.kind, NodeKind::Arg(_) | NodeKind::Ret(_));
+    let costly = order.iter().filter(|&&id| graph.get(id).is_some_and(is_costly)).count();
     if costly > MAX_COSTLY {
         return Vec::new();
     }
@@ -92,7 +114,7 @@ fn clusters(graph: &Rewriter) -> Vec<FxHashSet<PlanNodeId>> {
         for edge in node.inputs.iter().chain(&node.controls) {
             set = sets.union(set, after.get(&edge.node).copied().unwrap_or(empty));
         }
-        if can_join(node) {
+        if joins(node) {
             found.entry(set).or_default().insert(id);
         }
         after.insert(id, if is_costly(node) { sets.with(set, id.0) } else { set });

@@ -48,7 +48,7 @@ pub fn fuse(graph: PlanGraph, options: FuseOptions) -> Result<PlanGraph> {
         loops::fuse_loops(&mut graph, options.single_thread)?;
     }
     if options.strands {
-        cluster::fuse_strands(&mut graph)?;
+        cluster::fuse_strands(&mut graph, options.single_thread)?;
     }
     graph.finish()
 }

@@ -1,0 +1,55 @@
+//! What a session and a run can be told.
+
+use crate::program::FuseOptions;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How a session runs its steps.
+#[derive(Clone, Debug)]
+pub struct SessionOptions {
+    /// Threads inside kernels; 0 means one a core.
+    pub intra_op_threads: usize,
+    /// Threads that run nodes beside each other, the caller's included; 0 means one a core.
+    pub inter_op_threads: usize,
+    /// Number of devices by type; `CPU` is 1 where nothing is said.
+    pub device_count: BTreeMap<String, usize>,
+    /// Put nodes whose device does not exist on the CPU instead of refusing them.
+    pub allow_soft_placement: bool,
+    /// The passes that rewrite the graph before a plan is made.
+    pub optimize: bool,
+    /// Names of passes to leave out.
+    pub disabled_passes: Vec<String>,
+    /// Which pieces of a plan become programs.
+    pub fuse: FuseOptions,
+    /// Instead of what the graph says, for every loop.
+    pub parallel_iterations: Option<u32>,
+    /// A run that takes longer ends with `DeadlineExceeded`, unless its own options say otherwise.
+    pub timeout: Option<Duration>,
+}
+
+impl Default for SessionOptions {
+    fn default() -> SessionOptions {
+        SessionOptions {
+            intra_op_threads: 0,
+            inter_op_threads: 0,
+            device_count: BTreeMap::new(),
+            allow_soft_placement: false,
+            optimize: true,
+            disabled_passes: Vec::new(),
+            fuse: FuseOptions::ALL,
+            parallel_iterations: None,
+            timeout: None,
+        }
+    }
+}
+
+/// What one run can be told.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// The run ends with `DeadlineExceeded` after this time.
+    pub timeout: Option<Duration>,
+    /// Ends the run early from another thread.
+    pub cancel: Option<crate::CancelToken>,
+    /// Record when and where each node ran.
+    pub trace: bool,
+}
