@@ -1,11 +1,15 @@
 //! The CPU device: kernels, a family a file, with rayon inside them.
 
 pub mod control_flow;
+mod elementwise;
 mod from_fn;
 pub mod functional;
 pub mod gemm;
+mod math_unary;
+mod number;
 pub mod parallel;
 pub mod simd;
+mod special;
 pub mod state;
 pub mod summarize;
 #[cfg(test)]
@@ -17,4 +21,5 @@ use flowmill_runtime::KernelRegistry;
 pub fn register_all(registry: &mut KernelRegistry) {
     control_flow::register(registry);
     functional::register(registry);
+    math_unary::register(registry);
 }

@@ -1,0 +1,71 @@
+use super::{CHUNK, SMALL_CHUNK, Word, copy_as, for_blocks};
+use flowmill_runtime::{Kernel, KernelContext, ScalarOp};
+use flowmill_tensor::{Result, Tensor};
+use std::sync::Arc;
+
+/// A function of one element.
+pub(crate) trait UnaryOp<T: Word>: 'static {
+    /// The result's type.
+    type Out: Word;
+    /// How many simple operations it is worth.
+    const COST: usize = 1;
+    /// The function.
+    fn apply(x: T) -> Self::Out;
+    /// `dst[i] = apply(src[i])`.
+    fn map(src: &[T], dst: &mut [Self::Out]) {
+        T::map(src, dst, Self::apply);
+    }
+}
+
+/// The kernel of a function of one element.
+pub(crate) struct Unary<A: Word, D: Word> {
+    map: fn(&[A], &mut [D]),
+    word: fn(u64) -> u64,
+    cost: usize,
+}
+
+/// The kernel of `O` for elements of `T`.
+pub(crate) fn unary_kernel<O: UnaryOp<T>, T: Word>() -> Arc<dyn Kernel> {
+    Arc::new(Unary { map: O::map, word: |x| O::apply(T::from_word(x)).to_word(), cost: O::COST })
+}
+
+impl<A: Word, D: Word> Unary<A, D> {
+    /// The result for a whole tensor, whose memory is reused where it is unique and of the result's type.
+    pub(crate) fn transform(&self, mut x: Tensor) -> Result<Tensor> {
+        if A::DTYPE == D::DTYPE && x.is_unique() {
+            let data = x.as_mut_slice::<D>()?;
+            if data.len() <= SMALL_CHUNK { self.map_in_place::<SMALL_CHUNK>(data) } else { for_blocks(data, self.cost, |_, block| self.map_in_place::<CHUNK>(block)) }
+            return Ok(x);
+        }
+        let mut out = Tensor::uninit(D::DTYPE, x.shape().clone())?;
+        let src = x.as_slice::<A>()?;
+        for_blocks(out.as_mut_slice::<D>()?, self.cost, |start, block| (self.map)(&src[start..start + block.len()], block));
+        Ok(out)
+    }
+
+    fn map_in_place<const N: usize>(&self, data: &mut [D]) {
+        let mut buffer = [D::default(); N];
+        for chunk in data.chunks_mut(N) {
+            if let Some(copy) = copy_as::<A, D, N>(chunk, &mut buffer) {
+                (self.map)(copy, chunk);
+            }
+        }
+    }
+}
+
+impl<A: Word, D: Word> Kernel for Unary<A, D> {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let x = ctx.take(0)?;
+        let scalar = x.scalar_bits(A::DTYPE).and_then(|x| Tensor::from_scalar_bits(D::DTYPE, (self.word)(x)));
+        let out = match scalar {
+            Some(out) => out,
+            None => self.transform(x)?,
+        };
+        ctx.set_output(0, out);
+        Ok(())
+    }
+
+    fn scalar_op(&self) -> Option<ScalarOp> {
+        (size_of::<A>() <= 8 && size_of::<D>() <= 8).then_some(ScalarOp::Unary { from: A::DTYPE, to: D::DTYPE, f: self.word })
+    }
+}

@@ -1,0 +1,60 @@
+//! Element-wise kernels: one function on elements becomes a kernel with a path for scalars, one for each broadcast layout, reuse of an
+//! input's memory, and threads for large tensors.
+//!
+//! Each element of a result is computed by itself, so that it never depends on how the work was cut.
+
+mod map;
+mod operand;
+mod zip;
+mod word;
+
+pub(crate) use zip::{Binary, BinaryOp, binary_kernel};
+pub(crate) use operand::Operand;
+pub(crate) use map::{Unary, UnaryOp, unary_kernel};
+pub(crate) use word::Word;
+
+use rayon::prelude::*;
+
+/// Elements of cost 1 from which element-wise work is given to several threads.
+pub(crate) const PARALLEL_MIN: usize = 1 << 16;
+/// Elements of cost 1 that one thread takes at a time.
+const BLOCK: usize = 1 << 14;
+/// Elements that a loop handles at a time where an operand has to be copied; buffers of this many stay in the first cache.
+const CHUNK: usize = 512;
+/// As [`CHUNK`], for tensors for which clearing that much would cost more than the work.
+const SMALL_CHUNK: usize = 64;
+/// The cost of a transcendental function, in simple operations.
+pub(crate) const TRANSCENDENTAL: usize = 8;
+
+/// Calls `body(start, block)` for blocks that cover `out`, on several threads where `out.len() * cost` is large.
+pub(crate) fn for_blocks<D: Send>(out: &mut [D], cost: usize, body: impl Fn(usize, &mut [D]) + Sync) {
+    if out.len().saturating_mul(cost) < PARALLEL_MIN {
+        body(0, out);
+        return;
+    }
+    let block = (BLOCK / cost.max(1)).max(CHUNK);
+    out.par_chunks_mut(block).enumerate().for_each(|(i, chunk)| body(i * block, chunk));
+}
+
+/// Copies `chunk` to `buffer`, which is at least as long, and gives the copy back as elements of `A`, which is the same type as `D`; `None` where it is not.
+pub(crate) fn copy_as<'b, A: Word, D: Word, const N: usize>(chunk: &[D], buffer: &'b mut [D; N]) -> Option<&'b [A]> {
+    buffer[..chunk.len()].copy_from_slice(chunk);
+    let buffer: &dyn std::any::Any = buffer;
+    buffer.downcast_ref::<[A; N]>().map(|b| &b[..chunk.len()])
+}
+
+/// `|init|` that makes a unary kernel of `$op` for the type in attribute `T`: `unary!(Sqrt, [f32, f64])`.
+macro_rules! unary {
+    ($op:ty, [$($t:ty),* $(,)?]) => {
+        |init| flowmill_tensor::for_dtype!(init.dtype("T")?, [$($t),*], T => Ok($crate::elementwise::unary_kernel::<$op, T>()), _ => init.unsupported())
+    };
+}
+pub(crate) use unary;
+
+/// `|init|` that makes a binary, broadcasting kernel of `$op` for the type in attribute `T`.
+macro_rules! binary {
+    ($op:ty, [$($t:ty),* $(,)?]) => {
+        |init| flowmill_tensor::for_dtype!(init.dtype("T")?, [$($t),*], T => Ok($crate::elementwise::binary_kernel::<$op, T>()), _ => init.unsupported())
+    };
+}
+pub(crate) use binary;

@@ -1,0 +1,138 @@
+//! Reading an operand in the order of the output's elements, broadcast as NumPy does.
+
+use flowmill_tensor::Shape;
+use smallvec::SmallVec;
+
+/// One operand, seen through the shape of the output.
+pub(crate) struct Operand<'a, T> {
+    data: &'a [T],
+    layout: Layout,
+}
+
+enum Layout {
+    /// Element `i` belongs to output element `i`.
+    Same,
+    /// One element for all.
+    Scalar,
+    /// Sizes and strides, outermost first; the innermost stride is 0 or 1.
+    Strided(SmallVec<[(usize, usize); 4]>),
+}
+
+impl<'a, T: Copy> Operand<'a, T> {
+    /// The elements `data` of a tensor of `shape`, which broadcasts to `out`.
+    pub(crate) fn new(data: &'a [T], shape: &Shape, out: &Shape) -> Operand<'a, T> {
+        let layout = if data.len() == 1 {
+            Layout::Scalar
+        } else if shape.num_elements() == out.num_elements() {
+            Layout::Same
+        } else {
+            Layout::Strided(broadcast_dims(shape, out))
+        };
+        Operand { data, layout }
+    }
+
+    /// Whether [`Operand::read`] never copies.
+    pub(crate) fn is_same(&self) -> bool {
+        matches!(self.layout, Layout::Same)
+    }
+
+    /// The elements for outputs `start .. start + len`, gathered in `buffer` (at least `len` long) where they are not adjacent.
+    pub(crate) fn read<'b>(&'b self, start: usize, len: usize, buffer: &'b mut [T]) -> &'b [T] {
+        match &self.layout {
+            Layout::Same => &self.data[start..start + len],
+            Layout::Scalar => {
+                buffer[..len].fill(self.data[0]);
+                &buffer[..len]
+            }
+            Layout::Strided(dims) => {
+                let mut walk = Walk::new(dims, start);
+                if let Some(run) = walk.adjacent(len) {
+                    return &self.data[run..run + len];
+                }
+                walk.gather(self.data, &mut buffer[..len]);
+                &buffer[..len]
+            }
+        }
+    }
+}
+
+/// The sizes and strides through which `shape` is read as `out`, adjacent dimensions joined where one step covers both.
+fn broadcast_dims(shape: &Shape, out: &Shape) -> SmallVec<[(usize, usize); 4]> {
+    let mut dims: SmallVec<[(usize, usize); 4]> = SmallVec::new();
+    let missing = out.rank() - shape.rank();
+    let strides = shape.strides();
+    for (i, &size) in out.iter().enumerate() {
+        if size == 1 {
+            continue;
+        }
+        let stride = if i < missing || shape[i - missing] == 1 { 0 } else { strides[i - missing] };
+        match dims.last_mut() {
+            Some(last) if last.1 == stride * size => *last = (last.0 * size, stride),
+            _ => dims.push((size, stride)),
+        }
+    }
+    dims
+}
+
+/// A position in a strided operand.
+struct Walk<'a> {
+    dims: &'a [(usize, usize)],
+    index: SmallVec<[usize; 4]>,
+    offset: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn new(dims: &'a [(usize, usize)], start: usize) -> Walk<'a> {
+        let mut index = SmallVec::from_elem(0, dims.len());
+        let (mut rest, mut offset) = (start, 0);
+        for (slot, &(size, stride)) in index.iter_mut().zip(dims).rev() {
+            *slot = rest % size;
+            rest /= size;
+            offset += *slot * stride;
+        }
+        Walk { dims, index, offset }
+    }
+
+    /// The elements left in the innermost dimension and their stride.
+    fn run(&self) -> (usize, usize) {
+        match (self.dims.last(), self.index.last()) {
+            (Some(&(size, stride)), Some(&index)) => (size - index, stride),
+            _ => (1, 0),
+        }
+    }
+
+    /// The offset of the next `len` elements where they lie side by side.
+    fn adjacent(&self, len: usize) -> Option<usize> {
+        let (run, stride) = self.run();
+        (stride == 1 && len <= run).then_some(self.offset)
+    }
+
+    fn gather<T: Copy>(&mut self, data: &[T], mut out: &mut [T]) {
+        while !out.is_empty() {
+            let (run, stride) = self.run();
+            let (now, later) = out.split_at_mut(run.min(out.len()));
+            if stride == 0 {
+                now.fill(data[self.offset]);
+            } else {
+                now.copy_from_slice(&data[self.offset..self.offset + now.len()]);
+            }
+            self.advance(now.len());
+            out = later;
+        }
+    }
+
+    /// Moves on by `n` elements, at most those left in the innermost dimension.
+    fn advance(&mut self, n: usize) {
+        let mut step = n;
+        for (index, &(size, stride)) in self.index.iter_mut().zip(self.dims).rev() {
+            *index += step;
+            self.offset += step * stride;
+            if *index < size {
+                return;
+            }
+            self.offset -= size * stride;
+            *index = 0;
+            step = 1;
+        }
+    }
+}

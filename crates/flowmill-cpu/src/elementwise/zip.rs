@@ -1,0 +1,148 @@
+use super::{CHUNK, Operand, SMALL_CHUNK, Word, copy_as, for_blocks};
+use flowmill_runtime::{Kernel, KernelContext, ScalarOp};
+use flowmill_tensor::{Result, Shape, Tensor, bail};
+use std::sync::Arc;
+
+/// A function of two elements.
+pub(crate) trait BinaryOp<T: Word>: 'static {
+    /// The result's type.
+    type Out: Word;
+    /// How many simple operations it is worth.
+    const COST: usize = 1;
+    /// The function. Where [`BinaryOp::CHECK`] refuses the operands its result does not matter.
+    fn apply(a: T, b: T) -> Self::Out;
+    /// Whether operands of different shapes broadcast; else they need equally many elements.
+    const BROADCASTS: bool = true;
+    /// Looks for operands that TensorFlow answers with an error, such as a zero divisor.
+    const CHECK: Option<Check<T>> = None;
+}
+
+/// Refuses operands of a binary function.
+pub(crate) type Check<T> = fn(&[T], &[T]) -> Result<()>;
+
+/// The kernel of a function of two elements, whose operands broadcast against each other.
+pub(crate) struct Binary<A: Word, D: Word> {
+    zip: fn(&[A], &[A], &mut [D]),
+    word: fn(u64, u64) -> u64,
+    check: Option<Check<A>>,
+    broadcasts: bool,
+    cost: usize,
+}
+
+/// The kernel of `O` for elements of `T`.
+pub(crate) fn binary_kernel<O: BinaryOp<T>, T: Word>() -> Arc<dyn Kernel> {
+    Arc::new(Binary::of::<O>())
+}
+
+/// The shape of the result.
+///
+/// # Errors
+/// `InvalidArgument` where the shapes do not broadcast.
+pub(crate) fn broadcast_shape(a: &Shape, b: &Shape) -> Result<Shape> {
+    match Shape::broadcast(a, b) {
+        Some(shape) => Ok(shape),
+        None => bail!(InvalidArgument, "Incompatible shapes: {a} vs. {b}"),
+    }
+}
+
+/// Which operand's memory becomes the result's.
+#[derive(Clone, Copy, PartialEq)]
+enum InPlace {
+    Left,
+    Right,
+}
+
+impl<A: Word, D: Word> Binary<A, D> {
+    /// The kernel of `O`.
+    pub(crate) fn of<O: BinaryOp<A, Out = D>>() -> Binary<A, D> {
+        Binary { zip: |a, b, dst| A::zip(a, b, dst, O::apply), word: |a, b| O::apply(A::from_word(a), A::from_word(b)).to_word(), check: O::CHECK, broadcasts: O::BROADCASTS, cost: O::COST }
+    }
+
+    /// The result for two tensors.
+    pub(crate) fn combine(&self, mut a: Tensor, mut b: Tensor) -> Result<Tensor> {
+        if !self.broadcasts && a.num_elements() != b.num_elements() {
+            bail!(InvalidArgument, "The two arguments to a cwise op must have same number of elements, got {} and {}", a.num_elements(), b.num_elements());
+        }
+        let shape = if a.shape() == b.shape() || !self.broadcasts { a.shape().clone() } else { broadcast_shape(a.shape(), b.shape())? };
+        shape.checked_num_elements()?;
+        if let Some(check) = self.check {
+            check(a.as_slice()?, b.as_slice()?)?;
+        }
+        if A::DTYPE == D::DTYPE {
+            if *a.shape() == shape && a.is_unique() {
+                self.zip_in_place(&mut a, &b, InPlace::Left)?;
+                return Ok(a);
+            }
+            if *b.shape() == shape && b.is_unique() {
+                self.zip_in_place(&mut b, &a, InPlace::Right)?;
+                return Ok(b);
+            }
+        }
+        let mut out = Tensor::uninit(D::DTYPE, shape.clone())?;
+        let left = Operand::<A>::new(a.as_slice()?, a.shape(), &shape);
+        let right = Operand::<A>::new(b.as_slice()?, b.shape(), &shape);
+        let dst = out.as_mut_slice::<D>()?;
+        if left.is_same() && right.is_same() {
+            let (a, b) = (a.as_slice::<A>()?, b.as_slice::<A>()?);
+            for_blocks(dst, self.cost, |start, block| (self.zip)(&a[start..start + block.len()], &b[start..start + block.len()], block));
+        } else if dst.len() <= SMALL_CHUNK {
+            self.zip_chunks::<SMALL_CHUNK>(&left, &right, 0, dst);
+        } else {
+            for_blocks(dst, self.cost, |start, block| self.zip_chunks::<CHUNK>(&left, &right, start, block));
+        }
+        Ok(out)
+    }
+
+    fn zip_chunks<const N: usize>(&self, left: &Operand<'_, A>, right: &Operand<'_, A>, start: usize, block: &mut [D]) {
+        let (mut x, mut y) = ([A::default(); N], [A::default(); N]);
+        for (i, chunk) in block.chunks_mut(N).enumerate() {
+            let at = start + i * N;
+            (self.zip)(left.read(at, chunk.len(), &mut x), right.read(at, chunk.len(), &mut y), chunk);
+        }
+    }
+
+    /// Computes into the memory of `target`, which holds the operand that `side` names and has the result's shape.
+    fn zip_in_place(&self, target: &mut Tensor, other: &Tensor, side: InPlace) -> Result<()> {
+        let other = Operand::<A>::new(other.as_slice()?, other.shape(), target.shape());
+        let data = target.as_mut_slice::<D>()?;
+        if data.len() <= SMALL_CHUNK {
+            self.zip_chunks_in_place::<SMALL_CHUNK>(&other, side, 0, data);
+        } else {
+            for_blocks(data, self.cost, |start, block| self.zip_chunks_in_place::<CHUNK>(&other, side, start, block));
+        }
+        Ok(())
+    }
+
+    fn zip_chunks_in_place<const N: usize>(&self, other: &Operand<'_, A>, side: InPlace, start: usize, block: &mut [D]) {
+        let (mut buffer, mut gathered) = ([D::default(); N], [A::default(); N]);
+        for (i, chunk) in block.chunks_mut(N).enumerate() {
+            let other = other.read(start + i * N, chunk.len(), &mut gathered);
+            match (copy_as::<A, D, N>(chunk, &mut buffer), side) {
+                (Some(own), InPlace::Left) => (self.zip)(own, other, chunk),
+                (Some(own), InPlace::Right) => (self.zip)(other, own, chunk),
+                (None, _) => {}
+            }
+        }
+    }
+}
+
+impl<A: Word, D: Word> Kernel for Binary<A, D> {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let (a, b) = (ctx.take(0)?, ctx.take(1)?);
+        if self.check.is_none()
+            && let (Some(x), Some(y)) = (a.scalar_bits(A::DTYPE), b.scalar_bits(A::DTYPE))
+            && let Some(out) = Tensor::from_scalar_bits(D::DTYPE, (self.word)(x, y))
+        {
+            ctx.set_output(0, out);
+            return Ok(());
+        }
+        let out = self.combine(a, b)?;
+        ctx.set_output(0, out);
+        Ok(())
+    }
+
+    fn scalar_op(&self) -> Option<ScalarOp> {
+        let fits = size_of::<A>() <= 8 && size_of::<D>() <= 8;
+        (fits && self.check.is_none()).then_some(ScalarOp::Binary { from: A::DTYPE, to: D::DTYPE, f: self.word })
+    }
+}

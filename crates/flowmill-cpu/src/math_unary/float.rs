@@ -1,0 +1,153 @@
+//! Functions of one floating-point or complex number.
+//!
+//! The 16-bit types are computed in `float32` and rounded once.
+
+use crate::elementwise::{TRANSCENDENTAL, UnaryOp};
+use crate::special;
+use flowmill_tensor::{Complex, bf16, f16};
+
+/// Declares an op: its name, its cost, its function on `f32` and `f64`, and the one on complex numbers.
+macro_rules! float_ops {
+    ($($(#[$doc:meta])* $name:ident, $cost:expr, |$x:ident| $real:expr $(, complex |$z:ident| $complex:expr)?;)*) => {
+        $(
+            $(#[$doc])*
+            pub(crate) struct $name;
+            float_ops!(@each [f32, f64] $name, $cost, |$x| $real);
+            float_ops!(@small [f16, bf16] $name, $cost);
+            $(float_ops!(@each [Complex<f32>, Complex<f64>] $name, $cost, |$z| $complex);)?
+        )*
+    };
+    (@each [$($t:ty),*] $name:ident, $cost:expr, |$x:ident| $body:expr) => {
+        $(impl UnaryOp<$t> for $name {
+            type Out = $t;
+            const COST: usize = $cost;
+            #[inline(always)]
+            fn apply($x: $t) -> $t { $body }
+        })*
+    };
+    (@small [$($t:ty),*] $name:ident, $cost:expr) => {
+        $(impl UnaryOp<$t> for $name {
+            type Out = $t;
+            const COST: usize = $cost;
+            #[inline(always)]
+            fn apply(x: $t) -> $t { <$t>::from_f32(<$name as UnaryOp<f32>>::apply(x.to_f32())) }
+        })*
+    };
+}
+
+/// What `f32` and `f64` need besides the standard library; `f32` goes through `f64` where a series is summed.
+pub(super) trait Special: Sized {
+    fn special(self, f: fn(f64) -> f64) -> Self;
+    fn erf(self) -> Self;
+    fn erfc(self) -> Self;
+}
+
+impl Special for f32 {
+    fn special(self, f: fn(f64) -> f64) -> f32 {
+        f(f64::from(self)) as f32
+    }
+    fn erf(self) -> f32 {
+        libm::erff(self)
+    }
+    fn erfc(self) -> f32 {
+        libm::erfcf(self)
+    }
+}
+
+impl Special for f64 {
+    fn special(self, f: fn(f64) -> f64) -> f64 {
+        f(self)
+    }
+    fn erf(self) -> f64 {
+        libm::erf(self)
+    }
+    fn erfc(self) -> f64 {
+        libm::erfc(self)
+    }
+}
+
+float_ops! {
+    /// Square root.
+    Sqrt, 2, |x| x.sqrt(), complex |z| z.sqrt();
+    /// One over the square root.
+    Rsqrt, 3, |x| 1.0 / x.sqrt(), complex |z| z.sqrt().inv();
+    /// One over x.
+    Reciprocal, 1, |x| 1.0 / x, complex |z| z.inv();
+    /// The exponential function.
+    Exp, TRANSCENDENTAL, |x| x.exp(), complex |z| z.exp();
+    /// `exp(x) - 1` without cancellation.
+    Expm1, TRANSCENDENTAL, |x| x.exp_m1(), complex |z| {
+        // exp(a + ib) - 1 = expm1(a) cos b - 2 sin²(b / 2) + i exp(a) sin b
+        let half = (z.im / 2.0).sin();
+        Complex::new(z.re.exp_m1() * z.im.cos() - 2.0 * half * half, z.re.exp() * z.im.sin())
+    };
+    /// The natural logarithm.
+    Log, TRANSCENDENTAL, |x| x.ln(), complex |z| z.ln();
+    /// `log(1 + x)` without cancellation.
+    Log1p, TRANSCENDENTAL, |x| x.ln_1p(), complex |z| {
+        // log|1 + z| = log1p(2 a + a² + b²) / 2
+        Complex::new((z.re * (2.0 + z.re) + z.im * z.im).ln_1p() / 2.0, z.im.atan2(1.0 + z.re))
+    };
+    /// Sine.
+    Sin, TRANSCENDENTAL, |x| x.sin(), complex |z| z.sin();
+    /// Cosine.
+    Cos, TRANSCENDENTAL, |x| x.cos(), complex |z| z.cos();
+    /// Tangent.
+    Tan, TRANSCENDENTAL, |x| x.tan(), complex |z| z.tan();
+    /// Hyperbolic sine.
+    Sinh, TRANSCENDENTAL, |x| x.sinh(), complex |z| z.sinh();
+    /// Hyperbolic cosine.
+    Cosh, TRANSCENDENTAL, |x| x.cosh(), complex |z| z.cosh();
+    /// Hyperbolic tangent.
+    Tanh, TRANSCENDENTAL, |x| x.tanh(), complex |z| z.tanh();
+    /// Inverse sine.
+    Asin, TRANSCENDENTAL, |x| x.asin(), complex |z| z.asin();
+    /// Inverse cosine.
+    Acos, TRANSCENDENTAL, |x| x.acos(), complex |z| z.acos();
+    /// Inverse tangent.
+    Atan, TRANSCENDENTAL, |x| x.atan(), complex |z| z.atan();
+    /// Inverse hyperbolic sine.
+    Asinh, TRANSCENDENTAL, |x| x.asinh(), complex |z| z.asinh();
+    /// Inverse hyperbolic cosine.
+    Acosh, TRANSCENDENTAL, |x| x.acosh(), complex |z| z.acosh();
+    /// Inverse hyperbolic tangent.
+    Atanh, TRANSCENDENTAL, |x| x.atanh(), complex |z| z.atanh();
+    /// `1 / (1 + exp(-x))`.
+    Sigmoid, TRANSCENDENTAL, |x| 1.0 / (1.0 + (-x).exp()), complex |z| (Complex::from(1.0) + (-z).exp()).inv();
+    /// The error function.
+    Erf, TRANSCENDENTAL, |x| Special::erf(x);
+    /// One minus the error function.
+    Erfc, TRANSCENDENTAL, |x| Special::erfc(x);
+    /// The inverse of the error function.
+    Erfinv, 4 * TRANSCENDENTAL, |x| x.special(special::erfinv);
+    /// The quantile function of the normal distribution.
+    Ndtri, 4 * TRANSCENDENTAL, |x| x.special(special::ndtri);
+    /// The logarithm of the absolute value of the gamma function.
+    Lgamma, 4 * TRANSCENDENTAL, |x| x.special(libm::lgamma);
+    /// The derivative of `Lgamma`.
+    Digamma, 4 * TRANSCENDENTAL, |x| x.special(special::digamma);
+    /// The modified Bessel function of order 0, times `exp(-|x|)`.
+    BesselI0e, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_i0e);
+    /// The modified Bessel function of order 1, times `exp(-|x|)`.
+    BesselI1e, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_i1e);
+    /// The least integer that is not less.
+    Ceil, 1, |x| x.ceil();
+    /// The greatest integer that is not greater.
+    Floor, 1, |x| x.floor();
+    /// The nearest integer, halves to even.
+    Round, 1, |x| x.round_ties_even();
+}
+
+impl UnaryOp<i32> for Round {
+    type Out = i32;
+    fn apply(x: i32) -> i32 {
+        x
+    }
+}
+
+impl UnaryOp<i64> for Round {
+    type Out = i64;
+    fn apply(x: i64) -> i64 {
+        x
+    }
+}

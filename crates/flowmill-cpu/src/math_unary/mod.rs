@@ -1,0 +1,86 @@
+//! Functions of one tensor, element by element.
+
+mod arithmetic;
+mod complex;
+mod float;
+mod gradients;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use float::Sigmoid;
+
+use crate::elementwise::{binary, unary};
+use arithmetic::{Abs, Invert, IsFinite, IsInf, IsNan, LogicalNot, Neg, PopulationCount, Sign, Square};
+use complex::{Angle, ComplexAbs, Imag, Real};
+use float::*;
+use flowmill_runtime::KernelRegistry;
+use flowmill_tensor::{Complex, bf16, f16};
+use gradients::{ReciprocalGrad, RsqrtGrad, SigmoidGrad, SqrtGrad, TanhGrad};
+
+/// Registers the family.
+pub fn register(registry: &mut KernelRegistry) {
+    macro_rules! with_complex {
+        ($($name:literal $make:ident $op:ty;)*) => { $(registry.add($name, $make!($op, [f16, bf16, f32, f64, Complex<f32>, Complex<f64>]));)* };
+    }
+    macro_rules! floats {
+        ($($name:literal $op:ty;)*) => { $(registry.add($name, unary!($op, [f16, bf16, f32, f64]));)* };
+    }
+    with_complex! {
+        "Acos" unary Acos;
+        "Acosh" unary Acosh;
+        "Asin" unary Asin;
+        "Asinh" unary Asinh;
+        "Atan" unary Atan;
+        "Atanh" unary Atanh;
+        "Cos" unary Cos;
+        "Cosh" unary Cosh;
+        "Exp" unary Exp;
+        "Expm1" unary Expm1;
+        "Inv" unary Reciprocal;
+        "InvGrad" binary ReciprocalGrad;
+        "Log" unary Log;
+        "Log1p" unary Log1p;
+        "Reciprocal" unary Reciprocal;
+        "ReciprocalGrad" binary ReciprocalGrad;
+        "Rsqrt" unary Rsqrt;
+        "RsqrtGrad" binary RsqrtGrad;
+        "Sigmoid" unary Sigmoid;
+        "SigmoidGrad" binary SigmoidGrad;
+        "Sin" unary Sin;
+        "Sinh" unary Sinh;
+        "Sqrt" unary Sqrt;
+        "SqrtGrad" binary SqrtGrad;
+        "Tan" unary Tan;
+        "Tanh" unary Tanh;
+        "TanhGrad" binary TanhGrad;
+    }
+    floats! {
+        "BesselI0e" BesselI0e;
+        "BesselI1e" BesselI1e;
+        "Ceil" Ceil;
+        "Digamma" Digamma;
+        "Erf" Erf;
+        "Erfc" Erfc;
+        "Erfinv" Erfinv;
+        "Floor" Floor;
+        "IsFinite" IsFinite;
+        "IsInf" IsInf;
+        "IsNan" IsNan;
+        "Lgamma" Lgamma;
+        "Ndtri" Ndtri;
+        "Rint" Round;
+    }
+    registry.add("Abs", unary!(Abs, [f16, bf16, f32, f64, i8, i16, i32, i64]));
+    registry.add("Angle", unary!(Angle, [Complex<f32>, Complex<f64>]));
+    registry.add("ComplexAbs", unary!(ComplexAbs, [Complex<f32>, Complex<f64>]));
+    registry.add("Conj", complex::make_conj);
+    registry.add("Imag", unary!(Imag, [Complex<f32>, Complex<f64>]));
+    registry.add("Invert", unary!(Invert, [i8, i16, i32, i64, u8, u16, u32, u64]));
+    registry.add("LogicalNot", |_| Ok(crate::elementwise::unary_kernel::<LogicalNot, bool>()));
+    registry.add("Neg", unary!(Neg, [f16, bf16, f32, f64, i8, i16, i32, i64, Complex<f32>, Complex<f64>]));
+    registry.add("PopulationCount", unary!(PopulationCount, [i8, i16, i32, i64, u8, u16, u32, u64]));
+    registry.add("Real", unary!(Real, [Complex<f32>, Complex<f64>]));
+    registry.add("Round", unary!(Round, [f16, bf16, f32, f64, i32, i64]));
+    registry.add("Sign", unary!(Sign, [f16, bf16, f32, f64, i8, i16, i32, i64, Complex<f32>, Complex<f64>]));
+    registry.add("Square", unary!(Square, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>]));
+}

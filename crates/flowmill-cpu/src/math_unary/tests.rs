@@ -1,0 +1,147 @@
+use crate::testing::{Call, run1, ty};
+use flowmill_tensor::{Complex, DType, Element, Tensor, bf16, f16};
+use std::f32::consts::PI;
+
+#[track_caller]
+fn apply<T: Element, D: Element>(op: &str, x: &[T]) -> Vec<D> {
+    let vector = run1(op, &[("T", ty(T::DTYPE))], vec![Tensor::vector(x).unwrap()]).unwrap();
+    let values = vector.as_slice::<D>().unwrap().to_vec();
+    for (&x, y) in x.iter().zip(&values) {
+        let scalar = run1(op, &[("T", ty(T::DTYPE))], vec![Tensor::scalar(x)]).unwrap();
+        assert_eq!(scalar.rank(), 0);
+        assert_eq!(format!("{:?}", scalar.to_scalar::<D>().unwrap()), format!("{y:?}"), "{op} of the scalar {x:?}");
+    }
+    values
+}
+
+#[track_caller]
+fn check<T: Element, D: Element>(op: &str, x: &[T], y: &[D]) {
+    assert_eq!(format!("{:?}", apply::<T, D>(op, x)), format!("{y:?}"), "{op}");
+}
+
+#[track_caller]
+fn close(op: &str, x: &[f32], y: &[f32]) {
+    for ((x, found), y) in x.iter().zip(apply::<f32, f32>(op, x)).zip(y) {
+        let equal = found == *y || (found.is_nan() && y.is_nan()) || (found - y).abs() <= 1e-6 * y.abs();
+        assert!(equal, "{op}({x}) = {found}, not {y}");
+    }
+}
+
+const INF: f32 = f32::INFINITY;
+const NAN: f32 = f32::NAN;
+
+#[test]
+fn signs() {
+    check("Abs", &[-1.5f32, 0.0, -INF], &[1.5f32, 0.0, INF]);
+    check("Abs", &[i32::MIN, -3, 3], &[i32::MIN, 3, 3]);
+    check("Abs", &[f16::from_f32(-2.0)], &[f16::from_f32(2.0)]);
+    check("Neg", &[i8::MIN, 5], &[i8::MIN, -5]);
+    check("Neg", &[Complex::new(1.0f32, -2.0)], &[Complex::new(-1.0f32, 2.0)]);
+    check("Sign", &[NAN, 0.0, -2.0, INF], &[NAN, 0.0, -1.0, 1.0]);
+    check("Sign", &[-7i64, 0, 9], &[-1i64, 0, 1]);
+    check("Sign", &[Complex::new(3.0f64, 4.0), Complex::new(0.0, 0.0)], &[Complex::new(0.6f64, 0.8), Complex::new(0.0, 0.0)]);
+    check("Square", &[200u8, 3], &[64u8, 9]);
+    check("Square", &[bf16::from_f32(1.5)], &[bf16::from_f32(2.25)]);
+}
+
+#[test]
+fn bits_and_classes() {
+    check("Invert", &[0u8, 5], &[255u8, 250]);
+    check("Invert", &[0i64, 5], &[-1i64, -6]);
+    check("PopulationCount", &[-1i16, 3], &[16u8, 2]);
+    check("LogicalNot", &[true, false], &[false, true]);
+    check("IsNan", &[NAN, 1.0, INF], &[true, false, false]);
+    check("IsInf", &[NAN, 1.0, -INF], &[false, false, true]);
+    check("IsFinite", &[f16::from_f32(1.0), f16::INFINITY], &[true, false]);
+}
+
+#[test]
+fn rounding_is_to_even() {
+    check("Round", &[0.5f32, 1.5, -2.5, 2.6], &[0.0f32, 2.0, -2.0, 3.0]);
+    check("Rint", &[0.5f64, 1.5], &[0.0f64, 2.0]);
+    check("Round", &[3i32], &[3i32]);
+    check("Ceil", &[-0.5f32, 1.2], &[-0.0f32, 2.0]);
+    check("Floor", &[-0.5f32, 1.2], &[-1.0f32, 1.0]);
+}
+
+#[test]
+fn elementary_functions() {
+    close("Sqrt", &[4.0, -1.0], &[2.0, NAN]);
+    close("Rsqrt", &[4.0, 0.0], &[0.5, INF]);
+    close("Reciprocal", &[4.0, 0.0], &[0.25, INF]);
+    close("Exp", &[0.0, 1.0, -INF, 100.0], &[1.0, 2.718_281_8, 0.0, INF]);
+    close("Expm1", &[1e-6], &[1.000_000_5e-6]);
+    close("Log", &[1.0, 0.0, -1.0], &[0.0, -INF, NAN]);
+    close("Log1p", &[1e-6, -1.0], &[9.999_995e-7, -INF]);
+    close("Tanh", &[0.0, 1.0, 50.0], &[0.0, 0.761_594_2, 1.0]);
+    close("Sigmoid", &[0.0, 2.0, -100.0], &[0.5, 0.880_797_1, 0.0]);
+    close("Erf", &[0.5, -3.0], &[0.520_499_9, -0.999_977_9]);
+    close("Erfc", &[0.5, 4.0], &[0.479_500_1, 1.541_725_8e-8]);
+    close("Atan", &[INF], &[PI / 2.0]);
+    close("Acosh", &[1.0, 0.5], &[0.0, NAN]);
+    close("Lgamma", &[0.0, -0.5, 10.0], &[INF, 1.265_512_1, 12.801_827]);
+    close("Digamma", &[0.0, 10.0], &[NAN, 2.251_752_6]);
+    close("BesselI1e", &[-1.0], &[-0.207_910_42]);
+}
+
+#[test]
+fn sixteen_bit_floats_are_rounded_once() {
+    check("Exp", &[f16::from_f32(1.0)], &[f16::from_f32(1f32.exp())]);
+    check("Tanh", &[bf16::from_f32(0.3)], &[bf16::from_f32(bf16::from_f32(0.3).to_f32().tanh())]);
+}
+
+#[test]
+fn complex_functions() {
+    let z = Complex::new(1.0f64, 2.0);
+    for (op, re, im) in [
+        ("Exp", -1.131_204_383_756_813_5, 2.471_726_672_004_819),
+        ("Expm1", -2.131_204_383_756_814, 2.471_726_672_004_819),
+        ("Log", 0.804_718_956_217_050_2, 1.107_148_717_794_090_4),
+        ("Log1p", 1.039_720_770_839_918, 0.785_398_163_397_448_3),
+        ("Sqrt", 1.272_019_649_514_069, 0.786_151_377_757_423_3),
+        ("Tanh", 1.166_736_257_240_92, -0.243_458_201_185_725_26),
+        ("Sigmoid", 1.021_415_364_172_180_6, 0.403_438_706_081_542_5),
+    ] {
+        let found = apply::<_, Complex<f64>>(op, &[z])[0];
+        assert!((found - Complex::new(re, im)).norm() < 1e-12, "{op}: {found}");
+    }
+    check("Real", &[Complex::new(1f32, 2.0)], &[1f32]);
+    check("Imag", &[Complex::new(1f64, 2.0)], &[2f64]);
+    check("ComplexAbs", &[Complex::new(3f32, 4.0)], &[5f32]);
+    check("Angle", &[Complex::new(-1f32, 0.0)], &[PI]);
+    check("Conj", &[Complex::new(1f32, 2.0)], &[Complex::new(1f32, -2.0)]);
+}
+
+#[test]
+fn gradients() {
+    let grad = |op: &str, y: Tensor, dy: Tensor| run1(op, &[("T", ty(y.dtype()))], vec![y, dy]);
+    for (op, expected) in [("TanhGrad", 1.5f32), ("SigmoidGrad", 0.5), ("SqrtGrad", 2.0), ("RsqrtGrad", -0.125), ("InvGrad", -0.5)] {
+        assert_eq!(grad(op, Tensor::scalar(0.5f32), Tensor::scalar(2f32)).unwrap().to_scalar::<f32>().unwrap(), expected, "{op}");
+    }
+    // 2 / 2 / conj(i) = i
+    let found = grad("SqrtGrad", Tensor::scalar(Complex::new(0f64, 1.0)), Tensor::scalar(Complex::new(2f64, 0.0))).unwrap();
+    assert_eq!(found.to_scalar::<Complex<f64>>().unwrap(), Complex::new(0.0, 1.0));
+    let error = grad("TanhGrad", Tensor::vector(&[1f32, 2.0]).unwrap(), Tensor::vector(&[1f32, 2.0, 3.0]).unwrap()).unwrap_err();
+    assert!(error.message().contains("must have same number of elements, got 2 and 3"), "{error}");
+}
+
+#[test]
+fn large_tensors_and_reused_memory_give_the_same() {
+    let x: Vec<f32> = (0..200_001).map(|i| i as f32 / 1000.0 - 100.0).collect();
+    let shared = Tensor::vector(&x).unwrap();
+    let kept = shared.clone();
+    let copied = run1("Tanh", &[("T", ty(DType::F32))], vec![shared]).unwrap();
+    assert_eq!(kept.as_slice::<f32>().unwrap(), x);
+    let reused = run1("Tanh", &[("T", ty(DType::F32))], vec![kept]).unwrap();
+    assert_eq!(copied.as_slice::<f32>().unwrap(), reused.as_slice::<f32>().unwrap());
+    for i in [0, 511, 512, 65_536, 200_000] {
+        assert!((copied.as_slice::<f32>().unwrap()[i] - x[i].tanh()).abs() < 1e-6);
+    }
+    assert_eq!(run1("Exp", &[("T", ty(DType::F32))], vec![Tensor::zeros(DType::F32, [0, 3]).unwrap()]).unwrap().shape().dims(), [0, 3]);
+}
+
+#[test]
+fn unsupported_types_are_named() {
+    let error = Call::new("Sqrt").attr("T", ty(DType::I32)).input(Tensor::scalar(1i32)).run().unwrap_err();
+    assert!(error.message().contains("No registered 'Sqrt' OpKernel"), "{error}");
+}
