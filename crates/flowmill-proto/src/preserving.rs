@@ -96,7 +96,7 @@ pub(crate) mod encoding {
     /// for deterministic output: that is what writes SavedModels and frozen graphs.
     ///
     /// Key and value of an entry are always written (prost leaves out defaults). Strings are in byte
-    /// order, except that a string comes after those it is a prefix of. Reading accepts anything.
+    /// order, except that a string comes after those it is a prefix of; integers descend. Reading accepts anything.
     pub(crate) mod btree_map {
         use std::collections::BTreeMap;
         use std::hash::Hash;
@@ -107,21 +107,31 @@ pub(crate) mod encoding {
 
         /// A type of keys of maps.
         pub(crate) trait Key: Eq + Hash + Ord {
-            /// Whether this key has to be written after `next`, its successor in the order of the map.
-            fn is_prefix_of(&self, next: &Self) -> bool;
+            /// Calls `write` for each entry in the order in which they are written.
+            fn for_each<'a, V>(map: &'a BTreeMap<Self, V>, write: impl FnMut((&'a Self, &'a V)))
+            where
+                Self: Sized;
         }
 
         impl Key for String {
-            fn is_prefix_of(&self, next: &Self) -> bool {
-                next.starts_with(self.as_str())
+            fn for_each<'a, V>(map: &'a BTreeMap<String, V>, mut write: impl FnMut((&'a String, &'a V))) {
+                // Each waiting key is a prefix of the one above it.
+                let mut waiting: Vec<(&String, &V)> = Vec::new();
+                for (key, value) in map {
+                    while let Some(last) = waiting.pop_if(|(last, _)| !key.starts_with(last.as_str())) {
+                        write(last);
+                    }
+                    waiting.push((key, value));
+                }
+                waiting.into_iter().rev().for_each(write);
             }
         }
 
         macro_rules! integer_keys {
             ($($integer:ty)*) => {$(
                 impl Key for $integer {
-                    fn is_prefix_of(&self, _next: &Self) -> bool {
-                        false
+                    fn for_each<'a, V>(map: &'a BTreeMap<$integer, V>, write: impl FnMut((&'a $integer, &'a V))) {
+                        map.iter().rev().for_each(write);
                     }
                 }
             )*};
@@ -144,26 +154,12 @@ pub(crate) mod encoding {
             VE: Fn(u32, &V, &mut B),
             VL: Fn(u32, &V) -> usize,
         {
-            let mut write = |(key, value): (&K, &V)| {
+            K::for_each(values, |(key, value)| {
                 encode_key(tag, WireType::LengthDelimited, buf);
-                encode_varint(
-                    (key_encoded_len(1, key) + val_encoded_len(2, value)) as u64,
-                    buf,
-                );
+                encode_varint((key_encoded_len(1, key) + val_encoded_len(2, value)) as u64, buf);
                 key_encode(1, key, buf);
                 val_encode(2, value, buf);
-            };
-            // Each waiting key is a prefix of the one above it.
-            let mut waiting: Vec<(&K, &V)> = Vec::new();
-            for (key, value) in values {
-                while let Some(last) = waiting.pop_if(|(last, _)| !last.is_prefix_of(key)) {
-                    write(last);
-                }
-                waiting.push((key, value));
-            }
-            while let Some(last) = waiting.pop() {
-                write(last);
-            }
+            });
         }
 
         pub(crate) fn encoded_len<K, V, KL, VL>(

@@ -38,6 +38,11 @@ fn frozen_graphs_of_tensorflow_are_byte_stable() {
 
 #[test]
 fn saved_models_of_tensorflow_are_byte_stable() {
+    for path in ["tests/data/saved_models/v1_table", "tests/data/saved_models/v2_table_loop"] {
+        let bytes = read(&format!("{path}/saved_model.pb"));
+        let model = SavedModel::decode(bytes.clone()).unwrap();
+        assert!(model.encode_to_vec() == bytes, "{path} changed");
+    }
     let bytes = read("examples/digits/1/saved_model.pb");
     let model = SavedModel::decode(bytes.clone()).unwrap();
     let meta_graph = &model.meta_graphs[0];
@@ -154,6 +159,13 @@ fn unknown_groups_are_kept_to_the_recursion_limit() {
         GraphDef::decode([0x7b, 0x74].as_slice()).is_err(),
         "the end of another group"
     );
+}
+
+#[test]
+fn integers_are_written_from_the_greatest() {
+    let function = FunctionDef { resource_arg_unique_id: [(0, 1), (300, 2), (5, 3)].into(), ..Default::default() };
+    let bytes = [0x42, 5, 0x08, 0xac, 0x02, 0x10, 2, 0x42, 4, 0x08, 5, 0x10, 3, 0x42, 4, 0x08, 0, 0x10, 1];
+    assert_eq!(function.encode_to_vec(), bytes);
 }
 
 #[test]
