@@ -49,6 +49,7 @@ pub(crate) struct Finish<T> {
 /// The CPU has V's instruction set; the pointers of `t` are good for `R` rows, `t.cols` columns (of B: whole
 /// panels) and `t.k` steps; `t.k <= KC`; `t.cols` reaches into the last of the `P` panels of `W` vectors.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)]
 unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Tile<V::Elem>) {
     // SAFETY: everything below stays inside what the caller promised.
     unsafe {
@@ -57,9 +58,9 @@ unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Ti
         let columns =
             |q: usize, w: usize| t.cols.saturating_sub((q * W + w) * V::LANES).min(V::LANES);
 
-        let mut acc = [[[V::zero(); W]; P]; R];
+        let mut start = [[[V::zero(); W]; P]; R];
         if t.load {
-            for (i, row) in acc.iter_mut().enumerate() {
+            for (i, row) in start.iter_mut().enumerate() {
                 for (q, panel) in row.iter_mut().enumerate() {
                     for (w, v) in panel.iter_mut().enumerate() {
                         let c = t.c.add(i * t.ldc + (q * W + w) * V::LANES);
@@ -72,20 +73,22 @@ unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Ti
                 }
             }
         }
+        // Its own variable, touched at constant places only: so the compiler keeps it in registers.
+        let mut acc = start;
 
         let (mut a, mut b) = (t.a, t.b);
         for _ in 0..t.k {
             let mut bs = [[V::zero(); W]; P];
-            for (q, panel) in bs.iter_mut().enumerate() {
-                for (w, v) in panel.iter_mut().enumerate() {
-                    *v = V::load(b.add(q * t.panel_stride + w * V::LANES));
+            for q in 0..P {
+                for w in 0..W {
+                    bs[q][w] = V::load(b.add(q * t.panel_stride + w * V::LANES));
                 }
             }
-            for (i, row) in acc.iter_mut().enumerate() {
+            for i in 0..R {
                 let x = V::splat(*a.add(i * LDA));
-                for (panel, b_panel) in row.iter_mut().zip(&bs) {
-                    for (v, b) in panel.iter_mut().zip(b_panel) {
-                        *v = x.mul_add(*b, *v);
+                for q in 0..P {
+                    for w in 0..W {
+                        acc[i][q][w] = x.mul_add(bs[q][w], acc[i][q][w]);
                     }
                 }
             }
@@ -93,8 +96,9 @@ unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Ti
             b = b.add(t.ldb);
         }
 
+        let mut done = acc;
         if let Some(f) = &t.finish {
-            for (i, row) in acc.iter_mut().enumerate() {
+            for (i, row) in done.iter_mut().enumerate() {
                 for (q, panel) in row.iter_mut().enumerate() {
                     for (w, v) in panel.iter_mut().enumerate() {
                         let column = (q * W + w) * V::LANES;
@@ -126,7 +130,7 @@ unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Ti
                 }
             }
         }
-        for (i, row) in acc.iter().enumerate() {
+        for (i, row) in done.iter().enumerate() {
             for (q, panel) in row.iter().enumerate() {
                 for (w, v) in panel.iter().enumerate() {
                     let c = t.c.add(i * t.ldc + (q * W + w) * V::LANES);
