@@ -1,6 +1,7 @@
 //! The CPU device: kernels, a family a file, with rayon inside them.
 
 pub mod control_flow;
+pub mod conv;
 mod elementwise;
 mod from_fn;
 pub mod functional;

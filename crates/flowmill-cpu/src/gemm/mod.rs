@@ -23,9 +23,10 @@ pub use pack::PackedB;
 pub use tile::Element;
 
 pub(crate) use buffer::with_scratch;
-pub(crate) use driver::{Job, Rows};
+pub(crate) use driver::Rows;
+pub(crate) use tile::LDA;
 
-use driver::Panels;
+use driver::{Job, Panels};
 use pack::Matrix;
 
 use crate::parallel;
@@ -180,17 +181,55 @@ fn gemm_for<T: Element>(
     if m == 0 || n == 0 {
         return;
     }
-    let kernels = &T::kernels(isa).0;
     let rows = Matrix {
         data: a.data,
         ld: a.ld,
         transposed: a.transposed,
     };
+    // SAFETY: all operands were checked just now.
+    unsafe { product_rows(isa, &rows, m, k, n, b, c, ldc, accumulate) };
+}
+
+/// `C += A B` with rows of A from anywhere and plain B; rows of C are `ldc` apart.
+pub(crate) fn accumulate_rows<A: Rows<f32>>(
+    a: &A,
+    m: usize,
+    k: usize,
+    n: usize,
+    b: MatrixRef<'_, f32>,
+    c: &mut [f32],
+    ldc: usize,
+) {
+    b.check("B", k, n);
+    check_matrix("C", c.len(), m, n, ldc);
+    if m > 0 && n > 0 {
+        // SAFETY: all operands were checked just now.
+        unsafe { product_rows(isa(), a, m, k, n, b, c, ldc, true) };
+    }
+}
+
+/// The product with plain B: in place if A has few rows, else packed a few megabytes at a time.
+///
+/// # Safety
+/// `b` was checked to be `[k, n]`, `c` to hold `m >= 1` rows of `n >= 1` columns; the CPU has `isa`.
+#[allow(clippy::too_many_arguments)]
+unsafe fn product_rows<T: Element, A: Rows<T>>(
+    isa: Isa,
+    a: &A,
+    m: usize,
+    k: usize,
+    n: usize,
+    b: MatrixRef<'_, T>,
+    c: &mut [T],
+    ldc: usize,
+    accumulate: bool,
+) {
+    let kernels = &T::kernels(isa).0;
     let width = kernels.panel_width();
     let mut product = |columns: std::ops::Range<usize>, panels: Panels<T>| {
         let job = Job {
             kernels,
-            a: &rows,
+            a,
             m,
             k,
             n: columns.len(),

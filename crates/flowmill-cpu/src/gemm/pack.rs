@@ -27,6 +27,19 @@ impl<T: Element> PackedB<T> {
         Self::pack_for(isa(), b, k, n, transposed)
     }
 
+    /// Packs the columns `columns` of a row-major matrix of `k` rows that are `ldb` apart.
+    ///
+    /// # Panics
+    /// If `b` is too short.
+    pub fn pack_columns(b: &[T], k: usize, ldb: usize, columns: std::ops::Range<usize>) -> Self {
+        super::check_matrix("B", b.len(), k, columns.end, ldb);
+        let (isa, n) = (isa(), columns.len());
+        let kernels = &T::kernels(isa).0;
+        let mut data = Buffer::zeroed(packed_len(kernels, k, n));
+        pack_panels(kernels, b, ldb, false, k, columns, data.as_mut_slice());
+        Self { data, k, n, isa }
+    }
+
     pub(crate) fn pack_for(isa: Isa, b: &[T], k: usize, n: usize, transposed: bool) -> Self {
         let ldb = if transposed { k } else { n };
         super::check_matrix("B", b.len(), k, n, n);

@@ -1,0 +1,251 @@
+//! Maximum and average pooling of NHWC images, and their gradients.
+//!
+//! [`Window::channels`] counts the channels of input and output; dilations are honoured. Windows that reach into the
+//! padding see only what lies inside the image, as in TensorFlow: averages divide by the number of elements inside.
+
+use super::Window;
+use super::depthwise::for_each_row;
+
+/// Element types that pool.
+pub trait Pooled: Copy + PartialOrd + Send + Sync + std::ops::AddAssign {
+    /// What the maximum of nothing is.
+    const LOWEST: Self;
+    const ZERO: Self;
+    /// `self / count`.
+    fn divide(self, count: usize) -> Self;
+}
+
+macro_rules! pooled_float {
+    ($($t:ty)*) => {$(
+        impl Pooled for $t {
+            const LOWEST: Self = <$t>::MIN;
+            const ZERO: Self = 0.0;
+            #[inline(always)]
+            fn divide(self, count: usize) -> Self {
+                self / count as $t
+            }
+        }
+    )*};
+}
+pooled_float!(f32 f64);
+
+macro_rules! pooled_integer {
+    ($($t:ty)*) => {$(
+        impl Pooled for $t {
+            const LOWEST: Self = <$t>::MIN;
+            const ZERO: Self = 0;
+            #[inline(always)]
+            fn divide(self, count: usize) -> Self {
+                <$t>::try_from(count).map_or(0, |count| self.checked_div(count).unwrap_or(0))
+            }
+        }
+    )*};
+}
+pooled_integer!(i8 i16 i32 i64 u8 u16 u32 u64);
+
+macro_rules! pooled_half {
+    ($($t:ty)*) => {$(
+        impl Pooled for $t {
+            const LOWEST: Self = <$t>::MIN;
+            const ZERO: Self = <$t>::ZERO;
+            #[inline(always)]
+            fn divide(self, count: usize) -> Self {
+                <$t>::from_f32(self.to_f32() / count as f32)
+            }
+        }
+    )*};
+}
+pooled_half!(half::f16 half::bf16);
+
+crate::dispatch! {
+    /// `to[c] = max(to[c], from[c])`; a NaN never replaces a number.
+    fn keep_maxima<T>(to: &mut [T], from: &[T]) where [T: Pooled] {
+        for (t, f) in to.iter_mut().zip(from) {
+            *t = if *f > *t { *f } else { *t };
+        }
+    }
+
+    /// `to[c] += from[c]`.
+    fn add_all<T>(to: &mut [T], from: &[T]) where [T: Pooled] {
+        for (t, f) in to.iter_mut().zip(from) {
+            *t += *f;
+        }
+    }
+
+    fn divide_all<T>(to: &mut [T], count: usize) where [T: Pooled] {
+        for t in to {
+            *t = t.divide(count);
+        }
+    }
+
+    /// Where `from[c] > best[c]`: takes it, and notes `position`.
+    fn keep_maxima_at<T>(best: &mut [T], at: &mut [u32], from: &[T], position: u32) where [T: Pooled] {
+        for ((b, a), f) in best.iter_mut().zip(at).zip(from) {
+            let higher = *f > *b;
+            *b = if higher { *f } else { *b };
+            *a = if higher { position } else { *a };
+        }
+    }
+}
+
+fn check(window: &Window, input: usize, output: usize) {
+    window.check(input);
+    let len = window.positions() * window.channels;
+    assert!(output >= len, "{output} elements of output for {window:?}");
+}
+
+/// Runs `f(window elements inside, channels of the output)` for each output position; the elements come as slices of
+/// channels in row-major order.
+fn pool<T: Pooled>(
+    w: &Window,
+    input: &[T],
+    output: &mut [T],
+    start: T,
+    step: impl Fn(&mut [T], &[T]) + Sync,
+    finish: impl Fn(&mut [T], usize) + Sync,
+) {
+    check(w, input.len(), output.len());
+    let row_len = w.out_width * w.channels;
+    let one_row = |row: usize, output: &mut [T]| {
+        let (image, y) = (row / w.out_height, row % w.out_height);
+        let rows = w.rows_inside(y);
+        for (x, output) in output.chunks_exact_mut(w.channels).enumerate() {
+            output.fill(start);
+            let columns = w.columns_inside(x);
+            for i in rows.clone() {
+                let first = (image * w.in_height + w.input_row(y, i)) * w.in_width;
+                for j in columns.clone() {
+                    step(
+                        output,
+                        &input[(first + w.input_column(x, j)) * w.channels..][..w.channels],
+                    );
+                }
+            }
+            finish(output, rows.len() * columns.len());
+        }
+    };
+    for_each_row(
+        w.batch * w.out_height,
+        row_len,
+        w.work(w.channels),
+        output,
+        one_row,
+    );
+}
+
+/// The maximum of each window: `[batch, out_height, out_width, channels]`.
+///
+/// # Panics
+/// If a slice is too short.
+pub fn max_pool<T: Pooled>(window: &Window, input: &[T], output: &mut [T]) {
+    pool(
+        window,
+        input,
+        output,
+        T::LOWEST,
+        |to, from| keep_maxima(to, from),
+        |_, _| {},
+    );
+}
+
+/// The average of each window over its elements inside the image; 0 for windows without any.
+///
+/// # Panics
+/// If a slice is too short.
+pub fn avg_pool<T: Pooled>(window: &Window, input: &[T], output: &mut [T]) {
+    let finish = |to: &mut [T], count: usize| {
+        if count > 0 {
+            divide_all(to, count);
+        }
+    };
+    pool(
+        window,
+        input,
+        output,
+        T::ZERO,
+        |to, from| add_all(to, from),
+        finish,
+    );
+}
+
+/// The gradient of [`max_pool`] (overwritten): each window's gradient goes to its first maximum in row-major order.
+///
+/// # Panics
+/// If a slice is too short.
+pub fn max_pool_grad<T: Pooled>(
+    window: &Window,
+    input: &[T],
+    out_backprop: &[T],
+    input_backprop: &mut [T],
+) {
+    let w = window;
+    check(w, input.len().min(input_backprop.len()), out_backprop.len());
+    let image_len = w.in_height * w.in_width * w.channels;
+    let one_image = |image: usize, to: &mut [T]| {
+        to.fill(T::ZERO);
+        let (mut best, mut at) = (vec![T::LOWEST; w.channels], vec![0u32; w.channels]);
+        for (y, x) in (0..w.out_height).flat_map(|y| (0..w.out_width).map(move |x| (y, x))) {
+            best.fill(T::LOWEST);
+            at.fill(u32::MAX);
+            let columns = w.columns_inside(x);
+            for i in w.rows_inside(y) {
+                for j in columns.clone() {
+                    let position = w.input_row(y, i) * w.in_width + w.input_column(x, j);
+                    let from = &input[image * image_len + position * w.channels..][..w.channels];
+                    let tap = (i * w.width + j) as u32;
+                    keep_maxima_at(&mut best, &mut at, from, tap);
+                }
+            }
+            let gradient = ((image * w.out_height + y) * w.out_width + x) * w.channels;
+            let gradients = &out_backprop[gradient..][..w.channels];
+            for (c, (tap, gradient)) in at.iter().zip(gradients).enumerate() {
+                // A window of nothing but NaN or the lowest value has no maximum to blame.
+                if *tap != u32::MAX {
+                    let (i, j) = (*tap as usize / w.width, *tap as usize % w.width);
+                    let position = w.input_row(y, i) * w.in_width + w.input_column(x, j);
+                    to[position * w.channels + c] += *gradient;
+                }
+            }
+        }
+    };
+    for_each_row(
+        w.batch,
+        image_len,
+        w.work(2 * w.channels),
+        input_backprop,
+        one_image,
+    );
+}
+
+/// The gradient of [`avg_pool`] (overwritten): each window's gradient is spread evenly over its elements inside.
+///
+/// # Panics
+/// If a slice is too short.
+pub fn avg_pool_grad<T: Pooled>(window: &Window, out_backprop: &[T], input_backprop: &mut [T]) {
+    let w = window;
+    check(w, input_backprop.len(), out_backprop.len());
+    let image_len = w.in_height * w.in_width * w.channels;
+    let one_image = |image: usize, to: &mut [T]| {
+        to.fill(T::ZERO);
+        let mut share = vec![T::ZERO; w.channels];
+        for (y, x) in (0..w.out_height).flat_map(|y| (0..w.out_width).map(move |x| (y, x))) {
+            let (rows, columns) = (w.rows_inside(y), w.columns_inside(x));
+            let gradient = ((image * w.out_height + y) * w.out_width + x) * w.channels;
+            share.copy_from_slice(&out_backprop[gradient..][..w.channels]);
+            divide_all(&mut share, (rows.len() * columns.len()).max(1));
+            for i in rows {
+                for j in columns.clone() {
+                    let position = w.input_row(y, i) * w.in_width + w.input_column(x, j);
+                    add_all(&mut to[position * w.channels..][..w.channels], &share);
+                }
+            }
+        }
+    };
+    for_each_row(
+        w.batch,
+        image_len,
+        w.work(2 * w.channels),
+        input_backprop,
+        one_image,
+    );
+}
