@@ -1,5 +1,6 @@
 //! The CPU device: kernels, a family a file, with rayon inside them.
 
+mod blocks;
 pub mod control_flow;
 pub mod conv;
 mod elementwise;
@@ -23,4 +24,5 @@ pub fn register_all(registry: &mut KernelRegistry) {
     control_flow::register(registry);
     functional::register(registry);
     math_unary::register(registry);
+    state::register(registry);
 }

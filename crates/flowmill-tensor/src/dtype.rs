@@ -107,6 +107,16 @@ impl DType {
         TABLE[self as usize - 1].2
     }
 
+    /// The name in TensorFlow's kernels' messages: as [`DType::name`], but `float`, `double` and `half`.
+    pub fn cpp_name(self) -> &'static str {
+        match self {
+            F32 => "float",
+            F64 => "double",
+            F16 => "half",
+            _ => self.name(),
+        }
+    }
+
     /// The type with this enum name (`DT_FLOAT`), Python name (`float32`), or TensorFlow's C++ name (`float`, `double`, `half`).
     pub fn from_name(name: &str) -> Option<DType> {
         let name = match name {
