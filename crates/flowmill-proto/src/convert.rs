@@ -36,6 +36,13 @@ attr_value_from! {
     TensorProto => |value| Value::Tensor(Box::new(value));
     ListValue => |value| Value::List(Box::new(value));
     NameAttrList => |value| Value::Func(Box::new(value));
+    Vec<bool> => |b| ListValue { b, ..Default::default() };
+    Vec<i64> => |i| ListValue { i, ..Default::default() };
+    Vec<f32> => |f| ListValue { f, ..Default::default() };
+    Vec<Bytes> => |s| ListValue { s, ..Default::default() };
+    Vec<DataType> => |types| ListValue { r#type: types.into_iter().map(i32::from).collect(), ..Default::default() };
+    Vec<TensorShapeProto> => |shape| ListValue { shape, ..Default::default() };
+    Vec<NameAttrList> => |func| ListValue { func, ..Default::default() };
 }
 
 impl TensorShapeProto {

@@ -1,5 +1,5 @@
 //! Decoding and encoding against files written by TensorFlow, unknown fields, and bad input.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::path::{Path, PathBuf};
 
@@ -159,6 +159,14 @@ fn unknown_groups_are_kept_to_the_recursion_limit() {
         GraphDef::decode([0x7b, 0x74].as_slice()).is_err(),
         "the end of another group"
     );
+}
+
+#[test]
+fn lists_become_attribute_values() {
+    let Some(Value::List(list)) = AttrValue::from(vec![DataType::DtFloat, DataType::DtInt32]).value else { panic!("no list") };
+    assert_eq!(list.r#type, [1, 3]);
+    let Some(Value::List(list)) = AttrValue::from(vec![2i64, -1]).value else { panic!("no list") };
+    assert_eq!(list.i, [2, -1]);
 }
 
 #[test]

@@ -262,3 +262,95 @@ fn entry_type(entry: &BundleEntryProto) -> Result<(DType, Shape)> {
         Err(error) => bail!(DataLoss, "{}", error.message()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use flowmill_proto::{TensorShapeProto, TensorSliceProto, VersionDef, tensor_slice_proto};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::table::write_table;
+    use crate::wire::mask;
+
+    fn index(header: &BundleHeaderProto, entries: impl IntoIterator<Item = (Vec<u8>, BundleEntryProto)>) -> Bytes {
+        let mut table = vec![(Vec::new(), header.encode_to_vec().into())];
+        table.extend(entries.into_iter().map(|(key, entry)| (key, Bytes::from(entry.encode_to_vec()))));
+        write_table(&table).into()
+    }
+
+    #[test]
+    fn headers_are_checked() {
+        let open = |header: BundleHeaderProto| BundleReader::from_index(Path::new("x"), &index(&header, [])).map(|_| ());
+        let version = |version| BundleHeaderProto { num_shards: 1, version: Some(version), ..Default::default() };
+        assert_eq!(open(version(VersionDef { producer: 9, min_consumer: 1, ..Default::default() })), Ok(()));
+        let too_new = open(version(VersionDef { min_consumer: 2, ..Default::default() })).unwrap_err();
+        assert_eq!(too_new.code(), Code::InvalidArgument);
+        assert!(open(version(VersionDef { bad_consumers: vec![VERSION], ..Default::default() })).is_err());
+        for num_shards in [-1, i32::MAX] {
+            assert_eq!(open(BundleHeaderProto { num_shards, ..Default::default() }).unwrap_err().code(), Code::DataLoss);
+        }
+        assert!(open(BundleHeaderProto { endianness: 7, ..Default::default() }).is_err());
+        let no_header = write_table(&[(b"key".to_vec(), Bytes::new())]);
+        assert!(BundleReader::from_index(Path::new("x"), &no_header.into()).is_err());
+    }
+
+    prop_compose! {
+        fn any_size()(size in prop_oneof![0i64..5, any::<i64>()]) -> i64 { size }
+    }
+
+    prop_compose! {
+        fn any_slice()(extents in proptest::collection::vec(proptest::option::of((any_size(), any_size())), 0..3)) -> TensorSliceProto {
+            let extent = extents.into_iter().map(|extent| tensor_slice_proto::Extent {
+                start: extent.map_or(0, |(start, _)| start),
+                has_length_hack: extent.map(|(_, len)| tensor_slice_proto::extent::HasLengthHack::Length(len)),
+                ..Default::default()
+            });
+            TensorSliceProto { extent: extent.collect(), ..Default::default() }
+        }
+    }
+
+    prop_compose! {
+        /// An entry, most often with the checksum of its bytes of `data`.
+        fn any_entry(data: &'static [u8])(
+            dtype in 0..25i32, dims in proptest::collection::vec(any_size(), 0..3), shard_id in -1..3i32, offset in any_size(),
+            size in prop_oneof![0i64..40, any::<i64>()], damaged in 0..8, slices in proptest::collection::vec(any_slice(), 0..3),
+        ) -> BundleEntryProto {
+            let bytes = data.get(offset as usize..(offset as usize).wrapping_add(size as usize)).unwrap_or(b"");
+            let crc32c = mask(crc32c::crc32c(bytes)) ^ u32::from(damaged == 0);
+            BundleEntryProto {
+                dtype, shape: Some(TensorShapeProto::of(dims)), shard_id, offset, size, crc32c, slices, ..Default::default()
+            }
+        }
+    }
+
+    const DATA: &[u8] = b"\x03\x01\x00\x00some bytes of a data file, which entries point to";
+
+    proptest! {
+        #[test]
+        fn entries_of_any_content_give_tensors_or_errors(
+            whole in any_entry(DATA), parts in proptest::collection::vec(any_entry(DATA), 3), big in any::<bool>(), want in any_slice(),
+        ) {
+            let dir = tempfile::tempdir().unwrap();
+            let prefix = dir.path().join("any");
+            let header = BundleHeaderProto { num_shards: 2, endianness: big.into(), ..Default::default() };
+            std::fs::write(data_path(&prefix, 0, 2), DATA).unwrap();
+            let mut entries: BTreeMap<Vec<u8>, BundleEntryProto> = [(b"t".to_vec(), whole.clone())].into();
+            for (slice, part) in whole.slices.iter().zip(parts) {
+                if let Ok(slice) = TensorSlice::from_proto(slice) {
+                    entries.insert(slice_key(b"t", &slice), part);
+                }
+            }
+            std::fs::write(index_path(&prefix), index(&header, entries)).unwrap();
+            let reader = BundleReader::open(&prefix).unwrap();
+            if let Ok(tensor) = reader.read("t") {
+                prop_assert_eq!(reader.dtype_and_shape("t").unwrap(), (tensor.dtype(), tensor.shape().clone()));
+            }
+            if let Ok(slice) = TensorSlice::from_proto(&want) && let Ok(tensor) = reader.read_slice("t", &slice) {
+                let (_, shape) = reader.dtype_and_shape("t").unwrap();
+                prop_assert_eq!(tensor.shape(), &slice.shape(&shape).unwrap());
+            }
+        }
+    }
+}
