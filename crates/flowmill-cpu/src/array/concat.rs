@@ -1,0 +1,176 @@
+//! Joining tensors: `Concat`, `ConcatV2`, `ConcatOffset`, `Pack`.
+
+use super::args::{Indices, indices, product, scalar_index};
+use super::item::{Item, for_item};
+use super::nd::{PARALLEL_CHUNK, PARALLEL_MIN};
+use crate::from_fn::{from_fn, from_fn_linear};
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
+use rayon::prelude::*;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("Concat", |init| make_concat(init, true));
+    registry.add("ConcatOffset", make_concat_offset);
+    registry.add("ConcatV2", |init| make_concat(init, false));
+    registry.add("Pack", make_pack);
+}
+
+/// `Concat` has its axis first, `ConcatV2` last.
+fn make_concat(init: &KernelInit<'_>, axis_first: bool) -> Result<Arc<dyn Kernel>> {
+    for_item!(init.dtype("T")?, T => from_fn_linear(init, move |ctx| concat::<T>(ctx, axis_first)))
+}
+
+fn concat<T: Item>(ctx: &mut KernelContext<'_>, axis_first: bool) -> Result<()> {
+    let Some(count) = ctx.num_inputs().checked_sub(1).filter(|&n| n > 0) else {
+        bail!(InvalidArgument, "ConcatOp : at least one value is needed");
+    };
+    let (axis_at, first_at) = if axis_first { (0, 1) } else { (count, 0) };
+    let axis = scalar_index(ctx.input(axis_at)?, "Concat dim tensor")?;
+    let first = ctx.input(first_at)?;
+    let rank = first.rank();
+    let Some(axis) = first.shape().axis(axis) else {
+        bail!(InvalidArgument, "ConcatOp : Expected concatenating dimensions in the range [{}, {rank}), but got {axis}", -(rank as i64));
+    };
+    if count == 1 {
+        return ctx.forward(first_at, 0);
+    }
+    let mut shape = first.shape().clone();
+    for i in 1..count {
+        let other = ctx.input(first_at + i)?.shape();
+        check_joinable(first.shape(), other, i, axis)?;
+        let Some(sum) = shape[axis].checked_add(other[axis]) else { bail!(InvalidArgument, "ConcatOp : the sizes of dimension {axis} overflow") };
+        shape[axis] = sum;
+    }
+    let inputs = (0..count).map(|i| ctx.input(first_at + i));
+    let output = join::<T>(inputs, shape, axis)?;
+    ctx.set_output(0, output);
+    Ok(())
+}
+
+fn check_joinable(first: &Shape, other: &Shape, i: usize, axis: usize) -> Result<()> {
+    if first.rank() != other.rank() {
+        bail!(InvalidArgument, "ConcatOp : Ranks of all input tensors should match: shape[0] = {first} vs. shape[{i}] = {other}");
+    }
+    for (d, (a, b)) in first.iter().zip(other.iter()).enumerate() {
+        if d != axis && a != b {
+            bail!(InvalidArgument, "ConcatOp : Dimension {d} in both shapes must be equal: shape[0] = {first} vs. shape[{i}] = {other}");
+        }
+    }
+    Ok(())
+}
+
+/// Lays tensors side by side along `axis` of a result of shape `shape`. Each is contiguous from `axis` inwards.
+fn join<'a, T: Item>(inputs: impl Iterator<Item = Result<&'a Tensor>>, shape: Shape, axis: usize) -> Result<Tensor> {
+    let outer = product(&shape[..axis]);
+    let mut dtype = DType::F32;
+    let mut parts: SmallVec<[(&[T], usize); 8]> = SmallVec::new();
+    for input in inputs {
+        let input = input?;
+        dtype = input.dtype();
+        let items = T::slice(input)?;
+        if !items.is_empty() {
+            parts.push((items, items.len() / outer));
+        }
+    }
+    let like = parts.first().map_or(&[][..], |part| part.0);
+    T::build(dtype, shape, like, |out| {
+        let row_len: usize = parts.iter().map(|part| part.1).sum();
+        if row_len == 0 {
+            return Ok(());
+        }
+        if out.len() < PARALLEL_MIN {
+            join_rows(out, &parts, row_len, 0);
+            return Ok(());
+        }
+        let rows = (PARALLEL_CHUNK / row_len).max(1);
+        out.par_chunks_mut(rows * row_len).enumerate().for_each(|(i, chunk)| join_rows(chunk, &parts, row_len, i * rows));
+        Ok(())
+    })
+}
+
+/// Fills rows from `first_row` on.
+fn join_rows<T: Item>(out: &mut [T], parts: &[(&[T], usize)], row_len: usize, first_row: usize) {
+    for (i, row) in out.chunks_exact_mut(row_len).enumerate() {
+        let mut rest = row;
+        for &(items, len) in parts {
+            let (head, tail) = rest.split_at_mut(len);
+            head.clone_from_slice(&items[(first_row + i) * len..][..len]);
+            rest = tail;
+        }
+    }
+}
+
+fn make_pack(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let axis: i64 = init.attrs.get_or("axis", 0)?;
+    for_item!(init.dtype("T")?, T => from_fn_linear(init, move |ctx| pack::<T>(ctx, axis)))
+}
+
+fn pack<T: Item>(ctx: &mut KernelContext<'_>, axis: i64) -> Result<()> {
+    let count = ctx.num_inputs();
+    let first = ctx.input(0)?;
+    let rank = first.rank() as i64 + 1;
+    if !(-rank..rank).contains(&axis) || rank > Shape::MAX_RANK as i64 {
+        bail!(InvalidArgument, "axis = {axis} not in [{}, {rank})", -rank);
+    }
+    let at = (if axis < 0 { axis + rank } else { axis }) as usize;
+    for i in 1..count {
+        let other = ctx.input(i)?.shape();
+        if other != first.shape() {
+            bail!(InvalidArgument, "Shapes of all inputs must match: values[0].shape = {} != values[{i}].shape = {other}", first.shape());
+        }
+    }
+    let mut shape = first.shape().clone();
+    shape.insert(at, count);
+    let output = if count == 1 {
+        ctx.take(0)?.reshaped(shape)?
+    } else {
+        join::<T>((0..count).map(|i| ctx.input(i)), shape, at)?
+    };
+    ctx.set_output(0, output);
+    Ok(())
+}
+
+/// Where each input starts in the concatenation: what the gradient of a concatenation slices at.
+fn make_concat_offset(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let axis = scalar_index(ctx.input(0)?, "Concat dim tensor")?;
+        let first = ctx.input(1)?;
+        let dtype = first.dtype();
+        if first.rank() != 1 {
+            bail!(InvalidArgument, "input 0 should be a vector, but got shape {}", first.shape());
+        }
+        let first_sizes = indices(first)?;
+        let rank = first_sizes.len() as i64;
+        if !(-rank..rank).contains(&axis) {
+            bail!(InvalidArgument, "Concat dim is out of range: {axis} vs. {rank}");
+        }
+        let axis = (if axis < 0 { axis + rank } else { axis }) as usize;
+        let mut offset: i64 = 0;
+        for i in 1..ctx.num_inputs() {
+            let sizes = ctx.input(i)?;
+            if sizes.rank() != 1 {
+                bail!(InvalidArgument, "input {} should be a vector, but got shape {}", i - 1, sizes.shape());
+            }
+            let sizes = indices(sizes)?;
+            check_offset_sizes(&first_sizes, &sizes, i - 1, axis)?;
+            let mut offsets: Indices = SmallVec::from_elem(0, sizes.len());
+            offsets[axis] = offset;
+            let Some(next) = offset.checked_add(sizes[axis]) else { bail!(InvalidArgument, "the sizes of dimension {axis} overflow") };
+            offset = next;
+            ctx.set_output(i - 1, Tensor::index_vector(dtype, &offsets)?);
+        }
+        Ok(())
+    })
+}
+
+fn check_offset_sizes(first: &[i64], sizes: &[i64], i: usize, axis: usize) -> Result<()> {
+    if sizes.len() != first.len() {
+        bail!(InvalidArgument, "input {i} should contain {} elements, but got {}", first.len(), sizes.len());
+    }
+    match sizes.iter().zip(first).enumerate().find(|&(d, (a, b))| d != axis && a != b) {
+        Some((d, _)) => bail!(InvalidArgument, "All dimensions except {axis} must match. Input {i} has shape {sizes:?} and doesn't match input 0 with shape {first:?} in dimension {d}."),
+        None => Ok(()),
+    }
+}

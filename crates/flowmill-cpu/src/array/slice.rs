@@ -1,0 +1,209 @@
+//! `Slice` and the ops with NumPy-like indexing: `StridedSlice`, its gradient, and the assignments to slices.
+
+use super::args::{Indices, indices, shape_argument};
+use super::broadcast::broadcast_strides;
+use super::item::{Item, contiguous, for_item};
+use super::nd::{Strides, read_strided, row_major, write_strided};
+use super::slice_spec::{Masks, Region, resolve};
+use crate::from_fn::{from_fn, from_fn_linear};
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Result, Shape, Tensor, bail};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("Slice", make_slice);
+    registry.add("StridedSlice", make_strided_slice);
+    registry.add("StridedSliceAssign", make_strided_slice_assign);
+    registry.add("StridedSliceGrad", make_strided_slice_grad);
+    registry.add("TensorStridedSliceUpdate", make_tensor_strided_slice_update);
+}
+
+fn make_slice(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    for_item!(init.dtype("T")?, T => from_fn(|ctx| {
+        let input = ctx.input(0)?;
+        let region = slice_region(input.shape(), ctx.input(1)?, ctx.input(2)?)?;
+        if region.sizes[..] == input.shape()[..] {
+            return ctx.forward(0, 0);
+        }
+        let shape = Shape::new(&region.sizes);
+        let output = read_region::<T>(input, &region, shape)?;
+        ctx.set_output(0, output);
+        Ok(())
+    }))
+}
+
+/// The region of `Slice`: its size is −1 for all that is left of a dimension.
+fn slice_region(shape: &Shape, begin: &Tensor, size: &Tensor) -> Result<Region> {
+    let rank = shape.rank();
+    if begin.rank() != 1 || size.rank() != 1 || begin.num_elements() != rank || size.num_elements() != rank {
+        bail!(
+            InvalidArgument,
+            "Expected begin and size arguments to be 1-D tensors of size {rank}, but got shapes {} and {} instead.",
+            begin.shape(),
+            size.shape()
+        );
+    }
+    let mut begins: Indices = indices(begin)?;
+    let mut sizes: SmallVec<[usize; 8]> = SmallVec::new();
+    for (i, (begin, size)) in begins.iter_mut().zip(indices(size)?).enumerate() {
+        let dim = shape[i] as i64;
+        if !(0..=dim).contains(begin) {
+            bail!(InvalidArgument, "Expected begin[{i}] in [0, {dim}], but got {begin}");
+        }
+        let left = dim - *begin;
+        let size = if size == -1 { left } else { size };
+        if !(0..=left).contains(&size) {
+            bail!(InvalidArgument, "Expected size[{i}] in [0, {left}], but got {size}");
+        }
+        sizes.push(size as usize);
+    }
+    Ok(Region { steps: SmallVec::from_elem(1, rank), begins, sizes })
+}
+
+impl Region {
+    /// Offset of the first element and the strides of the region in a row-major tensor of this shape.
+    fn strides(&self, shape: &[usize]) -> (isize, Strides) {
+        let inner = row_major(shape);
+        let offset = self.begins.iter().zip(&inner).map(|(&begin, &stride)| begin as isize * stride).sum();
+        (offset, self.steps.iter().zip(&inner).map(|(&step, &stride)| (step as isize).saturating_mul(stride)).collect())
+    }
+
+    /// Whether the region is one run of elements of a row-major tensor of this shape.
+    fn is_contiguous(&self, shape: &[usize]) -> bool {
+        let outermost = self.sizes.iter().position(|&size| size != 1).unwrap_or(self.sizes.len());
+        self.sizes.iter().zip(shape).skip(outermost + 1).all(|(size, dim)| size == dim)
+            && self.sizes.iter().zip(&self.steps).all(|(&size, &step)| size == 1 || step == 1)
+    }
+}
+
+/// The elements of a region as a tensor of shape `shape`.
+fn read_region<T: Item>(input: &Tensor, region: &Region, shape: Shape) -> Result<Tensor> {
+    let (offset, strides) = if shape.num_elements() == 0 { (0, Strides::new()) } else { region.strides(input.shape()) };
+    if region.is_contiguous(input.shape()) {
+        return contiguous::<T>(input, offset as usize, shape);
+    }
+    let source = T::slice(input)?;
+    T::build(input.dtype(), shape, source, |out| {
+        read_strided(out, source, offset, &region.sizes, &strides);
+        Ok(())
+    })
+}
+
+fn make_strided_slice(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let masks = Masks::from_attrs(init.attrs)?;
+    for_item!(init.dtype("T")?, T => from_fn(move |ctx| {
+        let input = ctx.input(0)?;
+        let (region, shape) = resolve(input.shape(), ctx.input(1)?, ctx.input(2)?, ctx.input(3)?, &masks)?;
+        if region.is_whole(input.shape()) {
+            let output = ctx.take(0)?.reshaped(shape)?;
+            ctx.set_output(0, output);
+            return Ok(());
+        }
+        let output = read_region::<T>(input, &region, shape)?;
+        ctx.set_output(0, output);
+        Ok(())
+    }))
+}
+
+/// The gradient of a strided slice: zeros of the sliced tensor's shape, with `dy` where the slice was read.
+fn make_strided_slice_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let masks = Masks::from_attrs(init.attrs)?;
+    let dtype = init.dtype("T")?;
+    for_item!(dtype, T => from_fn_linear(init, move |ctx| {
+        let shape = shape_argument(ctx.input(0)?, "shape")?;
+        let (region, slice_shape) = resolve(&shape, ctx.input(1)?, ctx.input(2)?, ctx.input(3)?, &masks)?;
+        let dy = ctx.input(4)?;
+        if *dy.shape() != slice_shape {
+            bail!(InvalidArgument, "shape of dy was {} instead of {slice_shape}", dy.shape());
+        }
+        let source = T::slice(dy)?;
+        let (offset, strides) = region.strides(&shape);
+        let zero = T::zero()?;
+        let output = T::build(dtype, shape, source, |out| {
+            out.fill(zero);
+            write_strided(out, offset, &region.sizes, &strides, source);
+            Ok(())
+        })?;
+        ctx.set_output(0, output);
+        Ok(())
+    }))
+}
+
+fn make_tensor_strided_slice_update(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let masks = Masks::from_attrs(init.attrs)?;
+    for_item!(init.dtype("T")?, T => from_fn(move |ctx| {
+        let target = ctx.take(0)?;
+        let output = assign_slice::<T>(target, ctx, &masks)?;
+        ctx.set_output(0, output);
+        Ok(())
+    }))
+}
+
+fn make_strided_slice_assign(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let masks = Masks::from_attrs(init.attrs)?;
+    for_item!(init.dtype("T")?, T => from_fn(move |ctx| {
+        {
+            let variable = ctx.ref_input(0)?;
+            let mut value = variable.lock();
+            let Some(old) = value.take() else { bail!(FailedPrecondition, "Attempting to use uninitialized value") };
+            // A failure leaves the variable as it was.
+            let kept = old.clone();
+            match check_assignment(&old, ctx, &masks) {
+                Ok(_) => drop(kept),
+                Err(e) => {
+                    *value = Some(kept);
+                    return Err(e);
+                }
+            }
+            *value = Some(assign_slice::<T>(old, ctx, &masks)?);
+        }
+        ctx.forward(0, 0)
+    }))
+}
+
+/// The region that inputs 1 to 3 name in `target`, after checking that input 4 broadcasts to it; and the region's shape.
+fn check_assignment(target: &Tensor, ctx: &KernelContext<'_>, masks: &Masks) -> Result<(Region, Shape)> {
+    let (region, shape) = resolve(target.shape(), ctx.input(1)?, ctx.input(2)?, ctx.input(3)?, masks)?;
+    let value = ctx.input(4)?;
+    if value.dtype() != target.dtype() {
+        bail!(InvalidArgument, "l-value dtype {} does not match r-value dtype {}", target.dtype(), value.dtype());
+    }
+    if value_strides(value.shape(), &shape).is_none() {
+        bail!(InvalidArgument, "Cannot broadcast input shape {} into final shape {shape}", value.shape());
+    }
+    Ok((region, shape))
+}
+
+/// How a value is walked to fill a slice: as in a broadcast, but a value of higher rank will do if its outer dimensions have size one.
+fn value_strides(value: &Shape, slice: &Shape) -> Option<Strides> {
+    let (extra, inner) = value.split_at(value.rank().saturating_sub(slice.rank()));
+    extra.iter().all(|&size| size == 1).then(|| broadcast_strides(&Shape::new(inner), slice)).flatten()
+}
+
+/// `target` with input 4, broadcast where needed, written to the region that inputs 1 to 3 name.
+pub(crate) fn assign_slice<T: Item>(target: Tensor, ctx: &KernelContext<'_>, masks: &Masks) -> Result<Tensor> {
+    let (region, shape) = check_assignment(&target, ctx, masks)?;
+    let value = ctx.input(4)?;
+    let items = T::slice(value)?;
+    if shape.num_elements() == 0 {
+        return Ok(target);
+    }
+    let (offset, strides) = region.strides(target.shape());
+    if *value.shape() == shape {
+        return T::update(target, |out| {
+            write_strided(out, offset, &region.sizes, &strides, items);
+            Ok(())
+        });
+    }
+    let Some(from) = value_strides(value.shape(), &shape) else { return Ok(target) };
+    let spread = T::build(value.dtype(), shape.clone(), items, |out| {
+        read_strided(out, items, 0, &shape, &from);
+        Ok(())
+    })?;
+    let spread = T::slice(&spread)?;
+    T::update(target, |out| {
+        write_strided(out, offset, &region.sizes, &strides, spread);
+        Ok(())
+    })
+}

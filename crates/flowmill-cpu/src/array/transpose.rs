@@ -1,0 +1,103 @@
+//! Exchanging dimensions: `Transpose`, `ConjugateTranspose`, and `InvertPermutation`.
+
+use super::args::{Indices, indices};
+use super::item::{Item, for_item};
+use super::nd::{Dims, Strides, read_strided, row_major};
+use crate::from_fn::{from_fn, from_fn_linear};
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Complex, DType, Result, Shape, Tensor, bail};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("ConjugateTranspose", |init| make_transpose(init, true));
+    registry.add("InvertPermutation", make_invert_permutation);
+    registry.add("Transpose", |init| make_transpose(init, false));
+}
+
+fn make_transpose(init: &KernelInit<'_>, conjugate: bool) -> Result<Arc<dyn Kernel>> {
+    for_item!(init.dtype("T")?, T => from_fn_linear(init, move |ctx| {
+        let permutation = check_permutation(ctx)?;
+        // Without moving elements, for dimensions of one element or a permutation that keeps the order of the others.
+        let shape = ctx.input(0)?.shape();
+        let moved = permutation.iter().copied().filter(|&axis| shape[axis] != 1);
+        let output = if moved.is_sorted() {
+            let to: Shape = permutation.iter().map(|&axis| shape[axis]).collect();
+            ctx.take(0)?.reshaped(to)?
+        } else {
+            transposed::<T>(ctx.input(0)?, &permutation)?
+        };
+        ctx.set_output(0, if conjugate { conjugated(output)? } else { output });
+        Ok(())
+    }))
+}
+
+/// The second input, checked to name every axis of the first once.
+fn check_permutation(ctx: &KernelContext<'_>) -> Result<Dims> {
+    let rank = ctx.input(0)?.rank();
+    let permutation = ctx.input(1)?;
+    if permutation.rank() != 1 {
+        bail!(InvalidArgument, "perm must be rank 1, got shape {}", permutation.shape());
+    }
+    if permutation.num_elements() != rank {
+        bail!(InvalidArgument, "transpose expects a vector of size {rank}. But input(1) is a vector of size {}", permutation.num_elements());
+    }
+    let mut seen: SmallVec<[bool; 8]> = SmallVec::from_elem(false, rank);
+    let mut axes = Dims::new();
+    for axis in indices(permutation)? {
+        let Some(i) = ctx.input(0)?.shape().axis(axis) else { bail!(InvalidArgument, "{axis} is out of range [0 .. {rank})") };
+        seen[i] = true;
+        axes.push(i);
+    }
+    match seen.iter().position(|&seen| !seen) {
+        Some(missing) => bail!(InvalidArgument, "{missing} is missing from {{{}}}.", axes.iter().map(usize::to_string).collect::<Vec<_>>().join(",")),
+        None => Ok(axes),
+    }
+}
+
+/// The tensor whose dimension `i` is dimension `permutation[i]` of `input`.
+pub(super) fn transposed<T: Item>(input: &Tensor, permutation: &[usize]) -> Result<Tensor> {
+    let source = T::slice(input)?;
+    let from = row_major(input.shape());
+    let shape: Shape = permutation.iter().map(|&axis| input.shape()[axis]).collect();
+    let strides: Strides = permutation.iter().map(|&axis| from[axis]).collect();
+    T::build(input.dtype(), shape.clone(), source, |out| {
+        read_strided(out, source, 0, &shape, &strides);
+        Ok(())
+    })
+}
+
+/// Complex elements' conjugates; other types as they are.
+fn conjugated(mut tensor: Tensor) -> Result<Tensor> {
+    match tensor.dtype() {
+        DType::C64 => tensor.as_mut_slice::<Complex<f32>>()?.iter_mut().for_each(|z| *z = z.conj()),
+        DType::C128 => tensor.as_mut_slice::<Complex<f64>>()?.iter_mut().for_each(|z| *z = z.conj()),
+        _ => {}
+    }
+    Ok(tensor)
+}
+
+fn make_invert_permutation(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("T")?;
+    from_fn(move |ctx| {
+        let input = ctx.input(0)?;
+        if input.rank() != 1 {
+            bail!(InvalidArgument, "invert_permutation expects a 1D vector.");
+        }
+        let output = Tensor::index_vector(dtype, &inverse(&indices(input)?)?)?;
+        ctx.set_output(0, output);
+        Ok(())
+    })
+}
+
+fn inverse(permutation: &[i64]) -> Result<Indices> {
+    let mut inverse: Indices = SmallVec::from_elem(-1, permutation.len());
+    for (i, &to) in permutation.iter().enumerate() {
+        match usize::try_from(to).ok().and_then(|to| inverse.get_mut(to)) {
+            Some(slot) if *slot == -1 => *slot = i as i64,
+            Some(_) => bail!(InvalidArgument, "{to} is duplicated in the input."),
+            None => bail!(InvalidArgument, "{to} is not between 0 and {}", permutation.len()),
+        }
+    }
+    Ok(inverse)
+}
