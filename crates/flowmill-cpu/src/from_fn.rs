@@ -1,8 +1,11 @@
 //! Kernels that are one function.
 
-use flowmill_runtime::{Cost, Kernel, KernelContext};
+use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
 use flowmill_tensor::Result;
 use std::sync::Arc;
+
+/// Elements of statically known inputs from which a kernel that touches each of them takes more than ten microseconds.
+const EXPENSIVE_ELEMENTS: usize = 1 << 16;
 
 struct FromFn<F> {
     compute: F,
@@ -27,4 +30,10 @@ pub(crate) fn from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + S
 /// The same for work that is worth another thread.
 pub(crate) fn expensive_from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
     Ok(Arc::new(FromFn { compute, cost: Cost::Expensive }))
+}
+
+/// The same for work in proportion to the inputs' elements: expensive where many are known to come.
+pub(crate) fn linear_from_fn(init: &KernelInit<'_>, compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
+    let elements = init.input_shapes.iter().filter_map(|shape| shape.num_elements()).fold(0, usize::saturating_add);
+    if elements >= EXPENSIVE_ELEMENTS { expensive_from_fn(compute) } else { from_fn(compute) }
 }

@@ -1,5 +1,6 @@
 //! The CPU device: kernels, a family a file, with rayon inside them.
 
+pub mod array;
 mod blocks;
 pub mod control_flow;
 pub mod conv;
@@ -10,9 +11,11 @@ pub mod gemm;
 mod math_unary;
 mod number;
 pub mod parallel;
+pub mod random;
 pub mod simd;
 mod special;
 pub mod state;
+pub mod string;
 pub mod summarize;
 #[cfg(test)]
 mod testing;
@@ -21,8 +24,11 @@ use flowmill_runtime::KernelRegistry;
 
 /// Registers every CPU kernel, a family a line.
 pub fn register_all(registry: &mut KernelRegistry) {
+    array::register(registry);
     control_flow::register(registry);
     functional::register(registry);
     math_unary::register(registry);
+    random::register(registry);
     state::register(registry);
+    string::register(registry);
 }

@@ -3,7 +3,7 @@
 use super::args::{Indices, indices, shape_argument};
 use super::item::{Item, for_item};
 use super::nd::{Dims, Strides, read_strided, row_major};
-use crate::from_fn::{from_fn, from_fn_linear};
+use crate::from_fn::{from_fn, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
@@ -33,7 +33,7 @@ pub(super) fn broadcast_strides(from: &Shape, to: &Shape) -> Option<Strides> {
 
 fn make_broadcast_to(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("T")?;
-    for_item!(dtype, T => from_fn_linear(init, move |ctx| {
+    for_item!(dtype, T => linear_from_fn(init, move |ctx| {
         let input = ctx.input(0)?;
         let shape = if ctx.input(1)?.num_elements() == 0 { Shape::scalar() } else { shape_argument(ctx.input(1)?, "shape")? };
         if *input.shape() == shape {
@@ -45,7 +45,7 @@ fn make_broadcast_to(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let Some(strides) = broadcast_strides(input.shape(), &shape) else {
             bail!(InvalidArgument, "Incompatible shapes: {} vs. {shape}", input.shape());
         };
-        let source = T::slice(input)?;
+        let source = T::items(input)?;
         let output = T::build(dtype, shape.clone(), source, |out| {
             read_strided(out, source, 0, &shape, &strides);
             Ok(())
@@ -56,7 +56,7 @@ fn make_broadcast_to(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn make_tile(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    for_item!(init.dtype("T")?, T => from_fn_linear(init, tile::<T>))
+    for_item!(init.dtype("T")?, T => linear_from_fn(init, tile::<T>))
 }
 
 fn tile<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
@@ -82,7 +82,7 @@ fn tile<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
         dims.extend([repeat, input.shape()[i]]);
         strides.extend([0, own[i]]);
     }
-    let source = T::slice(input)?;
+    let source = T::items(input)?;
     let output = T::build(input.dtype(), Shape::from_i64(&sizes)?, source, |out| {
         read_strided(out, source, 0, &dims, &strides);
         Ok(())

@@ -3,7 +3,7 @@
 use super::args::{Indices, indices, product, scalar_index};
 use super::item::{Item, for_item};
 use super::nd::{PARALLEL_CHUNK, PARALLEL_MIN};
-use crate::from_fn::{from_fn, from_fn_linear};
+use crate::from_fn::{from_fn, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use rayon::prelude::*;
@@ -19,7 +19,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 /// `Concat` has its axis first, `ConcatV2` last.
 fn make_concat(init: &KernelInit<'_>, axis_first: bool) -> Result<Arc<dyn Kernel>> {
-    for_item!(init.dtype("T")?, T => from_fn_linear(init, move |ctx| concat::<T>(ctx, axis_first)))
+    for_item!(init.dtype("T")?, T => linear_from_fn(init, move |ctx| concat::<T>(ctx, axis_first)))
 }
 
 fn concat<T: Item>(ctx: &mut KernelContext<'_>, axis_first: bool) -> Result<()> {
@@ -69,7 +69,7 @@ fn join<'a, T: Item>(inputs: impl Iterator<Item = Result<&'a Tensor>>, shape: Sh
     for input in inputs {
         let input = input?;
         dtype = input.dtype();
-        let items = T::slice(input)?;
+        let items = T::items(input)?;
         if !items.is_empty() {
             parts.push((items, items.len() / outer));
         }
@@ -104,7 +104,7 @@ fn join_rows<T: Item>(out: &mut [T], parts: &[(&[T], usize)], row_len: usize, fi
 
 fn make_pack(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let axis: i64 = init.attrs.get_or("axis", 0)?;
-    for_item!(init.dtype("T")?, T => from_fn_linear(init, move |ctx| pack::<T>(ctx, axis)))
+    for_item!(init.dtype("T")?, T => linear_from_fn(init, move |ctx| pack::<T>(ctx, axis)))
 }
 
 fn pack<T: Item>(ctx: &mut KernelContext<'_>, axis: i64) -> Result<()> {

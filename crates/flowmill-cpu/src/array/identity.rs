@@ -1,7 +1,7 @@
 //! Ops whose output is their input: `Identity` and its kin, `Placeholder`s, and the checks that pass their input on.
 
 use super::item::{Item, for_item};
-use crate::from_fn::{from_fn, from_fn_linear};
+use crate::from_fn::{from_fn, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Element, PartialShape, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ fn make_deep_copy(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("T")?;
     for_item!(dtype, T => from_fn(move |ctx| {
         let input = ctx.input(0)?;
-        let source = T::slice(input)?;
+        let source = T::items(input)?;
         let copy = T::build(dtype, input.shape().clone(), source, |out| {
             out.clone_from_slice(source);
             Ok(())
@@ -108,7 +108,7 @@ widen!(f16, bf16, f32, f64);
 fn check_numerics(init: &KernelInit<'_>, describe: fn(NonFinite) -> &'static str) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("T")?;
     let message = init.attrs.get_or("message", "")?.to_owned();
-    for_dtype!(dtype, [f16, bf16, f32, f64], T => from_fn_linear(init, move |ctx| {
+    for_dtype!(dtype, [f16, bf16, f32, f64], T => linear_from_fn(init, move |ctx| {
         let found = find_non_finite::<T>(ctx.input(0)?, T::widen)?;
         if found.nan || found.negative || found.positive {
             bail!(InvalidArgument, "{message} : Tensor had {} values", describe(found));

@@ -52,7 +52,7 @@ pub(crate) trait Item: Clone + Send + Sync + 'static {
     ///
     /// # Errors
     /// `Internal` or `InvalidArgument` where the tensor is of another class.
-    fn slice(tensor: &Tensor) -> Result<&[Self]>;
+    fn items(tensor: &Tensor) -> Result<&[Self]>;
 
     /// A new tensor of type `dtype` that `fill` writes. Before that its elements are unspecified; those of resource handles and variants
     /// are clones of the first element of `like`, for they have no value of their own to start with.
@@ -64,8 +64,8 @@ pub(crate) trait Item: Clone + Send + Sync + 'static {
     /// Changes the elements of `tensor`, in place where nobody else holds them.
     ///
     /// # Errors
-    /// As [`Item::build`].
-    fn update(tensor: Tensor, change: impl FnOnce(&mut [Self]) -> Result<()>) -> Result<Tensor>;
+    /// As [`Item::build`]; the tensor is then what `change` has left.
+    fn update(tensor: &mut Tensor, change: impl FnOnce(&mut [Self]) -> Result<()>) -> Result<()>;
 
     /// The zero of the class: all bits zero, `false`, or the empty string.
     ///
@@ -78,7 +78,7 @@ macro_rules! dense_item {
     ($($t:ty),*) => {$(
         impl Item for $t {
             #[inline]
-            fn slice(tensor: &Tensor) -> Result<&[$t]> {
+            fn items(tensor: &Tensor) -> Result<&[$t]> {
                 pod_slice(tensor.as_bytes()?)
             }
 
@@ -90,11 +90,15 @@ macro_rules! dense_item {
             }
 
             #[inline]
-            fn update(tensor: Tensor, change: impl FnOnce(&mut [$t]) -> Result<()>) -> Result<Tensor> {
+            fn update(tensor: &mut Tensor, change: impl FnOnce(&mut [$t]) -> Result<()>) -> Result<()> {
                 let dtype = tensor.dtype();
-                let mut raw = tensor.bitcast(<$t as Element>::DTYPE)?;
-                change(raw.as_mut_slice::<$t>()?)?;
-                raw.bitcast(dtype)
+                if dtype.size() != Some(size_of::<$t>()) {
+                    bail!(Internal, "a tensor of type {dtype} where elements have {} bytes", size_of::<$t>());
+                }
+                let mut raw = std::mem::replace(tensor, Tensor::scalar(0u8)).bitcast(<$t as Element>::DTYPE)?;
+                let result = raw.as_mut_slice::<$t>().and_then(change);
+                *tensor = raw.bitcast(dtype)?;
+                result
             }
 
             fn zero() -> Result<$t> {
@@ -111,7 +115,7 @@ fn pod_slice<T: Pod>(bytes: &[u8]) -> Result<&[T]> {
 }
 
 impl Item for bool {
-    fn slice(tensor: &Tensor) -> Result<&[bool]> {
+    fn items(tensor: &Tensor) -> Result<&[bool]> {
         tensor.as_slice()
     }
 
@@ -121,9 +125,8 @@ impl Item for bool {
         Ok(tensor)
     }
 
-    fn update(mut tensor: Tensor, change: impl FnOnce(&mut [bool]) -> Result<()>) -> Result<Tensor> {
-        change(tensor.as_mut_slice()?)?;
-        Ok(tensor)
+    fn update(tensor: &mut Tensor, change: impl FnOnce(&mut [bool]) -> Result<()>) -> Result<()> {
+        change(tensor.as_mut_slice()?)
     }
 
     fn zero() -> Result<bool> {
@@ -143,7 +146,7 @@ fn check_memory<T>(shape: &Shape) -> Result<usize> {
 macro_rules! boxed_item {
     ($($t:ty, $slice:ident, $from:ident, $start:expr, $zero:expr;)*) => {$(
         impl Item for $t {
-            fn slice(tensor: &Tensor) -> Result<&[$t]> {
+            fn items(tensor: &Tensor) -> Result<&[$t]> {
                 tensor.$slice()
             }
 
@@ -155,10 +158,11 @@ macro_rules! boxed_item {
                 Tensor::$from(shape, values)
             }
 
-            fn update(tensor: Tensor, change: impl FnOnce(&mut [$t]) -> Result<()>) -> Result<Tensor> {
+            fn update(tensor: &mut Tensor, change: impl FnOnce(&mut [$t]) -> Result<()>) -> Result<()> {
                 let mut values = tensor.$slice()?.to_vec();
                 change(&mut values)?;
-                Tensor::$from(tensor.shape().clone(), values)
+                *tensor = Tensor::$from(tensor.shape().clone(), values)?;
+                Ok(())
             }
 
             fn zero() -> Result<$t> {
@@ -239,7 +243,7 @@ pub(crate) fn contiguous<T: Item>(tensor: &Tensor, start: usize, shape: Shape) -
     if tensor.dtype().size().is_some_and(|size| n * size >= VIEW_MIN_BYTES) {
         return tensor.view(start, shape);
     }
-    let source = T::slice(tensor)?;
+    let source = T::items(tensor)?;
     match start.checked_add(n).and_then(|end| source.get(start..end)) {
         Some(part) => T::build(tensor.dtype(), shape, part, |out| {
             out.clone_from_slice(part);

@@ -5,7 +5,8 @@ use super::broadcast::broadcast_strides;
 use super::item::{Item, contiguous, for_item};
 use super::nd::{Strides, read_strided, row_major, write_strided};
 use super::slice_spec::{Masks, Region, resolve};
-use crate::from_fn::{from_fn, from_fn_linear};
+use crate::from_fn::{from_fn, linear_from_fn};
+use crate::state::Variable;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Slice", make_slice);
+    registry.add("ResourceStridedSliceAssign", make_strided_slice_assign);
     registry.add("StridedSlice", make_strided_slice);
     registry.add("StridedSliceAssign", make_strided_slice_assign);
     registry.add("StridedSliceGrad", make_strided_slice_grad);
@@ -83,7 +85,7 @@ fn read_region<T: Item>(input: &Tensor, region: &Region, shape: Shape) -> Result
     if region.is_contiguous(input.shape()) {
         return contiguous::<T>(input, offset as usize, shape);
     }
-    let source = T::slice(input)?;
+    let source = T::items(input)?;
     T::build(input.dtype(), shape, source, |out| {
         read_strided(out, source, offset, &region.sizes, &strides);
         Ok(())
@@ -110,14 +112,14 @@ fn make_strided_slice(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_strided_slice_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let masks = Masks::from_attrs(init.attrs)?;
     let dtype = init.dtype("T")?;
-    for_item!(dtype, T => from_fn_linear(init, move |ctx| {
+    for_item!(dtype, T => linear_from_fn(init, move |ctx| {
         let shape = shape_argument(ctx.input(0)?, "shape")?;
         let (region, slice_shape) = resolve(&shape, ctx.input(1)?, ctx.input(2)?, ctx.input(3)?, &masks)?;
         let dy = ctx.input(4)?;
         if *dy.shape() != slice_shape {
             bail!(InvalidArgument, "shape of dy was {} instead of {slice_shape}", dy.shape());
         }
-        let source = T::slice(dy)?;
+        let source = T::items(dy)?;
         let (offset, strides) = region.strides(&shape);
         let zero = T::zero()?;
         let output = T::build(dtype, shape, source, |out| {
@@ -133,77 +135,57 @@ fn make_strided_slice_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_tensor_strided_slice_update(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let masks = Masks::from_attrs(init.attrs)?;
     for_item!(init.dtype("T")?, T => from_fn(move |ctx| {
-        let target = ctx.take(0)?;
-        let output = assign_slice::<T>(target, ctx, &masks)?;
-        ctx.set_output(0, output);
+        let mut target = ctx.take(0)?;
+        assign_slice::<T>(&mut target, ctx, &masks)?;
+        ctx.set_output(0, target);
         Ok(())
     }))
 }
 
+/// `StridedSliceAssign`, whose output is the variable, and `ResourceStridedSliceAssign`, which has none.
 fn make_strided_slice_assign(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let masks = Masks::from_attrs(init.attrs)?;
+    let has_output = init.op_def.name == "StridedSliceAssign";
     for_item!(init.dtype("T")?, T => from_fn(move |ctx| {
-        {
-            let variable = ctx.ref_input(0)?;
-            let mut value = variable.lock();
-            let Some(old) = value.take() else { bail!(FailedPrecondition, "Attempting to use uninitialized value") };
-            // A failure leaves the variable as it was.
-            let kept = old.clone();
-            match check_assignment(&old, ctx, &masks) {
-                Ok(_) => drop(kept),
-                Err(e) => {
-                    *value = Some(kept);
-                    return Err(e);
-                }
-            }
-            *value = Some(assign_slice::<T>(old, ctx, &masks)?);
-        }
-        ctx.forward(0, 0)
+        Variable::from_input(ctx, 0)?.update(|value| assign_slice::<T>(value, ctx, &masks))?;
+        if has_output { ctx.forward(0, 0) } else { Ok(()) }
     }))
 }
 
-/// The region that inputs 1 to 3 name in `target`, after checking that input 4 broadcasts to it; and the region's shape.
-fn check_assignment(target: &Tensor, ctx: &KernelContext<'_>, masks: &Masks) -> Result<(Region, Shape)> {
+/// Writes input 4, broadcast where needed, to the region of `target` that inputs 1 to 3 name.
+fn assign_slice<T: Item>(target: &mut Tensor, ctx: &KernelContext<'_>, masks: &Masks) -> Result<()> {
     let (region, shape) = resolve(target.shape(), ctx.input(1)?, ctx.input(2)?, ctx.input(3)?, masks)?;
     let value = ctx.input(4)?;
     if value.dtype() != target.dtype() {
         bail!(InvalidArgument, "l-value dtype {} does not match r-value dtype {}", target.dtype(), value.dtype());
     }
-    if value_strides(value.shape(), &shape).is_none() {
+    let Some(from) = value_strides(value.shape(), &shape) else {
         bail!(InvalidArgument, "Cannot broadcast input shape {} into final shape {shape}", value.shape());
+    };
+    if shape.num_elements() == 0 {
+        return Ok(());
     }
-    Ok((region, shape))
+    let (offset, strides) = region.strides(target.shape());
+    let items = T::items(value)?;
+    if items.len() == shape.num_elements() {
+        return T::update(target, |out| {
+            write_strided(out, offset, &region.sizes, &strides, items);
+            Ok(())
+        });
+    }
+    let spread = T::build(value.dtype(), shape.clone(), items, |out| {
+        read_strided(out, items, 0, &shape, &from);
+        Ok(())
+    })?;
+    let spread = T::items(&spread)?;
+    T::update(target, |out| {
+        write_strided(out, offset, &region.sizes, &strides, spread);
+        Ok(())
+    })
 }
 
 /// How a value is walked to fill a slice: as in a broadcast, but a value of higher rank will do if its outer dimensions have size one.
 fn value_strides(value: &Shape, slice: &Shape) -> Option<Strides> {
     let (extra, inner) = value.split_at(value.rank().saturating_sub(slice.rank()));
     extra.iter().all(|&size| size == 1).then(|| broadcast_strides(&Shape::new(inner), slice)).flatten()
-}
-
-/// `target` with input 4, broadcast where needed, written to the region that inputs 1 to 3 name.
-pub(crate) fn assign_slice<T: Item>(target: Tensor, ctx: &KernelContext<'_>, masks: &Masks) -> Result<Tensor> {
-    let (region, shape) = check_assignment(&target, ctx, masks)?;
-    let value = ctx.input(4)?;
-    let items = T::slice(value)?;
-    if shape.num_elements() == 0 {
-        return Ok(target);
-    }
-    let (offset, strides) = region.strides(target.shape());
-    if *value.shape() == shape {
-        return T::update(target, |out| {
-            write_strided(out, offset, &region.sizes, &strides, items);
-            Ok(())
-        });
-    }
-    let Some(from) = value_strides(value.shape(), &shape) else { return Ok(target) };
-    let spread = T::build(value.dtype(), shape.clone(), items, |out| {
-        read_strided(out, items, 0, &shape, &from);
-        Ok(())
-    })?;
-    let spread = T::slice(&spread)?;
-    T::update(target, |out| {
-        write_strided(out, offset, &region.sizes, &strides, spread);
-        Ok(())
-    })
 }

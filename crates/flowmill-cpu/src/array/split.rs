@@ -21,7 +21,7 @@ fn piece<T: Item>(input: &Tensor, axis: usize, start: usize, length: usize, shap
         return contiguous::<T>(input, start * inner, shape);
     }
     let (row, from, len) = (dims[axis] * inner, start * inner, length * inner);
-    let source = T::slice(input)?;
+    let source = T::items(input)?;
     T::build(input.dtype(), shape, source, |out| {
         if len > 0 {
             out.chunks_exact_mut(len).zip(source.chunks_exact(row)).for_each(|(to, row)| to.clone_from_slice(&row[from..from + len]));

@@ -3,7 +3,7 @@
 use super::args::{Indices, indices};
 use super::item::{Item, for_item};
 use super::nd::{Dims, Strides, read_strided, row_major};
-use crate::from_fn::{from_fn, from_fn_linear};
+use crate::from_fn::{from_fn, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Complex, DType, Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
@@ -16,7 +16,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 fn make_transpose(init: &KernelInit<'_>, conjugate: bool) -> Result<Arc<dyn Kernel>> {
-    for_item!(init.dtype("T")?, T => from_fn_linear(init, move |ctx| {
+    for_item!(init.dtype("T")?, T => linear_from_fn(init, move |ctx| {
         let permutation = check_permutation(ctx)?;
         // Without moving elements, for dimensions of one element or a permutation that keeps the order of the others.
         let shape = ctx.input(0)?.shape();
@@ -57,7 +57,7 @@ fn check_permutation(ctx: &KernelContext<'_>) -> Result<Dims> {
 
 /// The tensor whose dimension `i` is dimension `permutation[i]` of `input`.
 pub(super) fn transposed<T: Item>(input: &Tensor, permutation: &[usize]) -> Result<Tensor> {
-    let source = T::slice(input)?;
+    let source = T::items(input)?;
     let from = row_major(input.shape());
     let shape: Shape = permutation.iter().map(|&axis| input.shape()[axis]).collect();
     let strides: Strides = permutation.iter().map(|&axis| from[axis]).collect();

@@ -1,0 +1,50 @@
+//! The array ops against values obtained from TensorFlow 2.21.
+
+#![allow(clippy::unwrap_used)]
+
+mod joining;
+mod shapes;
+mod slices;
+
+use crate::testing::{Call, ty};
+use flowmill_tensor::{Code, DType, Element, Result, Tensor};
+
+/// A tensor of these elements.
+pub(super) fn t<T: Element, const N: usize>(shape: [usize; N], values: &[T]) -> Tensor {
+    Tensor::from_slice(shape, values).unwrap()
+}
+
+/// A vector of `int32`.
+pub(super) fn v(values: &[i32]) -> Tensor {
+    Tensor::vector(values).unwrap()
+}
+
+/// A scalar `int32`.
+pub(super) fn s(value: i32) -> Tensor {
+    Tensor::scalar(value)
+}
+
+/// `0, 1, 2 …` in this shape.
+pub(super) fn iota<const N: usize>(shape: [usize; N]) -> Tensor {
+    let n: usize = shape.iter().product();
+    t(shape, &(0..n as i32).collect::<Vec<_>>())
+}
+
+/// A call of an op on elements of the first input's type.
+pub(super) fn call(op: &str, dtype: DType) -> Call {
+    Call::new(op).attr("T", ty(dtype))
+}
+
+/// Code and message of a failure.
+#[track_caller]
+pub(super) fn fails<T: std::fmt::Debug>(result: Result<T>, code: Code, phrase: &str) {
+    let e = result.unwrap_err();
+    assert_eq!(e.code(), code, "{e}");
+    assert!(e.message().contains(phrase), "{e}\n  lacks: {phrase}");
+}
+
+/// `fails` with `InvalidArgument`, TensorFlow's code for nearly all of these.
+#[track_caller]
+pub(super) fn invalid<T: std::fmt::Debug>(result: Result<T>, phrase: &str) {
+    fails(result, Code::InvalidArgument, phrase);
+}
