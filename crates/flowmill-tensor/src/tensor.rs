@@ -190,16 +190,39 @@ impl Tensor {
         }
         let aligned = (bytes.as_ptr() as usize).is_multiple_of(size.next_power_of_two().min(16));
         if !aligned || dtype == DType::Bool || bytes.len() <= INLINE_BYTES {
-            let mut tensor = Tensor::uninit(dtype, shape)?;
-            let target = tensor.dense_mut()?;
-            target.copy_from_slice(&bytes);
-            if dtype == DType::Bool {
-                target.iter_mut().for_each(|b| *b = u8::from(*b != 0));
-            }
-            return Ok(tensor);
+            return Tensor::copy_from_bytes(dtype, shape, &bytes);
         }
         let ptr = bytes.as_ptr();
         Ok(Tensor::from_heap(dtype, shape, Storage::Foreign { ptr, owner: Arc::new(bytes) }))
+    }
+
+    /// A tensor with a copy of little-endian `bytes` of a dense type; `bool` bytes as in [`Tensor::from_bytes`].
+    ///
+    /// # Errors
+    /// As [`Tensor::from_bytes`], and `ResourceExhausted` past the memory limit.
+    pub fn copy_from_bytes(dtype: DType, shape: impl Into<Shape>, bytes: &[u8]) -> Result<Tensor> {
+        let mut tensor = Tensor::uninit(dtype, shape)?;
+        let target = tensor.dense_mut()?;
+        if target.len() != bytes.len() {
+            bail!(InvalidArgument, "{} bytes for a tensor of type {dtype} that has {}", bytes.len(), target.len());
+        }
+        target.copy_from_slice(bytes);
+        if dtype == DType::Bool {
+            target.iter_mut().for_each(|b| *b = u8::from(*b != 0));
+        }
+        Ok(tensor)
+    }
+
+    /// The same value in memory that belongs to tensors: data over a mapped file or an array of the caller's are copied, others shared. What
+    /// a variable keeps, so that nobody changes it from outside.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` past the memory limit.
+    pub fn into_owned(self) -> Result<Tensor> {
+        match self.heap().map(|h| &h.storage) {
+            Some(Storage::Foreign { .. }) => Tensor::copy_from_bytes(self.dtype(), self.shape().clone(), self.as_bytes()?),
+            _ => Ok(self),
+        }
     }
 
     /// A tensor over memory that `owner` keeps alive, without a copy; it is never written through this tensor.

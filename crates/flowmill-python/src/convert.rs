@@ -1,0 +1,277 @@
+//! Tensors to and from NumPy arrays, without copies where alignment and ownership allow.
+
+use flowmill_tensor::{Bytes, Complex, DType, Element, Shape, Tensor, bf16, f16};
+use numpy::npyffi::{self, NPY_TYPES, PY_ARRAY_API, PyArrayObject, array::PyArray_Check, npy_intp};
+use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyString};
+use std::os::raw::c_int;
+use std::sync::Arc;
+
+use crate::errors::to_py_err;
+
+/// A tensor as Python sees it where NumPy has no type for it (resources, variants), and as the owner of arrays' memory.
+#[pyclass(frozen, name = "Tensor", module = "flowmill._core")]
+pub struct PyTensor(pub Tensor);
+
+#[pymethods]
+impl PyTensor {
+    fn __repr__(&self) -> String {
+        format!("<flowmill tensor {:?}>", self.0)
+    }
+}
+
+/// Feeds up to this many bytes are copied: cheaper than keeping the array.
+const COPIED_BYTES: usize = 512;
+
+/// NumPy's number of a type that it knows itself.
+fn type_number(dtype: DType) -> Option<NPY_TYPES> {
+    Some(match dtype {
+        DType::F32 => NPY_TYPES::NPY_FLOAT,
+        DType::F64 => NPY_TYPES::NPY_DOUBLE,
+        DType::F16 => NPY_TYPES::NPY_HALF,
+        DType::I8 | DType::QI8 => NPY_TYPES::NPY_BYTE,
+        DType::U8 | DType::QU8 => NPY_TYPES::NPY_UBYTE,
+        DType::I16 | DType::QI16 => NPY_TYPES::NPY_SHORT,
+        DType::U16 | DType::QU16 => NPY_TYPES::NPY_USHORT,
+        DType::I32 | DType::QI32 => NPY_TYPES::NPY_INT,
+        DType::U32 => NPY_TYPES::NPY_UINT,
+        DType::I64 => NPY_TYPES::NPY_LONG,
+        DType::U64 => NPY_TYPES::NPY_ULONG,
+        DType::Bool => NPY_TYPES::NPY_BOOL,
+        DType::C64 => NPY_TYPES::NPY_CFLOAT,
+        DType::C128 => NPY_TYPES::NPY_CDOUBLE,
+        DType::String => NPY_TYPES::NPY_OBJECT,
+        _ => return None,
+    })
+}
+
+/// The `numpy.dtype` of an element type; `bfloat16`, the 8-bit floats and the 4-bit integers are those of `ml_dtypes`.
+pub fn numpy_dtype(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, PyArrayDescr>> {
+    if let Some(number) = type_number(dtype) {
+        return Ok(PyArrayDescr::from_npy_type(py, number));
+    }
+    static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    if dtype.size().is_none() {
+        return Err(PyTypeError::new_err(format!("NumPy has no type for {dtype}")));
+    }
+    let module = MODULE
+        .get_or_try_init(py, || py.import("ml_dtypes").map(Bound::unbind))
+        .map_err(|_| PyImportError::new_err(format!("arrays of {dtype} need the package ml_dtypes: pip install flowmill[bfloat16]")))?;
+    PyArrayDescr::new(py, module.bind(py).getattr(dtype.name())?)
+}
+
+/// An array, or for a scalar a NumPy scalar (`bytes` for a string), with the tensor's value.
+pub fn to_numpy(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
+    match tensor.dtype() {
+        DType::String => strings_to_numpy(py, &tensor),
+        DType::Resource | DType::Variant => Ok(Bound::new(py, PyTensor(tensor))?.into_any()),
+        _ => dense_to_numpy(py, tensor),
+    }
+}
+
+fn strings_to_numpy<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
+    let strings = tensor.as_strings().map_err(to_py_err)?;
+    if tensor.rank() == 0 {
+        return Ok(PyBytes::new(py, strings.first().map_or(&[][..], |s| s)).into_any());
+    }
+    let objects: Vec<Bound<'py, PyBytes>> = strings.iter().map(|s| PyBytes::new(py, s)).collect();
+    let array = numpy::PyArray1::<Py<PyAny>>::from_vec(py, objects.into_iter().map(|b| b.into_any().unbind()).collect());
+    let dims: Vec<usize> = tensor.shape().to_vec();
+    array.call_method1("reshape", (dims,))
+}
+
+fn dense_to_numpy(py: Python<'_>, mut tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
+    let descr = numpy_dtype(py, tensor.dtype())?;
+    if !tensor.is_unique() {
+        // Whoever gets an array may write to it; shared data stay as they are.
+        tensor = copy_of(&tensor)?;
+    }
+    let mut dims: Vec<npy_intp> = tensor.shape().iter().map(|&d| d as npy_intp).collect();
+    let is_scalar = dims.is_empty();
+    let owner = Bound::new(py, PyTensor(tensor))?;
+    let data = owner.get().0.as_bytes().map_err(to_py_err)?.as_ptr().cast_mut();
+    // SAFETY: the descriptor's reference is stolen by NewFromDescr, hence `into_dtype_ptr`; the data are `num_elements` elements of the
+    // descriptor's type, alive and unmoved as long as `owner`, which becomes the array's base; the tensor is unique, so writes are seen by
+    // nobody else.
+    unsafe {
+        let array = PY_ARRAY_API.PyArray_NewFromDescr(
+            py,
+            PY_ARRAY_API.get_type_object(py, npyffi::NpyTypes::PyArray_Type),
+            descr.into_dtype_ptr(),
+            dims.len() as c_int,
+            dims.as_mut_ptr(),
+            std::ptr::null_mut(),
+            data.cast(),
+            npyffi::NPY_ARRAY_CARRAY,
+            std::ptr::null_mut(),
+        );
+        if array.is_null() {
+            return Err(PyErr::fetch(py));
+        }
+        let array = Bound::from_owned_ptr(py, array);
+        if PY_ARRAY_API.PyArray_SetBaseObject(py, array.as_ptr().cast::<PyArrayObject>(), owner.into_ptr()) != 0 {
+            return Err(PyErr::fetch(py));
+        }
+        if !is_scalar {
+            return Ok(array);
+        }
+        // Gives a NumPy scalar for a zero-dimensional array and takes the array's reference.
+        let scalar = PY_ARRAY_API.PyArray_Return(py, array.into_ptr().cast::<PyArrayObject>());
+        Bound::from_owned_ptr_or_err(py, scalar)
+    }
+}
+
+fn copy_of(tensor: &Tensor) -> PyResult<Tensor> {
+    let bytes = tensor.as_bytes().map_err(to_py_err)?;
+    Tensor::copy_from_bytes(tensor.dtype(), tensor.shape().clone(), bytes).map_err(to_py_err)
+}
+
+/// A tensor with the value of any object that NumPy can make an array of.
+///
+/// With `dtype`, the value is converted to it, as `numpy.asarray` does; large arrays of the right type are not copied and must not change
+/// while a step uses them.
+pub fn from_python(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {
+    if let Some(tensor) = quick_scalar(value, dtype)? {
+        return Ok(tensor);
+    }
+    if let Ok(tensor) = value.cast::<PyTensor>() {
+        return Ok(tensor.get().0.clone());
+    }
+    let py = value.py();
+    if dtype == Some(DType::String) || (dtype.is_none() && (value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>())) {
+        return strings_from_python(value);
+    }
+    let descr = dtype.map(|d| numpy_dtype(py, d)).transpose()?;
+    let wanted = descr.map_or(std::ptr::null_mut(), PyArrayDescrMethods::into_dtype_ptr);
+    // SAFETY: FromAny takes the descriptor's reference and gives a new one to an array, or null with an exception set.
+    let array = unsafe {
+        let array = PY_ARRAY_API.PyArray_FromAny(py, value.as_ptr(), wanted, 0, 0, npyffi::NPY_ARRAY_CARRAY_RO | npyffi::NPY_ARRAY_FORCECAST, std::ptr::null_mut());
+        Bound::from_owned_ptr_or_err(py, array)?.cast_into_unchecked::<PyUntypedArray>()
+    };
+    let found = match dtype {
+        Some(dtype) => dtype,
+        None => match dtype_of(&array.dtype())? {
+            DType::String => return strings_from_python(value),
+            dtype => dtype,
+        },
+    };
+    tensor_over(array, found)
+}
+
+use numpy::PyArrayDescrMethods;
+
+/// Python and NumPy scalars for a known type, without an array in between.
+fn quick_scalar(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Tensor>> {
+    use pyo3::types::{PyBool, PyFloat, PyInt};
+    if value.is_exact_instance_of::<PyFloat>() {
+        let x: f64 = value.extract()?;
+        return Ok(match dtype {
+            Some(DType::F32) => Some(Tensor::scalar(x as f32)),
+            Some(DType::F64) => Some(Tensor::scalar(x)),
+            None => Some(Tensor::scalar(x as f32)),
+            _ => None,
+        });
+    }
+    if value.is_exact_instance_of::<PyBool>() && matches!(dtype, None | Some(DType::Bool)) {
+        return Ok(Some(Tensor::scalar(value.extract::<bool>()?)));
+    }
+    if value.is_exact_instance_of::<PyInt>() {
+        return Ok(match dtype {
+            Some(DType::I32) => value.extract::<i32>().ok().map(Tensor::scalar),
+            Some(DType::I64) => value.extract::<i64>().ok().map(Tensor::scalar),
+            Some(DType::F32) => value.extract::<f64>().ok().map(|x| Tensor::scalar(x as f32)),
+            _ => None,
+        });
+    }
+    Ok(None)
+}
+
+/// The element type of a NumPy type.
+pub fn dtype_of(descr: &Bound<'_, PyArrayDescr>) -> PyResult<DType> {
+    let name: String = descr.getattr("name")?.extract()?;
+    let is_text = matches!(descr.kind(), b'S' | b'U' | b'O' | b'T');
+    match DType::from_name(&name) {
+        Some(dtype) => Ok(dtype),
+        None if is_text => Ok(DType::String),
+        // `int` types that C names twice, such as `longlong`.
+        None => match (descr.kind(), descr.itemsize()) {
+            (b'i', 8) => Ok(DType::I64),
+            (b'u', 8) => Ok(DType::U64),
+            _ => Err(PyTypeError::new_err(format!("NumPy's type {name} has no counterpart"))),
+        },
+    }
+}
+
+/// A tensor over the memory of a contiguous, aligned array of the type `dtype`.
+fn tensor_over(array: Bound<'_, PyUntypedArray>, dtype: DType) -> PyResult<Tensor> {
+    let dims: Vec<i64> = array.shape().iter().map(|&d| d as i64).collect();
+    let shape = Shape::from_i64(&dims).map_err(to_py_err)?;
+    let size = dtype.size().ok_or_else(|| PyTypeError::new_err(format!("an array cannot hold {dtype}")))?;
+    if array.dtype().itemsize() != size {
+        return Err(PyTypeError::new_err(format!("an array of {} cannot be fed as {dtype}", array.dtype())));
+    }
+    let n = shape.num_elements();
+    // SAFETY: the array object is alive; its data pointer is valid for `n` elements of `size` bytes, contiguous and aligned (FromAny was asked so).
+    let data = unsafe { (*array.as_array_ptr()).data.cast::<u8>().cast_const() };
+    if n * size <= COPIED_BYTES || dtype == DType::Bool {
+        // SAFETY: as above; the bytes are copied before the array can go.
+        let bytes = if n == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(data, n * size) } };
+        return Tensor::copy_from_bytes(dtype, shape, bytes).map_err(to_py_err);
+    }
+    fn over<T: Element>(data: *const u8, shape: Shape, owner: Py<PyAny>) -> Tensor {
+        // SAFETY: `data` is valid and aligned for the shape's elements (see the caller) as long as the array `owner` lives.
+        unsafe { Tensor::from_foreign(data.cast::<T>(), shape, Arc::new(owner)) }
+    }
+    let owner = array.into_any().unbind();
+    Ok(match size {
+        1 => over::<u8>(data, shape, owner),
+        2 if dtype == DType::F16 => over::<f16>(data, shape, owner),
+        2 if dtype == DType::BF16 => over::<bf16>(data, shape, owner),
+        2 => over::<u16>(data, shape, owner),
+        4 if dtype == DType::F32 => over::<f32>(data, shape, owner),
+        4 => over::<u32>(data, shape, owner),
+        8 if dtype == DType::F64 => over::<f64>(data, shape, owner),
+        8 if dtype == DType::C64 => over::<Complex<f32>>(data, shape, owner),
+        8 => over::<u64>(data, shape, owner),
+        _ => over::<Complex<f64>>(data, shape, owner),
+    }
+    .bitcast(dtype)
+    .map_err(to_py_err)?)
+}
+
+fn strings_from_python(value: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    if let Some(text) = string_bytes(value)? {
+        return Ok(Tensor::string(text));
+    }
+    let py = value.py();
+    // SAFETY: PyArray_Check only looks at the object's type.
+    let is_array = unsafe { PyArray_Check(py, value.as_ptr()) } != 0;
+    let array = if is_array { value.clone() } else { py.import("numpy")?.call_method1("array", (value, "O"))? };
+    let dims: Vec<i64> = array.getattr("shape")?.extract()?;
+    let shape = Shape::from_i64(&dims).map_err(to_py_err)?;
+    let mut strings = Vec::with_capacity(shape.num_elements());
+    for item in array.call_method0("ravel")?.call_method0("tolist")?.try_iter()? {
+        let item = item?;
+        match string_bytes(&item)? {
+            Some(text) => strings.push(text),
+            None => return Err(PyTypeError::new_err(format!("expected bytes or str, got {}", item.get_type().name()?))),
+        }
+    }
+    if strings.len() != shape.num_elements() {
+        return Err(PyValueError::new_err("an array of strings changed while it was read"));
+    }
+    Tensor::from_strings(shape, strings).map_err(to_py_err)
+}
+
+fn string_bytes(value: &Bound<'_, PyAny>) -> PyResult<Option<Bytes>> {
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        return Ok(Some(Bytes::copy_from_slice(bytes.as_bytes())));
+    }
+    match value.cast::<PyString>() {
+        Ok(text) => Ok(Some(Bytes::copy_from_slice(text.to_str()?.as_bytes()))),
+        Err(_) => Ok(None),
+    }
+}

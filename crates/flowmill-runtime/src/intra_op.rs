@@ -1,0 +1,28 @@
+//! How many threads a kernel may use inside itself.
+//!
+//! Kernels run on rayon's pool. A session with one thread says so here instead of entering a pool of one, which would cost more than most
+//! kernels; a session with a number of its own has a pool of that size, which its steps run in.
+
+use std::cell::Cell;
+
+thread_local! {
+    static ALONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The threads that a kernel on this thread may use, itself included.
+#[inline]
+pub fn threads() -> usize {
+    if ALONE.get() { 1 } else { rayon::current_num_threads() }
+}
+
+/// Calls `f` with [`threads`] being 1.
+pub(crate) fn alone<R>(f: impl FnOnce() -> R) -> R {
+    struct Reset(bool);
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            ALONE.set(self.0);
+        }
+    }
+    let _reset = Reset(ALONE.replace(true));
+    f()
+}
