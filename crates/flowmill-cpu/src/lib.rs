@@ -8,6 +8,7 @@ mod elementwise;
 mod from_fn;
 pub mod functional;
 pub mod gemm;
+mod math_binary;
 mod math_unary;
 mod number;
 pub mod parallel;
@@ -27,6 +28,7 @@ pub fn register_all(registry: &mut KernelRegistry) {
     array::register(registry);
     control_flow::register(registry);
     functional::register(registry);
+    math_binary::register(registry);
     math_unary::register(registry);
     random::register(registry);
     state::register(registry);

@@ -8,9 +8,9 @@ mod operand;
 mod zip;
 mod word;
 
-pub(crate) use zip::{Binary, BinaryOp, binary_kernel};
-pub(crate) use operand::Operand;
-pub(crate) use map::{Unary, UnaryOp, unary_kernel};
+pub(crate) use zip::{Binary, BinaryOp, Check, binary_kernel, broadcast_shape};
+pub(crate) use operand::{Operand, broadcast_positions};
+pub(crate) use map::{UnaryOp, unary_kernel};
 pub(crate) use word::Word;
 
 use rayon::prelude::*;
@@ -20,7 +20,7 @@ pub(crate) const PARALLEL_MIN: usize = 1 << 16;
 /// Elements of cost 1 that one thread takes at a time.
 const BLOCK: usize = 1 << 14;
 /// Elements that a loop handles at a time where an operand has to be copied; buffers of this many stay in the first cache.
-const CHUNK: usize = 512;
+pub(crate) const CHUNK: usize = 512;
 /// As [`CHUNK`], for tensors for which clearing that much would cost more than the work.
 const SMALL_CHUNK: usize = 64;
 /// The cost of a transcendental function, in simple operations.
@@ -46,7 +46,7 @@ pub(crate) fn copy_as<'b, A: Word, D: Word, const N: usize>(chunk: &[D], buffer:
 /// `|init|` that makes a unary kernel of `$op` for the type in attribute `T`: `unary!(Sqrt, [f32, f64])`.
 macro_rules! unary {
     ($op:ty, [$($t:ty),* $(,)?]) => {
-        |init| flowmill_tensor::for_dtype!(init.dtype("T")?, [$($t),*], T => Ok($crate::elementwise::unary_kernel::<$op, T>()), _ => init.unsupported())
+        |init: &flowmill_runtime::KernelInit<'_>| flowmill_tensor::for_dtype!(init.dtype("T")?, [$($t),*], T => Ok($crate::elementwise::unary_kernel::<$op, T>()), _ => init.unsupported())
     };
 }
 pub(crate) use unary;
@@ -54,7 +54,7 @@ pub(crate) use unary;
 /// `|init|` that makes a binary, broadcasting kernel of `$op` for the type in attribute `T`.
 macro_rules! binary {
     ($op:ty, [$($t:ty),* $(,)?]) => {
-        |init| flowmill_tensor::for_dtype!(init.dtype("T")?, [$($t),*], T => Ok($crate::elementwise::binary_kernel::<$op, T>()), _ => init.unsupported())
+        |init: &flowmill_runtime::KernelInit<'_>| flowmill_tensor::for_dtype!(init.dtype("T")?, [$($t),*], T => Ok($crate::elementwise::binary_kernel::<$op, T>()), _ => init.unsupported())
     };
 }
 pub(crate) use binary;

@@ -74,6 +74,21 @@ fn broadcast_dims(shape: &Shape, out: &Shape) -> SmallVec<[(usize, usize); 4]> {
     dims
 }
 
+/// For each element of `out`, the element of a tensor of `shape` that broadcasts there: for elements that cannot be copied as plain data.
+pub(crate) fn broadcast_positions(shape: &Shape, out: &Shape) -> Vec<usize> {
+    let all: Vec<usize> = (0..shape.num_elements()).collect();
+    if shape == out {
+        return all;
+    }
+    let mut positions = vec![0; out.num_elements()];
+    let operand = Operand::new(&all, shape, out);
+    let mut buffer = [0; super::CHUNK];
+    for (i, chunk) in positions.chunks_mut(super::CHUNK).enumerate() {
+        chunk.copy_from_slice(operand.read(i * super::CHUNK, chunk.len(), &mut buffer));
+    }
+    positions
+}
+
 /// A position in a strided operand.
 struct Walk<'a> {
     dims: &'a [(usize, usize)],

@@ -3,16 +3,22 @@
 //! The 16-bit types are computed in `float32` and rounded once.
 
 use crate::elementwise::{TRANSCENDENTAL, UnaryOp};
+use crate::simd::unary;
 use crate::special;
 use flowmill_tensor::{Complex, bf16, f16};
 
-/// Declares an op: its name, its cost, its function on `f32` and `f64`, and the one on complex numbers.
+/// The cost of a function that has a vectorised form for `f32`, in simple operations.
+const VECTORISED: usize = 3;
+
+/// Declares an op: its name, its cost, its function on `f32` and `f64`, the vectorised form that `f32` has instead (whose bits do not
+/// depend on the length, so that scalars and tensors agree), and the function on complex numbers.
 macro_rules! float_ops {
-    ($($(#[$doc:meta])* $name:ident, $cost:expr, |$x:ident| $real:expr $(, complex |$z:ident| $complex:expr)?;)*) => {
+    ($($(#[$doc:meta])* $name:ident, $cost:expr, |$x:ident| $real:expr $(, simd $simd:ident $in_place:ident)? $(, complex |$z:ident| $complex:expr)?;)*) => {
         $(
             $(#[$doc])*
             pub(crate) struct $name;
-            float_ops!(@each [f32, f64] $name, $cost, |$x| $real);
+            float_ops!(@each [f64] $name, $cost, |$x| $real);
+            float_ops!(@f32 $name, $cost, |$x| $real $(, $simd, $in_place)?);
             float_ops!(@small [f16, bf16] $name, $cost);
             $(float_ops!(@each [Complex<f32>, Complex<f64>] $name, $cost, |$z| $complex);)?
         )*
@@ -24,6 +30,21 @@ macro_rules! float_ops {
             #[inline(always)]
             fn apply($x: $t) -> $t { $body }
         })*
+    };
+    (@f32 $name:ident, $cost:expr, |$x:ident| $body:expr) => { float_ops!(@each [f32] $name, $cost, |$x| $body); };
+    (@f32 $name:ident, $cost:expr, |$x:ident| $body:expr, $simd:ident, $in_place:ident) => {
+        impl UnaryOp<f32> for $name {
+            type Out = f32;
+            const COST: usize = VECTORISED;
+            fn apply(x: f32) -> f32 {
+                let mut x = [x];
+                unary::$in_place(&mut x);
+                x[0]
+            }
+            fn map(src: &[f32], dst: &mut [f32]) {
+                unary::$simd(dst, src);
+            }
+        }
     };
     (@small [$($t:ty),*] $name:ident, $cost:expr) => {
         $(impl UnaryOp<$t> for $name {
@@ -74,24 +95,24 @@ float_ops! {
     /// One over x.
     Reciprocal, 1, |x| 1.0 / x, complex |z| z.inv();
     /// The exponential function.
-    Exp, TRANSCENDENTAL, |x| x.exp(), complex |z| z.exp();
+    Exp, TRANSCENDENTAL, |x| x.exp(), simd exp exp_in_place, complex |z| z.exp();
     /// `exp(x) - 1` without cancellation.
-    Expm1, TRANSCENDENTAL, |x| x.exp_m1(), complex |z| {
+    Expm1, TRANSCENDENTAL, |x| x.exp_m1(), simd expm1 expm1_in_place, complex |z| {
         // exp(a + ib) - 1 = expm1(a) cos b - 2 sin²(b / 2) + i exp(a) sin b
         let half = (z.im / 2.0).sin();
         Complex::new(z.re.exp_m1() * z.im.cos() - 2.0 * half * half, z.re.exp() * z.im.sin())
     };
     /// The natural logarithm.
-    Log, TRANSCENDENTAL, |x| x.ln(), complex |z| z.ln();
+    Log, TRANSCENDENTAL, |x| x.ln(), simd log log_in_place, complex |z| z.ln();
     /// `log(1 + x)` without cancellation.
-    Log1p, TRANSCENDENTAL, |x| x.ln_1p(), complex |z| {
+    Log1p, TRANSCENDENTAL, |x| x.ln_1p(), simd log1p log1p_in_place, complex |z| {
         // log|1 + z| = log1p(2 a + a² + b²) / 2
         Complex::new((z.re * (2.0 + z.re) + z.im * z.im).ln_1p() / 2.0, z.im.atan2(1.0 + z.re))
     };
     /// Sine.
-    Sin, TRANSCENDENTAL, |x| x.sin(), complex |z| z.sin();
+    Sin, TRANSCENDENTAL, |x| x.sin(), simd sin sin_in_place, complex |z| z.sin();
     /// Cosine.
-    Cos, TRANSCENDENTAL, |x| x.cos(), complex |z| z.cos();
+    Cos, TRANSCENDENTAL, |x| x.cos(), simd cos cos_in_place, complex |z| z.cos();
     /// Tangent.
     Tan, TRANSCENDENTAL, |x| x.tan(), complex |z| z.tan();
     /// Hyperbolic sine.
@@ -99,7 +120,7 @@ float_ops! {
     /// Hyperbolic cosine.
     Cosh, TRANSCENDENTAL, |x| x.cosh(), complex |z| z.cosh();
     /// Hyperbolic tangent.
-    Tanh, TRANSCENDENTAL, |x| x.tanh(), complex |z| z.tanh();
+    Tanh, TRANSCENDENTAL, |x| x.tanh(), simd tanh tanh_in_place, complex |z| z.tanh();
     /// Inverse sine.
     Asin, TRANSCENDENTAL, |x| x.asin(), complex |z| z.asin();
     /// Inverse cosine.
@@ -113,9 +134,9 @@ float_ops! {
     /// Inverse hyperbolic tangent.
     Atanh, TRANSCENDENTAL, |x| x.atanh(), complex |z| z.atanh();
     /// `1 / (1 + exp(-x))`.
-    Sigmoid, TRANSCENDENTAL, |x| 1.0 / (1.0 + (-x).exp()), complex |z| (Complex::from(1.0) + (-z).exp()).inv();
+    Sigmoid, TRANSCENDENTAL, |x| 1.0 / (1.0 + (-x).exp()), simd sigmoid sigmoid_in_place, complex |z| (Complex::from(1.0) + (-z).exp()).inv();
     /// The error function.
-    Erf, TRANSCENDENTAL, |x| Special::erf(x);
+    Erf, TRANSCENDENTAL, |x| Special::erf(x), simd erf erf_in_place;
     /// One minus the error function.
     Erfc, TRANSCENDENTAL, |x| Special::erfc(x);
     /// The inverse of the error function.

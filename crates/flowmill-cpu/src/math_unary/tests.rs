@@ -74,7 +74,7 @@ fn elementary_functions() {
     close("Log", &[1.0, 0.0, -1.0], &[0.0, -INF, NAN]);
     close("Log1p", &[1e-6, -1.0], &[9.999_995e-7, -INF]);
     close("Tanh", &[0.0, 1.0, 50.0], &[0.0, 0.761_594_2, 1.0]);
-    close("Sigmoid", &[0.0, 2.0, -100.0], &[0.5, 0.880_797_1, 0.0]);
+    close("Sigmoid", &[0.0, 2.0, -INF], &[0.5, 0.880_797_1, 0.0]);
     close("Erf", &[0.5, -3.0], &[0.520_499_9, -0.999_977_9]);
     close("Erfc", &[0.5, 4.0], &[0.479_500_1, 1.541_725_8e-8]);
     close("Atan", &[INF], &[PI / 2.0]);
@@ -86,7 +86,7 @@ fn elementary_functions() {
 
 #[test]
 fn sixteen_bit_floats_are_rounded_once() {
-    check("Exp", &[f16::from_f32(1.0)], &[f16::from_f32(1f32.exp())]);
+    check("Exp", &[f16::from_f32(1.0)], &[f16::from_f32(std::f32::consts::E)]);
     check("Tanh", &[bf16::from_f32(0.3)], &[bf16::from_f32(bf16::from_f32(0.3).to_f32().tanh())]);
 }
 

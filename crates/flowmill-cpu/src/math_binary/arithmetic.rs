@@ -1,0 +1,177 @@
+//! Sums, products, quotients and remainders. Integers wrap, except that a zero divisor is an error.
+
+use crate::elementwise::{BinaryOp, Check, TRANSCENDENTAL};
+use crate::number::{Number, Ordered};
+use flowmill_tensor::{Complex, Result, bail, bf16, f16};
+
+/// `a + b`.
+pub(crate) struct Add;
+/// `a - b`.
+pub(super) struct Sub;
+/// `a b`.
+pub(super) struct Mul;
+/// `a / b`, rounded towards zero for integers.
+pub(super) struct Div;
+/// `a / b` of floating-point and complex numbers.
+pub(super) struct RealDiv;
+/// `a / b`, or zero where `b` is zero.
+pub(super) struct DivNoNan;
+/// `a b`, or zero where `b` is zero, whatever `a` is.
+pub(super) struct MulNoNan;
+/// The greatest integer that is not greater than `a / b`.
+pub(super) struct FloorDiv;
+/// The remainder of `FloorDiv`, which has the sign of `b`.
+pub(super) struct FloorMod;
+/// The remainder of a division rounded towards zero, which has the sign of `a`.
+pub(super) struct TruncateMod;
+/// `a / b`, rounded towards zero.
+pub(super) struct TruncateDiv;
+/// The larger of both; NaN where one is.
+pub(super) struct Maximum;
+/// The smaller of both; NaN where one is.
+pub(super) struct Minimum;
+/// `(a - b)` times its conjugate.
+pub(super) struct SquaredDifference;
+/// `a` to the power of `b`; negative powers of integers are an error.
+pub(super) struct Pow;
+
+macro_rules! for_all {
+    ($($op:ident: $bound:ident, |$a:ident, $b:ident| $body:expr;)*) => {
+        $(impl<T: $bound> BinaryOp<T> for $op {
+            type Out = T;
+            #[inline(always)]
+            fn apply($a: T, $b: T) -> T { $body }
+        })*
+    };
+}
+
+for_all! {
+    Add: Number, |a, b| a.plus(b);
+    Sub: Number, |a, b| a.minus(b);
+    Mul: Number, |a, b| a.times(b);
+    RealDiv: Number, |a, b| a.over(b);
+    DivNoNan: Number, |a, b| if b == T::ZERO { T::ZERO } else { a.over(b) };
+    MulNoNan: Number, |a, b| if b == T::ZERO { T::ZERO } else { a.times(b) };
+    Maximum: Ordered, |a, b| a.maximum(b);
+    Minimum: Ordered, |a, b| a.minimum(b);
+    SquaredDifference: Number, |a, b| { let d = a.minus(b); d.conj().times(d) };
+}
+
+/// Refuses zero divisors.
+fn check_divisors<T: Number>(_: &[T], divisors: &[T]) -> Result<()> {
+    if divisors.contains(&T::ZERO) {
+        bail!(InvalidArgument, "Integer division by zero");
+    }
+    Ok(())
+}
+
+macro_rules! integer_division {
+    ($($t:ty),*) => {
+        $(
+            integer_division!(@each $t, Div, |a, b| a.over(b));
+            integer_division!(@each $t, TruncateDiv, |a, b| a.over(b));
+            integer_division!(@each $t, TruncateMod, |a, b| if b == 0 { 0 } else { a.wrapping_rem(b) });
+            integer_division!(@each $t, FloorDiv, |a, b| {
+                let (quotient, rest) = (a.over(b), if b == 0 { 0 } else { a.wrapping_rem(b) });
+                #[allow(unused_comparisons)]
+                if rest != 0 && (rest < 0) != (b < 0) { quotient.wrapping_sub(1) } else { quotient }
+            });
+            integer_division!(@each $t, FloorMod, |a, b| {
+                let rest = if b == 0 { 0 } else { a.wrapping_rem(b) };
+                #[allow(unused_comparisons)]
+                if rest != 0 && (rest < 0) != (b < 0) { rest.wrapping_add(b) } else { rest }
+            });
+        )*
+    };
+    (@each $t:ty, $op:ident, |$a:ident, $b:ident| $body:expr) => {
+        impl BinaryOp<$t> for $op {
+            type Out = $t;
+            const COST: usize = 4;
+            const CHECK: Option<Check<$t>> = Some(check_divisors);
+            #[inline(always)]
+            fn apply($a: $t, $b: $t) -> $t { $body }
+        }
+    };
+}
+integer_division!(i8, i16, i32, i64, u8, u16, u32, u64);
+
+macro_rules! integer_powers {
+    ($($t:ty),*) => {
+        $(impl BinaryOp<$t> for Pow {
+            type Out = $t;
+            const COST: usize = TRANSCENDENTAL;
+            const CHECK: Option<Check<$t>> = Some(|_, exponents| {
+                if exponents.iter().any(|&e| e < 0) {
+                    bail!(InvalidArgument, "Integers to negative integer powers are not allowed");
+                }
+                Ok(())
+            });
+            fn apply(base: $t, exponent: $t) -> $t {
+                let (mut base, mut exponent, mut power) = (base, exponent, 1 as $t);
+                while exponent > 0 {
+                    if exponent & 1 == 1 {
+                        power = power.wrapping_mul(base);
+                    }
+                    base = base.wrapping_mul(base);
+                    exponent >>= 1;
+                }
+                power
+            }
+        })*
+    };
+}
+integer_powers!(i8, i16, i32, i64);
+
+/// Ops on `f32` and `f64`, which the 16-bit types use through `f32`.
+macro_rules! float_ops {
+    ($($op:ident, $cost:expr, |$a:ident, $b:ident| $body:expr;)*) => {
+        $(
+            float_ops!(@each [f32, f64] $op, $cost, |$a, $b| $body);
+            float_ops!(@each [f16, bf16] $op, $cost, |a, b| Number::narrow(<$op as BinaryOp<f32>>::apply(a.widen(), b.widen())));
+        )*
+    };
+    (@each [$($t:ty),*] $op:ident, $cost:expr, |$a:ident, $b:ident| $body:expr) => {
+        $(impl BinaryOp<$t> for $op {
+            type Out = $t;
+            const COST: usize = $cost;
+            #[inline(always)]
+            fn apply($a: $t, $b: $t) -> $t { $body }
+        })*
+    };
+}
+
+float_ops! {
+    Div, 1, |a, b| a / b;
+    TruncateDiv, 1, |a, b| (a / b).trunc();
+    TruncateMod, TRANSCENDENTAL, |a, b| a % b;
+    FloorDiv, 1, |a, b| (a / b).floor();
+    FloorMod, TRANSCENDENTAL, |a, b| {
+        let rest = a % b;
+        if rest != 0.0 && (rest < 0.0) != (b < 0.0) { rest + b } else { rest }
+    };
+    Pow, 2 * TRANSCENDENTAL, |a, b| a.powf(b);
+}
+
+macro_rules! complex_ops {
+    ($($t:ty),*) => {
+        $(impl BinaryOp<Complex<$t>> for Div {
+            type Out = Complex<$t>;
+            #[inline(always)]
+            fn apply(a: Complex<$t>, b: Complex<$t>) -> Complex<$t> { a.over(b) }
+        }
+        impl BinaryOp<Complex<$t>> for Pow {
+            type Out = Complex<$t>;
+            const COST: usize = 4 * TRANSCENDENTAL;
+            fn apply(a: Complex<$t>, b: Complex<$t>) -> Complex<$t> {
+                if b == Complex::ZERO {
+                    Complex::ONE
+                } else if a == Complex::ZERO && b.re > 0.0 {
+                    Complex::ZERO
+                } else {
+                    a.powc(b)
+                }
+            }
+        })*
+    };
+}
+complex_ops!(f32, f64);

@@ -1,0 +1,93 @@
+//! Functions of two or more tensors, element by element, with NumPy's broadcasting.
+
+mod arithmetic;
+mod comparison;
+mod select;
+mod special;
+mod sum;
+#[cfg(test)]
+mod tests;
+
+use crate::elementwise::{binary, binary_kernel};
+use arithmetic::{Div, DivNoNan, FloorDiv, FloorMod, Maximum, Minimum, Mul, MulNoNan, Pow, RealDiv, SquaredDifference, Sub, TruncateDiv, TruncateMod};
+use comparison::{BitwiseAnd, BitwiseOr, BitwiseXor, Greater, GreaterEqual, LeftShift, Less, LessEqual, LogicalAnd, LogicalOr, RightShift};
+use flowmill_runtime::KernelRegistry;
+use flowmill_tensor::{Complex, bf16, f16};
+use special::{Atan2, Igamma, Igammac, MakeComplex, NextAfter, Polygamma, Xdivy, Xlog1py, Xlogy, Zeta};
+
+/// Registers the family.
+pub fn register(registry: &mut KernelRegistry) {
+    macro_rules! numbers {
+        ($($name:literal $op:ty;)*) => { $(registry.add($name, binary!($op, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>]));)* };
+    }
+    macro_rules! reals {
+        ($($name:literal $op:ty;)*) => { $(registry.add($name, binary!($op, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64]));)* };
+    }
+    macro_rules! floats {
+        ($($name:literal $op:ty;)*) => { $(registry.add($name, binary!($op, [f16, bf16, f32, f64, Complex<f32>, Complex<f64>]));)* };
+    }
+    macro_rules! integers {
+        ($($name:literal $op:ty;)*) => { $(registry.add($name, binary!($op, [i8, i16, i32, i64, u8, u16, u32, u64]));)* };
+    }
+    macro_rules! singles_and_doubles {
+        ($($name:literal $op:ty;)*) => { $(registry.add($name, binary!($op, [f32, f64]));)* };
+    }
+    numbers! {
+        "Div" Div;
+        "Mul" Mul;
+        "SquaredDifference" SquaredDifference;
+        "Sub" Sub;
+    }
+    reals! {
+        "FloorDiv" FloorDiv;
+        "FloorMod" FloorMod;
+        "Greater" Greater;
+        "GreaterEqual" GreaterEqual;
+        "Less" Less;
+        "LessEqual" LessEqual;
+        "Maximum" Maximum;
+        "Minimum" Minimum;
+        "Mod" TruncateMod;
+        "TruncateDiv" TruncateDiv;
+        "TruncateMod" TruncateMod;
+    }
+    floats! {
+        "DivNoNan" DivNoNan;
+        "MulNoNan" MulNoNan;
+        "RealDiv" RealDiv;
+        "Xdivy" Xdivy;
+        "Xlog1py" Xlog1py;
+        "Xlogy" Xlogy;
+    }
+    integers! {
+        "BitwiseAnd" BitwiseAnd;
+        "BitwiseOr" BitwiseOr;
+        "BitwiseXor" BitwiseXor;
+        "LeftShift" LeftShift;
+        "RightShift" RightShift;
+    }
+    singles_and_doubles! {
+        "Complex" MakeComplex;
+        "Igamma" Igamma;
+        "Igammac" Igammac;
+        "NextAfter" NextAfter;
+        "Polygamma" Polygamma;
+        "Zeta" Zeta;
+    }
+    registry.add("AccumulateNV2", sum::make_add_n);
+    registry.add("Add", sum::make_add);
+    registry.add("AddN", sum::make_add_n);
+    registry.add("AddV2", sum::make_add);
+    registry.add("ApproximateEqual", comparison::make_approximate_equal);
+    registry.add("Atan2", binary!(Atan2, [f16, bf16, f32, f64]));
+    registry.add("Betainc", special::make_betainc);
+    registry.add("ClipByValue", select::make_clip);
+    registry.add("Cross", sum::make_cross);
+    registry.add("Equal", comparison::make_equal);
+    registry.add("LogicalAnd", |_| Ok(binary_kernel::<LogicalAnd, bool>()));
+    registry.add("LogicalOr", |_| Ok(binary_kernel::<LogicalOr, bool>()));
+    registry.add("NotEqual", comparison::make_not_equal);
+    registry.add("Pow", binary!(Pow, [f16, bf16, f32, f64, i8, i16, i32, i64, Complex<f32>, Complex<f64>]));
+    registry.add("Select", select::make_select);
+    registry.add("SelectV2", select::make_select_v2);
+}

@@ -1,0 +1,141 @@
+//! Choosing between tensors, element by element.
+
+use crate::elementwise::{CHUNK, Operand, Word, broadcast_positions, for_blocks};
+use crate::from_fn::from_fn;
+use crate::number::Ordered;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit};
+use flowmill_tensor::{Complex, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use std::sync::Arc;
+
+/// The kernel of `SelectV2`: condition and both values broadcast.
+pub(super) fn make_select_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let select = selector(init)?;
+    from_fn(move |ctx| {
+        let (condition, then, otherwise) = (ctx.take(0)?, ctx.take(1)?, ctx.take(2)?);
+        let shape = if condition.shape() == then.shape() && then.shape() == otherwise.shape() {
+            then.shape().clone()
+        } else {
+            let values = Shape::broadcast(then.shape(), otherwise.shape());
+            match values.and_then(|s| Shape::broadcast(&s, condition.shape())) {
+                Some(shape) => shape,
+                None => bail!(InvalidArgument, "condition {}, then {}, and else {} must be broadcastable", condition.shape(), then.shape(), otherwise.shape()),
+            }
+        };
+        let out = choose(&condition, then, otherwise, shape, select)?;
+        ctx.set_output(0, out);
+        Ok(())
+    })
+}
+
+/// The kernel of `Select`: both values have one shape, the condition the same, or it is a scalar, or a vector that chooses rows.
+pub(super) fn make_select(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let select = selector(init)?;
+    from_fn(move |ctx| {
+        let (condition, then, otherwise) = (ctx.take(0)?, ctx.take(1)?, ctx.take(2)?);
+        let shape = then.shape().clone();
+        if shape != *otherwise.shape() {
+            bail!(InvalidArgument, "'then' and 'else' must have the same size.  but received: {shape} vs. {}", otherwise.shape());
+        }
+        let condition = if condition.rank() == 0 || *condition.shape() == shape {
+            condition
+        } else if condition.rank() == 1 {
+            if shape.first() != condition.shape().first() {
+                bail!(InvalidArgument, "Number of batches of 'then' must match size of 'cond', but saw: {} vs. {}", shape.first().copied().unwrap_or(0), condition.num_elements());
+            }
+            let mut rows = Shape::new(&vec![1; shape.rank()]);
+            rows[0] = condition.num_elements();
+            condition.reshaped(rows)?
+        } else {
+            bail!(InvalidArgument, "Inputs to operation Select of type Select must have the same size and shape.  Input 0: {} != input 1: {shape}", condition.shape());
+        };
+        let out = choose(&condition, then, otherwise, shape, select)?;
+        ctx.set_output(0, out);
+        Ok(())
+    })
+}
+
+type Select = fn(&Tensor, Tensor, Tensor, Shape) -> Result<Tensor>;
+
+fn selector(init: &KernelInit<'_>) -> Result<Select> {
+    let dtype = init.dtype("T")?;
+    match dtype {
+        DType::String => Ok(|c, t, e, shape| Tensor::from_strings(shape.clone(), pick(c, t.shape(), t.as_strings()?, e.shape(), e.as_strings()?, &shape)?)),
+        DType::Variant => Ok(|c, t, e, shape| Tensor::from_variants(shape.clone(), pick(c, t.shape(), t.as_variants()?, e.shape(), e.as_variants()?, &shape)?)),
+        DType::Resource => Ok(|c, t, e, shape| Tensor::from_resources(shape.clone(), pick(c, t.shape(), t.as_resources()?, e.shape(), e.as_resources()?, &shape)?)),
+        _ => for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool, Complex<f32>, Complex<f64>], T => Ok(select_dense::<T>), _ => init.unsupported()),
+    }
+}
+
+/// A scalar condition passes a value on where that has the result's shape already; everything else is `select`'s.
+fn choose(condition: &Tensor, then: Tensor, otherwise: Tensor, shape: Shape, select: Select) -> Result<Tensor> {
+    if let Some(bits) = condition.scalar_bits(DType::Bool) {
+        let chosen = if bits & 1 != 0 { &then } else { &otherwise };
+        if *chosen.shape() == shape {
+            return Ok(if bits & 1 != 0 { then } else { otherwise });
+        }
+    }
+    select(condition, then, otherwise, shape)
+}
+
+fn select_dense<T: Word>(condition: &Tensor, mut then: Tensor, otherwise: Tensor, shape: Shape) -> Result<Tensor> {
+    let conditions = Operand::new(condition.as_slice::<bool>()?, condition.shape(), &shape);
+    let rejected = Operand::new(otherwise.as_slice::<T>()?, otherwise.shape(), &shape);
+    if *then.shape() == shape && then.is_unique() {
+        for_blocks(then.as_mut_slice::<T>()?, 1, |start, block| {
+            let (mut c, mut e) = ([false; CHUNK], [T::default(); CHUNK]);
+            for (i, chunk) in block.chunks_mut(CHUNK).enumerate() {
+                let (at, n) = (start + i * CHUNK, chunk.len());
+                for ((d, &c), &e) in chunk.iter_mut().zip(conditions.read(at, n, &mut c)).zip(rejected.read(at, n, &mut e)) {
+                    *d = if c { *d } else { e };
+                }
+            }
+        });
+        return Ok(then);
+    }
+    let mut out = Tensor::uninit(T::DTYPE, shape.clone())?;
+    let accepted = Operand::new(then.as_slice::<T>()?, then.shape(), &shape);
+    for_blocks(out.as_mut_slice::<T>()?, 1, |start, block| {
+        let (mut c, mut t, mut e) = ([false; CHUNK], [T::default(); CHUNK], [T::default(); CHUNK]);
+        for (i, chunk) in block.chunks_mut(CHUNK).enumerate() {
+            let (at, n) = (start + i * CHUNK, chunk.len());
+            let values = accepted.read(at, n, &mut t).iter().zip(rejected.read(at, n, &mut e));
+            for ((d, &c), (&t, &e)) in chunk.iter_mut().zip(conditions.read(at, n, &mut c)).zip(values) {
+                *d = if c { t } else { e };
+            }
+        }
+    });
+    Ok(out)
+}
+
+fn pick<T: Clone>(condition: &Tensor, then_shape: &Shape, then: &[T], else_shape: &Shape, otherwise: &[T], shape: &Shape) -> Result<Vec<T>> {
+    let conditions = condition.as_slice::<bool>()?;
+    let positions = broadcast_positions(then_shape, shape).into_iter().zip(broadcast_positions(else_shape, shape));
+    let chosen = broadcast_positions(condition.shape(), shape).into_iter().zip(positions);
+    Ok(chosen.map(|(c, (t, e))| if conditions[c] { then[t].clone() } else { otherwise[e].clone() }).collect())
+}
+
+/// The kernel of `ClipByValue`: the bounds are scalars or have the value's shape. The lower bound wins over the upper one, and NaN stays.
+pub(super) fn make_clip(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(clip::<T>), _ => init.unsupported())
+}
+
+fn clip<T: Ordered>(ctx: &mut KernelContext<'_>) -> Result<()> {
+    let (mut value, low, high) = (ctx.take(0)?, ctx.take(1)?, ctx.take(2)?);
+    let shape = value.shape().clone();
+    if [&low, &high].iter().any(|bound| bound.rank() > 0 && *bound.shape() != shape) {
+        bail!(InvalidArgument, "clip_value_min and clip_value_max must be either of the same shape as input, or a scalar. input shape: {shape} clip_value_min shape: {} clip_value_max shape: {}", low.shape(), high.shape());
+    }
+    let lows = Operand::new(low.as_slice::<T>()?, low.shape(), &shape);
+    let highs = Operand::new(high.as_slice::<T>()?, high.shape(), &shape);
+    for_blocks(value.as_mut_slice::<T>()?, 1, |start, block| {
+        let (mut l, mut h) = ([T::ZERO; CHUNK], [T::ZERO; CHUNK]);
+        for (i, chunk) in block.chunks_mut(CHUNK).enumerate() {
+            let (at, n) = (start + i * CHUNK, chunk.len());
+            for ((x, &l), &h) in chunk.iter_mut().zip(lows.read(at, n, &mut l)).zip(highs.read(at, n, &mut h)) {
+                *x = x.minimum(h).maximum(l);
+            }
+        }
+    });
+    ctx.set_output(0, value);
+    Ok(())
+}

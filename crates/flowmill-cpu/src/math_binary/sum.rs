@@ -1,0 +1,96 @@
+//! Sums of many tensors of one shape.
+
+use super::arithmetic::Add;
+use crate::elementwise::Binary;
+use crate::from_fn::from_fn;
+use crate::number::Number;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit};
+use flowmill_tensor::{Complex, DType, Result, Tensor, bail, bf16, f16, for_dtype};
+use std::sync::Arc;
+
+/// The kernel of `AddN` and `AccumulateNV2`, which adds from the left. Variants are added by their own rules.
+pub(super) fn make_add_n(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let (name, op) = (init.name.to_owned(), init.op_def.name.clone());
+    let dtype = init.dtype("T")?;
+    let add: fn(Tensor, Tensor) -> Result<Tensor> = match dtype {
+        DType::Variant => add_variants,
+        _ => for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => add_dense::<T>, _ => return init.unsupported()),
+    };
+    from_fn(move |ctx| {
+        check_shapes(ctx, &name, &op)?;
+        let mut sum = ctx.take(0)?;
+        for i in 1..ctx.num_inputs() {
+            sum = add(sum, ctx.take(i)?)?;
+        }
+        ctx.set_output(0, sum);
+        Ok(())
+    })
+}
+
+fn check_shapes(ctx: &KernelContext<'_>, name: &str, op: &str) -> Result<()> {
+    let first = ctx.input(0)?.shape();
+    for (i, tensor) in ctx.inputs_from(1).enumerate() {
+        if tensor.shape() != first {
+            bail!(InvalidArgument, "Inputs to operation {name} of type {op} must have the same size and shape.  Input 0: {first} != input {}: {}", i + 1, tensor.shape());
+        }
+    }
+    Ok(())
+}
+
+fn add_dense<T: Number>(a: Tensor, b: Tensor) -> Result<Tensor> {
+    Binary::<T, T>::of::<Add>().combine(a, b)
+}
+
+fn add_variants(a: Tensor, b: Tensor) -> Result<Tensor> {
+    let pairs = a.as_variants()?.iter().zip(b.as_variants()?);
+    let sums = pairs.map(|(x, y)| x.value().add(y)).collect::<Result<Vec<_>>>()?;
+    Tensor::from_variants(a.shape().clone(), sums)
+}
+
+/// The kernel of `Add` and `AddV2`; `Add` of strings joins them.
+pub(super) fn make_add(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    if init.dtype("T")? == DType::String {
+        return from_fn(add_strings);
+    }
+    crate::elementwise::binary!(Add, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>])(init)
+}
+
+fn add_strings(ctx: &mut KernelContext<'_>) -> Result<()> {
+    use crate::elementwise::{broadcast_positions, broadcast_shape};
+    let (a, b) = (ctx.input(0)?, ctx.input(1)?);
+    let shape = broadcast_shape(a.shape(), b.shape())?;
+    let (x, y) = (a.as_strings()?, b.as_strings()?);
+    let pairs = broadcast_positions(a.shape(), &shape).into_iter().zip(broadcast_positions(b.shape(), &shape));
+    let joined = pairs.map(|(i, j)| [x[i].as_ref(), y[j].as_ref()].concat().into()).collect();
+    let out = Tensor::from_strings(shape, joined)?;
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+/// The kernel of `Cross`: products of the 3-vectors along the innermost dimension.
+pub(super) fn make_cross(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(cross::<T>), _ => init.unsupported())
+}
+
+fn cross<T: Number>(ctx: &mut KernelContext<'_>) -> Result<()> {
+    let (a, b) = (ctx.input(0)?, ctx.input(1)?);
+    if a.shape() != b.shape() {
+        bail!(InvalidArgument, "Both inputs must be of same shape: {} vs. {}", a.shape(), b.shape());
+    }
+    if a.rank() == 0 {
+        bail!(InvalidArgument, "Input must be at least 1D");
+    }
+    if a.shape().last() != Some(&3) {
+        bail!(FailedPrecondition, "Cross-products are only defined for 3-element vectors.");
+    }
+    let mut out = Tensor::uninit(T::DTYPE, a.shape().clone())?;
+    let vectors = a.as_slice::<T>()?.chunks_exact(3).zip(b.as_slice::<T>()?.chunks_exact(3));
+    for (d, (u, v)) in out.as_mut_slice::<T>()?.chunks_exact_mut(3).zip(vectors) {
+        for (i, d) in d.iter_mut().enumerate() {
+            let (j, k) = ((i + 1) % 3, (i + 2) % 3);
+            *d = u[j].times(v[k]).minus(u[k].times(v[j]));
+        }
+    }
+    ctx.set_output(0, out);
+    Ok(())
+}
