@@ -1,0 +1,351 @@
+//! Ops that give shapes, or give a tensor another shape.
+
+use super::{common, dims, value};
+use flowmill_graph::InferenceContext as Context;
+use flowmill_proto::TensorProto;
+use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail};
+
+/// The constant in attribute `value`.
+pub(crate) fn constant(c: &mut Context<'_>) -> Result<()> {
+    let proto: &TensorProto = c.attrs().get("value")?;
+    let shape = proto.tensor_shape.as_ref().map_or_else(PartialShape::scalar, flowmill_graph::shape_from_proto);
+    if !shape.is_fully_defined() {
+        bail!(InvalidArgument, "Const tensor has an unknown shape {shape}");
+    }
+    let small = shape.num_elements().is_some_and(|n| n <= value::MAX_ELEMENTS);
+    c.set_output(0, shape);
+    if small {
+        value::set(c, 0, flowmill_graph::tensor_from_proto(proto).ok());
+    }
+    Ok(())
+}
+
+/// A fed tensor: attribute `shape`, where graphs before producer 24 meant "unknown" by the scalar's.
+pub(crate) fn placeholder_with_default(c: &mut Context<'_>) -> Result<()> {
+    let shape: PartialShape = c.attrs().get("shape")?;
+    c.input(0).merge(&shape)?;
+    c.set_output(0, shape);
+    Ok(())
+}
+
+/// The input's shape as a vector, for each input.
+pub(crate) fn shape(c: &mut Context<'_>) -> Result<()> {
+    let dtype: DType = c.attrs().get("out_type")?;
+    for i in 0..c.num_outputs() {
+        let input = c.input(i);
+        c.set_output(i, PartialShape::new(&[input.rank().map_or(dims::UNKNOWN, |r| r as i64)]));
+        value::set_shape(c, i, dtype, input);
+    }
+    Ok(())
+}
+
+/// The input's number of elements.
+pub(crate) fn size(c: &mut Context<'_>) -> Result<()> {
+    c.set_output(0, PartialShape::scalar());
+    if let Some(n) = c.input(0).num_elements() {
+        value::set_scalar(c, 0, c.attrs().get("out_type")?, n as i64);
+    }
+    Ok(())
+}
+
+/// The input's rank.
+pub(crate) fn rank(c: &mut Context<'_>) -> Result<()> {
+    c.set_output(0, PartialShape::scalar());
+    if let Some(n) = c.input(0).rank() {
+        value::set_scalar(c, 0, DType::I32, n as i64);
+    }
+    Ok(())
+}
+
+/// The shape that input 1 gives; one size of −1 follows from the number of elements.
+pub(crate) fn reshape(c: &mut Context<'_>) -> Result<()> {
+    let input = c.input(0);
+    let mut shape = c.input_as_shape(1)?;
+    if let (Some(from), Some(to)) = (input.dims(), shape.dims()) {
+        let known = |sizes: &[i64]| -> Result<i64> { dims::product(&sizes.iter().copied().filter(|&d| d >= 0).collect::<Vec<_>>()) };
+        let unknown: Vec<usize> = (0..to.len()).filter(|&i| to[i] < 0).collect();
+        let (have, want) = (known(from)?, known(to)?);
+        match (from.iter().filter(|&&d| d < 0).count(), unknown.as_slice()) {
+            (0, []) if have != want => bail!(InvalidArgument, "Cannot reshape a tensor with {have} elements to shape {shape} ({want} elements)"),
+            // With no elements the missing size is still zero over something: only a positive product tells.
+            (0, &[i]) if want > 0 => {
+                if have % want != 0 {
+                    bail!(InvalidArgument, "Dimension size must be evenly divisible by {want} but is {have}");
+                }
+                shape = dims::replaced(&shape, i, have / want);
+            }
+            _ => {}
+        }
+    }
+    c.set_output(0, shape);
+    reshaped_value(c);
+    Ok(())
+}
+
+/// A known value in another static shape is still known.
+fn reshaped_value(c: &mut Context<'_>) {
+    let Some(shape) = c.output_mut(0).map(|o| o.shape.clone()) else { return };
+    let Some(input) = c.value(0) else { return };
+    if let (Some(constant), Some(shape)) = (&input.constant, shape.to_shape()) {
+        value::set(c, 0, constant.clone().reshaped(shape).ok());
+    } else if let (Some(sizes), Some(1)) = (&input.as_shape, shape.rank()) {
+        if let Some(output) = c.output_mut(0) {
+            output.as_shape = Some(sizes.clone());
+        }
+    }
+}
+
+/// A dimension of one more at the axis that input 1 gives.
+pub(crate) fn expand_dims(c: &mut Context<'_>) -> Result<()> {
+    let input = c.input(0);
+    let axis = common::int(c, 1)?;
+    let Some(sizes) = input.dims() else { return Ok(()) };
+    let Some(axis) = axis else {
+        c.set_output(0, PartialShape::unknown_of_rank(sizes.len() + 1));
+        return Ok(());
+    };
+    let rank = sizes.len() as i64;
+    if axis < -1 - rank || axis > rank {
+        bail!(InvalidArgument, "dim {axis} not in the interval [{}, {rank}].", -1 - rank);
+    }
+    let mut sizes = sizes.to_vec();
+    sizes.insert(if axis < 0 { axis + rank + 1 } else { axis } as usize, 1);
+    c.set_output(0, PartialShape::new(&sizes));
+    reshaped_value(c);
+    Ok(())
+}
+
+/// Without the dimensions of one: those that are listed, or all.
+pub(crate) fn squeeze(c: &mut Context<'_>) -> Result<()> {
+    let listed: Vec<i64> = c.attrs().list("squeeze_dims")?;
+    let input = c.input(0);
+    let Some(sizes) = input.dims() else { return Ok(()) };
+    if listed.is_empty() && !input.is_fully_defined() {
+        return Ok(());
+    }
+    let rank = sizes.len() as i64;
+    let mut squeezed = vec![false; sizes.len()];
+    for axis in &listed {
+        if *axis < -rank || *axis >= rank {
+            bail!(InvalidArgument, "squeeze_dims[{axis}] not in [{},{rank}).", -rank);
+        }
+        squeezed[axis.rem_euclid(rank) as usize] = true;
+    }
+    let mut kept = Vec::new();
+    for (i, &size) in sizes.iter().enumerate() {
+        match (listed.is_empty(), squeezed[i]) {
+            (true, _) if size == 1 => {}
+            (false, true) if size == 1 || size < 0 => {}
+            (false, true) => bail!(InvalidArgument, "Can not squeeze dim[{i}], expected a dimension of 1, got {size}"),
+            _ => kept.push(size),
+        }
+    }
+    c.set_output(0, PartialShape::new(&kept));
+    reshaped_value(c);
+    Ok(())
+}
+
+/// The dimensions in the order that input 1 gives.
+pub(crate) fn transpose(c: &mut Context<'_>) -> Result<()> {
+    let (input, perm_shape) = (c.input(0), c.input(1));
+    let perm = common::ints(c, 1)?;
+    let rank = match (input.rank(), perm_shape.num_elements(), &perm) {
+        (Some(rank), ..) => rank,
+        (None, Some(n), _) => n,
+        (None, None, Some(perm)) => perm.len(),
+        (None, None, None) => return Ok(()),
+    };
+    // One element permutes a vector or a scalar: both stay as they are.
+    if input.rank().is_none() && rank < 2 {
+        c.set_output(0, input);
+        return Ok(());
+    }
+    let input = dims::with_rank(&input, rank)?;
+    if let Some(n) = perm_shape.num_elements().filter(|&n| n != rank && !(n == 1 && rank == 0)) {
+        bail!(InvalidArgument, "Dimension must be {rank} but is {n}");
+    }
+    let mut sizes = vec![dims::UNKNOWN; rank];
+    if let Some(perm) = perm {
+        for (size, &p) in sizes.iter_mut().zip(&perm) {
+            if p >= rank as i64 || p < -(rank as i64) {
+                bail!(InvalidArgument, "perm dim {p} is out of range of input rank {rank}");
+            }
+            *size = dims::size(&input, p.rem_euclid(rank as i64) as usize);
+        }
+    }
+    c.set_output(0, PartialShape::new(&sizes));
+    Ok(())
+}
+
+/// As many equal parts along the axis in input 0 as there are outputs.
+pub(crate) fn split(c: &mut Context<'_>) -> Result<()> {
+    common::expect_scalar(c, 0)?;
+    let (input, parts) = (c.input(1), c.num_outputs() as i64);
+    let shape = match (input.rank(), common::int(c, 0)?) {
+        (None, _) => PartialShape::unknown(),
+        (Some(rank), None) => PartialShape::unknown_of_rank(rank),
+        (Some(rank), Some(split_dim)) => {
+            let axis = dims::axis(split_dim, rank)?;
+            let size = dims::size(&input, axis);
+            if size >= 0 && size % parts.max(1) != 0 {
+                bail!(
+                    InvalidArgument,
+                    "Number of ways to split should evenly divide the split dimension, but got split_dim {split_dim} (size = {size}) and num_split {parts}"
+                );
+            }
+            dims::replaced(&input, axis, if size < 0 { size } else { size / parts.max(1) })
+        }
+    };
+    common::set_all(c, &shape)
+}
+
+/// Parts along the axis in input 2, with the lengths in input 1, of which one may be −1.
+pub(crate) fn split_v(c: &mut Context<'_>) -> Result<()> {
+    let (input, parts) = (c.input(0), c.num_outputs());
+    let Some(rank) = input.rank() else { return Ok(()) };
+    let (lengths, axis) = (common::ints(c, 1)?, common::int(c, 2)?);
+    let Some(axis) = axis else { return common::set_all(c, &PartialShape::unknown_of_rank(rank)) };
+    let axis = dims::axis(axis, rank)?;
+    let total = dims::size(&input, axis);
+    let Some(mut lengths) = lengths else {
+        let size = if parts == 1 { total } else { dims::UNKNOWN };
+        return common::set_all(c, &dims::replaced(&input, axis, size));
+    };
+    if lengths.len() != parts {
+        bail!(InvalidArgument, "Length of size_splits should be equal to num_outputs");
+    }
+    let Some(known) = value::sum(&lengths.iter().copied().filter(|&n| n >= 0).collect::<Vec<_>>()) else {
+        bail!(InvalidArgument, "size_splits overflow");
+    };
+    match lengths.iter().filter(|&&n| n < 0).count() {
+        0 if total >= 0 && known != total => {
+            bail!(InvalidArgument, "can't split axis of size {total} into pieces of size [{}]", join(&lengths))
+        }
+        1 if total >= 0 && known > total => {
+            bail!(InvalidArgument, "can't split axis of size {total} into pieces of size [{}]", join(&lengths))
+        }
+        1 if total >= 0 => lengths.iter_mut().filter(|n| **n < 0).for_each(|n| *n = total - known),
+        0 | 1 => {}
+        _ => bail!(InvalidArgument, "size_splits can only have one -1"),
+    }
+    for (i, &length) in lengths.iter().enumerate() {
+        c.set_output(i, dims::replaced(&input, axis, length));
+    }
+    Ok(())
+}
+
+fn join(values: &[i64]) -> String {
+    values.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// Inputs of one shape, stacked along a new dimension.
+pub(crate) fn pack(c: &mut Context<'_>) -> Result<()> {
+    let n = c.num_inputs();
+    let mut item = c.input(n.saturating_sub(1));
+    for i in (0..n.saturating_sub(1)).rev() {
+        item = c.input(i).merge(&item).map_err(|e| e.context(format!("From merging shape {i} with other shapes.")))?;
+    }
+    let Some(sizes) = item.dims() else { return Ok(()) };
+    let mut sizes = sizes.to_vec();
+    let axis = new_axis(c, sizes.len())?;
+    sizes.insert(axis, n as i64);
+    c.set_output(0, PartialShape::new(&sizes));
+    // Scalars become a vector, whose elements may be sizes.
+    if item.rank() == Some(0) {
+        let dtype: DType = c.attrs().get("T")?;
+        let values: Option<Vec<Tensor>> = (0..n).map(|i| c.constant(i).cloned()).collect();
+        if !matches!(dtype, DType::I32 | DType::I64) {
+            return Ok(());
+        }
+        let elements: Result<Vec<i64>> = (0..n).map(|i| Ok(common::int(c, i)?.unwrap_or(dims::UNKNOWN))).collect();
+        match values {
+            Some(_) => value::set_ints(c, dtype, Some(elements?)),
+            None => value::set_sizes(c, dtype, Some(elements?)),
+        }
+    }
+    Ok(())
+}
+
+/// The `axis` attribute as a place between `rank` dimensions.
+fn new_axis(c: &Context<'_>, rank: usize) -> Result<usize> {
+    let (axis, rank) = (c.attrs().get::<i64>("axis")?, rank as i64);
+    if axis < -rank - 1 || axis > rank {
+        bail!(InvalidArgument, "Invalid axis: {axis}; must be in [{},{})", -rank - 1, rank + 1);
+    }
+    Ok(if axis < 0 { axis + rank + 1 } else { axis } as usize)
+}
+
+/// The slices along one axis, each an output.
+pub(crate) fn unpack(c: &mut Context<'_>) -> Result<()> {
+    let input = c.input(0);
+    let Some(sizes) = input.dims() else { return Ok(()) };
+    let (axis, rank) = (c.attrs().get::<i64>("axis")?, sizes.len() as i64);
+    if axis < -rank || axis >= rank {
+        bail!(InvalidArgument, "Invalid axis: {axis}; must be in [{},{rank})", -rank);
+    }
+    let mut sizes = sizes.to_vec();
+    let length = sizes.remove(axis.rem_euclid(rank) as usize);
+    dims::expect(length, c.num_outputs() as i64)?;
+    common::set_all(c, &PartialShape::new(&sizes))
+}
+
+/// Inputs joined along an axis, which is the last input, or for `Concat` the first.
+pub(crate) fn concat(c: &mut Context<'_>) -> Result<()> {
+    let last = c.num_inputs().saturating_sub(1);
+    let (axis_input, values) = if c.op_def().name == "Concat" { (0, 1..last + 1) } else { (last, 0..last) };
+    common::expect_scalar(c, axis_input)?;
+    let Some(axis) = common::int(c, axis_input)? else {
+        // All inputs have the same rank; a scalar cannot be joined.
+        let rank = values.clone().find_map(|i| c.input(i).rank());
+        let Some(rank) = rank else { return Ok(()) };
+        if rank == 0 {
+            bail!(InvalidArgument, "Can't concatenate scalars (use tf.stack instead)");
+        }
+        for i in values {
+            c.with_rank(i, rank)?;
+        }
+        c.set_output(0, PartialShape::unknown_of_rank(rank));
+        return Ok(());
+    };
+    let min_rank = if axis < 0 { axis.checked_neg() } else { axis.checked_add(1) };
+    let min_rank = usize::try_from(min_rank.unwrap_or(i64::MAX)).unwrap_or(usize::MAX);
+    let mut joined: Option<(PartialShape, usize)> = None;
+    let mut unknown = false;
+    for i in values.clone() {
+        let input = dims::with_rank_at_least(&c.input(i), min_rank)?;
+        let Some(rank) = input.rank() else {
+            unknown = true;
+            continue;
+        };
+        let at = dims::axis(axis, rank)?;
+        let next = dims::replaced(&input, at, dims::UNKNOWN);
+        let size = dims::size(&input, at);
+        joined = Some(match joined {
+            None => (input, at),
+            Some((before, at)) => {
+                let sum = dims::add(dims::size(&before, at), size)?;
+                let merged = dims::replaced(&before, at, dims::UNKNOWN)
+                    .merge(&next)
+                    .map_err(|e| e.context(format!("From merging shape {} with other shapes.", i - values.start)))?;
+                (dims::replaced(&merged, at, sum), at)
+            }
+        });
+    }
+    let Some((shape, at)) = joined else { return Ok(()) };
+    c.set_output(0, if unknown { dims::replaced(&shape, at, dims::UNKNOWN) } else { shape });
+    concat_value(c, values);
+    Ok(())
+}
+
+/// Vectors of known sizes joined are a vector of known sizes.
+fn concat_value(c: &mut Context<'_>, values: std::ops::Range<usize>) {
+    let Ok(dtype) = c.attrs().get::<DType>("T") else { return };
+    if !matches!(dtype, DType::I32 | DType::I64) || c.output_mut(0).and_then(|o| o.shape.rank()) != Some(1) {
+        return;
+    }
+    if let Some(parts) = values.clone().map(|i| c.constant(i).and_then(|t| t.to_i64_vec().ok())).collect::<Option<Vec<_>>>() {
+        value::set_ints(c, dtype, Some(parts.concat()));
+    } else if let Some(parts) = values.map(|i| value::sizes(c, i)).collect::<Option<Vec<_>>>() {
+        value::set_sizes(c, dtype, Some(parts.concat()));
+    }
+}

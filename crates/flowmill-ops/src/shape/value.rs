@@ -1,0 +1,145 @@
+//! Values known before anything runs: small integer constants, and vectors that are shapes with some sizes unknown.
+//!
+//! Shape functions call these after they have set the shapes. What is not known here is only unknown, never an error.
+
+use super::dims;
+use flowmill_graph::InferenceContext as Context;
+use flowmill_tensor::{DType, PartialShape, Result, Tensor};
+
+/// The most elements of a constant that static inference follows: enough for shapes, permutations, paddings and splits.
+pub(crate) const MAX_ELEMENTS: usize = 1024;
+
+/// Sets output `i` to a constant, if it is small.
+pub(crate) fn set(c: &mut Context<'_>, i: usize, value: Option<Tensor>) {
+    if let (Some(value), Some(output)) = (value.filter(|v| v.num_elements() <= MAX_ELEMENTS), c.output_mut(i)) {
+        output.constant = Some(value);
+    }
+}
+
+/// Sets output `i` to a scalar of an index type, −1 standing for unknown.
+pub(crate) fn set_scalar(c: &mut Context<'_>, i: usize, dtype: DType, value: i64) {
+    if value >= 0 {
+        set(c, i, Tensor::index_scalar(dtype, value).ok());
+    }
+}
+
+/// Sets output `i` to the sizes of `shape`, as far as they are known.
+pub(crate) fn set_shape(c: &mut Context<'_>, i: usize, dtype: DType, shape: PartialShape) {
+    let constant = shape.dims().filter(|_| shape.is_fully_defined()).and_then(|d| Tensor::index_vector(dtype, d).ok());
+    match constant {
+        Some(_) => set(c, i, constant),
+        None => {
+            if let Some(output) = c.output_mut(i).filter(|_| shape.rank().is_some()) {
+                output.as_shape = Some(shape);
+            }
+        }
+    }
+}
+
+/// The elements of input `i`, a scalar or a vector, as sizes: −1 where unknown.
+pub(crate) fn sizes(c: &Context<'_>, i: usize) -> Option<Vec<i64>> {
+    let value = c.value(i)?;
+    if let Some(t) = &value.constant {
+        return (t.rank() <= 1).then(|| t.to_i64_vec().ok()).flatten();
+    }
+    if let Some(shape) = &value.as_shape {
+        return shape.dims().map(<[i64]>::to_vec);
+    }
+    match value.shape.dims()? {
+        [] => Some(vec![dims::UNKNOWN]),
+        &[n] if n >= 0 && n as usize <= MAX_ELEMENTS => Some(vec![dims::UNKNOWN; n as usize]),
+        _ => None,
+    }
+}
+
+/// Sets output 0, of type `dtype`, to `sizes`: a scalar or a vector, as the static shape says. Negative sizes are unknown.
+pub(crate) fn set_sizes(c: &mut Context<'_>, dtype: DType, sizes: Option<Vec<i64>>) {
+    let Some(sizes) = sizes else { return };
+    let rank = c.output_mut(0).and_then(|o| o.shape.rank());
+    match (rank, sizes.as_slice()) {
+        (Some(0), &[n]) => set_scalar(c, 0, dtype, n),
+        (Some(1), sizes) if sizes.iter().any(|&n| n >= 0) || sizes.is_empty() => set_shape(c, 0, dtype, PartialShape::new(sizes)),
+        _ => {}
+    }
+}
+
+/// Sets output 0, of the index type of input `like`, to known integers in the output's static shape.
+pub(crate) fn set_ints(c: &mut Context<'_>, dtype: DType, values: Option<Vec<i64>>) {
+    let shape = c.output_mut(0).and_then(|o| o.shape.to_shape());
+    if let (Some(shape), Some(values)) = (shape, values) {
+        let tensor = Tensor::index_vector(dtype, &values).and_then(|t| t.reshaped(shape)).ok();
+        set(c, 0, tensor);
+    }
+}
+
+/// The index type of input `i`, where its value is a known integer tensor.
+fn index_type(c: &Context<'_>, i: usize) -> Option<DType> {
+    c.constant(i).map(Tensor::dtype).filter(|t| matches!(t, DType::I32 | DType::I64))
+}
+
+/// An elementwise function of one integer tensor.
+pub(crate) fn unary(c: &mut Context<'_>, f: fn(i64) -> Option<i64>) -> Result<()> {
+    if let Some(dtype) = index_type(c, 0) {
+        let values = super::ints(c, 0)?.and_then(|v| v.into_iter().map(f).collect());
+        set_ints(c, dtype, values);
+    }
+    Ok(())
+}
+
+/// An elementwise function of two integer tensors, with the broadcasting of a scalar.
+///
+/// Unknown sizes stay unknown, so that `Shape(x) * [1, 2]` is still known in part.
+pub(crate) fn binary(c: &mut Context<'_>, f: fn(i64, i64) -> Option<i64>) -> Result<()> {
+    let Ok(dtype) = c.attrs().get::<DType>("T") else { return Ok(()) };
+    if !matches!(dtype, DType::I32 | DType::I64) {
+        return Ok(());
+    }
+    if let (Some(x), Some(y)) = (super::ints(c, 0)?, super::ints(c, 1)?) {
+        let values = zip(&x, &y, f);
+        set_ints(c, dtype, values);
+    }
+    Ok(())
+}
+
+/// The function of corresponding elements; one element goes with all of the other side.
+fn zip(x: &[i64], y: &[i64], f: fn(i64, i64) -> Option<i64>) -> Option<Vec<i64>> {
+    match (x, y) {
+        (&[x], y) => y.iter().map(|&y| f(x, y)).collect(),
+        (x, &[y]) => x.iter().map(|&x| f(x, y)).collect(),
+        (x, y) if x.len() == y.len() => x.iter().zip(y).map(|(&x, &y)| f(x, y)).collect(),
+        _ => None,
+    }
+}
+
+/// A reduction of all elements of an integer vector or scalar.
+pub(crate) fn reduce(c: &mut Context<'_>, f: fn(&[i64]) -> Option<i64>) -> Result<()> {
+    let Some(dtype) = index_type(c, 0) else { return Ok(()) };
+    let whole = super::ints(c, 1)?.is_some_and(|axes| matches!(axes.as_slice(), [0 | -1]));
+    if whole && c.input(0).rank() == Some(1) {
+        let value = super::ints(c, 0)?.and_then(|v| f(&v)).map(|v| vec![v]);
+        set_ints(c, dtype, value);
+    }
+    Ok(())
+}
+
+/// The product of all.
+pub(crate) fn product(values: &[i64]) -> Option<i64> {
+    values.iter().try_fold(1i64, |a, &b| a.checked_mul(b))
+}
+
+/// The sum of all.
+pub(crate) fn sum(values: &[i64]) -> Option<i64> {
+    values.iter().try_fold(0i64, |a, &b| a.checked_add(b))
+}
+
+/// The quotient rounded down.
+pub(crate) fn floor_div(a: i64, b: i64) -> Option<i64> {
+    let quotient = a.checked_div(b)?;
+    Some(if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient })
+}
+
+/// The remainder of [`floor_div`], with the sign of the divisor.
+pub(crate) fn floor_mod(a: i64, b: i64) -> Option<i64> {
+    let remainder = a.checked_rem(b)?;
+    Some(if remainder != 0 && (remainder < 0) != (b < 0) { remainder + b } else { remainder })
+}
