@@ -1,23 +1,30 @@
 //! Frames, branches, and ops that only order others.
 
 use crate::op::{Op, op};
+use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
-    op("Switch", "(data: T, pred: bool) -> (output_false: T, output_true: T)").attrs("T: type"),
-    op("_SwitchN", "(data: T, output_index: int32) -> (outputs: num_outs * T)").attrs("num_outs: int >= 1; T: type"),
-    op("Merge", "(inputs: N * T) -> (output: T, value_index: int32)").attrs("T: type; N: int >= 1"),
-    op("Enter", "(data: T) -> (output: T)").attrs("T: type; frame_name: string; is_constant: bool = false; parallel_iterations: int = 10"),
-    op("Exit", "(data: T) -> (output: T)").attrs("T: type"),
-    op("NextIteration", "(data: T) -> (output: T)").attrs("T: type"),
-    op("LoopCond", "(input: bool) -> (output: bool)"),
-    op("RefSwitch", "(data: Ref(T), pred: bool) -> (output_false: Ref(T), output_true: Ref(T))").attrs("T: type").allows_uninitialized_input(),
-    op("RefMerge", "(inputs: N * Ref(T)) -> (output: Ref(T), value_index: int32)").attrs("T: type; N: int >= 1"),
+    op("Switch", "(data: T, pred: bool) -> (output_false: T, output_true: T)").attrs("T: type").shape(shape::switch),
+    op("_SwitchN", "(data: T, output_index: int32) -> (outputs: num_outs * T)").attrs("num_outs: int >= 1; T: type").shape(shape::switch),
+    op("Merge", "(inputs: N * T) -> (output: T, value_index: int32)").attrs("T: type; N: int >= 1").shape(shape::merge),
+    op("Enter", "(data: T) -> (output: T)")
+        .attrs("T: type; frame_name: string; is_constant: bool = false; parallel_iterations: int = 10")
+        .shape(shape::enter),
+    op("Exit", "(data: T) -> (output: T)").attrs("T: type").shape(shape::unchanged),
+    op("NextIteration", "(data: T) -> (output: T)").attrs("T: type").shape(shape::unchanged),
+    op("LoopCond", "(input: bool) -> (output: bool)").shape(shape::loop_cond),
+    op("RefSwitch", "(data: Ref(T), pred: bool) -> (output_false: Ref(T), output_true: Ref(T))")
+        .attrs("T: type")
+        .allows_uninitialized_input()
+        .shape(shape::switch),
+    op("RefMerge", "(inputs: N * Ref(T)) -> (output: Ref(T), value_index: int32)").attrs("T: type; N: int >= 1").shape(shape::merge),
     op("RefEnter", "(data: Ref(T)) -> (output: Ref(T))")
-        .attrs("T: type; frame_name: string; is_constant: bool = false; parallel_iterations: int = 10"),
-    op("RefExit", "(data: Ref(T)) -> (output: Ref(T))").attrs("T: type"),
-    op("RefNextIteration", "(data: Ref(T)) -> (output: Ref(T))").attrs("T: type"),
-    op("NoOp", "()"),
-    op("ControlTrigger", "()"),
-    op("Abort", "()").attrs("error_msg: string = ''; exit_without_error: bool = false"),
-    op("Assert", "(condition: bool, data: T)").attrs("T: list(type) >= 1; summarize: int = 3").stateful(),
+        .attrs("T: type; frame_name: string; is_constant: bool = false; parallel_iterations: int = 10")
+        .shape(shape::enter),
+    op("RefExit", "(data: Ref(T)) -> (output: Ref(T))").attrs("T: type").shape(shape::unchanged),
+    op("RefNextIteration", "(data: Ref(T)) -> (output: Ref(T))").attrs("T: type").shape(shape::unchanged),
+    op("NoOp", "()").shape(shape::unknown),
+    op("ControlTrigger", "()").shape(shape::unknown),
+    op("Abort", "()").attrs("error_msg: string = ''; exit_without_error: bool = false").shape(shape::unknown),
+    op("Assert", "(condition: bool, data: T)").attrs("T: list(type) >= 1; summarize: int = 3").stateful().shape(shape::unknown),
 ];

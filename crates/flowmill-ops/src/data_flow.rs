@@ -1,96 +1,150 @@
 //! TensorArrays, tensor lists, stacks, queues, optionals, and session handles.
 
 use crate::op::{Op, op};
+use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("TensorArrayV3", "(size: int32) -> (handle: resource, flow: float)")
         .attrs("dtype: type; element_shape: shape = unknown; dynamic_size: bool = false; clear_after_read: bool = true;
                 identical_element_shapes: bool = false; tensor_array_name: string = ''")
-        .stateful(),
-    op("TensorArrayGradV3", "(handle: resource, flow_in: float) -> (grad_handle: resource, flow_out: float)").attrs("source: string").stateful(),
+        .stateful()
+        .shape(shape::tensor_array),
+    op("TensorArrayGradV3", "(handle: resource, flow_in: float) -> (grad_handle: resource, flow_out: float)")
+        .attrs("source: string")
+        .stateful()
+        .shape(shape::tensor_array_grad),
     op("TensorArrayGradWithShape", "(handle: resource, flow_in: float, shape_to_prepend: int32) -> (grad_handle: resource, flow_out: float)")
         .attrs("source: string")
-        .stateful(),
-    op("TensorArrayWriteV3", "(handle: resource, index: int32, value: T, flow_in: float) -> (flow_out: float)").attrs("T: type").stateful(),
-    op("TensorArrayReadV3", "(handle: resource, index: int32, flow_in: float) -> (value: dtype)").attrs("dtype: type").stateful(),
+        .stateful()
+        .shape(shape::tensor_array_grad),
+    op("TensorArrayWriteV3", "(handle: resource, index: int32, value: T, flow_in: float) -> (flow_out: float)")
+        .attrs("T: type")
+        .stateful()
+        .shape(shape::tensor_array_write),
+    op("TensorArrayReadV3", "(handle: resource, index: int32, flow_in: float) -> (value: dtype)")
+        .attrs("dtype: type")
+        .stateful()
+        .shape(shape::tensor_array_read),
     op("TensorArrayGatherV3", "(handle: resource, indices: int32, flow_in: float) -> (value: dtype)")
         .attrs("dtype: type; element_shape: shape = unknown")
-        .stateful(),
-    op("TensorArrayScatterV3", "(handle: resource, indices: int32, value: T, flow_in: float) -> (flow_out: float)").attrs("T: type").stateful(),
+        .stateful()
+        .shape(shape::tensor_array_gather),
+    op("TensorArrayScatterV3", "(handle: resource, indices: int32, value: T, flow_in: float) -> (flow_out: float)")
+        .attrs("T: type")
+        .stateful()
+        .shape(shape::tensor_array_scatter),
     op("TensorArrayConcatV3", "(handle: resource, flow_in: float) -> (value: dtype, lengths: int64)")
         .attrs("dtype: type; element_shape_except0: shape = unknown")
-        .stateful(),
+        .stateful()
+        .shape(shape::tensor_array_concat),
     op("TensorArrayConcatV2", "(handle: string, flow_in: float) -> (value: dtype, lengths: int64)")
-        .attrs("dtype: type; element_shape_except0: shape = unknown"),
-    op("TensorArraySplitV3", "(handle: resource, value: T, lengths: int64, flow_in: float) -> (flow_out: float)").attrs("T: type").stateful(),
-    op("TensorArraySizeV3", "(handle: resource, flow_in: float) -> (size: int32)").stateful(),
-    op("TensorArrayCloseV3", "(handle: resource)").stateful(),
-    op("TensorListReserve", "(element_shape: shape_type, num_elements: int32) -> (handle: variant)").attrs("element_dtype: type; shape_type: index"),
+        .attrs("dtype: type; element_shape_except0: shape = unknown")
+        .shape(shape::tensor_array_concat),
+    op("TensorArraySplitV3", "(handle: resource, value: T, lengths: int64, flow_in: float) -> (flow_out: float)")
+        .attrs("T: type")
+        .stateful()
+        .shape(shape::tensor_array_split),
+    op("TensorArraySizeV3", "(handle: resource, flow_in: float) -> (size: int32)").stateful().shape(shape::tensor_array_size),
+    op("TensorArrayCloseV3", "(handle: resource)").stateful().shape(shape::unknown),
+    op("TensorListReserve", "(element_shape: shape_type, num_elements: int32) -> (handle: variant)")
+        .attrs("element_dtype: type; shape_type: index")
+        .shape(shape::tensor_list_new),
     op("EmptyTensorList", "(element_shape: shape_type, max_num_elements: int32) -> (handle: variant)")
-        .attrs("element_dtype: type; shape_type: index"),
-    op("TensorListPushBack", "(input_handle: variant, tensor: element_dtype) -> (output_handle: variant)").attrs("element_dtype: type"),
+        .attrs("element_dtype: type; shape_type: index")
+        .shape(shape::tensor_list_new),
+    op("TensorListPushBack", "(input_handle: variant, tensor: element_dtype) -> (output_handle: variant)")
+        .attrs("element_dtype: type")
+        .shape(shape::tensor_list_push::<1>),
     op("TensorListPopBack", "(input_handle: variant, element_shape: int32) -> (output_handle: variant, tensor: element_dtype)")
-        .attrs("element_dtype: type"),
-    op("TensorListLength", "(input_handle: variant) -> (length: int32)"),
+        .attrs("element_dtype: type")
+        .shape(shape::tensor_list_pop),
+    op("TensorListLength", "(input_handle: variant) -> (length: int32)").shape(shape::scalars),
     op("TensorListGetItem", "(input_handle: variant, index: int32, element_shape: Tshape) -> (item: element_dtype)")
-        .attrs("element_dtype: type; Tshape: index = int32"),
+        .attrs("element_dtype: type; Tshape: index = int32")
+        .shape(shape::tensor_list_get),
     op("TensorListSetItem", "(input_handle: variant, index: int32, item: element_dtype) -> (output_handle: variant)")
-        .attrs("element_dtype: type; resize_if_index_out_of_bounds: bool = false"),
+        .attrs("element_dtype: type; resize_if_index_out_of_bounds: bool = false")
+        .shape(shape::tensor_list_push::<2>),
     op("TensorListStack", "(input_handle: variant, element_shape: int32) -> (tensor: element_dtype)")
-        .attrs("element_dtype: type; num_elements: int = -1"),
+        .attrs("element_dtype: type; num_elements: int = -1")
+        .shape(shape::tensor_list_stack),
     op("TensorListFromTensor", "(tensor: element_dtype, element_shape: shape_type) -> (output_handle: variant)")
-        .attrs("element_dtype: type; shape_type: index"),
-    op("TensorListGather", "(input_handle: variant, indices: int32, element_shape: int32) -> (values: element_dtype)").attrs("element_dtype: type"),
+        .attrs("element_dtype: type; shape_type: index")
+        .shape(shape::tensor_list_from_tensor),
+    op("TensorListGather", "(input_handle: variant, indices: int32, element_shape: int32) -> (values: element_dtype)")
+        .attrs("element_dtype: type")
+        .shape(shape::tensor_list_gather),
     op("TensorListScatter", "(tensor: element_dtype, indices: int32, element_shape: shape_type) -> (output_handle: variant)")
-        .attrs("element_dtype: type; shape_type: index"),
+        .attrs("element_dtype: type; shape_type: index")
+        .shape(shape::tensor_list_scatter),
     op("TensorListScatterV2", "(tensor: element_dtype, indices: int32, element_shape: shape_type, num_elements: int32) -> (output_handle: variant)")
-        .attrs("element_dtype: type; shape_type: index"),
+        .attrs("element_dtype: type; shape_type: index")
+        .shape(shape::tensor_list_scatter),
     op("TensorListScatterIntoExistingList", "(input_handle: variant, tensor: element_dtype, indices: int32) -> (output_handle: variant)")
-        .attrs("element_dtype: type"),
+        .attrs("element_dtype: type")
+        .shape(shape::tensor_list_scatter_into),
     op("TensorListConcat", "(input_handle: variant) -> (tensor: element_dtype, lengths: int64)")
-        .attrs("element_dtype: type; element_shape: shape = unknown"),
+        .attrs("element_dtype: type; element_shape: shape = unknown")
+        .shape(shape::tensor_list_concat),
     op("TensorListConcatV2", "(input_handle: variant, element_shape: shape_type, leading_dims: int64) -> (tensor: element_dtype, lengths: int64)")
-        .attrs("element_dtype: type; shape_type: index"),
+        .attrs("element_dtype: type; shape_type: index")
+        .shape(shape::tensor_list_concat),
     op("TensorListSplit", "(tensor: element_dtype, element_shape: shape_type, lengths: int64) -> (output_handle: variant)")
-        .attrs("element_dtype: type; shape_type: index"),
-    op("TensorListElementShape", "(input_handle: variant) -> (element_shape: shape_type)").attrs("shape_type: index"),
-    op("TensorListResize", "(input_handle: variant, size: int32) -> (output_handle: variant)"),
-    op("StackV2", "(max_size: int32) -> (handle: resource)").attrs("elem_type: type; stack_name: string = ''").stateful(),
-    op("StackPushV2", "(handle: resource, elem: T) -> (output: T)").attrs("T: type; swap_memory: bool = false").stateful(),
-    op("StackPopV2", "(handle: resource) -> (elem: elem_type)").attrs("elem_type: type").stateful(),
-    op("StackCloseV2", "(handle: resource)").stateful(),
+        .attrs("element_dtype: type; shape_type: index")
+        .shape(shape::tensor_list_split),
+    op("TensorListElementShape", "(input_handle: variant) -> (element_shape: shape_type)")
+        .attrs("shape_type: index")
+        .shape(shape::tensor_list_element_shape),
+    op("TensorListResize", "(input_handle: variant, size: int32) -> (output_handle: variant)").shape(shape::tensor_list_resize),
+    op("StackV2", "(max_size: int32) -> (handle: resource)").attrs("elem_type: type; stack_name: string = ''").stateful().shape(shape::unknown),
+    op("StackPushV2", "(handle: resource, elem: T) -> (output: T)").attrs("T: type; swap_memory: bool = false").stateful().shape(shape::stack_push),
+    op("StackPopV2", "(handle: resource) -> (elem: elem_type)").attrs("elem_type: type").stateful().shape(shape::unknown),
+    op("StackCloseV2", "(handle: resource)").stateful().shape(shape::unknown),
     op("FIFOQueueV2", "() -> (handle: resource)")
         .attrs("component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; container: string = '';
                 shared_name: string = ''")
-        .stateful(),
+        .stateful()
+        .shape(shape::queue),
     op("PaddingFIFOQueueV2", "() -> (handle: resource)")
         .attrs("component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; container: string = '';
                 shared_name: string = ''")
-        .stateful(),
+        .stateful()
+        .shape(shape::queue),
     op("RandomShuffleQueueV2", "() -> (handle: resource)")
         .attrs("component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; min_after_dequeue: int = 0;
                 seed: int = 0; seed2: int = 0; container: string = ''; shared_name: string = ''")
-        .stateful(),
-    op("QueueEnqueueV2", "(handle: resource, components: Tcomponents)").attrs("Tcomponents: list(type) >= 1; timeout_ms: int = -1").stateful(),
-    op("QueueEnqueueManyV2", "(handle: resource, components: Tcomponents)").attrs("Tcomponents: list(type) >= 1; timeout_ms: int = -1").stateful(),
+        .stateful()
+        .shape(shape::queue),
+    op("QueueEnqueueV2", "(handle: resource, components: Tcomponents)")
+        .attrs("Tcomponents: list(type) >= 1; timeout_ms: int = -1")
+        .stateful()
+        .shape(shape::unknown),
+    op("QueueEnqueueManyV2", "(handle: resource, components: Tcomponents)")
+        .attrs("Tcomponents: list(type) >= 1; timeout_ms: int = -1")
+        .stateful()
+        .shape(shape::unknown),
     op("QueueDequeueV2", "(handle: resource) -> (components: component_types)")
         .attrs("component_types: list(type) >= 1; timeout_ms: int = -1")
-        .stateful(),
+        .stateful()
+        .shape(shape::dequeue),
     op("QueueDequeueManyV2", "(handle: resource, n: int32) -> (components: component_types)")
         .attrs("component_types: list(type) >= 1; timeout_ms: int = -1")
-        .stateful(),
+        .stateful()
+        .shape(shape::dequeue),
     op("QueueDequeueUpToV2", "(handle: resource, n: int32) -> (components: component_types)")
         .attrs("component_types: list(type) >= 1; timeout_ms: int = -1")
-        .stateful(),
-    op("QueueCloseV2", "(handle: resource)").attrs("cancel_pending_enqueues: bool = false").stateful(),
-    op("QueueSizeV2", "(handle: resource) -> (size: int32)").stateful(),
-    op("QueueIsClosedV2", "(handle: resource) -> (is_closed: bool)").stateful(),
-    op("GetSessionHandleV2", "(value: T) -> (handle: resource)").attrs("T: type").stateful(),
-    op("GetSessionTensor", "(handle: string) -> (value: dtype)").attrs("dtype: type").stateful(),
-    op("DeleteSessionTensor", "(handle: string)").stateful(),
-    op("OptionalNone", "() -> (optional: variant)"),
-    op("OptionalFromValue", "(components: Toutput_types) -> (optional: variant)").attrs("Toutput_types: list(type) >= 1"),
-    op("OptionalHasValue", "(optional: variant) -> (has_value: bool)"),
+        .stateful()
+        .shape(shape::dequeue),
+    op("QueueCloseV2", "(handle: resource)").attrs("cancel_pending_enqueues: bool = false").stateful().shape(shape::unknown),
+    op("QueueSizeV2", "(handle: resource) -> (size: int32)").stateful().shape(shape::scalars),
+    op("QueueIsClosedV2", "(handle: resource) -> (is_closed: bool)").stateful().shape(shape::scalars),
+    op("GetSessionHandleV2", "(value: T) -> (handle: resource)").attrs("T: type").stateful().shape(shape::scalars),
+    op("GetSessionTensor", "(handle: string) -> (value: dtype)").attrs("dtype: type").stateful().shape(shape::unknown),
+    op("DeleteSessionTensor", "(handle: string)").stateful().shape(shape::unknown),
+    op("OptionalNone", "() -> (optional: variant)").shape(shape::scalars),
+    op("OptionalFromValue", "(components: Toutput_types) -> (optional: variant)").attrs("Toutput_types: list(type) >= 1").shape(shape::scalars),
+    op("OptionalHasValue", "(optional: variant) -> (has_value: bool)").shape(shape::scalars),
     op("OptionalGetValue", "(optional: variant) -> (components: output_types)")
-        .attrs("output_types: list(type) >= 1; output_shapes: list(shape) >= 1"),
+        .attrs("output_types: list(type) >= 1; output_shapes: list(shape) >= 1")
+        .shape(shape::optional_value),
 ];

@@ -1,58 +1,83 @@
 //! Images: resizing, boxes, colours, and encoded formats.
 
 use crate::op::{Op, op};
+use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("ResizeBilinear", "(images: T, size: int32) -> (resized_images: float)")
         .attrs("T: {int8, uint8, int16, uint16, int32, int64, bfloat16, half, float, double, bfloat16}; align_corners: bool = false;
-                half_pixel_centers: bool = false"),
+                half_pixel_centers: bool = false")
+        .shape(shape::resize),
     op("ResizeBilinearGrad", "(grads: float, original_image: T) -> (output: T)")
-        .attrs("T: {float, bfloat16, half, double}; align_corners: bool = false; half_pixel_centers: bool = false"),
+        .attrs("T: {float, bfloat16, half, double}; align_corners: bool = false; half_pixel_centers: bool = false")
+        .shape(shape::resize_bilinear_grad),
     op("ResizeNearestNeighbor", "(images: T, size: int32) -> (resized_images: T)")
         .attrs("T: {int8, uint8, int16, uint16, int32, int64, half, float, double, bfloat16}; align_corners: bool = false;
-                half_pixel_centers: bool = false"),
+                half_pixel_centers: bool = false")
+        .shape(shape::resize),
     op("ResizeNearestNeighborGrad", "(grads: T, size: int32) -> (output: T)")
-        .attrs("T: {uint8, int8, int32, half, float, double, bfloat16}; align_corners: bool = false; half_pixel_centers: bool = false"),
+        .attrs("T: {uint8, int8, int32, half, float, double, bfloat16}; align_corners: bool = false; half_pixel_centers: bool = false")
+        .shape(shape::resize_nearest_grad),
     op("ResizeBicubic", "(images: T, size: int32) -> (resized_images: float)")
         .attrs("T: {int8, uint8, int16, uint16, int32, int64, half, float, double, bfloat16}; align_corners: bool = false;
-                half_pixel_centers: bool = false"),
+                half_pixel_centers: bool = false")
+        .shape(shape::resize),
     op("ResizeArea", "(images: T, size: int32) -> (resized_images: float)")
-        .attrs("T: {int8, uint8, int16, uint16, int32, int64, half, float, double, bfloat16}; align_corners: bool = false"),
+        .attrs("T: {int8, uint8, int16, uint16, int32, int64, half, float, double, bfloat16}; align_corners: bool = false")
+        .shape(shape::resize),
     op("CropAndResize", "(image: T, boxes: float, box_ind: int32, crop_size: int32) -> (crops: float)")
         .attrs("T: {uint8, uint16, int8, int16, int32, int64, half, float, double}; method: {'bilinear', 'nearest'} = 'bilinear';
-                extrapolation_value: float = 0.0"),
-    op("NonMaxSuppression", "(boxes: float, scores: float, max_output_size: int32) -> (selected_indices: int32)").attrs("iou_threshold: float = 0.5"),
+                extrapolation_value: float = 0.0")
+        .shape(shape::crop_and_resize),
+    op("NonMaxSuppression", "(boxes: float, scores: float, max_output_size: int32) -> (selected_indices: int32)")
+        .attrs("iou_threshold: float = 0.5")
+        .shape(shape::non_max_suppression),
     op("NonMaxSuppressionV2", "(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold) -> (selected_indices: int32)")
-        .attrs("T: {half, float} = float; T_threshold: {half, float} = float"),
+        .attrs("T: {half, float} = float; T_threshold: {half, float} = float")
+        .shape(shape::non_max_suppression),
     op("NonMaxSuppressionV3", "(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold) -> (selected_indices: int32)")
-        .attrs("T: {half, float} = float; T_threshold: {half, float} = float"),
+        .attrs("T: {half, float} = float; T_threshold: {half, float} = float")
+        .shape(shape::non_max_suppression),
     op("NonMaxSuppressionV4", "(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold) -> (selected_indices: int32, valid_outputs: int32)")
-        .attrs("T: {half, float} = float; T_threshold: {half, float} = float; pad_to_max_output_size: bool = false"),
+        .attrs("T: {half, float} = float; T_threshold: {half, float} = float; pad_to_max_output_size: bool = false")
+        .shape(shape::non_max_suppression),
     op("NonMaxSuppressionV5", "(boxes: T, scores: T, max_output_size: int32, iou_threshold: T, score_threshold: T, soft_nms_sigma: T) -> (selected_indices: int32, selected_scores: T, valid_outputs: int32)")
-        .attrs("T: {half, float} = float; pad_to_max_output_size: bool = false"),
+        .attrs("T: {half, float} = float; pad_to_max_output_size: bool = false")
+        .shape(shape::non_max_suppression),
     op("CombinedNonMaxSuppression", "(boxes: float, scores: float, max_output_size_per_class: int32, max_total_size: int32, iou_threshold: float, score_threshold: float) -> (nmsed_boxes: float, nmsed_scores: float, nmsed_classes: float, valid_detections: int32)")
-        .attrs("pad_per_class: bool = false; clip_boxes: bool = true"),
+        .attrs("pad_per_class: bool = false; clip_boxes: bool = true")
+        .shape(shape::combined_non_max_suppression),
     op("DecodeJpeg", "(contents: string) -> (image: uint8)")
         .attrs("channels: int = 0; ratio: int = 1; fancy_upscaling: bool = true; try_recover_truncated: bool = false;
-                acceptable_fraction: float = 1.0; dct_method: string = ''"),
-    op("DecodePng", "(contents: string) -> (image: dtype)").attrs("channels: int = 0; dtype: {uint8, uint16} = uint8"),
+                acceptable_fraction: float = 1.0; dct_method: string = ''")
+        .shape(shape::decode_image),
+    op("DecodePng", "(contents: string) -> (image: dtype)").attrs("channels: int = 0; dtype: {uint8, uint16} = uint8").shape(shape::decode_image),
     op("DecodeImage", "(contents: string) -> (image: dtype)")
-        .attrs("channels: int = 0; dtype: {uint8, uint16, float} = uint8; expand_animations: bool = true"),
-    op("DecodeBmp", "(contents: string) -> (image: uint8)").attrs("channels: int = 0"),
-    op("DecodeGif", "(contents: string) -> (image: uint8)"),
+        .attrs("channels: int = 0; dtype: {uint8, uint16, float} = uint8; expand_animations: bool = true")
+        .shape(shape::unknown),
+    op("DecodeBmp", "(contents: string) -> (image: uint8)").attrs("channels: int = 0").shape(shape::decode_image),
+    op("DecodeGif", "(contents: string) -> (image: uint8)").shape(shape::decode_gif),
     op("EncodeJpeg", "(image: uint8) -> (contents: string)")
         .attrs("format: {'', 'grayscale', 'rgb'} = ''; quality: int = 95; progressive: bool = false; optimize_size: bool = false;
                 chroma_downsampling: bool = true; density_unit: {'in', 'cm'} = 'in'; x_density: int = 300; y_density: int = 300;
-                xmp_metadata: string = ''"),
-    op("EncodePng", "(image: T) -> (contents: string)").attrs("compression: int = -1; T: {uint8, uint16} = uint8"),
-    op("RGBToHSV", "(images: T) -> (output: T)").attrs("T: {half, bfloat16, float, double} = float"),
-    op("HSVToRGB", "(images: T) -> (output: T)").attrs("T: {half, bfloat16, float, double} = float"),
-    op("AdjustContrastv2", "(images: T, contrast_factor: float) -> (output: T)").attrs("T: {half, float} = float"),
-    op("AdjustHue", "(images: T, delta: float) -> (output: T)").attrs("T: {half, float} = float"),
-    op("AdjustSaturation", "(images: T, scale: float) -> (output: T)").attrs("T: {half, float} = float"),
-    op("DrawBoundingBoxes", "(images: T, boxes: float) -> (output: T)").attrs("T: {float, half} = float"),
-    op("ExtractJpegShape", "(contents: string) -> (image_shape: output_type)").attrs("output_type: index = int32"),
+                xmp_metadata: string = ''")
+        .shape(shape::scalars),
+    op("EncodePng", "(image: T) -> (contents: string)").attrs("compression: int = -1; T: {uint8, uint16} = uint8").shape(shape::encode_png),
+    op("RGBToHSV", "(images: T) -> (output: T)").attrs("T: {half, bfloat16, float, double} = float").shape(shape::colorspace),
+    op("HSVToRGB", "(images: T) -> (output: T)").attrs("T: {half, bfloat16, float, double} = float").shape(shape::colorspace),
+    op("AdjustContrastv2", "(images: T, contrast_factor: float) -> (output: T)")
+        .attrs("T: {half, float} = float")
+        .shape(shape::unchanged_with_rank_at_least::<3>),
+    op("AdjustHue", "(images: T, delta: float) -> (output: T)").attrs("T: {half, float} = float").shape(shape::unchanged_with_rank_at_least::<3>),
+    op("AdjustSaturation", "(images: T, scale: float) -> (output: T)")
+        .attrs("T: {half, float} = float")
+        .shape(shape::unchanged_with_rank_at_least::<3>),
+    op("DrawBoundingBoxes", "(images: T, boxes: float) -> (output: T)")
+        .attrs("T: {float, half} = float")
+        .shape(shape::unchanged_with_rank_at_least::<3>),
+    op("ExtractJpegShape", "(contents: string) -> (image_shape: output_type)").attrs("output_type: index = int32").shape(shape::extract_jpeg_shape),
     op("DecodeAndCropJpeg", "(contents: string, crop_window: int32) -> (image: uint8)")
         .attrs("channels: int = 0; ratio: int = 1; fancy_upscaling: bool = true; try_recover_truncated: bool = false;
-                acceptable_fraction: float = 1.0; dct_method: string = ''"),
+                acceptable_fraction: float = 1.0; dct_method: string = ''")
+        .shape(shape::decode_image),
 ];

@@ -13,6 +13,7 @@
 
 mod op;
 mod parse;
+mod shape;
 
 mod array;
 mod batching;

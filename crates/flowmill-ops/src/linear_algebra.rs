@@ -1,52 +1,77 @@
 //! Matrix products, factorisations, and matrices with a diagonal structure.
 
 use crate::op::{Op, op};
+use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("MatMul", "(a: T, b: T) -> (product: T)")
         .attrs("transpose_a: bool = false; transpose_b: bool = false;
                 T: {bfloat16, half, float, double, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128}; grad_a: bool = false;
-                grad_b: bool = false"),
+                grad_b: bool = false")
+        .shape(shape::matmul),
     op("BatchMatMul", "(x: T, y: T) -> (output: T)")
         .attrs("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}; adj_x: bool = false; adj_y: bool = false;
-                grad_x: bool = false; grad_y: bool = false"),
+                grad_x: bool = false; grad_y: bool = false")
+        .shape(shape::batch_matmul),
     op("BatchMatMulV2", "(x: T, y: T) -> (output: T)")
         .attrs("T: {bfloat16, half, float, double, int16, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128};
-                adj_x: bool = false; adj_y: bool = false; grad_x: bool = false; grad_y: bool = false"),
+                adj_x: bool = false; adj_y: bool = false; grad_x: bool = false; grad_y: bool = false")
+        .shape(shape::batch_matmul),
     op("BatchMatMulV3", "(x: Ta, y: Tb) -> (output: Tout)")
         .attrs("Ta: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128};
                 Tb: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128};
                 Tout: {bfloat16, half, float, double, int16, int32, int64, complex64, complex128}; adj_x: bool = false; adj_y: bool = false;
-                grad_x: bool = false; grad_y: bool = false"),
-    op("Einsum", "(inputs: N * T) -> (output: T)").attrs("equation: string; N: int >= 1; T: type"),
+                grad_x: bool = false; grad_y: bool = false")
+        .shape(shape::batch_matmul),
+    op("Einsum", "(inputs: N * T) -> (output: T)").attrs("equation: string; N: int >= 1; T: type").shape(shape::einsum),
     op("SparseMatMul", "(a: Ta, b: Tb) -> (product: float)")
         .attrs("transpose_a: bool = false; transpose_b: bool = false; a_is_sparse: bool = false; b_is_sparse: bool = false;
-                Ta: {float, bfloat16} = float; Tb: {float, bfloat16} = float"),
-    op("Cholesky", "(input: T) -> (output: T)").attrs("T: {double, float, half, complex64, complex128}"),
-    op("CholeskyGrad", "(l: T, grad: T) -> (output: T)").attrs("T: {half, float, double}"),
-    op("MatrixInverse", "(input: T) -> (output: T)").attrs("adjoint: bool = false; T: {double, float, half, complex64, complex128}"),
-    op("MatrixDeterminant", "(input: T) -> (output: T)").attrs("T: {half, float, double, complex64, complex128}"),
-    op("LogMatrixDeterminant", "(input: T) -> (sign: T, log_abs_determinant: T)").attrs("T: {half, float, double, complex64, complex128}"),
-    op("MatrixSolve", "(matrix: T, rhs: T) -> (output: T)").attrs("adjoint: bool = false; T: {double, float, half, complex64, complex128}"),
+                Ta: {float, bfloat16} = float; Tb: {float, bfloat16} = float")
+        .shape(shape::matmul),
+    op("Cholesky", "(input: T) -> (output: T)").attrs("T: {double, float, half, complex64, complex128}").shape(shape::square),
+    op("CholeskyGrad", "(l: T, grad: T) -> (output: T)").attrs("T: {half, float, double}").shape(shape::square),
+    op("MatrixInverse", "(input: T) -> (output: T)")
+        .attrs("adjoint: bool = false; T: {double, float, half, complex64, complex128}")
+        .shape(shape::square),
+    op("MatrixDeterminant", "(input: T) -> (output: T)").attrs("T: {half, float, double, complex64, complex128}").shape(shape::determinant),
+    op("LogMatrixDeterminant", "(input: T) -> (sign: T, log_abs_determinant: T)")
+        .attrs("T: {half, float, double, complex64, complex128}")
+        .shape(shape::determinant),
+    op("MatrixSolve", "(matrix: T, rhs: T) -> (output: T)")
+        .attrs("adjoint: bool = false; T: {double, float, half, complex64, complex128}")
+        .shape(shape::solve),
     op("MatrixTriangularSolve", "(matrix: T, rhs: T) -> (output: T)")
-        .attrs("lower: bool = true; adjoint: bool = false; T: {bfloat16, double, float, half, complex64, complex128}"),
-    op("MatrixBandPart", "(input: T, num_lower: Tindex, num_upper: Tindex) -> (band: T)").attrs("T: type; Tindex: index = int64"),
-    op("MatrixDiag", "(diagonal: T) -> (output: T)").attrs("T: type"),
-    op("MatrixDiagV2", "(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T) -> (output: T)").attrs("T: type"),
+        .attrs("lower: bool = true; adjoint: bool = false; T: {bfloat16, double, float, half, complex64, complex128}")
+        .shape(shape::solve),
+    op("MatrixBandPart", "(input: T, num_lower: Tindex, num_upper: Tindex) -> (band: T)")
+        .attrs("T: type; Tindex: index = int64")
+        .shape(shape::unchanged_with_rank_at_least::<2>),
+    op("MatrixDiag", "(diagonal: T) -> (output: T)").attrs("T: type").shape(shape::matrix_diag),
+    op("MatrixDiagV2", "(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T) -> (output: T)")
+        .attrs("T: type")
+        .shape(shape::matrix_diag_v2),
     op("MatrixDiagV3", "(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T) -> (output: T)")
-        .attrs("T: type; align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'"),
-    op("MatrixDiagPart", "(input: T) -> (diagonal: T)").attrs("T: type"),
-    op("MatrixDiagPartV2", "(input: T, k: int32, padding_value: T) -> (diagonal: T)").attrs("T: type"),
+        .attrs("T: type; align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'")
+        .shape(shape::matrix_diag_v2),
+    op("MatrixDiagPart", "(input: T) -> (diagonal: T)").attrs("T: type").shape(shape::matrix_diag_part),
+    op("MatrixDiagPartV2", "(input: T, k: int32, padding_value: T) -> (diagonal: T)").attrs("T: type").shape(shape::matrix_diag_part_v2),
     op("MatrixDiagPartV3", "(input: T, k: int32, padding_value: T) -> (diagonal: T)")
-        .attrs("T: type; align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'"),
-    op("MatrixSetDiag", "(input: T, diagonal: T) -> (output: T)").attrs("T: type"),
-    op("MatrixSetDiagV2", "(input: T, diagonal: T, k: int32) -> (output: T)").attrs("T: type"),
+        .attrs("T: type; align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'")
+        .shape(shape::matrix_diag_part_v2),
+    op("MatrixSetDiag", "(input: T, diagonal: T) -> (output: T)").attrs("T: type").shape(shape::unchanged_with_rank_at_least::<2>),
+    op("MatrixSetDiagV2", "(input: T, diagonal: T, k: int32) -> (output: T)").attrs("T: type").shape(shape::unchanged_with_rank_at_least::<2>),
     op("MatrixSetDiagV3", "(input: T, diagonal: T, k: int32) -> (output: T)")
-        .attrs("T: type; align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'"),
-    op("Diag", "(diagonal: T) -> (output: T)").attrs("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}"),
-    op("DiagPart", "(input: T) -> (diagonal: T)").attrs("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}"),
-    op("Qr", "(input: T) -> (q: T, r: T)").attrs("full_matrices: bool = false; T: {double, float, half, complex64, complex128}"),
+        .attrs("T: type; align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'")
+        .shape(shape::unchanged_with_rank_at_least::<2>),
+    op("Diag", "(diagonal: T) -> (output: T)").attrs("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}").shape(shape::diag),
+    op("DiagPart", "(input: T) -> (diagonal: T)")
+        .attrs("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}")
+        .shape(shape::diag_part),
+    op("Qr", "(input: T) -> (q: T, r: T)").attrs("full_matrices: bool = false; T: {double, float, half, complex64, complex128}").shape(shape::qr),
     op("Svd", "(input: T) -> (s: T, u: T, v: T)")
-        .attrs("compute_uv: bool = true; full_matrices: bool = false; T: {double, float, half, complex64, complex128}"),
-    op("SelfAdjointEigV2", "(input: T) -> (e: T, v: T)").attrs("compute_v: bool = true; T: {double, float, half, complex64, complex128}"),
+        .attrs("compute_uv: bool = true; full_matrices: bool = false; T: {double, float, half, complex64, complex128}")
+        .shape(shape::svd),
+    op("SelfAdjointEigV2", "(input: T) -> (e: T, v: T)")
+        .attrs("compute_v: bool = true; T: {double, float, half, complex64, complex128}")
+        .shape(shape::self_adjoint_eig),
 ];

@@ -1,17 +1,22 @@
 //! Printing, summaries, and time.
 
 use crate::op::{Op, op};
+use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("Print", "(input: T, data: U) -> (output: T)")
         .attrs("T: type; U: list(type) >= 0; message: string = ''; first_n: int = -1; summarize: int = 3")
-        .stateful(),
-    op("PrintV2", "(input: string)").attrs("output_stream: string = 'stderr'; end: string = '\n'").stateful(),
-    op("ScalarSummary", "(tags: string, values: T) -> (summary: string)").attrs("T: real"),
-    op("HistogramSummary", "(tag: string, values: T) -> (summary: string)").attrs("T: real = float"),
+        .stateful()
+        .shape(shape::identity),
+    op("PrintV2", "(input: string)").attrs("output_stream: string = 'stderr'; end: string = '\n'").stateful().shape(shape::unknown),
+    op("ScalarSummary", "(tags: string, values: T) -> (summary: string)").attrs("T: real").shape(shape::scalars),
+    op("HistogramSummary", "(tag: string, values: T) -> (summary: string)").attrs("T: real = float").shape(shape::scalars),
     op("ImageSummary", "(tag: string, tensor: T) -> (summary: string)")
-        .attrs("max_images: int >= 1 = 3; T: {uint8, float, half, double} = float; bad_color: tensor = uint8[255, 0, 0, 255]"),
-    op("MergeSummary", "(inputs: N * string) -> (summary: string)").attrs("N: int >= 1"),
-    op("TensorSummaryV2", "(tag: string, tensor: T, serialized_summary_metadata: string) -> (summary: string)").attrs("T: type"),
-    op("Timestamp", "() -> (ts: double)").stateful(),
+        .attrs("max_images: int >= 1 = 3; T: {uint8, float, half, double} = float; bad_color: tensor = uint8[255, 0, 0, 255]")
+        .shape(shape::scalars),
+    op("MergeSummary", "(inputs: N * string) -> (summary: string)").attrs("N: int >= 1").shape(shape::scalars),
+    op("TensorSummaryV2", "(tag: string, tensor: T, serialized_summary_metadata: string) -> (summary: string)")
+        .attrs("T: type")
+        .shape(shape::scalars),
+    op("Timestamp", "() -> (ts: double)").stateful().shape(shape::scalars),
 ];

@@ -1,173 +1,236 @@
 //! Neural networks: convolution, pooling, normalisation, activations, losses, recurrent cells.
 
 use crate::op::{Op, op};
+use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("Conv2D", "(input: T, filter: T) -> (output: T)")
         .attrs("T: {half, bfloat16, float, double, int32}; strides: list(int); use_cudnn_on_gpu: bool = true;
                 padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC';
-                dilations: list(int) = [1, 1, 1, 1]"),
+                dilations: list(int) = [1, 1, 1, 1]")
+        .shape(shape::conv::<4>),
     op("Conv2DBackpropInput", "(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)")
         .attrs("T: {half, bfloat16, float, double, int32}; strides: list(int); use_cudnn_on_gpu: bool = true;
                 padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC';
-                dilations: list(int) = [1, 1, 1, 1]"),
+                dilations: list(int) = [1, 1, 1, 1]")
+        .shape(shape::conv_backprop_input::<4>),
     op("Conv2DBackpropFilter", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)")
         .attrs("T: {half, bfloat16, float, double}; strides: list(int); use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', 'EXPLICIT'};
-                explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]"),
+                explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]")
+        .shape(shape::shape_input_of_rank::<1, 4>),
     op("Conv3D", "(input: T, filter: T) -> (output: T)")
         .attrs("T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
-                data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]"),
+                data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]")
+        .shape(shape::conv::<5>),
     op("Conv3DBackpropInputV2", "(input_sizes: Tshape, filter: T, out_backprop: T) -> (output: T)")
         .attrs("T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
-                data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]; Tshape: index = int32"),
+                data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]; Tshape: index = int32")
+        .shape(shape::conv_backprop_input::<5>),
     op("Conv3DBackpropFilterV2", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)")
         .attrs("T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
-                data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]"),
+                data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]")
+        .shape(shape::shape_input_of_rank::<1, 5>),
     op("DepthwiseConv2dNative", "(input: T, filter: T) -> (output: T)")
         .attrs("T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
-                explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]"),
+                explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]")
+        .shape(shape::depthwise_conv),
     op("DepthwiseConv2dNativeBackpropInput", "(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)")
         .attrs("T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
-                explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]"),
+                explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]")
+        .shape(shape::shape_input_of_rank::<0, 4>),
     op("DepthwiseConv2dNativeBackpropFilter", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)")
         .attrs("T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
-                explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]"),
+                explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]")
+        .shape(shape::shape_input_of_rank::<1, 4>),
     op("Conv", "(input: T, filter: T) -> (output: T)")
         .attrs("T: {half, bfloat16, float, double, int32}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
                 explicit_paddings: list(int) = []; data_format: {'CHANNELS_FIRST', 'CHANNELS_LAST'} = 'CHANNELS_LAST';
-                dilations: list(int) = []; batch_dims: int = 1; groups: int = 1"),
-    op("BiasAdd", "(value: T, bias: T) -> (output: T)").attrs("T: number; data_format: {'NHWC', 'NCHW'} = 'NHWC'"),
-    op("BiasAddV1", "(value: T, bias: T) -> (output: T)").attrs("T: number"),
-    op("BiasAddGrad", "(out_backprop: T) -> (output: T)").attrs("T: number; data_format: {'NHWC', 'NCHW'} = 'NHWC'"),
+                dilations: list(int) = []; batch_dims: int = 1; groups: int = 1")
+        .shape(shape::conv_any_rank),
+    op("BiasAdd", "(value: T, bias: T) -> (output: T)").attrs("T: number; data_format: {'NHWC', 'NCHW'} = 'NHWC'").shape(shape::bias_add),
+    op("BiasAddV1", "(value: T, bias: T) -> (output: T)").attrs("T: number").shape(shape::bias_add),
+    op("BiasAddGrad", "(out_backprop: T) -> (output: T)").attrs("T: number; data_format: {'NHWC', 'NCHW'} = 'NHWC'").shape(shape::bias_add_grad),
     op("Relu", "(features: T) -> (activations: T)")
-        .attrs("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8}"),
-    op("ReluGrad", "(gradients: T, features: T) -> (backprops: T)").attrs("T: real"),
-    op("Relu6", "(features: T) -> (activations: T)").attrs("T: real"),
-    op("Relu6Grad", "(gradients: T, features: T) -> (backprops: T)").attrs("T: real"),
-    op("LeakyRelu", "(features: T) -> (activations: T)").attrs("alpha: float = 0.2; T: {half, bfloat16, float, double} = float"),
-    op("LeakyReluGrad", "(gradients: T, features: T) -> (backprops: T)").attrs("alpha: float = 0.2; T: {half, bfloat16, float, double} = float"),
-    op("Elu", "(features: T) -> (activations: T)").attrs("T: {half, bfloat16, float, double}"),
-    op("EluGrad", "(gradients: T, outputs: T) -> (backprops: T)").attrs("T: {half, bfloat16, float, double}"),
-    op("Selu", "(features: T) -> (activations: T)").attrs("T: {half, bfloat16, float, double}"),
-    op("SeluGrad", "(gradients: T, outputs: T) -> (backprops: T)").attrs("T: {half, bfloat16, float, double}"),
-    op("Softplus", "(features: T) -> (activations: T)").attrs("T: {half, bfloat16, float, double}"),
-    op("SoftplusGrad", "(gradients: T, features: T) -> (backprops: T)").attrs("T: {half, bfloat16, float, double}"),
-    op("Softsign", "(features: T) -> (activations: T)").attrs("T: {half, bfloat16, float, double}"),
-    op("SoftsignGrad", "(gradients: T, features: T) -> (backprops: T)").attrs("T: {half, bfloat16, float, double}"),
-    op("Softmax", "(logits: T) -> (softmax: T)").attrs("T: {half, bfloat16, float, double}"),
-    op("LogSoftmax", "(logits: T) -> (logsoftmax: T)").attrs("T: {half, bfloat16, float, double}"),
+        .attrs("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8}")
+        .shape(shape::unchanged),
+    op("ReluGrad", "(gradients: T, features: T) -> (backprops: T)").attrs("T: real").shape(shape::merged),
+    op("Relu6", "(features: T) -> (activations: T)").attrs("T: real").shape(shape::unchanged),
+    op("Relu6Grad", "(gradients: T, features: T) -> (backprops: T)").attrs("T: real").shape(shape::merged),
+    op("LeakyRelu", "(features: T) -> (activations: T)")
+        .attrs("alpha: float = 0.2; T: {half, bfloat16, float, double} = float")
+        .shape(shape::unchanged),
+    op("LeakyReluGrad", "(gradients: T, features: T) -> (backprops: T)")
+        .attrs("alpha: float = 0.2; T: {half, bfloat16, float, double} = float")
+        .shape(shape::merged),
+    op("Elu", "(features: T) -> (activations: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::unchanged),
+    op("EluGrad", "(gradients: T, outputs: T) -> (backprops: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::merged),
+    op("Selu", "(features: T) -> (activations: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::unchanged),
+    op("SeluGrad", "(gradients: T, outputs: T) -> (backprops: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::merged),
+    op("Softplus", "(features: T) -> (activations: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::unchanged),
+    op("SoftplusGrad", "(gradients: T, features: T) -> (backprops: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::merged),
+    op("Softsign", "(features: T) -> (activations: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::unchanged),
+    op("SoftsignGrad", "(gradients: T, features: T) -> (backprops: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::merged),
+    op("Softmax", "(logits: T) -> (softmax: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::unchanged_with_rank_at_least::<1>),
+    op("LogSoftmax", "(logits: T) -> (logsoftmax: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::unchanged_with_rank_at_least::<1>),
     op("MaxPool", "(input: T) -> (output: T)")
         .attrs("T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8} = float; ksize: list(int) >= 4;
                 strides: list(int) >= 4; padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = [];
-                data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'"),
+                data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'")
+        .shape(shape::pool::<4>),
     op("MaxPoolV2", "(input: T, ksize: int32, strides: int32) -> (output: T)")
         .attrs("T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8} = float; padding: {'SAME', 'VALID'};
-                data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'"),
+                data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'")
+        .shape(shape::pool_v2),
     op("MaxPoolGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)")
         .attrs("ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = [];
-                data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real = float"),
+                data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real = float")
+        .shape(shape::unchanged_with_rank::<4>),
     op("MaxPoolGradV2", "(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> (output: T)")
-        .attrs("padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real = float"),
+        .attrs("padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real = float")
+        .shape(shape::unchanged_with_rank::<4>),
     op("MaxPoolGradGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)")
-        .attrs("ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real"),
+        .attrs("ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real")
+        .shape(shape::max_pool_grad_grad),
     op("MaxPoolWithArgmax", "(input: T) -> (output: T, argmax: Targmax)")
         .attrs("ksize: list(int) >= 4; strides: list(int) >= 4; Targmax: index = int64; padding: {'SAME', 'VALID'};
-                include_batch_in_index: bool = false; T: real"),
+                include_batch_in_index: bool = false; T: real")
+        .shape(shape::pool::<4>),
     op("MaxPoolGradWithArgmax", "(input: T, grad: T, argmax: Targmax) -> (output: T)")
         .attrs("ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; include_batch_in_index: bool = false;
-                Targmax: index; T: real"),
+                Targmax: index; T: real")
+        .shape(shape::unchanged_with_rank::<4>),
     op("AvgPool", "(value: T) -> (output: T)")
         .attrs("ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC';
-                T: {half, bfloat16, float, double}"),
+                T: {half, bfloat16, float, double}")
+        .shape(shape::pool::<4>),
     op("AvgPoolGrad", "(orig_input_shape: int32, grad: T) -> (output: T)")
         .attrs("ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC';
-                T: {half, bfloat16, float, double}"),
+                T: {half, bfloat16, float, double}")
+        .shape(shape::shape_input_of_rank::<0, 4>),
     op("MaxPool3D", "(input: T) -> (output: T)")
         .attrs("ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
-                T: {half, bfloat16, float}"),
+                T: {half, bfloat16, float}")
+        .shape(shape::pool::<5>),
     op("MaxPool3DGrad", "(orig_input: TInput, orig_output: TInput, grad: T) -> (output: T)")
         .attrs("ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
-                T: {half, bfloat16, float} = float; TInput: {half, bfloat16, float} = float"),
+                T: {half, bfloat16, float} = float; TInput: {half, bfloat16, float} = float")
+        .shape(shape::unchanged_with_rank::<5>),
     op("AvgPool3D", "(input: T) -> (output: T)")
         .attrs("ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
-                T: {half, bfloat16, float, double}"),
+                T: {half, bfloat16, float, double}")
+        .shape(shape::pool::<5>),
     op("AvgPool3DGrad", "(orig_input_shape: int32, grad: T) -> (output: T)")
         .attrs("ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
-                T: {half, bfloat16, float, double}"),
+                T: {half, bfloat16, float, double}")
+        .shape(shape::shape_input_of_rank::<0, 5>),
     op("LRN", "(input: T) -> (output: T)")
-        .attrs("depth_radius: int = 5; bias: float = 1.0; alpha: float = 1.0; beta: float = 0.5; T: {half, bfloat16, float} = float"),
+        .attrs("depth_radius: int = 5; bias: float = 1.0; alpha: float = 1.0; beta: float = 0.5; T: {half, bfloat16, float} = float")
+        .shape(shape::unchanged_with_rank::<4>),
     op("LRNGrad", "(input_grads: T, input_image: T, output_image: T) -> (output: T)")
-        .attrs("depth_radius: int = 5; bias: float = 1.0; alpha: float = 1.0; beta: float = 0.5; T: {half, bfloat16, float} = float"),
-    op("L2Loss", "(t: T) -> (output: T)").attrs("T: {half, bfloat16, float, double}"),
+        .attrs("depth_radius: int = 5; bias: float = 1.0; alpha: float = 1.0; beta: float = 0.5; T: {half, bfloat16, float} = float")
+        .shape(shape::merged_first::<4>),
+    op("L2Loss", "(t: T) -> (output: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::scalars),
     op("FusedBatchNorm", "(x: T, scale: T, offset: T, mean: T, variance: T) -> (y: T, batch_mean: T, batch_variance: T, reserve_space_1: T, reserve_space_2: T)")
         .attrs("T: {float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0; data_format: {'NHWC', 'NCHW'} = 'NHWC';
-                is_training: bool = true"),
+                is_training: bool = true")
+        .shape(shape::fused_batch_norm),
     op("FusedBatchNormV2", "(x: T, scale: U, offset: U, mean: U, variance: U) -> (y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U)")
         .attrs("T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0;
-                data_format: {'NHWC', 'NCHW'} = 'NHWC'; is_training: bool = true"),
+                data_format: {'NHWC', 'NCHW'} = 'NHWC'; is_training: bool = true")
+        .shape(shape::fused_batch_norm),
     op("FusedBatchNormV3", "(x: T, scale: U, offset: U, mean: U, variance: U) -> (y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U)")
         .attrs("T: {half, bfloat16, float}; U: {bfloat16, float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0;
-                data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'; is_training: bool = true"),
+                data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'; is_training: bool = true")
+        .shape(shape::fused_batch_norm),
     op("FusedBatchNormGrad", "(y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T) -> (x_backprop: T, scale_backprop: T, offset_backprop: T, reserve_space_3: T, reserve_space_4: T)")
-        .attrs("T: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW'} = 'NHWC'; is_training: bool = true"),
+        .attrs("T: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW'} = 'NHWC'; is_training: bool = true")
+        .shape(shape::fused_batch_norm_grad),
     op("FusedBatchNormGradV2", "(y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U) -> (x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_3: U, reserve_space_4: U)")
         .attrs("T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW'} = 'NHWC';
-                is_training: bool = true"),
+                is_training: bool = true")
+        .shape(shape::fused_batch_norm_grad),
     op("FusedBatchNormGradV3", "(y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U) -> (x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_4: U, reserve_space_5: U)")
         .attrs("T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC';
-                is_training: bool = true"),
+                is_training: bool = true")
+        .shape(shape::fused_batch_norm_grad),
     op("BatchNormWithGlobalNormalization", "(t: T, m: T, v: T, beta: T, gamma: T) -> (result: T)")
         .attrs("T: number; variance_epsilon: float; scale_after_normalization: bool")
-        .deprecated(9, "FusedBatchNorm replaces it"),
-    op("SoftmaxCrossEntropyWithLogits", "(features: T, labels: T) -> (loss: T, backprop: T)").attrs("T: {half, bfloat16, float, double}"),
+        .deprecated(9, "FusedBatchNorm replaces it")
+        .shape(shape::batch_norm_with_global_normalization),
+    op("SoftmaxCrossEntropyWithLogits", "(features: T, labels: T) -> (loss: T, backprop: T)")
+        .attrs("T: {half, bfloat16, float, double}")
+        .shape(shape::softmax_cross_entropy),
     op("SparseSoftmaxCrossEntropyWithLogits", "(features: T, labels: Tlabels) -> (loss: T, backprop: T)")
-        .attrs("T: {half, bfloat16, float, double}; Tlabels: index = int64"),
+        .attrs("T: {half, bfloat16, float, double}; Tlabels: index = int64")
+        .shape(shape::sparse_softmax_cross_entropy),
     op("FakeQuantWithMinMaxArgs", "(inputs: float) -> (outputs: float)")
-        .attrs("min: float = -6.0; max: float = 6.0; num_bits: int = 8; narrow_range: bool = false"),
+        .attrs("min: float = -6.0; max: float = 6.0; num_bits: int = 8; narrow_range: bool = false")
+        .shape(shape::unchanged),
     op("FakeQuantWithMinMaxVars", "(inputs: float, min: float, max: float) -> (outputs: float)")
-        .attrs("num_bits: int = 8; narrow_range: bool = false"),
+        .attrs("num_bits: int = 8; narrow_range: bool = false")
+        .shape(shape::fake_quant_vars),
     op("FakeQuantWithMinMaxVarsPerChannel", "(inputs: float, min: float, max: float) -> (outputs: float)")
-        .attrs("num_bits: int = 8; narrow_range: bool = false"),
+        .attrs("num_bits: int = 8; narrow_range: bool = false")
+        .shape(shape::fake_quant_per_channel),
     op("QuantizeAndDequantizeV2", "(input: T, input_min: T, input_max: T) -> (output: T)")
         .attrs("signed_input: bool = true; num_bits: int = 8; range_given: bool = false; T: {bfloat16, half, float, double};
-                round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'; narrow_range: bool = false; axis: int = -1"),
+                round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'; narrow_range: bool = false; axis: int = -1")
+        .shape(shape::quantize_and_dequantize),
     op("QuantizeAndDequantizeV3", "(input: T, input_min: T, input_max: T, num_bits: int32) -> (output: T)")
         .attrs("signed_input: bool = true; range_given: bool = true; T: {bfloat16, half, float, double}; narrow_range: bool = false;
-                axis: int = -1"),
+                axis: int = -1")
+        .shape(shape::quantize_and_dequantize),
     op("QuantizeAndDequantizeV4", "(input: T, input_min: T, input_max: T) -> (output: T)")
         .attrs("signed_input: bool = true; num_bits: int = 8; range_given: bool = false; T: {bfloat16, half, float, double};
-                round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'; narrow_range: bool = false; axis: int = -1"),
+                round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'; narrow_range: bool = false; axis: int = -1")
+        .shape(shape::quantize_and_dequantize),
     op("QuantizeV2", "(input: float, min_range: float, max_range: float) -> (output: T, output_min: float, output_max: float)")
         .attrs("T: {qint8, quint8, qint32, qint16, quint16}; mode: {'MIN_COMBINED', 'MIN_FIRST', 'SCALED'} = 'MIN_COMBINED';
                 round_mode: {'HALF_AWAY_FROM_ZERO', 'HALF_TO_EVEN'} = 'HALF_AWAY_FROM_ZERO'; narrow_range: bool = false; axis: int = -1;
-                ensure_minimum_range: float = 0.01"),
+                ensure_minimum_range: float = 0.01")
+        .shape(shape::quantize),
     op("Dequantize", "(input: T, min_range: float, max_range: float) -> (output: dtype)")
         .attrs("T: {qint8, quint8, qint32, qint16, quint16}; mode: {'MIN_COMBINED', 'MIN_FIRST', 'SCALED'} = 'MIN_COMBINED';
-                narrow_range: bool = false; axis: int = -1; dtype: {bfloat16, float} = float"),
+                narrow_range: bool = false; axis: int = -1; dtype: {bfloat16, float} = float")
+        .shape(shape::dequantize),
     op("Dilation2D", "(input: T, filter: T) -> (output: T)")
-        .attrs("T: real; strides: list(int) >= 4; rates: list(int) >= 4; padding: {'SAME', 'VALID'}"),
+        .attrs("T: real; strides: list(int) >= 4; rates: list(int) >= 4; padding: {'SAME', 'VALID'}")
+        .shape(shape::dilation_2d),
     op("CTCGreedyDecoder", "(inputs: T, sequence_length: int32) -> (decoded_indices: int64, decoded_values: int64, decoded_shape: int64, log_probability: T)")
-        .attrs("merge_repeated: bool = false; blank_index: int = -1; T: {float, double} = float"),
+        .attrs("merge_repeated: bool = false; blank_index: int = -1; T: {float, double} = float")
+        .shape(shape::ctc_greedy_decoder),
     op("LSTMBlockCell", "(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> (i: T, cs: T, f: T, o: T, ci: T, co: T, h: T)")
-        .attrs("forget_bias: float = 1.0; cell_clip: float = 3.0; use_peephole: bool = false; T: {half, float}"),
+        .attrs("forget_bias: float = 1.0; cell_clip: float = 3.0; use_peephole: bool = false; T: {half, float}")
+        .shape(shape::lstm_block_cell),
     op("BlockLSTM", "(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> (i: T, cs: T, f: T, o: T, ci: T, co: T, h: T)")
-        .attrs("forget_bias: float = 1.0; cell_clip: float = 3.0; use_peephole: bool = false; T: {half, float}"),
+        .attrs("forget_bias: float = 1.0; cell_clip: float = 3.0; use_peephole: bool = false; T: {half, float}")
+        .shape(shape::block_lstm),
     op("BlockLSTMV2", "(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> (i: T, cs: T, f: T, o: T, ci: T, co: T, h: T)")
-        .attrs("cell_clip: float = 0.0; use_peephole: bool = false; T: {half, float}"),
-    op("GRUBlockCell", "(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T) -> (r: T, u: T, c: T, h: T)").attrs("T: {float}"),
-    op("DataFormatVecPermute", "(x: T) -> (y: T)").attrs("T: index = int32; src_format: string = 'NHWC'; dst_format: string = 'NCHW'"),
-    op("DataFormatDimMap", "(x: T) -> (y: T)").attrs("T: index = int32; src_format: string = 'NHWC'; dst_format: string = 'NCHW'"),
+        .attrs("cell_clip: float = 0.0; use_peephole: bool = false; T: {half, float}")
+        .shape(shape::block_lstm),
+    op("GRUBlockCell", "(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T) -> (r: T, u: T, c: T, h: T)")
+        .attrs("T: {float}")
+        .shape(shape::gru_block_cell),
+    op("DataFormatVecPermute", "(x: T) -> (y: T)")
+        .attrs("T: index = int32; src_format: string = 'NHWC'; dst_format: string = 'NCHW'")
+        .shape(shape::unchanged),
+    op("DataFormatDimMap", "(x: T) -> (y: T)")
+        .attrs("T: index = int32; src_format: string = 'NHWC'; dst_format: string = 'NCHW'")
+        .shape(shape::unchanged),
     op("_FusedConv2D", "(input: T, filter: T, args: TArgs, host_args: num_host_args * float) -> (output: T)")
         .attrs("T: {half, float, double, int8, qint8}; TArgs: list(type) >= 1; num_args: int >= 0; num_host_args: int >= 0 = 0;
                 strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = [];
                 data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'; filter_format: {'HWIO', 'OIHW', 'OIHW_VECT_I'} = 'HWIO';
                 dilations: list(int) = [1, 1, 1, 1]; use_cudnn_on_gpu: bool = true; fused_ops: list(string) = []; epsilon: float = 0.0001;
-                leakyrelu_alpha: float = 0.2"),
+                leakyrelu_alpha: float = 0.2")
+        .shape(shape::conv::<4>),
     op("_FusedMatMul", "(a: T, b: T, args: num_args * T) -> (product: T)")
         .attrs("transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, half, float}; num_args: int >= 0;
-                fused_ops: list(string) = []; epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2"),
+                fused_ops: list(string) = []; epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2")
+        .shape(shape::matmul),
     op("_FusedBatchNormEx", "(x: T, scale: U, offset: U, mean: U, variance: U, side_input: num_side_inputs * T) -> (y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U)")
         .attrs("T: {half, float, bfloat16}; U: {float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0;
                 num_side_inputs: int >= 0 = 0; activation_mode: string = 'Identity'; data_format: {'NHWC', 'NCHW'} = 'NHWC';
-                is_training: bool = true"),
+                is_training: bool = true")
+        .shape(shape::fused_batch_norm),
 ];

@@ -1,6 +1,7 @@
 //! Examples, serialised tensors, checkpoints, and files.
 
 use crate::op::{Op, op};
+use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("ParseExample", "(serialized: string, names: string, sparse_keys: Nsparse * string, dense_keys: Ndense * string, dense_defaults: Tdense) -> (sparse_indices: Nsparse * int64, sparse_values: sparse_types, sparse_shapes: Nsparse * int64, dense_values: Tdense)")
@@ -21,19 +22,27 @@ pub(crate) const OPS: &[Op] = &[
                 feature_list_sparse_types: list({float, int64, string}) >= 0 = [];
                 feature_list_ragged_value_types: list({float, int64, string}) >= 0 = [];
                 feature_list_ragged_split_types: list(index) >= 0 = []; feature_list_dense_shapes: list(shape) >= 0 = []"),
-    op("ParseTensor", "(serialized: string) -> (output: out_type)").attrs("out_type: type"),
-    op("SerializeTensor", "(tensor: T) -> (serialized: string)").attrs("T: type"),
-    op("SaveV2", "(prefix: string, tensor_names: string, shape_and_slices: string, tensors: dtypes)").attrs("dtypes: list(type) >= 1").stateful(),
+    op("ParseTensor", "(serialized: string) -> (output: out_type)").attrs("out_type: type").shape(shape::unknown),
+    op("SerializeTensor", "(tensor: T) -> (serialized: string)").attrs("T: type").shape(shape::scalars),
+    op("SaveV2", "(prefix: string, tensor_names: string, shape_and_slices: string, tensors: dtypes)")
+        .attrs("dtypes: list(type) >= 1")
+        .stateful()
+        .shape(shape::unknown),
     op("RestoreV2", "(prefix: string, tensor_names: string, shape_and_slices: string) -> (tensors: dtypes)")
         .attrs("dtypes: list(type) >= 1")
-        .stateful(),
-    op("Save", "(filename: string, tensor_names: string, data: T)").attrs("T: list(type) >= 1").stateful(),
-    op("Restore", "(file_pattern: string, tensor_name: string) -> (tensor: dt)").attrs("dt: type; preferred_shard: int = -1").stateful(),
+        .stateful()
+        .shape(shape::restore_v2),
+    op("Save", "(filename: string, tensor_names: string, data: T)").attrs("T: list(type) >= 1").stateful().shape(shape::unknown),
+    op("Restore", "(file_pattern: string, tensor_name: string) -> (tensor: dt)")
+        .attrs("dt: type; preferred_shard: int = -1")
+        .stateful()
+        .shape(shape::unknown),
     op("MergeV2Checkpoints", "(checkpoint_prefixes: string, destination_prefix: string)")
         .attrs("delete_old_dirs: bool = true; allow_missing_files: bool = false")
-        .stateful(),
-    op("ShardedFilename", "(basename: string, shard: int32, num_shards: int32) -> (filename: string)"),
-    op("ReadFile", "(filename: string) -> (contents: string)"),
-    op("WriteFile", "(filename: string, contents: string)").stateful(),
-    op("MatchingFiles", "(pattern: string) -> (filenames: string)"),
+        .stateful()
+        .shape(shape::unknown),
+    op("ShardedFilename", "(basename: string, shard: int32, num_shards: int32) -> (filename: string)").shape(shape::scalars),
+    op("ReadFile", "(filename: string) -> (contents: string)").shape(shape::scalars),
+    op("WriteFile", "(filename: string, contents: string)").stateful().shape(shape::unknown),
+    op("MatchingFiles", "(pattern: string) -> (filenames: string)").shape(shape::vectors),
 ];

@@ -8,14 +8,14 @@ use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail};
 /// The constant in attribute `value`.
 pub(crate) fn constant(c: &mut Context<'_>) -> Result<()> {
     let proto: &TensorProto = c.attrs().get("value")?;
-    let shape = proto.tensor_shape.as_ref().map_or_else(PartialShape::scalar, flowmill_graph::shape_from_proto);
+    let shape = proto.tensor_shape.as_ref().map_or_else(PartialShape::scalar, PartialShape::from_proto);
     if !shape.is_fully_defined() {
         bail!(InvalidArgument, "Const tensor has an unknown shape {shape}");
     }
     let small = shape.num_elements().is_some_and(|n| n <= value::MAX_ELEMENTS);
     c.set_output(0, shape);
     if small {
-        value::set(c, 0, flowmill_graph::tensor_from_proto(proto).ok());
+        value::set(c, 0, Tensor::from_proto(proto).ok());
     }
     Ok(())
 }

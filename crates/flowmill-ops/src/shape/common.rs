@@ -139,3 +139,12 @@ pub(crate) fn size_input(c: &Context<'_>, i: usize) -> Result<i64> {
         Some(n) => Ok(n),
     }
 }
+
+/// All inputs and the output have one shape, of rank `RANK`.
+pub(crate) fn merged_first<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
+    let mut shape = dims::with_rank(&c.input(0), RANK)?;
+    for i in 1..c.num_inputs() {
+        shape = shape.merge(&c.input(i))?;
+    }
+    set_all(c, &shape)
+}

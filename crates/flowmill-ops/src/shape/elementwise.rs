@@ -1,8 +1,8 @@
 //! Elementwise ops of several tensors.
 
-use super::{common, dims};
+use super::{common, dims, value};
 use flowmill_graph::InferenceContext as Context;
-use flowmill_tensor::{PartialShape, Result, bail};
+use flowmill_tensor::{DType, PartialShape, Result, bail};
 
 /// Two inputs broadcast by NumPy's rules.
 pub(crate) fn broadcast_binary(c: &mut Context<'_>) -> Result<()> {
@@ -87,7 +87,7 @@ pub(crate) fn cross(c: &mut Context<'_>) -> Result<()> {
 /// Elements of another width: the last dimension grows or shrinks with them.
 pub(crate) fn bitcast(c: &mut Context<'_>) -> Result<()> {
     let width = |name: &str| -> Result<i64> {
-        let dtype: flowmill_tensor::DType = c.attrs().get(name)?;
+        let dtype: DType = c.attrs().get(name)?;
         match dtype.size() {
             Some(n) => Ok(n as i64),
             None => bail!(InvalidArgument, "Cannot bitcast types {} and {} because one of the type sizes is zero", dtype, name),
@@ -109,4 +109,32 @@ pub(crate) fn bitcast(c: &mut Context<'_>) -> Result<()> {
         Some(_) => input.concat(&PartialShape::new(&[from / to])),
     };
     common::set_all(c, &shape)
+}
+
+/// [`broadcast_binary`] of integers that may be known.
+pub(crate) fn broadcast_binary_of(c: &mut Context<'_>, f: fn(i64, i64) -> Option<i64>) -> Result<()> {
+    broadcast_binary(c)?;
+    value::binary(c, f)
+}
+
+/// [`common::unchanged`] for a function of integers that may be known.
+pub(crate) fn unchanged_of(c: &mut Context<'_>, f: fn(i64) -> Option<i64>) -> Result<()> {
+    common::unchanged(c)?;
+    value::unary(c, f)
+}
+
+/// The same elements as another type; sizes stay known among the index types.
+pub(crate) fn cast(c: &mut Context<'_>) -> Result<()> {
+    common::unchanged(c)?;
+    let (from, to): (DType, DType) = (c.attrs().get("SrcT")?, c.attrs().get("DstT")?);
+    if matches!((from, to), (DType::I32 | DType::I64, DType::I32 | DType::I64)) {
+        match common::ints(c, 0)? {
+            Some(values) => value::set_ints(c, to, Some(values)),
+            None => {
+                let sizes = value::sizes(c, 0);
+                value::set_sizes(c, to, sizes);
+            }
+        }
+    }
+    Ok(())
 }

@@ -134,3 +134,9 @@ pub(crate) fn in_top_k(c: &mut Context<'_>) -> Result<()> {
     c.set_output(0, PartialShape::new(&[rows]));
     Ok(())
 }
+
+/// [`reduction`] of integers that may be known.
+pub(crate) fn reduction_of(c: &mut Context<'_>, f: fn(&[i64]) -> Option<i64>) -> Result<()> {
+    reduction(c)?;
+    super::value::reduce(c, f)
+}

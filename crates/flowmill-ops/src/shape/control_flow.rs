@@ -1,0 +1,99 @@
+//! Control flow: what is known on both sides of a branch, a frame, or a call.
+
+use super::{common, dims};
+use flowmill_graph::{InferenceContext as Context, ValueInfo};
+use flowmill_tensor::{PartialShape, Result, bail};
+
+/// Both outputs are the data.
+pub(crate) fn switch(c: &mut Context<'_>) -> Result<()> {
+    common::expect_scalar(c, 1)?;
+    for i in 0..c.num_outputs() {
+        common::pass(c, 0, i);
+    }
+    Ok(())
+}
+
+/// What is common to all inputs; the second output is the number of the one that came.
+pub(crate) fn merge(c: &mut Context<'_>) -> Result<()> {
+    let mut shape = c.input(0);
+    let mut elements = c.value(0).and_then(|v| v.elements.clone());
+    for i in 1..c.num_inputs() {
+        shape = shape.relax(&c.input(i));
+        elements = elements.filter(|e| c.value(i).is_some_and(|v| v.elements.as_ref() == Some(e)));
+    }
+    if let Some(output) = c.output_mut(0) {
+        *output = ValueInfo { shape, elements, ..ValueInfo::default() };
+    }
+    c.set_output(1, PartialShape::scalar());
+    Ok(())
+}
+
+/// Into a frame. The first iteration says nothing of the shapes of later ones, so only a loop invariant keeps its shape; what a handle refers to
+/// stays.
+pub(crate) fn enter(c: &mut Context<'_>) -> Result<()> {
+    let elements = c.value(0).and_then(|v| v.elements.clone());
+    let shape = if c.attrs().get("is_constant")? && elements.is_none() { c.input(0) } else { PartialShape::unknown() };
+    if let Some(output) = c.output_mut(0) {
+        *output = ValueInfo { shape, elements, ..ValueInfo::default() };
+    }
+    Ok(())
+}
+
+/// A condition, passed on.
+pub(crate) fn loop_cond(c: &mut Context<'_>) -> Result<()> {
+    dims::with_rank(&c.input(0), 0)?;
+    common::scalars(c)
+}
+
+/// The outputs of a branch: what attribute `output_shapes` says, if anything.
+pub(crate) fn branch(c: &mut Context<'_>) -> Result<()> {
+    let shapes: Vec<PartialShape> = c.attrs().list("output_shapes")?;
+    if shapes.is_empty() {
+        return Ok(());
+    }
+    set_declared(c, shapes)
+}
+
+/// The outputs of a loop: what attribute `output_shapes` says, or the shapes that go in.
+pub(crate) fn while_loop(c: &mut Context<'_>) -> Result<()> {
+    let shapes: Vec<PartialShape> = c.attrs().list("output_shapes")?;
+    if shapes.is_empty() {
+        return common::unchanged_each(c);
+    }
+    set_declared(c, shapes)
+}
+
+fn set_declared(c: &mut Context<'_>, shapes: Vec<PartialShape>) -> Result<()> {
+    if shapes.len() != c.num_outputs() {
+        bail!(InvalidArgument, "`output_shapes` must be the same length as num outputs ({} vs. {})", shapes.len(), c.num_outputs());
+    }
+    for (i, shape) in shapes.into_iter().enumerate() {
+        c.set_output(i, shape);
+    }
+    Ok(())
+}
+
+/// The gradients of a function's inputs have the inputs' shapes.
+pub(crate) fn symbolic_gradient(c: &mut Context<'_>) -> Result<()> {
+    if c.num_inputs() < c.num_outputs() {
+        bail!(InvalidArgument, "len(inputs) < len(outputs)");
+    }
+    common::unchanged_each(c)
+}
+
+/// A function's argument: what the caller's node was told of it.
+pub(crate) fn arg(c: &mut Context<'_>) -> Result<()> {
+    if c.attrs().contains("_output_shapes") {
+        if let Some(shape) = c.attrs().list::<PartialShape>("_output_shapes")?.into_iter().next() {
+            c.set_output(0, shape);
+        }
+    }
+    if c.attrs().contains("_handle_dtypes") && c.attrs().contains("_handle_shapes") {
+        let (dtypes, shapes) = (c.attrs().list("_handle_dtypes")?, c.attrs().list("_handle_shapes")?);
+        c.set_output(0, PartialShape::scalar());
+        if let Some(output) = c.output_mut(0) {
+            output.elements = Some(dtypes.into_iter().zip(shapes).collect());
+        }
+    }
+    Ok(())
+}

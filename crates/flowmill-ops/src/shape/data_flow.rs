@@ -1,0 +1,310 @@
+//! TensorArrays, tensor lists, stacks and queues: handles that know the shapes of what they hold.
+
+use super::{common, dims};
+use flowmill_graph::InferenceContext as Context;
+use flowmill_tensor::{DType, PartialShape, Result, bail};
+
+/// What the handle in input `i` holds, where it is one thing.
+fn element(c: &Context<'_>, i: usize) -> Option<(DType, PartialShape)> {
+    match c.value(i)?.elements.as_deref()? {
+        [element] => Some(element.clone()),
+        _ => None,
+    }
+}
+
+fn set_element(c: &mut Context<'_>, output: usize, element: Option<(DType, PartialShape)>) {
+    if let Some(output) = c.output_mut(output) {
+        output.elements = element.map(|e| vec![e]);
+    }
+}
+
+// TensorArrays: a handle of two strings and a flow, a scalar that orders the operations.
+
+/// A new array. Its elements' shape is known where it is whole, or the same for all.
+pub(crate) fn tensor_array(c: &mut Context<'_>) -> Result<()> {
+    common::expect_scalar(c, 0)?;
+    c.set_output(0, PartialShape::new(&[2]));
+    c.set_output(1, PartialShape::scalar());
+    let shape: PartialShape = c.attrs().get("element_shape")?;
+    if shape.is_fully_defined() || c.attrs().get("identical_element_shapes")? {
+        let dtype = c.attrs().get("dtype")?;
+        set_element(c, 0, Some((dtype, shape)));
+    }
+    Ok(())
+}
+
+/// The array of gradients of another.
+pub(crate) fn tensor_array_grad(c: &mut Context<'_>) -> Result<()> {
+    dims::expect(common::expect_vector(c, 0)?, 2)?;
+    c.set_output(0, PartialShape::new(&[2]));
+    c.set_output(1, PartialShape::scalar());
+    let mut held = element(c, 0);
+    if c.op_def().name == "TensorArrayGradWithShape" {
+        let prefix = c.input_as_shape(2)?;
+        held = held.map(|(dtype, shape)| (dtype, prefix.concat(&shape)));
+    }
+    set_element(c, 0, held);
+    Ok(())
+}
+
+/// An element is written: the flow comes out.
+pub(crate) fn tensor_array_write(c: &mut Context<'_>) -> Result<()> {
+    dims::expect(common::expect_vector(c, 0)?, 2)?;
+    common::expect_scalar(c, 1)?;
+    if let Some((_, shape)) = element(c, 0) {
+        shape.merge(&c.input(2))?;
+    }
+    common::expect_scalar(c, 3)?;
+    common::scalars(c)
+}
+
+/// An element.
+pub(crate) fn tensor_array_read(c: &mut Context<'_>) -> Result<()> {
+    dims::expect(common::expect_vector(c, 0)?, 2)?;
+    common::expect_scalar(c, 1)?;
+    common::expect_scalar(c, 2)?;
+    if let Some((_, shape)) = element(c, 0) {
+        c.set_output(0, shape);
+    }
+    Ok(())
+}
+
+/// Elements at indices, stacked.
+pub(crate) fn tensor_array_gather(c: &mut Context<'_>) -> Result<()> {
+    let indices = common::expect_vector(c, 1)?;
+    dims::expect(common::expect_vector(c, 0)?, 2)?;
+    common::expect_scalar(c, 2)?;
+    let declared: PartialShape = c.attrs().get("element_shape")?;
+    let shape = match element(c, 0) {
+        Some((_, shape)) => shape.merge(&declared)?,
+        None => declared,
+    };
+    c.set_output(0, PartialShape::new(&[indices]).concat(&shape));
+    Ok(())
+}
+
+/// Rows written to indices: the flow comes out.
+pub(crate) fn tensor_array_scatter(c: &mut Context<'_>) -> Result<()> {
+    let indices = common::expect_vector(c, 1)?;
+    dims::expect(common::expect_vector(c, 0)?, 2)?;
+    common::expect_scalar(c, 3)?;
+    let value = c.input(2);
+    if let Some((_, shape)) = element(c, 0) {
+        PartialShape::new(&[indices]).concat(&shape).merge(&value)?;
+    }
+    common::scalars(c)
+}
+
+/// All elements joined, and their lengths.
+pub(crate) fn tensor_array_concat(c: &mut Context<'_>) -> Result<()> {
+    dims::expect(common::expect_vector(c, 0)?, 2)?;
+    c.set_output(1, PartialShape::new(&[dims::UNKNOWN]));
+    Ok(())
+}
+
+/// Parts of a tensor written one after the other: the flow comes out.
+pub(crate) fn tensor_array_split(c: &mut Context<'_>) -> Result<()> {
+    dims::expect(common::expect_vector(c, 0)?, 2)?;
+    common::expect_scalar(c, 3)?;
+    common::scalars(c)
+}
+
+/// The number of elements.
+pub(crate) fn tensor_array_size(c: &mut Context<'_>) -> Result<()> {
+    dims::expect(common::expect_vector(c, 0)?, 2)?;
+    common::scalars(c)
+}
+
+// Tensor lists: a variant scalar.
+
+/// An empty list, or one of a given length.
+pub(crate) fn tensor_list_new(c: &mut Context<'_>) -> Result<()> {
+    let dtype = c.attrs().get("element_dtype")?;
+    let shape = element_shape_input(c, 0)?;
+    c.set_output(0, PartialShape::scalar());
+    set_element(c, 0, Some((dtype, shape)));
+    Ok(())
+}
+
+/// The element shape in input `i`: a vector, or −1 for any.
+fn element_shape_input(c: &Context<'_>, i: usize) -> Result<PartialShape> {
+    if c.input(i).rank() == Some(0) && c.constant(i).is_none() {
+        return Ok(PartialShape::unknown());
+    }
+    c.input_as_shape(i)
+}
+
+/// What the list in input 0 holds: its type must be the node's.
+fn list_element(c: &Context<'_>) -> Result<PartialShape> {
+    let want: DType = c.attrs().get("element_dtype")?;
+    match element(c, 0) {
+        None => Ok(PartialShape::unknown()),
+        Some((have, _)) if have != want => {
+            bail!(InvalidArgument, "Expected list with element dtype {} but got list with element dtype {}", want, have)
+        }
+        Some((_, shape)) => Ok(shape),
+    }
+}
+
+/// Output `output` is a list of elements of shape `shape`.
+fn set_list(c: &mut Context<'_>, output: usize, shape: PartialShape) -> Result<()> {
+    let dtype = c.attrs().get("element_dtype")?;
+    set_element(c, output, Some((dtype, shape)));
+    Ok(())
+}
+
+/// A list with one more, or another, element, which is input 1 or 2.
+pub(crate) fn tensor_list_push<const ITEM: usize>(c: &mut Context<'_>) -> Result<()> {
+    let shape = list_element(c)?.merge(&c.input(ITEM))?;
+    let _ = shape;
+    let kept = list_element(c)?;
+    c.set_output(0, c.input(0));
+    set_list(c, 0, kept)
+}
+
+/// The list without its last element, and that element.
+pub(crate) fn tensor_list_pop(c: &mut Context<'_>) -> Result<()> {
+    let held = list_element(c)?;
+    let shape = held.merge(&element_shape_input(c, 1)?)?;
+    c.set_output(0, c.input(0));
+    set_list(c, 0, held)?;
+    c.set_output(1, shape);
+    Ok(())
+}
+
+/// An element; input 2 says what its shape is.
+pub(crate) fn tensor_list_get(c: &mut Context<'_>) -> Result<()> {
+    let shape = list_element(c)?.merge(&element_shape_input(c, 2)?)?;
+    c.set_output(0, shape);
+    Ok(())
+}
+
+/// The same list, of another length.
+pub(crate) fn tensor_list_resize(c: &mut Context<'_>) -> Result<()> {
+    c.set_output(0, PartialShape::scalar());
+    let held = element(c, 0);
+    set_element(c, 0, held);
+    Ok(())
+}
+
+/// All elements stacked; `num_elements` may say how many there are.
+pub(crate) fn tensor_list_stack(c: &mut Context<'_>) -> Result<()> {
+    let shape = list_element(c)?.merge(&element_shape_input(c, 1)?)?;
+    let count: i64 = c.attrs().get("num_elements")?;
+    c.set_output(0, PartialShape::new(&[count]).concat(&shape));
+    Ok(())
+}
+
+/// The elements at the indices in input 1, stacked.
+pub(crate) fn tensor_list_gather(c: &mut Context<'_>) -> Result<()> {
+    let shape = list_element(c)?.merge(&element_shape_input(c, 2)?)?;
+    c.set_output(0, c.input(1).concat(&shape));
+    Ok(())
+}
+
+/// The rows of a tensor as a list; the last input says what an element's shape is.
+pub(crate) fn tensor_list_from_tensor(c: &mut Context<'_>) -> Result<()> {
+    let declared = element_shape_input(c, 1)?;
+    let rows = dims::with_rank_at_least(&c.input(0), 1)?;
+    let shape = dims::suffix(&rows, 1).merge(&declared)?;
+    c.set_output(0, PartialShape::scalar());
+    set_list(c, 0, shape)
+}
+
+/// A list from rows at indices; the element shape is input 2.
+pub(crate) fn tensor_list_scatter(c: &mut Context<'_>) -> Result<()> {
+    let shape = element_shape_input(c, 2)?;
+    c.set_output(0, PartialShape::scalar());
+    set_list(c, 0, shape)
+}
+
+/// The list with rows at indices replaced.
+pub(crate) fn tensor_list_scatter_into(c: &mut Context<'_>) -> Result<()> {
+    let held = list_element(c)?;
+    common::expect_vector(c, 2)?;
+    c.set_output(0, PartialShape::scalar());
+    set_list(c, 0, held)
+}
+
+/// All elements joined along their first dimension, and their lengths.
+pub(crate) fn tensor_list_concat(c: &mut Context<'_>) -> Result<()> {
+    let held = list_element(c)?;
+    let declared = if c.op_def().name == "TensorListConcatV2" { element_shape_input(c, 1)? } else { c.attrs().get("element_shape")? };
+    let shape = held.merge(&declared)?;
+    if shape.rank() == Some(0) {
+        bail!(InvalidArgument, "Shape must be at least rank 1 but is rank 0");
+    }
+    if shape.rank().is_some() {
+        c.set_output(0, dims::replaced(&shape, 0, dims::UNKNOWN));
+    }
+    c.set_output(1, PartialShape::new(&[dims::UNKNOWN]));
+    Ok(())
+}
+
+/// Parts of a tensor as a list.
+pub(crate) fn tensor_list_split(c: &mut Context<'_>) -> Result<()> {
+    let declared = element_shape_input(c, 1)?;
+    let rows = dims::with_rank_at_least(&c.input(0), 1)?;
+    let any_length = PartialShape::new(&[dims::UNKNOWN]);
+    let shape = any_length.concat(&dims::suffix(&rows, 1)).merge(&declared)?;
+    c.set_output(0, PartialShape::scalar());
+    set_list(c, 0, shape)
+}
+
+/// The shape of an element as a vector; −1 as a scalar where nothing is known.
+pub(crate) fn tensor_list_element_shape(c: &mut Context<'_>) -> Result<()> {
+    let Some((_, shape)) = element(c, 0) else { return Ok(()) };
+    if let Some(rank) = shape.rank() {
+        c.set_output(0, PartialShape::new(&[rank as i64]));
+        super::value::set_shape(c, 0, c.attrs().get("shape_type")?, shape);
+    }
+    Ok(())
+}
+
+// Stacks, queues, optionals.
+
+/// The pushed element comes out again.
+pub(crate) fn stack_push(c: &mut Context<'_>) -> Result<()> {
+    common::pass(c, 1, 0);
+    Ok(())
+}
+
+/// A queue: a handle that knows its components.
+pub(crate) fn queue(c: &mut Context<'_>) -> Result<()> {
+    c.set_output(0, PartialShape::scalar());
+    let dtypes: Vec<DType> = c.attrs().list("component_types")?;
+    let shapes: Vec<PartialShape> = c.attrs().list("shapes")?;
+    if shapes.len() == dtypes.len() {
+        if let Some(output) = c.output_mut(0) {
+            output.elements = Some(dtypes.into_iter().zip(shapes).collect());
+        }
+    }
+    Ok(())
+}
+
+/// One element of a queue, or where the node takes many, as many as input 1 says.
+pub(crate) fn dequeue(c: &mut Context<'_>) -> Result<()> {
+    let rows = match c.op_def().name.as_str() {
+        "QueueDequeueV2" => None,
+        "QueueDequeueManyV2" => Some(common::size_input(c, 1)?),
+        _ => Some(dims::UNKNOWN),
+    };
+    let Some(elements) = c.value(0).and_then(|v| v.elements.as_deref()).filter(|e| e.len() == c.num_outputs()) else { return Ok(()) };
+    for (i, (_, shape)) in elements.iter().enumerate() {
+        let shape = rows.map_or_else(|| shape.clone(), |n| PartialShape::new(&[n]).concat(shape));
+        c.set_output(i, shape);
+    }
+    Ok(())
+}
+
+/// What an optional holds, as attribute `output_shapes` says.
+pub(crate) fn optional_value(c: &mut Context<'_>) -> Result<()> {
+    let shapes: Vec<PartialShape> = c.attrs().list("output_shapes")?;
+    if shapes.len() != c.num_outputs() {
+        bail!(InvalidArgument, "`output_shapes` must be the same length as `output_types` ({} vs. {})", shapes.len(), c.num_outputs());
+    }
+    for (i, shape) in shapes.into_iter().enumerate() {
+        c.set_output(i, shape);
+    }
+    Ok(())
+}

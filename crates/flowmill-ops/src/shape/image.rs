@@ -1,0 +1,135 @@
+//! Images: batches of height × width × channels.
+
+use super::{common, dims};
+use flowmill_graph::InferenceContext as Context;
+use flowmill_tensor::{PartialShape, Result};
+
+/// Height and width from input `i`.
+fn size_input(c: &Context<'_>, i: usize) -> Result<(i64, i64)> {
+    dims::expect(common::expect_vector(c, i)?, 2)?;
+    let size = c.input_as_shape(i)?;
+    Ok((dims::size(&size, 0), dims::size(&size, 1)))
+}
+
+fn resized(c: &mut Context<'_>, height: i64, width: i64) -> Result<()> {
+    let images = dims::with_rank(&c.input(0), 4)?;
+    c.set_output(0, PartialShape::new(&[dims::size(&images, 0), height, width, dims::size(&images, 3)]));
+    Ok(())
+}
+
+/// Images of the size in input 1.
+pub(crate) fn resize(c: &mut Context<'_>) -> Result<()> {
+    let (height, width) = size_input(c, 1)?;
+    resized(c, height, width)
+}
+
+/// The gradient of a resize: the size it had before is input 1.
+pub(crate) fn resize_nearest_grad(c: &mut Context<'_>) -> Result<()> {
+    resize(c)
+}
+
+/// The gradient of a resize: the shape of the image it had before, which is input 1.
+pub(crate) fn resize_bilinear_grad(c: &mut Context<'_>) -> Result<()> {
+    c.set_output(0, c.input(1));
+    Ok(())
+}
+
+/// As many crops as boxes, of the size in input 3.
+pub(crate) fn crop_and_resize(c: &mut Context<'_>) -> Result<()> {
+    let (images, boxes) = (dims::with_rank(&c.input(0), 4)?, dims::with_rank(&c.input(1), 2)?);
+    let count = dims::merge(dims::size(&boxes, 0), common::expect_vector(c, 2)?)?;
+    dims::expect(dims::size(&boxes, 1), 4)?;
+    let (height, width) = size_input(c, 3)?;
+    c.set_output(0, PartialShape::new(&[count, height, width, dims::size(&images, 3)]));
+    Ok(())
+}
+
+/// The boxes that are kept, at most input 2 of them; exactly so many where the node pads.
+pub(crate) fn non_max_suppression(c: &mut Context<'_>) -> Result<()> {
+    let boxes = dims::with_rank(&c.input(0), 2)?;
+    dims::merge(dims::size(&boxes, 0), common::expect_vector(c, 1)?)?;
+    dims::expect(dims::size(&boxes, 1), 4)?;
+    for i in 2..c.num_inputs() {
+        common::expect_scalar(c, i)?;
+    }
+    let padded: bool = c.attrs().get_or("pad_to_max_output_size", false)?;
+    let count = if padded { common::size_input(c, 2)? } else { dims::UNKNOWN };
+    c.set_output(0, PartialShape::new(&[count]));
+    // The fourth form adds the number of valid indices, the fifth their scores before it.
+    match c.num_outputs() {
+        2 => c.set_output(1, PartialShape::scalar()),
+        3 => {
+            c.set_output(1, PartialShape::new(&[count]));
+            c.set_output(2, PartialShape::scalar());
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Boxes, scores and classes for each image of the batch, and how many are valid.
+pub(crate) fn combined_non_max_suppression(c: &mut Context<'_>) -> Result<()> {
+    let (boxes, scores) = (dims::with_rank(&c.input(0), 4)?, dims::with_rank(&c.input(1), 3)?);
+    for i in 2..6 {
+        common::expect_scalar(c, i)?;
+    }
+    dims::expect(dims::size(&boxes, 3), 4)?;
+    let batch = dims::merge(dims::size(&boxes, 0), dims::size(&scores, 0))?;
+    let total = common::size_input(c, 3)?;
+    let per_class = common::int(c, 2)?;
+    let count = match (c.attrs().get::<bool>("pad_per_class")?, per_class) {
+        (false, _) => total,
+        (true, Some(n)) if total >= 0 && dims::size(&scores, 2) >= 0 => total.min(dims::multiply(n.max(0), dims::size(&scores, 2))?),
+        (true, _) => dims::UNKNOWN,
+    };
+    c.set_output(0, PartialShape::new(&[batch, count, 4]));
+    c.set_output(1, PartialShape::new(&[batch, count]));
+    c.set_output(2, PartialShape::new(&[batch, count]));
+    c.set_output(3, PartialShape::new(&[batch]));
+    Ok(())
+}
+
+/// An image of unknown size; attribute `channels` says how many, zero leaving it to the file.
+pub(crate) fn decode_image(c: &mut Context<'_>) -> Result<()> {
+    common::expect_scalar(c, 0)?;
+    let channels: i64 = c.attrs().get("channels")?;
+    let channels = if channels == 0 { dims::UNKNOWN } else { channels };
+    // A window that was asked for is the size.
+    let (height, width) = match (c.op_def().name.as_str(), common::ints(c, 1)?.as_deref()) {
+        ("DecodeAndCropJpeg", Some(&[_, _, height, width])) => (height, width),
+        _ => (dims::UNKNOWN, dims::UNKNOWN),
+    };
+    c.set_output(0, PartialShape::new(&[height, width, channels]));
+    Ok(())
+}
+
+/// Frames of three channels.
+pub(crate) fn decode_gif(c: &mut Context<'_>) -> Result<()> {
+    common::expect_scalar(c, 0)?;
+    c.set_output(0, PartialShape::new(&[dims::UNKNOWN, dims::UNKNOWN, dims::UNKNOWN, 3]));
+    Ok(())
+}
+
+/// A string for each image.
+pub(crate) fn encode_png(c: &mut Context<'_>) -> Result<()> {
+    let images = dims::with_rank_at_least(&c.input(0), 3)?;
+    c.set_output(0, dims::without_last(&images, 3));
+    Ok(())
+}
+
+/// Colours have three components.
+pub(crate) fn colorspace(c: &mut Context<'_>) -> Result<()> {
+    let images = dims::with_rank_at_least(&c.input(0), 1)?;
+    if let Some(rank) = images.rank() {
+        dims::expect(dims::size(&images, rank - 1), 3)?;
+        c.set_output(0, dims::replaced(&images, rank - 1, 3));
+    }
+    Ok(())
+}
+
+/// Height, width and channels.
+pub(crate) fn extract_jpeg_shape(c: &mut Context<'_>) -> Result<()> {
+    common::expect_scalar(c, 0)?;
+    c.set_output(0, PartialShape::new(&[3]));
+    Ok(())
+}

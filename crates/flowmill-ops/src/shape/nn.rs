@@ -1,0 +1,206 @@
+//! Biases, normalisation, losses, recurrent cells.
+
+use super::{common, dims};
+use flowmill_graph::InferenceContext as Context;
+use flowmill_tensor::{PartialShape, Result, bail};
+
+fn channels_first(c: &Context<'_>) -> Result<bool> {
+    Ok(c.attrs().get_or("data_format", "NHWC")?.starts_with("NC"))
+}
+
+/// Where the channels of `shape` stand, whose rank is known.
+fn channel_axis(c: &Context<'_>, rank: usize) -> Result<usize> {
+    Ok(if channels_first(c)? { 1 } else { rank.saturating_sub(1) })
+}
+
+/// A vector added to the channels.
+pub(crate) fn bias_add(c: &mut Context<'_>) -> Result<()> {
+    let input = dims::with_rank_at_least(&c.input(0), if channels_first(c)? { 3 } else { 2 })?;
+    let bias = dims::with_rank(&c.input(1), 1)?;
+    let Some(rank) = input.rank() else { return Ok(()) };
+    let axis = channel_axis(c, rank)?;
+    let depth = dims::merge(dims::size(&input, axis), dims::size(&bias, 0))?;
+    c.set_output(0, dims::replaced(&input, axis, depth));
+    Ok(())
+}
+
+/// A vector over the channels.
+pub(crate) fn bias_add_grad(c: &mut Context<'_>) -> Result<()> {
+    let input = dims::with_rank_at_least(&c.input(0), if channels_first(c)? { 3 } else { 2 })?;
+    let depth = match input.rank() {
+        Some(rank) => dims::size(&input, channel_axis(c, rank)?),
+        None => dims::UNKNOWN,
+    };
+    c.set_output(0, PartialShape::new(&[depth]));
+    Ok(())
+}
+
+/// Batch normalisation: the image, then vectors over its channels.
+pub(crate) fn fused_batch_norm(c: &mut Context<'_>) -> Result<()> {
+    let (image, depth) = normalised(c, 1)?;
+    c.set_output(0, image);
+    for i in 1..c.num_outputs() {
+        // The last output of the third form is scratch of unknown size.
+        let scratch = i == 5;
+        c.set_output(i, PartialShape::new(&[if scratch { dims::UNKNOWN } else { depth }]));
+    }
+    Ok(())
+}
+
+/// The normalised image and its number of channels, merged with the vectors from input `first_vector` on.
+fn normalised(c: &Context<'_>, first_vector: usize) -> Result<(PartialShape, i64)> {
+    let ranked = match c.input(0).rank() {
+        Some(5) if c.attrs().get_or("data_format", "NHWC")?.len() == 5 => 5,
+        _ => c.attrs().get_or("data_format", "NHWC")?.len(),
+    };
+    let image = dims::with_rank(&c.input(0), ranked)?;
+    let axis = channel_axis(c, ranked)?;
+    let mut depth = dims::size(&image, axis);
+    let vectors = if c.attrs().get_or("is_training", true)? { 2 } else { 4 };
+    for i in first_vector..(first_vector + vectors).min(c.num_inputs()) {
+        depth = dims::merge(depth, common::expect_vector(c, i)?)?;
+    }
+    Ok((dims::replaced(&image, axis, depth), depth))
+}
+
+/// The gradient of batch normalisation: image, scale, offset, and two unused outputs.
+pub(crate) fn fused_batch_norm_grad(c: &mut Context<'_>) -> Result<()> {
+    let rank = c.attrs().get_or("data_format", "NHWC")?.len();
+    let (dy, x) = (dims::with_rank(&c.input(0), rank)?, dims::with_rank(&c.input(1), rank)?);
+    let axis = channel_axis(c, rank)?;
+    let mut depth = dims::merge(dims::size(&dy, axis), dims::size(&x, axis))?;
+    for i in 2..5.min(c.num_inputs()) {
+        depth = dims::merge(depth, common::expect_vector(c, i)?)?;
+    }
+    c.set_output(0, dims::replaced(&dy, axis, depth));
+    c.set_output(1, PartialShape::new(&[depth]));
+    c.set_output(2, PartialShape::new(&[depth]));
+    c.set_output(3, PartialShape::new(&[0]));
+    c.set_output(4, PartialShape::new(&[0]));
+    Ok(())
+}
+
+/// The older batch normalisation: four vectors over the last dimension.
+pub(crate) fn batch_norm_with_global_normalization(c: &mut Context<'_>) -> Result<()> {
+    let input = dims::with_rank(&c.input(0), 4)?;
+    let mut depth = dims::size(&input, 3);
+    for i in 1..5 {
+        depth = dims::merge(depth, common::expect_vector(c, i)?)?;
+    }
+    c.set_output(0, dims::replaced(&input, 3, depth));
+    Ok(())
+}
+
+/// A loss for each row and its gradient; labels are distributions that broadcast with the logits.
+pub(crate) fn softmax_cross_entropy(c: &mut Context<'_>) -> Result<()> {
+    let (features, labels) = (c.input(0), c.input(1));
+    let shape = if features.rank() == Some(2) && labels.rank() == Some(2) {
+        features.merge(&labels).or_else(|_| PartialShape::broadcast(&features, &labels))?
+    } else {
+        PartialShape::broadcast(&features, &labels)?
+    };
+    let shape = match shape.rank() {
+        Some(2) | None => shape,
+        Some(rank) => bail!(InvalidArgument, "Shape must be rank 2 but is rank {rank}"),
+    };
+    c.set_output(0, PartialShape::new(&[dims::size(&shape, 0)]));
+    c.set_output(1, dims::with_rank(&shape, 2)?);
+    Ok(())
+}
+
+/// The same with a class number for each row.
+pub(crate) fn sparse_softmax_cross_entropy(c: &mut Context<'_>) -> Result<()> {
+    let features = dims::with_rank(&c.input(0), 2)?;
+    let rows = dims::merge(dims::size(&features, 0), common::expect_vector(c, 1)?)?;
+    c.set_output(0, PartialShape::new(&[rows]));
+    c.set_output(1, dims::replaced(&features, 0, rows));
+    Ok(())
+}
+
+/// Quantised and dequantised again, with a scalar range, or one for each slice along `axis`.
+pub(crate) fn quantize_and_dequantize(c: &mut Context<'_>) -> Result<()> {
+    let axis: i64 = c.attrs().get_or("axis", -1)?;
+    if axis < -1 {
+        bail!(InvalidArgument, "axis should be at least -1, got {axis}");
+    }
+    let minmax_rank = usize::from(axis != -1);
+    let (min, max) = (dims::with_rank(&c.input(1), minmax_rank)?, dims::with_rank(&c.input(2), minmax_rank)?);
+    min.merge(&max)?;
+    if axis >= 0 {
+        let input = dims::with_rank_at_least(&c.input(0), axis as usize + 1)?;
+        dims::merge(dims::size(&input, axis as usize), dims::size(&min, 0))?;
+    }
+    common::unchanged(c)
+}
+
+/// Quantised or dequantised: outputs 1 and 2, where there are any, are the range.
+pub(crate) fn quantize(c: &mut Context<'_>) -> Result<()> {
+    let axis: i64 = c.attrs().get_or("axis", -1)?;
+    let range = if axis < 0 { PartialShape::scalar() } else { PartialShape::new(&[dims::size(&c.input(0), axis as usize)]) };
+    for i in 1..3 {
+        dims::with_rank(&c.input(i), usize::from(axis >= 0))?;
+        c.set_output(i, range.clone());
+    }
+    common::pass(c, 0, 0);
+    Ok(())
+}
+
+/// Simulated quantisation with a scalar range.
+pub(crate) fn fake_quant_vars(c: &mut Context<'_>) -> Result<()> {
+    common::expect_scalar(c, 1)?;
+    common::expect_scalar(c, 2)?;
+    common::unchanged(c)
+}
+
+/// Simulated quantisation with a range for each channel.
+pub(crate) fn fake_quant_per_channel(c: &mut Context<'_>) -> Result<()> {
+    let input = dims::with_rank_at_least(&c.input(0), 1)?;
+    let channels = dims::merge(common::expect_vector(c, 1)?, common::expect_vector(c, 2)?)?;
+    let Some(rank) = input.rank() else { return Ok(()) };
+    let channels = dims::merge(channels, dims::size(&input, rank - 1))?;
+    c.set_output(0, dims::replaced(&input, rank - 1, channels));
+    Ok(())
+}
+
+/// One step of an LSTM: seven tensors of batch × cells.
+pub(crate) fn lstm_block_cell(c: &mut Context<'_>) -> Result<()> {
+    let (x, state) = (dims::with_rank(&c.input(0), 2)?, dims::with_rank(&c.input(1), 2)?);
+    common::set_all(c, &PartialShape::new(&[dims::size(&x, 0), dims::size(&state, 1)]))
+}
+
+/// An LSTM over time: seven tensors of time × batch × cells.
+pub(crate) fn block_lstm(c: &mut Context<'_>) -> Result<()> {
+    let x = dims::with_rank(&c.input(1), 3)?;
+    let b = dims::with_rank(&c.input(8), 1)?;
+    let cells = dims::divide(dims::size(&b, 0), 4)?;
+    common::set_all(c, &PartialShape::new(&[dims::size(&x, 0), dims::size(&x, 1), cells]))
+}
+
+/// One step of a GRU: four tensors of batch × cells.
+pub(crate) fn gru_block_cell(c: &mut Context<'_>) -> Result<()> {
+    let (x, state) = (dims::with_rank(&c.input(0), 2)?, dims::with_rank(&c.input(1), 2)?);
+    common::set_all(c, &PartialShape::new(&[dims::size(&x, 0), dims::size(&state, 1)]))
+}
+
+/// Indices, values and shape of the decoded sequences, and a score for each of the batch.
+pub(crate) fn ctc_greedy_decoder(c: &mut Context<'_>) -> Result<()> {
+    let inputs = dims::with_rank(&c.input(0), 3)?;
+    let batch = dims::merge(dims::size(&inputs, 1), common::expect_vector(c, 1)?)?;
+    c.set_output(0, PartialShape::new(&[dims::UNKNOWN, 2]));
+    c.set_output(1, PartialShape::new(&[dims::UNKNOWN]));
+    c.set_output(2, PartialShape::new(&[2]));
+    c.set_output(3, PartialShape::new(&[batch, 1]));
+    Ok(())
+}
+
+/// The numbers that quantised ones stand for, in a scalar range or one for each slice along `axis`.
+pub(crate) fn dequantize(c: &mut Context<'_>) -> Result<()> {
+    let axis: i64 = c.attrs().get_or("axis", -1)?;
+    if axis < -1 {
+        bail!(InvalidArgument, "axis should be at least -1, got {axis}");
+    }
+    for i in 1..3 {
+        dims::with_rank(&c.input(i), usize::from(axis >= 0))?;
+    }
+    common::unchanged(c)
+}

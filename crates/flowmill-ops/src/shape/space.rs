@@ -1,0 +1,244 @@
+//! Ops that move elements between dimensions, turn them around, or sort them into parts.
+
+use super::{common, dims};
+use flowmill_graph::InferenceContext as Context;
+use flowmill_tensor::{PartialShape, Result, bail};
+
+/// Block shape and margins of a batch op: inputs 1 and 2, or attribute `block_size` for two dimensions.
+fn blocks(c: &Context<'_>) -> Result<(Option<Vec<i64>>, Option<Vec<i64>>, Option<usize>)> {
+    if c.attrs().contains("block_size") {
+        let block: i64 = c.attrs().get("block_size")?;
+        dims::with_rank(&c.input(1), 2)?;
+        return Ok((Some(vec![block; 2]), common::ints(c, 1)?, Some(2)));
+    }
+    let count = common::expect_vector(c, 1)?;
+    let margins = dims::with_rank(&c.input(2), 2)?;
+    dims::expect(dims::size(&margins, 1), 2)?;
+    dims::merge(count, dims::size(&margins, 0))?;
+    Ok((common::ints(c, 1)?, common::ints(c, 2)?, usize::try_from(count).ok()))
+}
+
+/// Blocks of the dimensions after the first move into the batch.
+pub(crate) fn space_to_batch(c: &mut Context<'_>) -> Result<()> {
+    blocked(c, |size, before, after, block| dims::divide(dims::add(size, dims::add(before, after)?)?, block), dims::multiply)
+}
+
+/// The batch moves back into blocks.
+pub(crate) fn batch_to_space(c: &mut Context<'_>) -> Result<()> {
+    blocked(c, |size, before, after, block| dims::subtract(dims::multiply(size, block)?, dims::add(before, after)?), dims::divide)
+}
+
+fn blocked(c: &mut Context<'_>, spatial: fn(i64, i64, i64, i64) -> Result<i64>, batch: fn(i64, i64) -> Result<i64>) -> Result<()> {
+    let (block, margins, count) = blocks(c)?;
+    let Some(count) = count else { return Ok(()) };
+    let input = dims::with_rank_at_least(&c.input(0), count + 1)?;
+    let Some(sizes) = input.dims() else { return Ok(()) };
+    let mut out = sizes.to_vec();
+    match &block {
+        Some(block) if block.iter().any(|&b| b < 1) => bail!(InvalidArgument, "block_shape must be positive"),
+        Some(block) => out[0] = batch(out[0], dims::product(block)?)?,
+        None => out[0] = dims::UNKNOWN,
+    }
+    for i in 0..count {
+        out[i + 1] = match (&block, &margins) {
+            (Some(block), Some(margins)) => {
+                let (before, after) = (margins.get(2 * i).copied().unwrap_or(0), margins.get(2 * i + 1).copied().unwrap_or(0));
+                if before < 0 || after < 0 {
+                    bail!(InvalidArgument, "paddings cannot be negative");
+                }
+                spatial(out[i + 1], before, after, block[i])?
+            }
+            _ => dims::UNKNOWN,
+        };
+    }
+    c.set_output(0, PartialShape::new(&out));
+    Ok(())
+}
+
+/// Height, width and channel axes of an image in the node's layout.
+fn image_axes(c: &Context<'_>) -> Result<[usize; 3]> {
+    let format: &str = c.attrs().get("data_format")?;
+    Ok(if format.starts_with("NC") { [2, 3, 1] } else { [1, 2, 3] })
+}
+
+/// Blocks of rows and columns become channels.
+pub(crate) fn space_to_depth(c: &mut Context<'_>) -> Result<()> {
+    let input = dims::with_rank(&c.input(0), 4)?;
+    let block: i64 = c.attrs().get("block_size")?;
+    let [height, width, depth] = image_axes(c)?;
+    let shape = dims::replaced(&input, height, dims::divide(dims::size(&input, height), block)?);
+    let shape = dims::replaced(&shape, width, dims::divide(dims::size(&input, width), block)?);
+    c.set_output(0, dims::replaced(&shape, depth, dims::multiply(dims::size(&input, depth), dims::multiply(block, block)?)?));
+    Ok(())
+}
+
+/// Channels become blocks of rows and columns.
+pub(crate) fn depth_to_space(c: &mut Context<'_>) -> Result<()> {
+    let input = dims::with_rank(&c.input(0), 4)?;
+    let block: i64 = c.attrs().get("block_size")?;
+    let [height, width, depth] = image_axes(c)?;
+    let shape = dims::replaced(&input, height, dims::multiply(dims::size(&input, height), block)?);
+    let shape = dims::replaced(&shape, width, dims::multiply(dims::size(&input, width), block)?);
+    c.set_output(0, dims::replaced(&shape, depth, dims::divide(dims::size(&input, depth), dims::multiply(block, block)?)?));
+    Ok(())
+}
+
+/// Input 1 has a flag for each dimension.
+pub(crate) fn reverse(c: &mut Context<'_>) -> Result<()> {
+    let flags = common::expect_vector(c, 1)?;
+    let input = match usize::try_from(flags) {
+        Ok(rank) => dims::with_rank(&c.input(0), rank)?,
+        Err(_) => c.input(0),
+    };
+    if input.rank().is_some_and(|r| r > 8) {
+        bail!(InvalidArgument, "reverse does not work on tensors with more than 8 dimensions");
+    }
+    c.set_output(0, input);
+    Ok(())
+}
+
+/// Input 1 lists the axes to turn around, each at most once.
+pub(crate) fn reverse_v2(c: &mut Context<'_>) -> Result<()> {
+    common::expect_vector(c, 1)?;
+    let input = c.input(0);
+    if let (Some(rank), Some(axes)) = (input.rank(), common::ints(c, 1)?) {
+        let mut seen = vec![false; rank];
+        for axis in axes {
+            let Some(index) = usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok().filter(|&i| i < rank) else {
+                bail!(InvalidArgument, "'axis'[{axis}] is out of valid range [0, {})", rank);
+            };
+            if std::mem::replace(&mut seen[index], true) {
+                bail!(InvalidArgument, "axis {index} specified more than once.");
+            }
+        }
+    }
+    c.set_output(0, input);
+    Ok(())
+}
+
+/// A prefix of each sequence is turned around; input 1 has the lengths.
+pub(crate) fn reverse_sequence(c: &mut Context<'_>) -> Result<()> {
+    let input = c.input(0);
+    let lengths = common::expect_vector(c, 1)?;
+    let (seq_dim, batch_dim): (i64, i64) = (c.attrs().get("seq_dim")?, c.attrs().get("batch_dim")?);
+    let Some(rank) = input.rank() else { return Ok(()) };
+    for (name, axis) in [("batch_dim", batch_dim), ("seq_dim", seq_dim)] {
+        if axis < 0 || axis >= rank as i64 {
+            bail!(InvalidArgument, "{name} must be < input rank: {axis} vs. {rank}");
+        }
+    }
+    if batch_dim == seq_dim {
+        bail!(InvalidArgument, "batch_dim == seq_dim == {seq_dim}");
+    }
+    let batch = dims::merge(dims::size(&input, batch_dim as usize), lengths)?;
+    c.set_output(0, dims::replaced(&input, batch_dim as usize, batch));
+    Ok(())
+}
+
+/// Elements rolled along axes: shift and axis agree.
+pub(crate) fn roll(c: &mut Context<'_>) -> Result<()> {
+    let input = dims::with_rank_at_least(&c.input(0), 1)?;
+    dims::with_rank_at_most(&c.input(1), 1)?;
+    dims::with_rank_at_most(&c.input(2), 1)?;
+    c.set_output(0, input);
+    Ok(())
+}
+
+/// `num` numbers from start to stop.
+pub(crate) fn lin_space(c: &mut Context<'_>) -> Result<()> {
+    for i in 0..3 {
+        common::expect_scalar(c, i)?;
+    }
+    let count = match common::int(c, 2)? {
+        Some(n) if n <= 0 => bail!(InvalidArgument, "Requires num > 0: {n}"),
+        Some(n) => n,
+        None => dims::UNKNOWN,
+    };
+    c.set_output(0, PartialShape::new(&[count]));
+    Ok(())
+}
+
+/// The distinct elements of a vector, in as many as there turn out to be, and where each element went.
+pub(crate) fn unique(c: &mut Context<'_>) -> Result<()> {
+    common::expect_vector(c, 0)?;
+    c.set_output(0, PartialShape::new(&[dims::UNKNOWN]));
+    c.set_output(1, c.input(0));
+    c.set_output(2, PartialShape::new(&[dims::UNKNOWN]));
+    Ok(())
+}
+
+/// The distinct slices along an axis: input 1 has at most one element; none means that the input is a vector.
+pub(crate) fn unique_v2(c: &mut Context<'_>) -> Result<()> {
+    let input = c.input(0);
+    c.set_output(1, PartialShape::new(&[dims::UNKNOWN]));
+    c.set_output(2, PartialShape::new(&[dims::UNKNOWN]));
+    let (Some(rank), Some(axes)) = (input.rank(), common::ints(c, 1)?) else { return Ok(()) };
+    let axis = match axes.as_slice() {
+        [] if rank == 1 => 0,
+        [] => bail!(InvalidArgument, "unique expects a 1D vector"),
+        [axis] => dims::axis(*axis, rank)?,
+        _ => bail!(InvalidArgument, "axis does not support input tensors larger than 1 elements"),
+    };
+    c.set_output(0, dims::replaced(&input, axis, dims::UNKNOWN));
+    c.set_output(1, PartialShape::new(&[dims::size(&input, axis)]));
+    Ok(())
+}
+
+/// The input, whose shape must be what attribute `shape` says.
+pub(crate) fn ensure_shape(c: &mut Context<'_>) -> Result<()> {
+    let shape = c.input(0).merge(&c.attrs().get("shape")?)?;
+    c.set_output(0, shape);
+    Ok(())
+}
+
+/// The shape that input 0 gives.
+pub(crate) fn fill(c: &mut Context<'_>) -> Result<()> {
+    common::expect_vector(c, 0)?;
+    common::expect_scalar(c, 1)?;
+    let shape = c.input_as_shape(0)?;
+    c.set_output(0, shape);
+    if let (Some(shape), Some(value)) = (c.input_as_shape(0)?.to_shape(), c.constant(1)) {
+        if let (Ok(n), Ok(v)) = (shape.checked_num_elements(), value.to_i64()) {
+            if n <= super::value::MAX_ELEMENTS {
+                let dtype = value.dtype();
+                super::value::set_ints(c, dtype, Some(vec![v; n]));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Rows sorted into parts by numbers that have the leading dimensions of the data.
+pub(crate) fn dynamic_partition(c: &mut Context<'_>) -> Result<()> {
+    let (data, partitions) = (c.input(0), c.input(1));
+    let (Some(_), Some(rank)) = (data.rank(), partitions.rank()) else {
+        return Ok(());
+    };
+    let data = dims::with_rank_at_least(&data, rank)?;
+    for i in 0..rank {
+        dims::merge(dims::size(&data, i), dims::size(&partitions, i))?;
+    }
+    common::set_all(c, &PartialShape::new(&[dims::UNKNOWN]).concat(&dims::suffix(&data, rank)))
+}
+
+/// Rows put together again: the last index tells how many there are.
+pub(crate) fn dynamic_stitch(c: &mut Context<'_>) -> Result<()> {
+    let n: i64 = c.attrs().get("N")?;
+    let n = usize::try_from(n).unwrap_or(0);
+    let mut rest = PartialShape::unknown();
+    let mut rows = Some(0i64);
+    for i in 0..n {
+        let (indices, data) = (c.input(i), c.input(i + n));
+        if let Some(rank) = indices.rank() {
+            let data = dims::with_rank_at_least(&data, rank)?;
+            for d in 0..rank {
+                dims::merge(dims::size(&indices, d), dims::size(&data, d))?;
+            }
+            rest = rest.merge(&dims::suffix(&data, rank))?;
+        }
+        let largest = common::ints(c, i)?.map(|v| v.into_iter().max().unwrap_or(-1));
+        rows = rows.zip(largest).map(|(rows, largest)| rows.max(largest.saturating_add(1)));
+    }
+    c.set_output(0, PartialShape::new(&[rows.unwrap_or(dims::UNKNOWN)]).concat(&rest));
+    Ok(())
+}

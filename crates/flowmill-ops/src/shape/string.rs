@@ -1,0 +1,208 @@
+//! Strings, tables, random numbers and files.
+
+use super::{common, dims};
+use flowmill_graph::InferenceContext as Context;
+use flowmill_tensor::{PartialShape, Result, bail};
+
+/// Strings joined element by element; scalars go with all.
+pub(crate) fn string_join(c: &mut Context<'_>) -> Result<()> {
+    let mut shape = PartialShape::scalar();
+    for i in 0..c.num_inputs() {
+        let input = c.input(i);
+        match input.rank() {
+            None => return Ok(()),
+            Some(0) => {}
+            Some(_) if shape.rank() == Some(0) => shape = input,
+            Some(_) => shape = shape.merge(&input)?,
+        }
+    }
+    c.set_output(0, shape);
+    Ok(())
+}
+
+/// A sparse matrix of parts: indices, values, shape.
+pub(crate) fn string_split(c: &mut Context<'_>) -> Result<()> {
+    common::expect_vector(c, 0)?;
+    common::expect_scalar(c, 1)?;
+    set_sparse(c, 2);
+    Ok(())
+}
+
+/// Outputs 0 to 2 are a sparse tensor of rank `rank` with unknown elements.
+fn set_sparse(c: &mut Context<'_>, rank: i64) {
+    c.set_output(0, PartialShape::new(&[dims::UNKNOWN, rank]));
+    c.set_output(1, PartialShape::new(&[dims::UNKNOWN]));
+    c.set_output(2, PartialShape::new(&[rank]));
+}
+
+/// Parts of strings at positions that broadcast with them.
+pub(crate) fn substr(c: &mut Context<'_>) -> Result<()> {
+    let at = c.input(1).merge(&c.input(2))?;
+    let shape = PartialShape::broadcast(&c.input(0), &at)?;
+    c.set_output(0, shape);
+    Ok(())
+}
+
+/// Strings joined over the axes in input 1; none listed means all.
+pub(crate) fn reduce_join(c: &mut Context<'_>) -> Result<()> {
+    match common::ints(c, 1)?.as_deref() {
+        Some([]) => {
+            let keep_dims: bool = c.attrs().get("keep_dims")?;
+            let rank = c.input(0).rank();
+            let shape = match (keep_dims, rank) {
+                (false, _) => PartialShape::scalar(),
+                (true, Some(rank)) => PartialShape::new(&vec![1; rank]),
+                (true, None) => PartialShape::unknown(),
+            };
+            c.set_output(0, shape);
+            Ok(())
+        }
+        _ => super::reduction(c),
+    }
+}
+
+/// Strings joined into segments, whose number is input 2.
+pub(crate) fn unsorted_segment_join(c: &mut Context<'_>) -> Result<()> {
+    super::unsorted_segment(c)
+}
+
+/// Code points of strings as a ragged tensor: row starts, then values.
+pub(crate) fn unicode_decode(c: &mut Context<'_>) -> Result<()> {
+    let count = c.input(0).num_elements().map_or(dims::UNKNOWN, |n| n as i64 + 1);
+    c.set_output(0, PartialShape::new(&[count]));
+    for i in 1..c.num_outputs() {
+        c.set_output(i, PartialShape::new(&[dims::UNKNOWN]));
+    }
+    Ok(())
+}
+
+/// A string for each row of a ragged tensor of code points.
+pub(crate) fn unicode_encode(c: &mut Context<'_>) -> Result<()> {
+    common::expect_vector(c, 0)?;
+    let splits = common::expect_vector(c, 1)?;
+    let rows = if splits < 0 { dims::UNKNOWN } else { splits - 1 };
+    c.set_output(0, PartialShape::new(&[rows]));
+    Ok(())
+}
+
+/// The numbers in each string: one dimension more.
+pub(crate) fn decode_raw(c: &mut Context<'_>) -> Result<()> {
+    let shape = c.input(0).concat(&PartialShape::new(&[dims::UNKNOWN]));
+    c.set_output(0, shape);
+    Ok(())
+}
+
+/// The same with a length in bytes that all are padded to.
+pub(crate) fn decode_padded_raw(c: &mut Context<'_>) -> Result<()> {
+    let dtype: flowmill_tensor::DType = c.attrs().get("out_type")?;
+    let width = dtype.size().map_or(1, |n| n as i64);
+    let bytes = common::size_input(c, 1)?;
+    let count = if bytes < 0 { dims::UNKNOWN } else { bytes / width };
+    let shape = c.input(0).concat(&PartialShape::new(&[count]));
+    c.set_output(0, shape);
+    Ok(())
+}
+
+/// A field of each record.
+pub(crate) fn decode_csv(c: &mut Context<'_>) -> Result<()> {
+    for i in 1..c.num_inputs() {
+        let default = dims::with_rank_at_most(&c.input(i), 1)?;
+        if default.rank() == Some(1) && dims::size(&default, 0) > 1 {
+            bail!(InvalidArgument, "Shape of a default must be a length-0 or length-1 vector, or a scalar.");
+        }
+    }
+    let records = c.input(0);
+    common::set_all(c, &records)
+}
+
+/// N-grams of ragged rows: values, then row splits.
+pub(crate) fn string_n_grams(c: &mut Context<'_>) -> Result<()> {
+    common::expect_vector(c, 0)?;
+    dims::with_rank(&c.input(1), 1)?;
+    c.set_output(0, PartialShape::new(&[dims::UNKNOWN]));
+    c.set_output(1, c.input(1));
+    Ok(())
+}
+
+/// The values that a table has for the keys: nothing is known of tables that map to tensors.
+pub(crate) fn lookup_find(c: &mut Context<'_>) -> Result<()> {
+    common::expect_scalar(c, 2).or_else(|_| dims::with_rank_at_least(&c.input(2), 1).map(drop))?;
+    Ok(())
+}
+
+/// Keys and values of a table.
+pub(crate) fn lookup_export(c: &mut Context<'_>) -> Result<()> {
+    common::expect_scalar(c, 0)?;
+    c.set_output(0, PartialShape::new(&[dims::UNKNOWN]));
+    Ok(())
+}
+
+/// The same elements in another order: the shape alone is known.
+pub(crate) fn identity_shape(c: &mut Context<'_>) -> Result<()> {
+    common::pass(c, 0, 0);
+    Ok(())
+}
+
+/// `num_samples` class numbers for each row of logits.
+pub(crate) fn multinomial(c: &mut Context<'_>) -> Result<()> {
+    let logits = dims::with_rank(&c.input(0), 2)?;
+    let samples = common::size_input(c, 1)?;
+    c.set_output(0, PartialShape::new(&[dims::size(&logits, 0), samples]));
+    Ok(())
+}
+
+/// Random numbers in the shape that input 0 gives; the seed is two numbers.
+pub(crate) fn stateless_random(c: &mut Context<'_>) -> Result<()> {
+    let seed = dims::with_rank(&c.input(1), 1)?;
+    if !c.op_def().name.ends_with("V2") {
+        dims::expect(dims::size(&seed, 0), 2)?;
+    }
+    common::shape_input::<0>(c)
+}
+
+/// The key (one number) and counter (two) of a random generator.
+pub(crate) fn random_key_counter(c: &mut Context<'_>) -> Result<()> {
+    dims::expect(common::expect_vector(c, 0)?, 2)?;
+    c.set_output(0, PartialShape::new(&[1]));
+    c.set_output(1, PartialShape::new(&[2]));
+    Ok(())
+}
+
+/// For each parameter (input 1), numbers in the shape that input 0 gives.
+pub(crate) fn random_gamma(c: &mut Context<'_>) -> Result<()> {
+    let shape = c.input_as_shape(0)?.concat(&c.input(1));
+    c.set_output(0, shape);
+    Ok(())
+}
+
+/// A tensor for each name; slices tell its shape, whole tensors do not.
+pub(crate) fn restore_v2(c: &mut Context<'_>) -> Result<()> {
+    common::expect_scalar(c, 0)?;
+    let (names, slices) = (dims::with_rank(&c.input(1), 1)?, dims::with_rank(&c.input(2), 1)?);
+    names.merge(&slices)?;
+    let Some(specs) = c.constant(2).map(|t| t.as_strings().map(<[_]>::to_vec)).transpose()? else { return Ok(()) };
+    for (i, spec) in specs.iter().enumerate() {
+        if let Some(shape) = slice_shape(std::str::from_utf8(spec).unwrap_or("")) {
+            c.set_output(i, shape);
+        }
+    }
+    Ok(())
+}
+
+/// The shape of the slice that a text such as `10 20 0,5:-` describes: the whole shape, then for each dimension start and length, or all.
+fn slice_shape(spec: &str) -> Option<PartialShape> {
+    let (sizes, slices) = spec.trim().rsplit_once(' ')?;
+    let sizes: Vec<i64> = sizes.split(' ').map(|s| s.parse().ok()).collect::<Option<_>>()?;
+    let slices: Vec<&str> = slices.split(':').collect();
+    if sizes.len() != slices.len() {
+        return None;
+    }
+    sizes
+        .iter()
+        .zip(slices)
+        .map(|(&size, slice)| match slice {
+            "-" => Some(size),
+            _ => slice.split_once(',')?.1.parse().ok(),
+        })
+        .collect()
+}

@@ -1,0 +1,270 @@
+//! Convolutions and pooling: windows that move over the spatial dimensions.
+
+use super::{common, dims};
+use flowmill_graph::InferenceContext as Context;
+use flowmill_tensor::{PartialShape, Result, bail};
+
+/// How a window moves over one spatial dimension.
+struct Window<'a> {
+    size: i64,
+    stride: i64,
+    dilation: i64,
+    padding: &'a str,
+    /// Elements added before and after, for padding `EXPLICIT`.
+    explicit: (i64, i64),
+}
+
+impl Window<'_> {
+    /// The number of places the window takes in `input` elements.
+    fn output_size(&self, input: i64) -> Result<i64> {
+        if self.stride <= 0 {
+            bail!(InvalidArgument, "Stride must be > 0, but got {}", self.stride);
+        }
+        if self.dilation < 1 {
+            bail!(InvalidArgument, "Dilation rate must be >= 1, but got {}", self.dilation);
+        }
+        if input < 0 {
+            return Ok(dims::UNKNOWN);
+        }
+        let round_up = |n: i64| Ok(n / self.stride + i64::from(n % self.stride != 0));
+        if self.padding == "SAME" {
+            return round_up(input);
+        }
+        if self.size < 0 {
+            return Ok(dims::UNKNOWN);
+        }
+        let padded = if self.padding == "EXPLICIT" { dims::add(dims::add(input, self.explicit.0)?, self.explicit.1)? } else { input };
+        let effective = dims::add(dims::multiply((self.size - 1).max(0), self.dilation)?, self.size.min(1))?;
+        round_up(dims::add(dims::subtract(padded, effective)?, 1)?)
+    }
+}
+
+/// Where batch, channels and spatial dimensions stand.
+struct Layout {
+    rank: usize,
+    channels: usize,
+    first_spatial: usize,
+}
+
+impl Layout {
+    fn of(c: &Context<'_>, rank: usize) -> Result<Layout> {
+        let format: &str = c.attrs().get_or("data_format", "NHWC")?;
+        let channels_first = format.starts_with("NC") || format == "channels_first";
+        Ok(if channels_first { Layout { rank, channels: 1, first_spatial: 2 } } else { Layout { rank, channels: rank - 1, first_spatial: 1 } })
+    }
+
+    fn spatial(&self) -> std::ops::Range<usize> {
+        self.first_spatial..self.first_spatial + self.rank - 2
+    }
+
+    fn assemble(&self, batch: i64, channels: i64, spatial: &[i64]) -> PartialShape {
+        let mut sizes = vec![batch; self.rank];
+        sizes[self.channels] = channels;
+        for (axis, &size) in self.spatial().zip(spatial) {
+            sizes[axis] = size;
+        }
+        PartialShape::new(&sizes)
+    }
+}
+
+/// A list attribute with one entry for each dimension.
+fn per_dimension(c: &Context<'_>, name: &str, rank: usize) -> Result<Vec<i64>> {
+    let values: Vec<i64> = c.attrs().list(name)?;
+    if values.len() != rank {
+        bail!(
+            InvalidArgument,
+            "{} requires the {name} attribute to contain {rank} values, but got: {}",
+            c.op_def().name,
+            values.len()
+        );
+    }
+    Ok(values)
+}
+
+/// The same, all ones where the op has no such attribute.
+fn dilations(c: &Context<'_>, rank: usize) -> Result<Vec<i64>> {
+    if !c.attrs().contains("dilations") {
+        return Ok(vec![1; rank]);
+    }
+    let values = per_dimension(c, "dilations", rank)?;
+    if values.iter().any(|&d| d <= 0) {
+        bail!(InvalidArgument, "Dilated rates should be larger than 0.");
+    }
+    Ok(values)
+}
+
+/// Before and after for each dimension, from `explicit_paddings`; zeros unless the padding is explicit.
+fn explicit_paddings(c: &Context<'_>, padding: &str, layout: &Layout) -> Result<Vec<(i64, i64)>> {
+    let listed: Vec<i64> = if c.attrs().contains("explicit_paddings") { c.attrs().list("explicit_paddings")? } else { Vec::new() };
+    if padding != "EXPLICIT" {
+        if !listed.is_empty() {
+            bail!(InvalidArgument, "explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT");
+        }
+        return Ok(vec![(0, 0); layout.rank]);
+    }
+    if listed.len() != 2 * layout.rank {
+        bail!(InvalidArgument, "explicit_paddings attribute must contain {} values, but got: {}", 2 * layout.rank, listed.len());
+    }
+    if listed.iter().any(|&p| p < 0) {
+        bail!(InvalidArgument, "All elements of explicit_paddings must be nonnegative");
+    }
+    let pairs: Vec<(i64, i64)> = listed.chunks_exact(2).map(|p| (p[0], p[1])).collect();
+    if pairs[0] != (0, 0) || pairs[layout.channels] != (0, 0) {
+        bail!(InvalidArgument, "Nonzero explicit padding in the batch or depth dimensions is not supported");
+    }
+    Ok(pairs)
+}
+
+/// A convolution whose filter has `RANK` − 2 spatial dimensions, then input and output channels. Channels may come in groups.
+pub(crate) fn conv<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
+    let (input, filter) = (dims::with_rank(&c.input(0), RANK)?, dims::with_rank(&c.input(1), RANK)?);
+    let layout = Layout::of(c, RANK)?;
+    let (depth, filter_depth) = (dims::size(&input, layout.channels), dims::size(&filter, RANK - 2));
+    if filter_depth == 0 {
+        bail!(InvalidArgument, "Depth of filter must not be 0");
+    }
+    if depth >= 0 && filter_depth > 0 {
+        if depth % filter_depth != 0 {
+            bail!(InvalidArgument, "Depth of input ({depth}) is not a multiple of input depth of filter ({filter_depth})");
+        }
+        let (groups, out) = (depth / filter_depth, dims::size(&filter, RANK - 1));
+        if groups > 0 && out >= 0 && out % groups != 0 {
+            bail!(InvalidArgument, "Depth of output ({out}) is not a multiple of the number of groups ({groups})");
+        }
+    }
+    let spatial = window_sizes(c, &layout, &input, |i| dims::size(&filter, i))?;
+    c.set_output(0, layout.assemble(dims::size(&input, 0), dims::size(&filter, RANK - 1), &spatial));
+    Ok(())
+}
+
+/// A convolution of each channel by itself: channel and multiplier are the filter's last dimensions.
+pub(crate) fn depthwise_conv(c: &mut Context<'_>) -> Result<()> {
+    let (input, filter) = (dims::with_rank(&c.input(0), 4)?, dims::with_rank(&c.input(1), 4)?);
+    let layout = Layout::of(c, 4)?;
+    let depth = dims::merge(dims::size(&input, layout.channels), dims::size(&filter, 2))?;
+    let out = dims::multiply(depth, dims::size(&filter, 3))?;
+    let spatial = window_sizes(c, &layout, &input, |i| dims::size(&filter, i))?;
+    c.set_output(0, layout.assemble(dims::size(&input, 0), out, &spatial));
+    Ok(())
+}
+
+/// The output sizes of the spatial dimensions, given the window's.
+fn window_sizes(c: &Context<'_>, layout: &Layout, input: &PartialShape, window: impl Fn(usize) -> i64) -> Result<Vec<i64>> {
+    let (strides, dilations) = (per_dimension(c, "strides", layout.rank)?, dilations(c, layout.rank)?);
+    let padding: &str = c.attrs().get("padding")?;
+    let explicit = explicit_paddings(c, padding, layout)?;
+    layout
+        .spatial()
+        .enumerate()
+        .map(|(i, axis)| {
+            let window = Window { size: window(i), stride: strides[axis], dilation: dilations[axis], padding, explicit: explicit[axis] };
+            window.output_size(dims::size(input, axis))
+        })
+        .collect()
+}
+
+/// Pooling: the window is attribute `ksize`, which may also pool channels where the op allows it.
+pub(crate) fn pool<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
+    let input = dims::with_rank(&c.input(0), RANK)?;
+    let ksize = per_dimension(c, "ksize", RANK)?;
+    let layout = Layout::of(c, RANK)?;
+    if ksize.iter().any(|&k| k <= 0) {
+        bail!(InvalidArgument, "Sliding window ksize must be positive");
+    }
+    let spatial = window_sizes(c, &layout, &input, |i| ksize[layout.first_spatial + i])?;
+    let strides = per_dimension(c, "strides", RANK)?;
+    let depth = Window { size: ksize[layout.channels], stride: strides[layout.channels], dilation: 1, padding: c.attrs().get("padding")?, explicit: (0, 0) };
+    let channels = depth.output_size(dims::size(&input, layout.channels))?;
+    let shape = layout.assemble(dims::size(&input, 0), channels, &spatial);
+    common::set_all(c, &shape)
+}
+
+/// Pooling with window and strides as inputs: only rank, batch and layout are sure where they are not constant.
+pub(crate) fn pool_v2(c: &mut Context<'_>) -> Result<()> {
+    let input = dims::with_rank(&c.input(0), 4)?;
+    let (Some(ksize), Some(strides)) = (common::ints(c, 1)?, common::ints(c, 2)?) else {
+        c.set_output(0, PartialShape::unknown_of_rank(4));
+        return Ok(());
+    };
+    if ksize.len() != 4 || strides.len() != 4 {
+        bail!(InvalidArgument, "Sliding window ksize and stride must specify 4 dimensions");
+    }
+    let layout = Layout::of(c, 4)?;
+    let padding: &str = c.attrs().get("padding")?;
+    let sizes = (0..4)
+        .map(|axis| match axis {
+            0 => Ok(dims::size(&input, 0)),
+            _ => Window { size: ksize[axis], stride: strides[axis], dilation: 1, padding, explicit: (0, 0) }.output_size(dims::size(&input, axis)),
+        })
+        .collect::<Result<Vec<_>>>()?;
+    debug_assert_eq!(layout.rank, sizes.len());
+    c.set_output(0, PartialShape::new(&sizes));
+    Ok(())
+}
+
+/// The gradient with respect to a convolution's input: the shape in input 0, or its spatial part alone.
+pub(crate) fn conv_backprop_input<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
+    let shape = c.input_as_shape(0)?;
+    let shape = if RANK == 4 && shape.rank() == Some(2) {
+        let (filter, out) = (dims::with_rank(&c.input(1), 4)?, dims::with_rank(&c.input(2), 4)?);
+        let spatial = [dims::size(&shape, 0), dims::size(&shape, 1)];
+        Layout::of(c, 4)?.assemble(dims::size(&out, 0), dims::size(&filter, 2), &spatial)
+    } else {
+        dims::with_rank(&shape, RANK)?
+    };
+    c.set_output(0, shape);
+    Ok(())
+}
+
+/// The shape in input `I`, which has rank `RANK`: gradients of filters and of pooled inputs.
+pub(crate) fn shape_input_of_rank<const I: usize, const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
+    let shape = dims::with_rank(&c.input_as_shape(I)?, RANK)?;
+    c.set_output(0, shape);
+    Ok(())
+}
+
+/// A morphological dilation: the filter spans rows, columns and channels.
+pub(crate) fn dilation_2d(c: &mut Context<'_>) -> Result<()> {
+    let (input, filter) = (dims::with_rank(&c.input(0), 4)?, dims::with_rank(&c.input(1), 3)?);
+    let (strides, rates) = (per_dimension(c, "strides", 4)?, per_dimension(c, "rates", 4)?);
+    let padding: &str = c.attrs().get("padding")?;
+    let depth = dims::merge(dims::size(&input, 3), dims::size(&filter, 2))?;
+    let spatial = (0..2)
+        .map(|i| Window { size: dims::size(&filter, i), stride: strides[i + 1], dilation: rates[i + 1], padding, explicit: (0, 0) }.output_size(dims::size(&input, i + 1)))
+        .collect::<Result<Vec<_>>>()?;
+    c.set_output(0, PartialShape::new(&[dims::size(&input, 0), spatial[0], spatial[1], depth]));
+    Ok(())
+}
+
+/// Patches of an image, side by side in the channels.
+pub(crate) fn extract_image_patches(c: &mut Context<'_>) -> Result<()> {
+    let input = dims::with_rank(&c.input(0), 4)?;
+    let (ksizes, strides, rates) = (per_dimension(c, "ksizes", 4)?, per_dimension(c, "strides", 4)?, per_dimension(c, "rates", 4)?);
+    let padding: &str = c.attrs().get("padding")?;
+    let spatial = (1..3)
+        .map(|i| Window { size: ksizes[i], stride: strides[i], dilation: rates[i], padding, explicit: (0, 0) }.output_size(dims::size(&input, i)))
+        .collect::<Result<Vec<_>>>()?;
+    let depth = dims::multiply(dims::size(&input, 3), dims::multiply(ksizes[1].max(0), ksizes[2].max(0))?)?;
+    c.set_output(0, PartialShape::new(&[dims::size(&input, 0), spatial[0], spatial[1], depth]));
+    Ok(())
+}
+
+/// A convolution over any number of spatial dimensions; attribute `groups` says which channels meet.
+pub(crate) fn conv_any_rank(c: &mut Context<'_>) -> Result<()> {
+    let batch_dims: i64 = c.attrs().get("batch_dims")?;
+    match (c.input(0).rank(), batch_dims) {
+        (Some(4), 1) => conv::<4>(c),
+        (Some(5), 1) => conv::<5>(c),
+        // Several batch dimensions, or a rank that is not known.
+        _ => Ok(()),
+    }
+}
+
+/// The second gradient of pooling: all inputs have the shape of the pooled one, the output that of the result.
+pub(crate) fn max_pool_grad_grad(c: &mut Context<'_>) -> Result<()> {
+    pool::<4>(c)?;
+    let merged = c.output_mut(0).map(|o| o.shape.clone()).unwrap_or_default().merge(&c.input(1))?;
+    c.input(0).merge(&c.input(2))?;
+    c.set_output(0, merged);
+    Ok(())
+}
