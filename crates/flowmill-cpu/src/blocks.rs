@@ -101,3 +101,20 @@ fn overwrite<T: Clone>(target: &mut [T], starts: &[usize], block: usize, source:
 fn out_of_range() -> flowmill_tensor::Error {
     error!(Internal, "a run of elements leaves its tensor")
 }
+
+/// Rows `start..start + count` along the outermost dimension: a view for dense types.
+///
+/// # Errors
+/// `InvalidArgument` for a scalar; `Internal` where the rows leave the tensor.
+pub(crate) fn rows(tensor: &Tensor, start: usize, count: usize) -> Result<Tensor> {
+    let Some(inner) = tensor.shape().get(1..) else { bail!(InvalidArgument, "a scalar has no rows") };
+    let mut shape = Shape::new(&[count]);
+    inner.iter().for_each(|&d| shape.push(d));
+    let size = Shape::new(inner).num_elements();
+    let (Some(from), Some(len)) = (start.checked_mul(size), count.checked_mul(size)) else { return Err(out_of_range()) };
+    if tensor.dtype().size().is_some() {
+        return tensor.view(from, shape);
+    }
+    let to = from.checked_add(len).ok_or_else(out_of_range)?;
+    concat_blocks(tensor.dtype(), shape, std::iter::once((tensor, from..to)))
+}

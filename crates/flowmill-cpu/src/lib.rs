@@ -3,6 +3,7 @@
 pub mod array;
 mod blocks;
 pub mod control_flow;
+pub mod data_flow;
 pub mod conv;
 mod elementwise;
 mod from_fn;
@@ -27,6 +28,7 @@ use flowmill_runtime::KernelRegistry;
 pub fn register_all(registry: &mut KernelRegistry) {
     array::register(registry);
     control_flow::register(registry);
+    data_flow::register(registry);
     functional::register(registry);
     math_binary::register(registry);
     math_unary::register(registry);

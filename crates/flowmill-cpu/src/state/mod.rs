@@ -2,7 +2,7 @@
 
 mod ref_variable;
 mod resource_variable;
-mod update;
+pub(crate) mod update;
 mod variable;
 
 use flowmill_runtime::KernelRegistry;

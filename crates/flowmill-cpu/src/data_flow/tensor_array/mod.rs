@@ -1,0 +1,293 @@
+//! `TensorArrayV3` and its kin: arrays of tensors that loops write and read.
+//!
+//! The handle is a `resource` that holds the array, so that an array lives no longer than the step that made it. The flow is a `float` that only orders the ops.
+
+mod array;
+#[cfg(test)]
+mod tests;
+
+use crate::blocks::{concat_blocks, rows};
+use crate::from_fn::from_fn;
+use array::{Elements, Options, TensorArray};
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, PartialShape, Result, Shape, Tensor, bail};
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("TensorArrayV3", make_tensor_array);
+    registry.add("TensorArrayGradV3", make_grad);
+    registry.add("TensorArrayGradWithShape", make_grad);
+    registry.add("TensorArrayWriteV3", make_write);
+    registry.add("TensorArrayReadV3", make_read);
+    registry.add("TensorArrayGatherV3", make_gather);
+    registry.add("TensorArrayScatterV3", make_scatter);
+    registry.add("TensorArrayConcatV3", make_concat);
+    registry.add("TensorArraySplitV3", make_split);
+    registry.add("TensorArraySizeV3", make_size);
+    registry.add("TensorArrayCloseV3", make_close);
+}
+
+fn array<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a TensorArray> {
+    let handle = ctx.handle(0)?;
+    match handle.get() {
+        Some(array) => Ok(array),
+        None => bail!(InvalidArgument, "Unexpected non-TensorArray resource passed: {handle:?}"),
+    }
+}
+
+/// The array in input 0, whose elements must have type `dtype`.
+fn array_of<'a>(ctx: &'a KernelContext<'_>, dtype: DType) -> Result<&'a TensorArray> {
+    let array = array(ctx)?;
+    if array.dtype() != dtype {
+        bail!(InvalidArgument, "TensorArray dtype is {} but Op requested dtype {}.", array.dtype().cpp_name(), dtype.cpp_name());
+    }
+    Ok(array)
+}
+
+fn scalar_i32(tensor: &Tensor, what: &str) -> Result<i32> {
+    match tensor.scalar_bits(DType::I32) {
+        Some(bits) => Ok(bits as u32 as i32),
+        None => bail!(InvalidArgument, "TensorArray {what} must be scalar, but had shape: {}", tensor.shape()),
+    }
+}
+
+fn make_tensor_array(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let attrs = init.attrs;
+    let dtype = init.dtype("dtype")?;
+    let element_shape: PartialShape = attrs.get_or("element_shape", PartialShape::unknown())?;
+    let options = Options {
+        dynamic_size: attrs.get_or("dynamic_size", false)?,
+        clear_after_read: attrs.get_or("clear_after_read", true)?,
+        identical_element_shapes: attrs.get_or("identical_element_shapes", false)?,
+        is_gradient: false,
+    };
+    let name = match attrs.get_or("tensor_array_name", "")? {
+        "" => init.name,
+        name => name,
+    }
+    .to_owned();
+    from_fn(move |ctx| {
+        let Ok(size) = usize::try_from(scalar_i32(ctx.input(0)?, "size")?) else { bail!(InvalidArgument, "Size should be >= 0.") };
+        let array = Arc::new(TensorArray::new(&name, dtype, size, element_shape.clone(), options));
+        ctx.set_output(0, array.to_handle());
+        ctx.set_output(1, Tensor::scalar(0f32));
+        Ok(())
+    })
+}
+
+/// `TensorArrayGradV3`, `TensorArrayGradWithShape`: the latter has the sizes to prepend in input 2.
+fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let source = init.attrs.get::<&str>("source")?.to_owned();
+    from_fn(move |ctx| {
+        let prepend = if ctx.num_inputs() > 2 { ctx.input(2)?.to_shape()? } else { Shape::scalar() };
+        let gradient = array(ctx)?.gradient(&source, &prepend)?;
+        ctx.set_output(0, gradient.to_handle());
+        ctx.forward(1, 1)
+    })
+}
+
+/// Inputs: handle, index, value, flow.
+fn make_write(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let index = scalar_i32(ctx.input(1)?, "index")?;
+        let value = ctx.take(2)?;
+        array(ctx)?.lock()?.write(index.into(), value)?;
+        ctx.forward(3, 0)
+    })
+}
+
+/// Inputs: handle, index, flow.
+fn make_read(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("dtype")?;
+    from_fn(move |ctx| {
+        let index = scalar_i32(ctx.input(1)?, "index")?;
+        let value = array_of(ctx, dtype)?.lock()?.read(index.into())?;
+        ctx.set_output(0, value);
+        Ok(())
+    })
+}
+
+/// `TensorArrayGatherV3`: stacks the elements of the given indices, with one copy. Inputs: handle, indices, flow.
+fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("dtype")?;
+    let element_shape: PartialShape = init.attrs.get_or("element_shape", PartialShape::unknown())?;
+    from_fn(move |ctx| {
+        let indices = ctx.input(1)?;
+        if indices.rank() != 1 {
+            bail!(InvalidArgument, "Expected indices to be a vector, but received shape: {}", indices.shape());
+        }
+        let values = {
+            let mut elements = array_of(ctx, dtype)?.lock()?;
+            elements.merge_element_shape(&element_shape)?;
+            let indices = indices.to_i64_vec()?;
+            if indices.is_empty() {
+                let zeros = zero_rows(dtype, elements.element_shape(), "element shape", "packing")?;
+                drop(elements);
+                ctx.set_output(0, zeros);
+                return Ok(());
+            }
+            indices.into_iter().map(|index| elements.read(index)).collect::<Result<Vec<_>>>()?
+        };
+        let stacked = stack(dtype, &values, &element_shape)?;
+        ctx.set_output(0, stacked);
+        Ok(())
+    })
+}
+
+/// A tensor without rows, whose rows would have shape `row`.
+fn zero_rows(dtype: DType, row: &PartialShape, what: &str, doing: &str) -> Result<Tensor> {
+    let Some(mut shape) = row.to_shape() else {
+        bail!(Unimplemented, "TensorArray has size zero, but {what} {row} is not fully defined. Currently only static shapes are supported when {doing} zero-size TensorArrays.");
+    };
+    shape.insert(0, 0);
+    concat_blocks(dtype, shape, std::iter::empty())
+}
+
+/// The values, which must have one shape, along a new outermost dimension.
+fn stack(dtype: DType, values: &[Tensor], element_shape: &PartialShape) -> Result<Tensor> {
+    let Some(first) = values.first() else { return zero_rows(dtype, element_shape, "element shape", "packing") };
+    if !element_shape.is_compatible_with(first.shape()) {
+        bail!(InvalidArgument, "TensorArray was passed element_shape {element_shape} which does not match the Tensor at index 0: {}", first.shape());
+    }
+    if let Some((i, other)) = values.iter().enumerate().find(|(_, value)| value.shape() != first.shape()) {
+        bail!(InvalidArgument, "TensorArray has inconsistent shapes.  Index 0 has shape: {} but index {i} has shape: {}", first.shape(), other.shape());
+    }
+    let mut shape = first.shape().clone();
+    shape.insert(0, values.len());
+    concat_blocks(dtype, shape, values.iter().map(|value| (value, 0..value.num_elements())))
+}
+
+/// `TensorArrayConcatV3`: joins all elements along their outermost dimension. Outputs: the values and the lengths.
+fn make_concat(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("dtype")?;
+    let except0: PartialShape = init.attrs.get_or("element_shape_except0", PartialShape::unknown())?;
+    from_fn(move |ctx| {
+        let values = {
+            let mut elements = array_of(ctx, dtype)?.lock()?;
+            (0..elements.len() as i64).map(|index| elements.read(index)).collect::<Result<Vec<_>>>()?
+        };
+        let lengths = values.iter().enumerate().map(|(i, value)| check_row_shape(i, value, &values[0], &except0)).collect::<Result<Vec<_>>>()?;
+        let joined = match values.first() {
+            None => zero_rows(dtype, &except0, "element_shape_except0", "concatenating")?,
+            Some(first) => {
+                let mut shape = first.shape().clone();
+                shape[0] = lengths.iter().sum::<i64>() as usize;
+                concat_blocks(dtype, shape, values.iter().map(|value| (value, 0..value.num_elements())))?
+            }
+        };
+        ctx.set_output(0, joined);
+        ctx.set_output(1, Tensor::vector(&lengths)?);
+        Ok(())
+    })
+}
+
+/// The number of rows of element `i`, whose rows must have the shape of the first element's.
+fn check_row_shape(i: usize, value: &Tensor, first: &Tensor, except0: &PartialShape) -> Result<i64> {
+    let ([rows, row @ ..], Some(expected)) = (value.shape().dims(), first.shape().get(1..)) else {
+        bail!(InvalidArgument, "Concat saw a scalar shape at index {i} but requires at least vectors.  Did you mean to call pack?");
+    };
+    let row = Shape::new(row);
+    if !except0.is_compatible_with(&row) {
+        bail!(
+            InvalidArgument,
+            "TensorArray was passed element_shape_except0 {except0} but index {i} has (excepting dimension 0) shape: {row} which does not match."
+        );
+    }
+    if row.dims() != expected {
+        bail!(
+            InvalidArgument,
+            "TensorArray has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: {} but index {i} has (excepting dimension 0) shape: {row}",
+            Shape::new(expected)
+        );
+    }
+    Ok(*rows as i64)
+}
+
+/// `TensorArrayScatterV3`: writes each row to the element of its index, as a view. Inputs: handle, indices, value, flow.
+fn make_scatter(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let (indices, value) = (ctx.input(1)?, ctx.input(2)?);
+        if indices.rank() != 1 {
+            bail!(InvalidArgument, "Expected indices to be a vector, but received shape: {}", indices.shape());
+        }
+        let Some(&rows) = value.shape().first() else {
+            bail!(InvalidArgument, "Input value for unpack must be at least a vector but received shape: {}", value.shape());
+        };
+        let indices = indices.to_i64_vec()?;
+        if indices.len() != rows {
+            bail!(InvalidArgument, "Expected len(indices) == values.shape[0], but saw: {} vs. {rows}", indices.len());
+        }
+        let mut elements = array(ctx)?.lock()?;
+        if let Some(&max) = indices.iter().max().filter(|&&max| !elements.is_dynamic() && max >= elements.len() as i64) {
+            bail!(InvalidArgument, "Max scatter index must be < array size ({max} vs. {})", elements.len());
+        }
+        for (i, &index) in indices.iter().enumerate() {
+            elements.write(index, value.row(i)?)?;
+        }
+        drop(elements);
+        ctx.forward(3, 0)
+    })
+}
+
+/// `TensorArraySplitV3`: writes runs of rows, of the given lengths, to elements 0, 1, … Inputs: handle, value, lengths, flow.
+fn make_split(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let (value, lengths) = (ctx.input(1)?, ctx.input(2)?);
+        if lengths.rank() != 1 {
+            bail!(InvalidArgument, "Expected lengths to be a vector, received shape: {}", lengths.shape());
+        }
+        let Some(&num_rows) = value.shape().first() else {
+            bail!(InvalidArgument, "Expected value to be at least a vector, but received shape: {}", value.shape());
+        };
+        let lengths = lengths.as_slice::<i64>()?;
+        let sum = lengths.iter().try_fold(0i64, |sum, &n| if n < 0 { None } else { sum.checked_add(n) });
+        match sum {
+            Some(sum) if sum == num_rows as i64 => {}
+            Some(sum) => bail!(
+                InvalidArgument,
+                "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is {sum} and value's shape is: {}",
+                value.shape()
+            ),
+            None => bail!(InvalidArgument, "Expected lengths to be non-negative and their sum to be equal to values.shape[0], received {lengths:?}"),
+        }
+        let mut elements = array(ctx)?.lock()?;
+        if lengths.len() != elements.len() && !(elements.is_dynamic() && lengths.len() > elements.len()) {
+            bail!(
+                InvalidArgument,
+                "TensorArray's size is not equal to the size of lengths ({} vs. {}), and the TensorArray is not marked as dynamically resizeable",
+                elements.len(),
+                lengths.len()
+            );
+        }
+        write_runs(&mut elements, value, lengths)?;
+        drop(elements);
+        ctx.forward(3, 0)
+    })
+}
+
+fn write_runs(elements: &mut Elements<'_>, value: &Tensor, lengths: &[i64]) -> Result<()> {
+    let mut start = 0;
+    for (i, &length) in lengths.iter().enumerate() {
+        // Not negative, and within the value's rows: the caller checked the sum.
+        let length = length as usize;
+        elements.write(i as i64, rows(value, start, length)?)?;
+        start += length;
+    }
+    Ok(())
+}
+
+fn make_size(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let len = array(ctx)?.lock()?.len();
+        // Made from an `int32` and grown by `int32` indices.
+        ctx.set_output(0, Tensor::scalar(len as i32));
+        Ok(())
+    })
+}
+
+fn make_close(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        array(ctx)?.close();
+        Ok(())
+    })
+}
