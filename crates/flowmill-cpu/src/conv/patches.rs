@@ -32,55 +32,136 @@ impl<'a> Patches<'a> {
         }
     }
 
-    /// Writes elements `k0..k0 + len` of the patch at output position `row` to the front of `dst`.
+    /// Elements of a segment.
+    fn segment_len(&self) -> usize {
+        self.taps * self.channels
+    }
+
+    /// Writes elements `k0..k0 + len` of the patches at `rows.len()` positions: patch `r` to `dst[r * ld..]`.
     ///
-    /// Elements after them may be overwritten, which spares short copies their exact end.
-    #[inline]
-    fn copy_patch(&self, row: usize, k0: usize, dst: &mut [f32], len: usize) {
+    /// Elements after the patches may be overwritten, which spares short copies their exact end.
+    fn copy_patches(
+        &self,
+        rows: std::ops::Range<usize>,
+        k0: usize,
+        len: usize,
+        dst: &mut [f32],
+        ld: usize,
+    ) {
         let w = self.window;
-        let (x, rest) = (row % w.out_width, row / w.out_width);
-        let (y, image) = (rest % w.out_height, rest / w.out_height);
-        let (rows, columns) = (w.rows_inside(y), w.columns_inside(x));
-        let segment_len = self.taps * self.channels;
+        let first = k0 / self.segment_len() * self.taps;
+        let start = Start {
+            i: first / w.width,
+            j: first % w.width,
+            element: k0 % self.segment_len(),
+        };
+        let (mut x, rest) = (rows.start % w.out_width, rows.start / w.out_width);
+        let (mut y, mut image) = (rest % w.out_height, rest / w.out_height);
+        let reach = (
+            (w.height - 1) * w.dilation_height,
+            (w.width - 1) * w.dilation_width,
+        );
+        for dst in dst.chunks_mut(ld).take(rows.len()) {
+            let (top, left) = (y * w.stride_height, x * w.stride_width);
+            let inside = (w.pad_top..w.pad_top + w.in_height).contains(&top)
+                && (w.pad_left..w.pad_left + w.in_width).contains(&left)
+                && top + reach.0 < w.pad_top + w.in_height
+                && left + reach.1 < w.pad_left + w.in_width;
+            if inside {
+                let corner =
+                    (image * w.in_height + top - w.pad_top) * w.in_width + left - w.pad_left;
+                self.copy_inside(corner, start, len, dst);
+            } else {
+                self.copy_clipped((image, y, x), start, len, dst);
+            }
+            x += 1;
+            if x == w.out_width {
+                (x, y) = (0, y + 1);
+                if y == w.out_height {
+                    (y, image) = (0, image + 1);
+                }
+            }
+        }
+    }
+
+    /// The patch whose first tap lies at input position `corner` and which lies wholly inside the image.
+    #[inline]
+    fn copy_inside(&self, corner: usize, start: Start, len: usize, dst: &mut [f32]) {
+        let w = self.window;
+        let Start {
+            mut i,
+            mut j,
+            mut element,
+        } = start;
         let mut done = 0;
-        let mut segment = k0 / segment_len;
-        let mut from = k0 % segment_len;
         while done < len {
-            let to = segment_len.min(from + len - done);
-            let first_tap = segment * self.taps;
-            let (i, j) = (first_tap / w.width, first_tap % w.width);
+            let count = (self.segment_len() - element).min(len - done);
+            let position = corner + i * w.dilation_height * w.in_width + j * w.dilation_width;
+            let source = position * w.channels + self.first_channel + element;
+            copy_short(&mut dst[done..], &self.input[source..], count);
+            done += count;
+            element = 0;
+            j += self.taps;
+            if j == w.width {
+                (i, j) = (i + 1, 0);
+            }
+        }
+    }
+
+    /// The patch at output position (image, y, x), parts of which lie in the padding and are zero.
+    #[cold]
+    fn copy_clipped(
+        &self,
+        (image, y, x): (usize, usize, usize),
+        start: Start,
+        len: usize,
+        dst: &mut [f32],
+    ) {
+        let w = self.window;
+        let (rows, columns) = (w.rows_inside(y), w.columns_inside(x));
+        let Start {
+            mut i,
+            mut j,
+            element: mut from,
+        } = start;
+        let mut done = 0;
+        while done < len {
+            let to = self.segment_len().min(from + len - done);
             // The elements of this segment that lie inside the image.
-            let inside_taps = if rows.contains(&i) {
-                columns.start.max(j)..columns.end.min(j + self.taps).max(columns.start.max(j))
+            let taps = if rows.contains(&i) {
+                let first = columns.start.max(j);
+                first..columns.end.min(j + self.taps).max(first)
             } else {
                 j..j
             };
-            let start = ((inside_taps.start - j) * self.channels).clamp(from, to);
-            let end = ((inside_taps.end - j) * self.channels).clamp(start, to);
-            if start > from {
-                dst[done..done + start - from].fill(0.0);
+            let first = ((taps.start - j) * self.channels).clamp(from, to);
+            let end = ((taps.end - j) * self.channels).clamp(first, to);
+            let dst = &mut dst[done..];
+            dst[..first - from].fill(0.0);
+            if end > first {
+                let row = (image * w.in_height + w.input_row(y, i)) * w.in_width;
+                let position = row + w.input_column(x, taps.start);
+                let source = position * w.channels + self.first_channel + first
+                    - (taps.start - j) * self.channels;
+                dst[first - from..end - from].copy_from_slice(&self.input[source..][..end - first]);
             }
-            if end > start {
-                // Element 0 of the segment would lie at tap `j`, which may be in the padding: start at the first inside.
-                let tap = inside_taps.start;
-                let position =
-                    (image * w.in_height + w.input_row(y, i)) * w.in_width + w.input_column(x, tap);
-                let source =
-                    position * w.channels + self.first_channel + start - (tap - j) * self.channels;
-                copy_short(
-                    &mut dst[done + start - from..],
-                    &self.input[source..],
-                    end - start,
-                );
-            }
-            if end < to {
-                dst[done + end - from..done + to - from].fill(0.0);
-            }
+            dst[end - from..to - from].fill(0.0);
             done += to - from;
-            segment += 1;
             from = 0;
+            j += self.taps;
+            if j == w.width {
+                (i, j) = (i + 1, 0);
+            }
         }
     }
+}
+
+/// Where in a patch a copy starts: the first tap of a segment, and the element of that segment.
+#[derive(Clone, Copy)]
+struct Start {
+    i: usize,
+    j: usize,
+    element: usize,
 }
 
 /// Copies `len` elements; may overwrite up to 15 more in `dst` where both slices have them.
@@ -101,8 +182,8 @@ fn copy_short(dst: &mut [f32], src: &[f32], len: usize) {
 
 impl Rows<f32> for Patches<'_> {
     fn pack(&self, row0: usize, rows: usize, k0: usize, kc: usize, dst: &mut [f32]) {
-        for (i, dst) in dst.chunks_mut(LDA).take(rows).enumerate() {
-            self.copy_patch(row0 + i, k0, dst, kc);
+        if kc > 0 {
+            self.copy_patches(row0..row0 + rows, k0, kc, dst, LDA);
         }
     }
 }
@@ -120,8 +201,13 @@ impl Rows<f32> for TransposedPatches<'_> {
             let position = self.first_position + k0 + p;
             for start in (0..rows).step_by(LDA - 16) {
                 let len = (rows - start).min(LDA - 16);
-                self.patches
-                    .copy_patch(position, row0 + start, &mut patch, len);
+                self.patches.copy_patches(
+                    position..position + 1,
+                    row0 + start,
+                    len,
+                    &mut patch,
+                    LDA,
+                );
                 for (i, x) in patch[..len].iter().enumerate() {
                     dst[(start + i) * LDA + p] = *x;
                 }

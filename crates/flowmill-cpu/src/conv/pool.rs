@@ -58,10 +58,22 @@ macro_rules! pooled_half {
 pooled_half!(half::f16 half::bf16);
 
 crate::dispatch! {
-    /// `to[c] = max(to[c], from[c])`; a NaN never replaces a number.
-    fn keep_maxima<T>(to: &mut [T], from: &[T]) where [T: Pooled] {
-        for (t, f) in to.iter_mut().zip(from) {
-            *t = if *f > *t { *f } else { *t };
+    /// One row of the output: for each position, `step` folded over the window's elements inside from `start`.
+    fn pool_row<T, S>(w: &Window, row: usize, input: &[T], output: &mut [T], start: T, step: S)
+    where [T: Pooled, S: Fn(T, T) -> T] {
+        let (image, y) = (row / w.out_height, row % w.out_height);
+        let rows = w.rows_inside(y);
+        for (x, output) in output.chunks_exact_mut(w.channels).enumerate() {
+            output.fill(start);
+            for i in rows.clone() {
+                let first = (image * w.in_height + w.input_row(y, i)) * w.in_width;
+                for j in w.columns_inside(x) {
+                    let from = &input[(first + w.input_column(x, j)) * w.channels..][..w.channels];
+                    for (o, f) in output.iter_mut().zip(from) {
+                        *o = step(*o, *f);
+                    }
+                }
+            }
         }
     }
 
@@ -94,57 +106,29 @@ fn check(window: &Window, input: usize, output: usize) {
     assert!(output >= len, "{output} elements of output for {window:?}");
 }
 
-/// Runs `f(window elements inside, channels of the output)` for each output position; the elements come as slices of
-/// channels in row-major order.
-fn pool<T: Pooled>(
-    w: &Window,
-    input: &[T],
-    output: &mut [T],
-    start: T,
-    step: impl Fn(&mut [T], &[T]) + Sync,
-    finish: impl Fn(&mut [T], usize) + Sync,
-) {
-    check(w, input.len(), output.len());
-    let row_len = w.out_width * w.channels;
-    let one_row = |row: usize, output: &mut [T]| {
-        let (image, y) = (row / w.out_height, row % w.out_height);
-        let rows = w.rows_inside(y);
-        for (x, output) in output.chunks_exact_mut(w.channels).enumerate() {
-            output.fill(start);
-            let columns = w.columns_inside(x);
-            for i in rows.clone() {
-                let first = (image * w.in_height + w.input_row(y, i)) * w.in_width;
-                for j in columns.clone() {
-                    step(
-                        output,
-                        &input[(first + w.input_column(x, j)) * w.channels..][..w.channels],
-                    );
-                }
-            }
-            finish(output, rows.len() * columns.len());
-        }
-    };
-    for_each_row(
-        w.batch * w.out_height,
-        row_len,
-        w.work(w.channels),
-        output,
-        one_row,
-    );
-}
-
-/// The maximum of each window: `[batch, out_height, out_width, channels]`.
+/// The maximum of each window: `[batch, out_height, out_width, channels]`. A NaN never replaces a number.
 ///
 /// # Panics
 /// If a slice is too short.
 pub fn max_pool<T: Pooled>(window: &Window, input: &[T], output: &mut [T]) {
-    pool(
-        window,
-        input,
+    let w = window;
+    check(w, input.len(), output.len());
+    let one_row = |row: usize, output: &mut [T]| {
+        pool_row(
+            w,
+            row,
+            input,
+            output,
+            T::LOWEST,
+            |t: T, f: T| if f > t { f } else { t },
+        );
+    };
+    for_each_row(
+        w.batch * w.out_height,
+        w.out_width * w.channels,
+        w.work(w.channels),
         output,
-        T::LOWEST,
-        |to, from| keep_maxima(to, from),
-        |_, _| {},
+        one_row,
     );
 }
 
@@ -153,18 +137,26 @@ pub fn max_pool<T: Pooled>(window: &Window, input: &[T], output: &mut [T]) {
 /// # Panics
 /// If a slice is too short.
 pub fn avg_pool<T: Pooled>(window: &Window, input: &[T], output: &mut [T]) {
-    let finish = |to: &mut [T], count: usize| {
-        if count > 0 {
-            divide_all(to, count);
+    let w = window;
+    check(w, input.len(), output.len());
+    let one_row = |row: usize, output: &mut [T]| {
+        let add = |t: T, f: T| {
+            let mut sum = t;
+            sum += f;
+            sum
+        };
+        pool_row(w, row, input, output, T::ZERO, add);
+        let rows = w.rows_inside(row % w.out_height).len();
+        for (x, output) in output.chunks_exact_mut(w.channels).enumerate() {
+            divide_all(output, (rows * w.columns_inside(x).len()).max(1));
         }
     };
-    pool(
-        window,
-        input,
+    for_each_row(
+        w.batch * w.out_height,
+        w.out_width * w.channels,
+        w.work(w.channels),
         output,
-        T::ZERO,
-        |to, from| add_all(to, from),
-        finish,
+        one_row,
     );
 }
 

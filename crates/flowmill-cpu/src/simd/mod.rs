@@ -11,6 +11,7 @@
 use std::sync::OnceLock;
 
 mod math;
+pub mod rows;
 pub mod unary;
 pub(crate) mod vector;
 #[cfg(target_arch = "x86_64")]

@@ -1,0 +1,467 @@
+//! Functions of whole rows of `f32`: softmax, normalisation, moments; and per-channel scaling.
+//!
+//! Each row is computed by one thread in a fixed order, so results do not depend on the number of threads. The lanes of
+//! a sum are those of the instruction set in use: another one may differ in the last places.
+
+use super::math::{exp, log};
+use super::vector::MathVector;
+use super::{Isa, for_each_isa, isa};
+use crate::parallel;
+
+/// Elements below which one thread does it all.
+const FORK_ELEMENTS: usize = 1 << 14;
+
+/// Calls `f(first row, rows, dst)` for pieces of the rows of `dst`, `dst_cols` wide.
+fn for_each_piece<F>(rows: usize, cols: usize, dst: &mut [f32], dst_cols: usize, f: F)
+where
+    F: Fn(usize, usize, &mut [f32]) + Sync,
+{
+    if rows.saturating_mul(cols) < FORK_ELEMENTS || parallel::threads() == 1 || rows == 1 {
+        f(0, rows, dst);
+    } else {
+        use rayon::prelude::*;
+        let at_once = rows
+            .div_ceil(2 * parallel::threads())
+            .max(FORK_ELEMENTS / 4 / cols.max(1))
+            .max(1);
+        dst[..rows * dst_cols]
+            .par_chunks_mut(at_once * dst_cols)
+            .enumerate()
+            .for_each(|(i, dst)| f(i * at_once, dst.len() / dst_cols, dst));
+    }
+}
+
+/// Rows of `src` with `cols` columns each.
+///
+/// # Panics
+/// If `cols` does not divide the length, or `dst` has another length.
+fn rows_of(dst: &[f32], src: &[f32], cols: usize) -> usize {
+    assert_eq!(dst.len(), src.len(), "lengths of destination and source");
+    if cols == 0 {
+        return 0;
+    }
+    assert!(
+        src.len().is_multiple_of(cols),
+        "{} elements in rows of {cols}",
+        src.len()
+    );
+    src.len() / cols
+}
+
+/// `exp(x - max) / sum` of each row of `cols` elements.
+///
+/// # Panics
+/// If `cols` does not divide the length, or the lengths differ.
+pub fn softmax(dst: &mut [f32], src: &[f32], cols: usize) {
+    softmax_for(isa(), dst, src, cols, false);
+}
+
+/// `x - max - ln(sum of exp(x - max))` of each row of `cols` elements.
+///
+/// # Panics
+/// If `cols` does not divide the length, or the lengths differ.
+pub fn log_softmax(dst: &mut [f32], src: &[f32], cols: usize) {
+    softmax_for(isa(), dst, src, cols, true);
+}
+
+fn softmax_for(isa: Isa, dst: &mut [f32], src: &[f32], cols: usize, logarithm: bool) {
+    let rows = rows_of(dst, src, cols);
+    if rows > 0 {
+        for_each_piece(rows, cols, dst, cols, |first, rows, dst| {
+            let src = &src[first * cols..][..rows * cols];
+            // SAFETY: the CPU has `isa`; both slices hold `rows` rows of `cols`.
+            unsafe { softmax_rows(isa, dst.as_mut_ptr(), src.as_ptr(), rows, cols, logarithm) }
+        });
+    }
+}
+
+/// The mean and the (biased) variance of each row of `cols` elements, in two passes.
+///
+/// # Panics
+/// If `cols` is zero or does not divide the length of `src`, or `mean` and `variance` are not one value a row.
+pub fn moments(mean: &mut [f32], variance: &mut [f32], src: &[f32], cols: usize) {
+    assert!(
+        cols > 0 && src.len().is_multiple_of(cols),
+        "{} elements in rows of {cols}",
+        src.len()
+    );
+    let rows = src.len() / cols;
+    assert_eq!(
+        (mean.len(), variance.len()),
+        (rows, rows),
+        "one mean and one variance a row"
+    );
+    let isa = isa();
+    for ((src, mean), variance) in src.chunks_exact(cols).zip(mean).zip(variance) {
+        // SAFETY: the CPU has `isa`; the row has `cols >= 1` elements.
+        (*mean, *variance) = unsafe { row_moments(isa, src.as_ptr(), cols) };
+    }
+}
+
+/// `(x - mean) / sqrt(variance + epsilon) * gamma + beta` of each row of `cols` elements; `gamma` and `beta` have one
+/// value a column.
+///
+/// # Panics
+/// If `cols` does not divide the length, the lengths differ, or `gamma` or `beta` is shorter than a row.
+pub fn layer_norm(
+    dst: &mut [f32],
+    src: &[f32],
+    cols: usize,
+    gamma: Option<&[f32]>,
+    beta: Option<&[f32]>,
+    epsilon: f32,
+) {
+    layer_norm_for(isa(), dst, src, cols, gamma, beta, epsilon);
+}
+
+fn layer_norm_for(
+    isa: Isa,
+    dst: &mut [f32],
+    src: &[f32],
+    cols: usize,
+    gamma: Option<&[f32]>,
+    beta: Option<&[f32]>,
+    epsilon: f32,
+) {
+    let rows = rows_of(dst, src, cols);
+    for factor in [gamma, beta].into_iter().flatten() {
+        assert!(
+            factor.len() >= cols,
+            "{} factors for {cols} columns",
+            factor.len()
+        );
+    }
+    let pointer = |x: Option<&[f32]>| x.map_or(std::ptr::null(), <[f32]>::as_ptr);
+    if rows > 0 {
+        for_each_piece(rows, cols, dst, cols, |first, rows, dst| {
+            let src = &src[first * cols..][..rows * cols];
+            let (gamma, beta) = (pointer(gamma), pointer(beta));
+            // SAFETY: the CPU has `isa`; both slices hold `rows` rows of `cols`; factors are null or as long as a row.
+            unsafe {
+                layer_norm_rows(
+                    isa,
+                    dst.as_mut_ptr(),
+                    src.as_ptr(),
+                    rows,
+                    cols,
+                    gamma,
+                    beta,
+                    epsilon,
+                )
+            }
+        });
+    }
+}
+
+crate::dispatch! {
+    /// `row[c] = row[c] * scale[c] + shift[c]`.
+    fn scale_shift_row(dst: &mut [f32], src: &[f32], scale: &[f32], shift: &[f32]) {
+        for (((d, s), scale), shift) in dst.iter_mut().zip(src).zip(scale).zip(shift) {
+            *d = s * scale + shift;
+        }
+    }
+}
+
+/// `x * scale[c] + shift[c]` with channels last: batch normalisation in inference, with `scale = gamma / sqrt(variance +
+/// epsilon)` and `shift = beta - mean * scale`.
+///
+/// # Panics
+/// If `scale` and `shift` have different lengths, that length does not divide `src`'s, or the lengths of `dst` and
+/// `src` differ.
+pub fn scale_shift(dst: &mut [f32], src: &[f32], scale: &[f32], shift: &[f32]) {
+    assert_eq!(scale.len(), shift.len(), "channels of scale and shift");
+    let cols = scale.len();
+    let rows = rows_of(dst, src, cols);
+    if rows > 0 {
+        for_each_piece(rows, cols, dst, cols, |first, rows, dst| {
+            let src = &src[first * cols..][..rows * cols];
+            for (dst, src) in dst.chunks_exact_mut(cols).zip(src.chunks_exact(cols)) {
+                scale_shift_row(dst, src, scale, shift);
+            }
+        });
+    }
+}
+
+for_each_isa! {
+    unsafe fn softmax_rows(dst: *mut f32, src: *const f32, rows: usize, cols: usize, logarithm: bool)
+        = softmax_kernel::<f32>;
+}
+
+for_each_isa! {
+    unsafe fn row_moments(src: *const f32, cols: usize) -> (f32, f32) = moments_kernel::<f32>;
+}
+
+for_each_isa! {
+    unsafe fn layer_norm_rows(
+        dst: *mut f32, src: *const f32, rows: usize, cols: usize, gamma: *const f32, beta: *const f32, epsilon: f32,
+    ) = layer_norm_kernel::<f32>;
+}
+
+/// Calls `f(vector, offset, lanes)` for all of a row; lanes beyond its end hold `fill`.
+///
+/// # Safety
+/// The CPU has V's instruction set; `row` is readable for `n` elements.
+#[inline(always)]
+unsafe fn for_each_vector<V: MathVector>(
+    row: *const f32,
+    n: usize,
+    fill: f32,
+    mut f: impl FnMut(V, usize, usize),
+) {
+    // SAFETY: offsets stay below `n`; the tail is copied to an array that holds any vector.
+    unsafe {
+        let mut i = 0;
+        while i + V::LANES <= n {
+            f(V::load(row.add(i)), i, V::LANES);
+            i += V::LANES;
+        }
+        if i < n {
+            let mut tail = [fill; 16];
+            std::ptr::copy_nonoverlapping(row.add(i), tail.as_mut_ptr(), n - i);
+            f(V::load(tail.as_ptr()), i, n - i);
+        }
+    }
+}
+
+/// The lanes of a vector folded from the first on.
+///
+/// # Safety
+/// The CPU has V's instruction set.
+#[inline(always)]
+unsafe fn fold_lanes<V: MathVector>(v: V, f: impl Fn(f32, f32) -> f32) -> f32 {
+    let mut lanes = [0.0f32; 16];
+    // SAFETY: no vector has more lanes.
+    unsafe { v.store(lanes.as_mut_ptr()) };
+    lanes[1..V::LANES].iter().fold(lanes[0], |a, b| f(a, *b))
+}
+
+/// # Safety
+/// The CPU has V's instruction set; `dst` and `src` hold `rows` rows of `cols >= 1` and are equal or disjoint.
+#[inline(always)]
+unsafe fn softmax_kernel<V: MathVector>(
+    dst: *mut f32,
+    src: *const f32,
+    rows: usize,
+    cols: usize,
+    logarithm: bool,
+) {
+    for row in 0..rows {
+        // SAFETY: the row lies inside both; stores take as many lanes as the row has left.
+        unsafe {
+            let (src, dst) = (src.add(row * cols), dst.add(row * cols));
+            let mut max = V::splat(f32::NEG_INFINITY);
+            for_each_vector(src, cols, f32::NEG_INFINITY, |x: V, _, _| max = max.max(x));
+            let max = V::splat(fold_lanes(
+                max,
+                |a, b| if b > a || b.is_nan() { b } else { a },
+            ));
+            let mut sum = V::zero();
+            for_each_vector(src, cols, f32::NEG_INFINITY, |x: V, i, lanes| {
+                let e = exp(x.sub(max));
+                sum = sum.add(e);
+                if !logarithm {
+                    e.store_part(dst.add(i), lanes);
+                }
+            });
+            let sum = V::splat(fold_lanes(sum, |a, b| a + b));
+            if logarithm {
+                let log_sum = log(sum);
+                for_each_vector(src, cols, 0.0, |x: V, i, lanes| {
+                    x.sub(max).sub(log_sum).store_part(dst.add(i), lanes);
+                });
+            } else {
+                let inverse = V::splat(1.0).div(sum);
+                for_each_vector(dst, cols, 0.0, |e: V, i, lanes| {
+                    e.mul(inverse).store_part(dst.add(i), lanes)
+                });
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The CPU has V's instruction set; `src` is readable for `cols >= 1` elements.
+#[inline(always)]
+unsafe fn moments_kernel<V: MathVector>(src: *const f32, cols: usize) -> (f32, f32) {
+    // SAFETY: as the caller.
+    unsafe {
+        let mut sum = V::zero();
+        for_each_vector(src, cols, 0.0, |x: V, _, _| sum = sum.add(x));
+        let mean = fold_lanes(sum, |a, b| a + b) / cols as f32;
+        let centre = V::splat(mean);
+        let mut squares = V::zero();
+        for_each_vector(src, cols, mean, |x: V, _, _| {
+            let d = x.sub(centre);
+            squares = d.mul_add(d, squares);
+        });
+        (mean, fold_lanes(squares, |a, b| a + b) / cols as f32)
+    }
+}
+
+/// # Safety
+/// The CPU has V's instruction set; `dst` and `src` hold `rows` rows of `cols >= 1`; `gamma` and `beta` are null or
+/// hold `cols` elements.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+unsafe fn layer_norm_kernel<V: MathVector>(
+    dst: *mut f32,
+    src: *const f32,
+    rows: usize,
+    cols: usize,
+    gamma: *const f32,
+    beta: *const f32,
+    epsilon: f32,
+) {
+    for row in 0..rows {
+        // SAFETY: the row lies inside both; partial loads and stores take as many lanes as the row has left.
+        unsafe {
+            let (src, dst) = (src.add(row * cols), dst.add(row * cols));
+            let (mean, variance) = moments_kernel::<V>(src, cols);
+            let scale = V::splat(1.0 / (variance + epsilon).sqrt());
+            let mean = V::splat(mean);
+            for_each_vector(src, cols, 0.0, |x: V, i, lanes| {
+                let mut y = x.sub(mean).mul(scale);
+                if !gamma.is_null() {
+                    y = y.mul(V::load_part(gamma.add(i), lanes));
+                }
+                if !beta.is_null() {
+                    y = y.add(V::load_part(beta.add(i), lanes));
+                }
+                y.store_part(dst.add(i), lanes);
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(len: usize) -> Vec<f32> {
+        (0..len)
+            .map(|i| ((i * 7919) % 1009) as f32 / 100.0 - 5.0)
+            .collect()
+    }
+
+    fn assert_close(got: &[f32], want: &[f64], name: &str) {
+        for (i, (g, w)) in got.iter().zip(want).enumerate() {
+            let error = (f64::from(*g) - w).abs();
+            assert!(
+                error <= 1e-6 + 2e-6 * w.abs(),
+                "{name}: element {i}: {g}, want {w}"
+            );
+        }
+    }
+
+    #[test]
+    fn softmax_of_rows_of_any_length() {
+        for cols in [1, 2, 7, 10, 16, 17, 33, 128, 1001] {
+            let src = values(5 * cols);
+            let mut want = vec![];
+            let mut want_log = vec![];
+            for row in src.chunks(cols) {
+                let max = row.iter().fold(f32::MIN, |a, b| a.max(*b));
+                let e: Vec<f64> = row.iter().map(|x| f64::from(x - max).exp()).collect();
+                let sum: f64 = e.iter().sum();
+                want.extend(e.iter().map(|e| e / sum));
+                want_log.extend(row.iter().map(|x| f64::from(x - max) - sum.ln()));
+            }
+            for isa in Isa::available() {
+                let mut dst = vec![f32::NAN; src.len()];
+                softmax_for(isa, &mut dst, &src, cols, false);
+                assert_close(&dst, &want, "softmax");
+                softmax_for(isa, &mut dst, &src, cols, true);
+                assert_close(&dst, &want_log, "log_softmax");
+            }
+        }
+    }
+
+    #[test]
+    fn softmax_of_special_values() {
+        let mut dst = [0.0; 4];
+        softmax(
+            &mut dst,
+            &[f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY, 0.0],
+            4,
+        );
+        assert_eq!(dst, [0.0, 0.5, 0.0, 0.5]);
+        softmax(&mut dst, &[1.0, f32::NAN, 5.0, 6.0], 4);
+        assert!(dst.iter().all(|x| x.is_nan()));
+        softmax(&mut dst, &[1e30, 1e30, -1e30, 1e30], 4);
+        assert_close(&dst, &[1.0 / 3.0, 1.0 / 3.0, 0.0, 1.0 / 3.0], "large");
+        softmax(&mut [], &[], 0);
+        log_softmax(&mut dst, &[-1000.0, 0.0, 0.0, 0.0], 4);
+        assert_close(
+            &dst,
+            &[-1_001.098_6, -1.098_612_3, -1.098_612_3, -1.098_612_3],
+            "far",
+        );
+    }
+
+    #[test]
+    fn layer_norm_and_moments() {
+        for cols in [1, 3, 16, 50, 256] {
+            let src = values(4 * cols);
+            let (gamma, beta) = (values(cols), values(cols));
+            let mut want = vec![];
+            let mut want_moments = (vec![], vec![]);
+            for row in src.chunks(cols) {
+                let mean = row.iter().map(|x| f64::from(*x)).sum::<f64>() / cols as f64;
+                let variance = row
+                    .iter()
+                    .map(|x| (f64::from(*x) - mean).powi(2))
+                    .sum::<f64>()
+                    / cols as f64;
+                want_moments.0.push(mean);
+                want_moments.1.push(variance);
+                let scale = 1.0 / (variance + 1e-3).sqrt();
+                want.extend((0..cols).map(|c| {
+                    (f64::from(row[c]) - mean) * scale * f64::from(gamma[c]) + f64::from(beta[c])
+                }));
+            }
+            for isa in Isa::available() {
+                let mut dst = vec![f32::NAN; src.len()];
+                layer_norm_for(isa, &mut dst, &src, cols, Some(&gamma), Some(&beta), 1e-3);
+                assert_close(&dst, &want, "layer_norm");
+            }
+            let (mut mean, mut variance) = (vec![0.0; 4], vec![0.0; 4]);
+            moments(&mut mean, &mut variance, &src, cols);
+            assert_close(&mean, &want_moments.0, "mean");
+            assert_close(&variance, &want_moments.1, "variance");
+        }
+    }
+
+    #[test]
+    fn scale_and_shift_by_channel() {
+        let mut dst = [0.0; 6];
+        scale_shift(
+            &mut dst,
+            &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+            &[1.0, 10.0, 0.0],
+            &[0.5, 0.0, 7.0],
+        );
+        assert_eq!(dst, [1.5, 20.0, 7.0, 4.5, 50.0, 7.0]);
+    }
+
+    #[test]
+    fn bits_do_not_depend_on_threads() {
+        let src = values(999 * 70);
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+            let Ok(pool) = pool else { return vec![] };
+            pool.install(|| {
+                let mut dst = vec![0.0; src.len()];
+                softmax(&mut dst, &src, 70);
+                let mut norm = vec![0.0; src.len()];
+                layer_norm(&mut norm, &src, 70, None, None, 1e-5);
+                dst.extend(norm);
+                dst
+            })
+        };
+        let one = run(1);
+        assert_eq!(one.len(), 2 * src.len());
+        for threads in [2, 3, 5] {
+            assert!(run(threads) == one);
+        }
+    }
+}
