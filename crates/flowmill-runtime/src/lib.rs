@@ -1,7 +1,7 @@
 //! The runtime: kernels' interface, plans, the executor of frames and iterations, sessions.
 
 mod cancel;
-
+pub mod executor;
 mod function;
 pub mod kernel;
 pub mod plan;
@@ -12,6 +12,7 @@ mod resource;
 mod step;
 
 pub use cancel::{CancelReason, CancelToken, Registration};
+pub use executor::{NodeStats, Plan, RunOptions, StatsCollector, ThreadPool};
 pub use function::{CallableFunction, FunctionHandle, FunctionLibraryRuntime};
 pub use kernel::{AsyncContext, AsyncKernel, Cost, Kernel, KernelContext, ScalarOp};
 pub use registry::{KernelInit, KernelRegistry, MakeKernel};

@@ -1,0 +1,363 @@
+//! Firing a node and delivering what it gives.
+
+use super::asynchronous::{self, Completed};
+use super::block::{Iteration, Slot};
+use super::protocol::Arrival;
+use super::run::Item;
+use super::tables::{Delivery, EXPENSIVE, Edge, Kind, MAY_BE_DEAD, NONE, Node, PREPARE, Source};
+use super::worker::Worker;
+use crate::kernel::KernelContext;
+use crate::resource::RefVariable;
+use flowmill_tensor::{Error, Result, Tensor, bail, error};
+use std::time::Instant;
+
+impl Worker<'_> {
+    /// Fires a node and settles the reference that its item held.
+    ///
+    /// # Safety
+    /// The item holds a reference of its iteration, which is `self.iteration`, and all inputs have arrived.
+    #[inline]
+    pub(super) unsafe fn fire(&mut self, item: Item) {
+        let node = &self.tables.nodes[item.node as usize];
+        self.current = item.node;
+        let mut dead = item.is_dead();
+        // SAFETY: here and below, passed on to the caller.
+        unsafe {
+            if node.flags & PREPARE != 0 && !dead {
+                match self.prepare(node, item.iteration) {
+                    Ok(live) => dead = !live,
+                    Err(e) => return self.fail(item.node, e),
+                }
+            }
+            let ready = if dead { Ok(self.fire_dead(node, item)) } else { self.fire_live(node, item) };
+            match ready {
+                Ok(Some(ready)) => self.settle_current(ready),
+                Ok(None) => {}
+                Err(e) => self.fail(item.node, e),
+            }
+        }
+    }
+
+    /// What a live node does; the number of items it made ready, or `None` where its reference is still in use.
+    #[inline]
+    unsafe fn fire_live(&mut self, node: &Node, item: Item) -> Result<Option<u64>> {
+        let iteration = item.iteration;
+        // SAFETY: here and below, passed on to the caller; the node's slots belong to this firing.
+        unsafe {
+            let inputs = self.inputs(node, iteration);
+            Ok(Some(match node.kind {
+                Kind::Op | Kind::Program => return self.call(node, item).map(Some),
+                Kind::Async => {
+                    self.start_async(node, item)?;
+                    return Ok(None);
+                }
+                Kind::Pass => {
+                    let mut ready = 0;
+                    for (input, group) in inputs.iter_mut().zip(node.group..) {
+                        let value = input.take();
+                        if group < node.group + node.num_outputs {
+                            ready += self.deliver(iteration, group, value);
+                        }
+                    }
+                    ready + self.deliver_live(iteration, node.group + node.num_outputs)
+                }
+                Kind::Const => self.give(node, iteration, Some(self.tables.consts[node.arg as usize].clone())),
+                Kind::Ret => {
+                    self.run.set_result(node.arg, inputs[0].take());
+                    self.deliver_live(iteration, node.group)
+                }
+                Kind::Merge => {
+                    let winner = if node.arg == NONE { inputs.iter().position(Option::is_some).unwrap_or(0) as u32 } else { (*iteration).counter(node.arg).winner() };
+                    let value = inputs[winner as usize].take();
+                    let mut ready = self.deliver(iteration, node.group, value);
+                    if node.num_outputs > 1 {
+                        ready += self.deliver(iteration, node.group + 1, Some(Tensor::scalar(winner as i32)));
+                    }
+                    ready + self.deliver_live(iteration, node.group + node.num_outputs)
+                }
+                Kind::Enter | Kind::EnterConst => {
+                    let value = inputs[0].take();
+                    self.enter(node, iteration, value);
+                    0
+                }
+                Kind::Exit => {
+                    let value = inputs[0].take();
+                    self.exit(node, iteration, value)?;
+                    0
+                }
+                Kind::NextIteration => {
+                    let value = inputs[0].take();
+                    self.next_iteration(node, iteration, value);
+                    0
+                }
+                Kind::ControlTrigger => self.deliver_live(iteration, node.group),
+                Kind::Arg => bail!(Internal, "an argument does not fire"),
+            }))
+        }
+    }
+
+    /// What a dead node does: all its outputs are dead. A dead Exit waits for the end of its frame, a dead NextIteration starts nothing.
+    unsafe fn fire_dead(&mut self, node: &Node, item: Item) -> Option<u64> {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            self.inputs(node, item.iteration).fill_with(|| None);
+            Some(match node.kind {
+                Kind::Exit | Kind::NextIteration => 0,
+                Kind::Enter | Kind::EnterConst => {
+                    self.enter(node, item.iteration, None);
+                    0
+                }
+                _ => (node.group..=node.group + node.num_outputs).map(|group| self.deliver(item.iteration, group, None)).sum(),
+            })
+        }
+    }
+
+    /// The node's inputs.
+    #[inline(always)]
+    unsafe fn inputs<'a>(&self, node: &Node, iteration: *const Iteration) -> &'a mut [Slot] {
+        // SAFETY: the node's slots are within its frame's iterations; all arrived, so nobody else touches them until the node has fired.
+        unsafe { std::slice::from_raw_parts_mut((*iteration).slots.add(node.slot as usize), node.num_inputs as usize) }
+    }
+
+    /// Calls a kernel and delivers its outputs.
+    #[inline]
+    unsafe fn call(&mut self, node: &Node, item: Item) -> Result<u64> {
+        let run = self.run;
+        // SAFETY: passed on to the caller.
+        let inputs = unsafe { self.inputs(node, item.iteration) };
+        let Some(kernel) = &node.kernel else { bail!(Internal, "the node has no kernel") };
+        let start = if self.has_stats { run.stats.as_ref().map_or(0, |s| s.now()) } else { 0 };
+        let outputs = &mut self.outputs()[..node.num_outputs as usize];
+        let mut context = KernelContext::new(inputs, outputs, &run.step);
+        let result = if node.flags & EXPENSIVE == 0 {
+            kernel.compute(&mut context)
+        } else {
+            let before = Instant::now();
+            let result = kernel.compute(&mut context);
+            self.tables.costs[node.arg as usize].learn(before.elapsed().as_nanos());
+            result
+        };
+        for input in inputs {
+            *input = None;
+        }
+        if self.has_stats {
+            self.record(node, item, start);
+        }
+        if let Err(e) = result {
+            self.outputs().fill_with(|| None);
+            return Err(e);
+        }
+        // SAFETY: passed on to the caller.
+        unsafe { self.give_outputs(node, item.iteration) }
+    }
+
+    /// Delivers what a kernel left in the outputs.
+    #[inline]
+    unsafe fn give_outputs(&mut self, node: &Node, iteration: *const Iteration) -> Result<u64> {
+        let mut ready = 0;
+        for i in 0..node.num_outputs {
+            let value = self.outputs()[i as usize].take();
+            let check = &self.tables.checks[(node.group + i) as usize];
+            match &value {
+                Some(tensor) if tensor.dtype() == check.dtype && !check.is_ref => {}
+                None if node.flags & MAY_BE_DEAD != 0 => {}
+                _ => self.check_output(node, i, &value)?,
+            }
+            // SAFETY: passed on to the caller.
+            ready += unsafe { self.deliver(iteration, node.group + i, value) };
+        }
+        // SAFETY: passed on to the caller.
+        Ok(ready + unsafe { self.deliver_live(iteration, node.group + node.num_outputs) })
+    }
+
+    #[cold]
+    fn check_output(&mut self, node: &Node, output: u32, value: &Slot) -> Result<()> {
+        let name = &self.tables.names[self.current as usize].name;
+        let check = &self.tables.checks[(node.group + output) as usize];
+        let Some(tensor) = value else {
+            self.outputs().fill_with(|| None);
+            bail!(Internal, "Missing {output}-th output from {{{{node {name}}}}}");
+        };
+        // A reference that was fed is a plain value.
+        let got = variable(tensor).filter(|_| check.is_ref).map_or(tensor.dtype(), RefVariable::dtype);
+        if got == check.dtype {
+            return Ok(());
+        }
+        self.outputs().fill_with(|| None);
+        bail!(Internal, "Output {output} of type {got} does not match declared output type {} for node {{{{node {name}}}}}", check.dtype)
+    }
+
+    /// One output and the control edges.
+    unsafe fn give(&mut self, node: &Node, iteration: *const Iteration, value: Slot) -> u64 {
+        // SAFETY: passed on to the caller.
+        unsafe { self.deliver(iteration, node.group, value) + self.deliver_live(iteration, node.group + 1) }
+    }
+
+    unsafe fn start_async(&mut self, node: &Node, item: Item) -> Result<()> {
+        // SAFETY: passed on to the caller.
+        let inputs = unsafe { self.inputs(node, item.iteration) };
+        let Some(kernel) = node.kernel.as_ref().and_then(|k| k.as_async()) else { bail!(Internal, "the node has no kernel") };
+        let inputs: Vec<Tensor> = inputs.iter_mut().filter_map(Option::take).collect();
+        self.shared = true;
+        self.run.add_live();
+        asynchronous::start(self.run, item, kernel, inputs);
+        Ok(())
+    }
+
+    /// Delivers what an asynchronous kernel gave.
+    ///
+    /// # Safety
+    /// As [`Worker::fire`], of the item that started it.
+    pub(super) unsafe fn complete_async(&mut self, item: Item, completed: Completed) {
+        let node = &self.tables.nodes[item.node as usize];
+        self.current = item.node;
+        let result = completed.and_then(|values| {
+            if values.len() > node.num_outputs as usize {
+                bail!(Internal, "{} outputs instead of {}", values.len(), node.num_outputs);
+            }
+            for (output, value) in self.outputs().iter_mut().zip(values) {
+                *output = value;
+            }
+            if self.has_stats {
+                let now = self.run.stats.as_ref().map_or(0, |s| s.now());
+                self.record(node, item, now);
+            }
+            // SAFETY: passed on to the caller.
+            unsafe { self.give_outputs(node, item.iteration) }
+        });
+        match result {
+            // SAFETY: passed on to the caller.
+            Ok(ready) => unsafe { self.settle_current(ready) },
+            Err(e) => self.fail(item.node, e),
+        }
+    }
+
+    #[cold]
+    fn record(&mut self, node: &Node, item: Item, start: u64) {
+        let bytes = self.outputs()[..node.num_outputs as usize].iter().flatten().map(Tensor::num_bytes).sum::<usize>();
+        let name = &self.tables.names[item.node as usize];
+        if let Some(stats) = &self.run.stats {
+            stats.record(&name.name, &name.op, u64::from(item.info >> 1) << 6, start, bytes as u64);
+        }
+    }
+
+    /// Brings the inputs that no edge delivers. False where one of them is dead.
+    unsafe fn prepare(&mut self, node: &Node, iteration: *const Iteration) -> Result<bool> {
+        let mut live = true;
+        for p in &self.tables.prepare[node.prepare.0 as usize..node.prepare.1 as usize] {
+            // SAFETY: invariants are written before the node can fire and change no more; the slot belongs to this firing.
+            let invariant = |i: u32| unsafe { &*(*(*iteration).frame).invariants.add(i as usize) };
+            // SAFETY: as above.
+            let slot = || unsafe { &mut *(*iteration).slots.add((node.slot + p.input) as usize) };
+            match p.source {
+                Source::Const(c) => *slot() = Some(self.tables.consts[c as usize].clone()),
+                Source::Token => *slot() = Some(Tensor::scalar(true)),
+                Source::Invariant(i) => match invariant(i) {
+                    Some(value) => *slot() = Some(value.clone()),
+                    None => live &= node.kind == Kind::Program,
+                },
+                Source::InvariantToken(i) => *slot() = invariant(i).as_ref().map(|_| Tensor::scalar(true)),
+                Source::InvariantLiveness(i) => live &= invariant(i).is_some(),
+                Source::Dereference => {
+                    let slot = slot();
+                    if let Some(reference) = slot {
+                        *slot = Some(dereference(reference)?);
+                    }
+                }
+            }
+        }
+        Ok(live)
+    }
+
+    /// Delivers a value, or a dead one, along all edges of a group. Returns the number of items made ready here.
+    ///
+    /// # Safety
+    /// The group belongs to a node whose outputs arrive in `iteration`, which is kept alive, and it is delivered once there.
+    #[inline]
+    pub(super) unsafe fn deliver(&mut self, iteration: *const Iteration, group: u32, value: Slot) -> u64 {
+        let tables = self.tables;
+        let edges = &tables.edges[tables.groups[group as usize] as usize..tables.groups[group as usize + 1] as usize];
+        let Some((last, others)) = edges.split_last() else { return 0 };
+        let dead = value.is_none();
+        let mut ready = 0;
+        for edge in others {
+            let copy = if edge.slot == NONE { None } else { value.clone() };
+            // SAFETY: passed on to the caller.
+            ready += unsafe { self.arrive(iteration, edge, copy, dead) };
+        }
+        // SAFETY: passed on to the caller.
+        ready + unsafe { self.arrive(iteration, last, value, dead) }
+    }
+
+    /// Delivers along control edges that the node was executed.
+    ///
+    /// # Safety
+    /// As [`Worker::deliver`].
+    #[inline(always)]
+    pub(super) unsafe fn deliver_live(&mut self, iteration: *const Iteration, group: u32) -> u64 {
+        // SAFETY: passed on to the caller.
+        unsafe { self.deliver(iteration, group, Some(Tensor::scalar(true))) }
+    }
+
+    #[inline(always)]
+    unsafe fn arrive(&mut self, iteration: *const Iteration, edge: &Edge, value: Slot, dead: bool) -> u64 {
+        // SAFETY: the edge's slot and counter are within iterations of its target's frame, and the slot is this delivery's until it is counted.
+        unsafe {
+            let arrival = match edge.delivery {
+                Delivery::Merge | Delivery::MergeEnter | Delivery::MergeControl => self.arrive_at_merge(iteration, edge, value, dead),
+                delivery => {
+                    if edge.slot != NONE {
+                        (*iteration).slots.add(edge.slot as usize).write(value);
+                    }
+                    match delivery {
+                        Delivery::Direct if dead => Arrival::Dead,
+                        Delivery::Count => (*iteration).counter(edge.counter).arrive(dead, self.shared),
+                        Delivery::CountIgnoreDead => (*iteration).counter(edge.counter).arrive(false, self.shared),
+                        _ => Arrival::Live,
+                    }
+                }
+            };
+            match arrival {
+                Arrival::Pending => 0,
+                arrival => self.ready(iteration, edge.to, arrival == Arrival::Dead),
+            }
+        }
+    }
+
+    #[inline(never)]
+    unsafe fn arrive_at_merge(&mut self, iteration: *const Iteration, edge: &Edge, value: Slot, dead: bool) -> Arrival {
+        // SAFETY: as in `arrive`.
+        unsafe {
+            let counter = (*iteration).counter(edge.counter);
+            match edge.delivery {
+                Delivery::MergeControl => counter.merge_control(self.shared),
+                _ if dead => counter.merge_dead(edge.delivery == Delivery::MergeEnter, self.shared),
+                _ => {
+                    let slot = (*iteration).slots.add(edge.slot as usize);
+                    slot.write(value);
+                    let input = edge.slot - self.tables.nodes[edge.to as usize].slot;
+                    counter.merge_live(input, self.shared).unwrap_or_else(|| {
+                        *slot = None;
+                        Arrival::Pending
+                    })
+                }
+            }
+        }
+    }
+}
+
+fn variable(tensor: &Tensor) -> Option<&RefVariable> {
+    tensor.as_resources().ok()?.first()?.get::<RefVariable>()
+}
+
+/// The value that a reference has now. A value in its place, such as a fed one, is itself.
+fn dereference(reference: &Tensor) -> Result<Tensor> {
+    let Some(variable) = variable(reference) else { return Ok(reference.clone()) };
+    variable.get().ok_or_else(|| uninitialized(reference))
+}
+
+#[cold]
+fn uninitialized(reference: &Tensor) -> Error {
+    let name = reference.as_resources().ok().and_then(|h| h.first()).map_or("", |h| h.name());
+    error!(FailedPrecondition, "Attempting to use uninitialized value {name}")
+}

@@ -1,0 +1,23 @@
+//! The executor: a dataflow machine for graphs with loops.
+
+mod asynchronous;
+mod block;
+mod fire;
+mod frames;
+mod freeze;
+mod plan;
+mod pool;
+mod protocol;
+mod run;
+mod stats;
+mod sync;
+mod tables;
+mod timer;
+mod validate;
+mod wake;
+mod worker;
+
+pub use freeze::MAX_PARALLEL_ITERATIONS;
+pub use plan::{Plan, RunOptions};
+pub use pool::ThreadPool;
+pub use stats::{NodeStats, StatsCollector};

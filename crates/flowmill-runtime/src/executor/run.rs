@@ -1,0 +1,353 @@
+//! One step of a plan: what its threads share, how they find work and how it ends.
+
+use super::asynchronous::Completed;
+use super::block::{Iteration, Slot};
+use super::plan::{Plan, RunOptions};
+use super::pool::{InRun, ThreadPool};
+use super::stats::StatsCollector;
+use super::sync::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
+use super::wake::Wake;
+use super::worker::{Pause, Worker};
+use crate::step::StepContext;
+use crossbeam_deque::{Injector, Steal};
+use flowmill_tensor::{Error, Result, Tensor};
+use parking_lot::Mutex;
+use std::cell::UnsafeCell;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// A node that can fire in an iteration; it holds a reference of the iteration.
+#[derive(Clone, Copy)]
+pub(super) struct Item {
+    pub iteration: *const Iteration,
+    pub node: u32,
+    /// Bit 0: dead. The rest: when it was scheduled, in units of 64 ns since the collector's start, where statistics are collected.
+    pub info: u32,
+}
+
+// SAFETY: an item holds a reference of its iteration, whose parts are changed by the protocol of README.md.
+unsafe impl Send for Item {}
+
+impl Item {
+    #[inline]
+    pub(super) fn is_dead(self) -> bool {
+        self.info & 1 != 0
+    }
+}
+
+/// What one thread hands to another.
+pub(super) enum Work {
+    /// A node to fire.
+    Fire(Item),
+    /// An asynchronous kernel has ended.
+    Complete(Item, Completed),
+}
+
+/// How long a thread without work looks for some before it sleeps: about what it costs to wake it.
+const SPIN: Duration = Duration::from_micros(30);
+
+pub(super) struct Run {
+    pub plan: Arc<Plan>,
+    pub step: Arc<StepContext>,
+    pub stats: Option<Arc<StatsCollector>>,
+    pool: Option<Arc<ThreadPool>>,
+    results: Box<[UnsafeCell<Slot>]>,
+    queue: OnceLock<Injector<Work>>,
+    /// Threads at work, plus work in the queue, plus asynchronous kernels outstanding. The run has ended when it is 0.
+    live: AtomicU64,
+    /// Threads that will look at the queue before they leave.
+    participants: AtomicU32,
+    /// Set where nothing is fired any more.
+    stopped: AtomicBool,
+    error: Mutex<Option<Error>>,
+    wake: Wake,
+    /// Blocks in use, for the check at the end.
+    blocks: AtomicI64,
+}
+
+// SAFETY: raw pointers and cells are used by the protocol of README.md: results are written once, by the firing of their node, and read after
+// the end of the run.
+unsafe impl Send for Run {}
+// SAFETY: as above.
+unsafe impl Sync for Run {}
+
+impl Run {
+    pub(super) fn new(plan: &Arc<Plan>, step: &Arc<StepContext>, options: RunOptions) -> Arc<Run> {
+        Arc::new(Run {
+            plan: plan.clone(),
+            step: step.clone(),
+            stats: options.stats,
+            pool: options.pool.filter(|p| p.num_threads() > 1),
+            results: (0..plan.tables().num_results).map(|_| UnsafeCell::new(None)).collect(),
+            queue: OnceLock::new(),
+            live: AtomicU64::new(1),
+            participants: AtomicU32::new(1),
+            stopped: AtomicBool::new(false),
+            error: Mutex::new(None),
+            wake: Wake::default(),
+            blocks: AtomicI64::new(0),
+        })
+    }
+
+    /// Runs the step on the calling thread and whoever helps it.
+    pub(super) fn execute(self: &Arc<Run>, args: Vec<Tensor>) -> Result<Vec<Option<Tensor>>> {
+        let mut worker = Worker::new(self, false);
+        let in_run = InRun::enter();
+        worker.in_pool = in_run.was_set() || self.pool.as_ref().is_none_or(|p| p.is_current());
+        let root = worker.create_root();
+        worker.start(root, args);
+        self.drive(&mut worker);
+        if worker.shared {
+            self.finish_live();
+            self.wait(&mut worker);
+        }
+        // SAFETY: the run has ended: this thread alone knows its blocks.
+        unsafe { worker.destroy_tree(root) };
+        drop(worker);
+        debug_assert_eq!(self.blocks.load(Ordering::Relaxed), 0, "blocks of iterations and frames that were not given back");
+        self.result()
+    }
+
+    fn result(&self) -> Result<Vec<Option<Tensor>>> {
+        if let Some(error) = self.error.lock().take() {
+            return Err(error);
+        }
+        if self.stopped.load(Ordering::Relaxed)
+            && let Some(reason) = self.step.cancel.reason()
+        {
+            return Err(reason);
+        }
+        // SAFETY: the run has ended, and the end was seen with acquire.
+        Ok(self.results.iter().map(|slot| unsafe { (*slot.get()).take() }).collect())
+    }
+
+    /// Lets the worker work until it finds nothing more, on a thread of the pool once a kernel is worth it.
+    fn drive(self: &Arc<Run>, worker: &mut Worker<'_>) {
+        while worker.drive() == Pause::WantsPool {
+            let Some(pool) = &self.pool else { continue };
+            let moved = Moved(worker);
+            let finished = pool.install(move || {
+                let moved = moved;
+                // A kernel that waits for its pieces on this thread would wait for the whole run.
+                if InRun::is_set() {
+                    return false;
+                }
+                let _in_run = InRun::enter();
+                moved.0.in_pool = true;
+                moved.0.drive();
+                moved.0.in_pool = false;
+                true
+            });
+            worker.in_pool = !finished;
+        }
+    }
+
+    /// Waits for the end on the calling thread, which takes over work that nobody else does.
+    fn wait(self: &Arc<Run>, worker: &mut Worker<'_>) {
+        loop {
+            while let Some(work) = self.take_work() {
+                worker.take(work);
+                self.drive(worker);
+                self.finish_live();
+            }
+            if self.has_ended() {
+                return;
+            }
+            if self.spin() {
+                continue;
+            }
+            self.participants.fetch_sub(1, Ordering::SeqCst);
+            fence(Ordering::SeqCst);
+            if self.queue_is_empty() && !self.has_ended() {
+                self.wake.wait();
+            }
+            self.participants.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// What a thread of the pool does for a run it is sent to.
+    pub(super) fn help(self: &Arc<Run>) {
+        if InRun::is_set() {
+            // This thread is inside of a kernel that waits. Somebody else must do what it was sent for.
+            self.participants.fetch_sub(1, Ordering::SeqCst);
+            self.wake.notify();
+            return;
+        }
+        let _in_run = InRun::enter();
+        loop {
+            if let Some(work) = self.take_work() {
+                let mut worker = Worker::new(self, true);
+                worker.in_pool = true;
+                let mut next = Some(work);
+                while let Some(work) = next {
+                    worker.take(work);
+                    worker.drive();
+                    self.finish_live();
+                    next = self.take_work();
+                }
+            }
+            if self.spin() {
+                continue;
+            }
+            self.participants.fetch_sub(1, Ordering::SeqCst);
+            fence(Ordering::SeqCst);
+            if self.queue_is_empty() || !self.join() {
+                return;
+            }
+        }
+    }
+
+    /// Looks for work a little; true where there may be some.
+    fn spin(&self) -> bool {
+        let start = Instant::now();
+        while !self.has_ended() {
+            for _ in 0..32 {
+                if !self.queue_is_empty() {
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+            if start.elapsed() >= SPIN {
+                return false;
+            }
+        }
+        false
+    }
+
+    fn queue(&self) -> &Injector<Work> {
+        self.queue.get_or_init(Injector::new)
+    }
+
+    fn queue_is_empty(&self) -> bool {
+        self.queue.get().is_none_or(Injector::is_empty)
+    }
+
+    pub(super) fn take_work(&self) -> Option<Work> {
+        let queue = self.queue.get()?;
+        loop {
+            match queue.steal() {
+                Steal::Success(work) => return Some(work),
+                Steal::Empty => return None,
+                Steal::Retry => std::hint::spin_loop(),
+            }
+        }
+    }
+
+    /// Hands an item to whoever is free. The run becomes shared before the first call.
+    pub(super) fn offer(self: &Arc<Run>, item: Item) {
+        self.add_live();
+        self.push(Work::Fire(item));
+        self.call_for_help();
+    }
+
+    /// Hands over the end of an asynchronous kernel, whose count among the living passes to it.
+    pub(super) fn complete(self: &Arc<Run>, item: Item, completed: Completed) {
+        self.push(Work::Complete(item, completed));
+        self.wake.notify();
+        self.call_for_help();
+    }
+
+    fn push(&self, work: Work) {
+        self.queue().push(work);
+        // Pairs with the fence of a thread that leaves: either it sees the work, or its leaving is seen here.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Sees to it that somebody looks at the queue.
+    fn call_for_help(self: &Arc<Run>) {
+        match &self.pool {
+            Some(pool) if self.join() => pool.send_helper(self.clone()),
+            _ => self.wake.notify(),
+        }
+    }
+
+    /// Sends a helper where work waits and a thread is free.
+    pub(super) fn call_for_help_if_work_waits(self: &Arc<Run>) {
+        if !self.queue_is_empty()
+            && let Some(pool) = &self.pool
+            && self.join()
+        {
+            pool.send_helper(self.clone());
+        }
+    }
+
+    /// Takes a place among the participants.
+    fn join(&self) -> bool {
+        let limit = self.pool.as_ref().map_or(1, |p| p.num_threads()) as u32;
+        let mut now = self.participants.load(Ordering::Relaxed);
+        while now < limit {
+            match self.participants.compare_exchange_weak(now, now + 1, Ordering::SeqCst, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(other) => now = other,
+            }
+        }
+        false
+    }
+
+    /// Whether nodes may be handed to other threads.
+    pub(super) fn has_helpers(&self) -> bool {
+        self.pool.is_some()
+    }
+
+    pub(super) fn add_live(&self) {
+        self.live.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Release: what the thread did is seen by the caller; acquire pairs with it in [`Run::has_ended`].
+    fn finish_live(&self) {
+        if self.live.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.wake.notify();
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.live.load(Ordering::Acquire) == 0
+    }
+
+    /// Keeps the first error that does not follow from another one, and ends everything that belongs to the step.
+    pub(super) fn fail(&self, error: Error) {
+        {
+            let mut kept = self.error.lock();
+            if kept.as_ref().is_none_or(|k| k.is_derived() && !error.is_derived()) {
+                *kept = Some(error.clone());
+            }
+        }
+        self.stop();
+        self.step.rendezvous.abort(error.clone());
+        self.step.cancel.cancel(error);
+    }
+
+    pub(super) fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether to fire no more nodes.
+    #[inline]
+    pub(super) fn must_stop(&self) -> bool {
+        self.step.cancel.is_cancelled()
+    }
+
+    /// Where result `i` goes.
+    ///
+    /// # Safety
+    /// Called by the one firing of the node that gives the result.
+    pub(super) unsafe fn set_result(&self, i: u32, value: Slot) {
+        if let Some(slot) = self.results.get(i as usize) {
+            // SAFETY: nobody else uses the cell before the end of the run.
+            unsafe { *slot.get() = value };
+        }
+    }
+
+    #[inline]
+    pub(super) fn count_blocks(&self, delta: i64) {
+        if cfg!(debug_assertions) {
+            self.blocks.fetch_add(delta, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A worker on its way to a thread of the pool, while its own thread waits.
+struct Moved<'w, 'r>(&'w mut Worker<'r>);
+
+// SAFETY: a worker holds nothing of its thread; its pointers are to blocks of the run, which is `Sync`.
+unsafe impl Send for Moved<'_, '_> {}

@@ -1,0 +1,81 @@
+//! What a step did and when, node by node.
+
+use parking_lot::Mutex;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// One firing of a node. Times are nanoseconds since [`StatsCollector::start_time`]; `scheduled <= start <= end`.
+#[derive(Clone, Debug)]
+pub struct NodeStats {
+    /// The node's name.
+    pub name: Arc<str>,
+    /// Its op.
+    pub op: Arc<str>,
+    /// The thread it started on: small numbers, given out as threads first record something.
+    pub thread: u32,
+    /// When its last input had arrived, to 64 ns.
+    pub scheduled: u64,
+    /// When its kernel started.
+    pub start: u64,
+    /// When its kernel had ended.
+    pub end: u64,
+    /// Bytes of its live outputs.
+    pub output_bytes: u64,
+}
+
+/// Collects the statistics of the steps that are given it.
+pub struct StatsCollector {
+    origin: Instant,
+    start_time: SystemTime,
+    nodes: Mutex<Vec<NodeStats>>,
+}
+
+impl Default for StatsCollector {
+    fn default() -> StatsCollector {
+        StatsCollector { origin: Instant::now(), start_time: SystemTime::now(), nodes: Mutex::default() }
+    }
+}
+
+static NEXT_THREAD: AtomicU32 = AtomicU32::new(0);
+
+thread_local! {
+    static THREAD: Cell<Option<u32>> = const { Cell::new(None) };
+}
+
+fn thread_number() -> u32 {
+    THREAD.get().unwrap_or_else(|| {
+        let number = NEXT_THREAD.fetch_add(1, Ordering::Relaxed);
+        THREAD.set(Some(number));
+        number
+    })
+}
+
+impl StatsCollector {
+    /// An empty collector, whose clock starts now.
+    pub fn new() -> StatsCollector {
+        StatsCollector::default()
+    }
+
+    /// Microseconds of the Unix epoch at which the clock started.
+    pub fn start_time(&self) -> u64 {
+        self.start_time.duration_since(UNIX_EPOCH).map_or(0, |d| u64::try_from(d.as_micros()).unwrap_or(u64::MAX))
+    }
+
+    /// What was recorded, in the order in which nodes ended; leaves the collector empty.
+    pub fn take(&self) -> Vec<NodeStats> {
+        std::mem::take(&mut *self.nodes.lock())
+    }
+
+    /// Nanoseconds since the clock started.
+    pub(super) fn now(&self) -> u64 {
+        u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Records a firing that ends now.
+    pub(super) fn record(&self, name: &Arc<str>, op: &Arc<str>, scheduled: u64, start: u64, output_bytes: u64) {
+        let node = NodeStats { name: name.clone(), op: op.clone(), thread: thread_number(), scheduled: scheduled.min(start), start, end: self.now(), output_bytes };
+        self.nodes.lock().push(node);
+    }
+}

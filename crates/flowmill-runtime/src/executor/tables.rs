@@ -1,0 +1,219 @@
+//! What a plan is while it runs: flat tables, made once by `freeze`, read by every step.
+
+use super::block::Layouts;
+use super::sync::{AtomicU32, Ordering};
+use crate::kernel::Kernel;
+use flowmill_tensor::{DType, Tensor};
+use std::sync::Arc;
+
+/// What a node does when it fires; [`Node::arg`] belongs to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// Calls a kernel; `arg` is its place in `costs` where it may be expensive.
+    Op,
+    /// Calls an asynchronous kernel.
+    Async,
+    /// Calls a kernel that sees dead inputs as `None` and leaves dead outputs unset; `arg` as for `Op`.
+    Program,
+    /// Has no kernel: passes its inputs on, if it has outputs.
+    Pass,
+    /// Gives constant `arg`.
+    Const,
+    /// Gives argument `arg` of the step; fires when the step starts.
+    Arg,
+    /// Keeps its input as result `arg`.
+    Ret,
+    /// Passes on the input that won; `arg` is its counter, or [`NONE`] where one input arrives in an iteration.
+    Merge,
+    /// Passes its input into iteration 0 of frame `arg`.
+    Enter,
+    /// Keeps its input as an invariant of frame `arg`, at the place in `extra`.
+    EnterConst,
+    /// Exit `arg` of its frame.
+    Exit,
+    /// NextIteration `arg` of its frame.
+    NextIteration,
+    /// Is live whatever arrives.
+    ControlTrigger,
+}
+
+/// No counter, no slot.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// The node has inputs that no edge delivers or references to follow: see [`Tables::prepare`].
+pub(super) const PREPARE: u8 = 1;
+/// The scheduler gives the node to another thread where one is free.
+pub(super) const EXPENSIVE: u8 = 2;
+/// The kernel may leave outputs unset.
+pub(super) const MAY_BE_DEAD: u8 = 4;
+
+/// The part of a node that every firing reads.
+pub(super) struct Node {
+    pub kernel: Option<Arc<dyn Kernel>>,
+    pub kind: Kind,
+    pub flags: u8,
+    pub num_inputs: u32,
+    pub num_outputs: u32,
+    /// Its first input's slot; the others follow.
+    pub slot: u32,
+    /// Its first output's group of edges; the other outputs' follow, then the group of control edges.
+    pub group: u32,
+    pub arg: u32,
+    pub extra: u32,
+    /// Its part of [`Tables::prepare`].
+    pub prepare: (u32, u32),
+}
+
+/// How an edge changes its target's counter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Delivery {
+    /// The only arrival that its target waits for.
+    Direct,
+    /// The same, for a target that a dead arrival does not kill.
+    DirectIgnoreDead,
+    /// One of several arrivals.
+    Count,
+    /// The same, for a target that a dead arrival does not kill.
+    CountIgnoreDead,
+    /// A data input of a Merge.
+    Merge,
+    /// A data input of a Merge that comes from an Enter.
+    MergeEnter,
+    /// A control input of a Merge.
+    MergeControl,
+}
+
+/// Where an output goes.
+#[derive(Clone, Copy)]
+pub(super) struct Edge {
+    pub to: u32,
+    /// The slot that takes the value, or [`NONE`].
+    pub slot: u32,
+    /// The target's counter; unused for direct deliveries.
+    pub counter: u32,
+    pub delivery: Delivery,
+}
+
+/// What is done to a node's inputs before it fires.
+#[derive(Clone, Copy)]
+pub(super) struct Prepare {
+    /// The input.
+    pub input: u32,
+    pub source: Source,
+}
+
+/// Where an input comes from that no edge delivers.
+#[derive(Clone, Copy)]
+pub(super) enum Source {
+    /// This constant.
+    Const(u32),
+    /// This invariant of the frame; where it is dead, so is the node.
+    Invariant(u32),
+    /// No value: this invariant decides whether the node is dead.
+    InvariantLiveness(u32),
+    /// Some scalar, as long as this invariant is live.
+    InvariantToken(u32),
+    /// Some scalar.
+    Token,
+    /// The input arrives as a reference and the node wants what it refers to.
+    Dereference,
+}
+
+/// The declared type of an output, by group.
+#[derive(Clone, Copy)]
+pub(super) struct OutputCheck {
+    pub dtype: DType,
+    pub is_ref: bool,
+}
+
+/// One frame.
+#[derive(Default)]
+pub(super) struct FrameTable {
+    pub id: u32,
+    pub parent: Option<u32>,
+    /// Its place among the parent's child frames.
+    pub child_index: u32,
+    pub parallel_iterations: u32,
+    pub num_children: usize,
+    pub num_enters: u32,
+    pub num_invariants: usize,
+    /// Slots of inputs; those of parked tokens follow.
+    pub num_input_slots: usize,
+    /// The counters of iteration 0.
+    pub first: Box<[u64]>,
+    /// The counters of later iterations: loop invariants have arrived.
+    pub later: Box<[u64]>,
+    /// Nodes that wait for nothing in iteration 0.
+    pub first_roots: Box<[u32]>,
+    /// Nodes that wait for nothing in later iterations.
+    pub later_roots: Box<[u32]>,
+    /// The NextIterations, by their `arg`.
+    pub next_iterations: Box<[u32]>,
+    /// The Exits, by their `arg`.
+    pub exits: Box<[u32]>,
+    pub layouts: Layouts,
+}
+
+impl FrameTable {
+    pub(super) fn num_slots(&self) -> usize {
+        self.num_input_slots + self.next_iterations.len()
+    }
+
+    /// The slot in which NextIteration `i` parks its value.
+    pub(super) fn parking_slot(&self, i: usize) -> usize {
+        self.num_input_slots + i
+    }
+
+    pub(super) fn parked_words(&self) -> usize {
+        self.next_iterations.len().div_ceil(64)
+    }
+}
+
+/// Names, for errors and statistics.
+pub(super) struct NodeName {
+    pub name: Arc<str>,
+    pub op: Arc<str>,
+}
+
+/// A frozen plan.
+pub(super) struct Tables {
+    pub nodes: Box<[Node]>,
+    pub edges: Box<[Edge]>,
+    /// Edges of group `g` are `edges[groups[g]..groups[g + 1]]`.
+    pub groups: Box<[u32]>,
+    /// The declared type of the output that group `g` belongs to; unused for control groups.
+    pub checks: Box<[OutputCheck]>,
+    pub prepare: Box<[Prepare]>,
+    pub consts: Box<[Tensor]>,
+    pub frames: Box<[FrameTable]>,
+    pub names: Box<[NodeName]>,
+    /// The nodes that give arguments.
+    pub args: Box<[u32]>,
+    pub arg_types: Box<[DType]>,
+    pub num_results: usize,
+    /// The most outputs of a node.
+    pub max_outputs: usize,
+    pub costs: Box<[LearnedCost]>,
+}
+
+/// A running mean of what an expensive kernel takes.
+pub(super) struct LearnedCost(AtomicU32);
+
+impl LearnedCost {
+    pub(super) fn new() -> LearnedCost {
+        LearnedCost(AtomicU32::new(u32::MAX))
+    }
+
+    /// Nanoseconds; `u32::MAX` before the first call.
+    #[inline]
+    pub(super) fn nanos(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Takes a measurement in; it counts for an eighth. Lost updates do no harm.
+    pub(super) fn learn(&self, nanos: u128) {
+        let new = u32::try_from(nanos).unwrap_or(u32::MAX - 1);
+        let old = self.nanos();
+        self.0.store(if old == u32::MAX { new } else { old - old / 8 + new / 8 }, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,324 @@
+//! A thread at work on a run: what it keeps to itself, and the loop over nodes that can fire.
+
+use super::block::{BlockPool, Iteration, Slot};
+use super::run::{Item, Run, Work};
+use super::tables::{EXPENSIVE, Tables};
+use flowmill_tensor::{Tensor, error};
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null;
+use std::sync::Arc;
+
+/// Why a worker stops.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Pause {
+    /// It has nothing left to do.
+    Drained,
+    /// It is about to call a kernel that is better called on a thread of the pool.
+    WantsPool,
+}
+
+/// From this on, a kernel is worth another thread.
+const EXPENSIVE_NANOS: u32 = 8_000;
+/// From this on, a kernel is worth moving the whole worker to the pool: it may share its work with the pool's threads.
+const POOL_NANOS: u32 = 100_000;
+/// How many nodes fire between two looks at the step's cancellation.
+const STOP_INTERVAL: u32 = 16;
+
+/// What a thread keeps from run to run.
+struct Scratch {
+    pool: BlockPool,
+    stack: Vec<Item>,
+    outputs: Vec<Slot>,
+    completed: Vec<*const Iteration>,
+}
+
+thread_local! {
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+}
+
+pub(super) struct Worker<'r> {
+    pub run: &'r Arc<Run>,
+    pub tables: &'r Tables,
+    /// Whether other threads may work on the run.
+    pub shared: bool,
+    /// Whether expensive kernels are called here rather than on a thread of the pool.
+    pub in_pool: bool,
+    /// The node fired last, for the report of a panic.
+    pub current: u32,
+    has_helpers: bool,
+    pub has_stats: bool,
+    ticks: u32,
+    /// The item to fire next; its iteration is null where there is none.
+    next: Item,
+    /// The first of the expensive items, fired when no cheap one is left.
+    kept: Option<Item>,
+    /// The iteration of the item fired last, and how many of its references this worker holds without an item.
+    iteration: *const Iteration,
+    debt: u64,
+    scratch: Box<Scratch>,
+}
+
+const NO_ITEM: Item = Item { iteration: null(), node: 0, info: 0 };
+
+impl<'r> Worker<'r> {
+    pub(super) fn new(run: &'r Arc<Run>, shared: bool) -> Worker<'r> {
+        let tables = run.plan.tables();
+        let fresh = || Box::new(Scratch { pool: BlockPool::new(), stack: Vec::new(), outputs: Vec::new(), completed: Vec::new() });
+        let mut scratch = SCRATCH.take().unwrap_or_else(fresh);
+        if scratch.outputs.len() < tables.max_outputs {
+            scratch.outputs.resize_with(tables.max_outputs, || None);
+        }
+        Worker {
+            run,
+            tables,
+            shared,
+            in_pool: false,
+            current: 0,
+            has_helpers: run.has_helpers(),
+            has_stats: run.stats.is_some(),
+            ticks: 0,
+            next: NO_ITEM,
+            kept: None,
+            iteration: null(),
+            debt: 0,
+            scratch,
+        }
+    }
+
+    pub(super) fn pool(&mut self) -> &mut BlockPool {
+        &mut self.scratch.pool
+    }
+
+    pub(super) fn outputs(&mut self) -> &mut [Slot] {
+        &mut self.scratch.outputs
+    }
+
+    /// Makes the root iteration. Its first reference is never dropped: the run ends by its count of living work.
+    pub(super) fn create_root(&mut self) -> *mut Iteration {
+        let root = &self.tables.frames[0];
+        self.run.count_blocks(1);
+        Iteration::create(&mut self.scratch.pool, root, &root.first, null(), 0, 1).as_ptr()
+    }
+
+    /// Delivers the step's arguments and makes the roots ready.
+    pub(super) fn start(&mut self, root: *const Iteration, args: Vec<Tensor>) {
+        let tables = self.tables;
+        let mut ready = 0;
+        let mut args: Vec<Slot> = args.into_iter().map(Some).collect();
+        for &id in &tables.args {
+            let node = &tables.nodes[id as usize];
+            let value = args.get_mut(node.arg as usize).and_then(Option::take);
+            // SAFETY: the root lives as long as the run.
+            ready += unsafe { self.deliver(root, node.group, value) + self.deliver_live(root, node.group + 1) };
+        }
+        for &id in &tables.frames[0].first_roots {
+            ready += self.ready(root, id, false);
+        }
+        // SAFETY: as above.
+        unsafe { self.settle(root, ready, 0) };
+    }
+
+    /// Takes over what another thread handed out.
+    pub(super) fn take(&mut self, work: Work) {
+        if self.run.must_stop() {
+            if let Work::Complete(item, Err(error)) = work {
+                self.fail(item.node, error);
+            }
+            return self.abandon();
+        }
+        match work {
+            Work::Fire(item) => self.next = item,
+            Work::Complete(item, completed) => {
+                self.switch_to(item.iteration);
+                // SAFETY: the item holds a reference of its iteration.
+                unsafe { self.complete_async(item, completed) };
+                self.drain_completed();
+            }
+        }
+    }
+
+    /// Fires nodes until none is left here. A panic of a kernel fails the step.
+    pub(super) fn drive(&mut self) -> Pause {
+        loop {
+            match catch_unwind(AssertUnwindSafe(|| self.fire_all())) {
+                Ok(pause) => return pause,
+                Err(payload) => {
+                    self.outputs().fill_with(|| None);
+                    self.fail(self.current, error!(Internal, "the kernel panicked: {}", panic_message(&*payload)));
+                    // Dropping a payload may panic as well.
+                    std::mem::forget(payload);
+                }
+            }
+        }
+    }
+
+    fn fire_all(&mut self) -> Pause {
+        loop {
+            let item = if !self.next.iteration.is_null() {
+                std::mem::replace(&mut self.next, NO_ITEM)
+            } else if let Some(item) = self.scratch.stack.pop() {
+                item
+            } else if self.debt > 0 {
+                self.pay_debt();
+                self.drain_completed();
+                continue;
+            } else if let Some(item) = self.kept {
+                if self.wants_pool(item) {
+                    return Pause::WantsPool;
+                }
+                self.kept = None;
+                if self.shared && self.has_helpers {
+                    self.run.call_for_help_if_work_waits();
+                }
+                item
+            } else {
+                return Pause::Drained;
+            };
+            self.ticks = self.ticks.wrapping_add(1);
+            if self.ticks.is_multiple_of(STOP_INTERVAL) && self.run.must_stop() {
+                self.abandon();
+                continue;
+            }
+            self.switch_to(item.iteration);
+            // SAFETY: the item holds a reference of its iteration.
+            unsafe { self.fire(item) };
+            self.drain_completed();
+        }
+    }
+
+    fn wants_pool(&self, item: Item) -> bool {
+        let node = &self.tables.nodes[item.node as usize];
+        !self.in_pool && self.has_helpers && self.tables.costs[node.arg as usize].nanos() >= POOL_NANOS
+    }
+
+    /// Makes a node ready. Returns 1 where it stays with this worker: its reference of the iteration is then still to be counted.
+    #[inline(always)]
+    pub(super) fn ready(&mut self, iteration: *const Iteration, node: u32, dead: bool) -> u64 {
+        let mut item = Item { iteration, node, info: u32::from(dead) };
+        if self.has_stats {
+            item.info |= self.stamp();
+        }
+        if self.has_helpers && !dead && self.tables.nodes[node as usize].flags & EXPENSIVE != 0 {
+            return self.ready_expensive(item);
+        }
+        if self.next.iteration.is_null() {
+            self.next = item;
+        } else {
+            self.scratch.stack.push(item);
+        }
+        1
+    }
+
+    #[cold]
+    fn stamp(&self) -> u32 {
+        let now = self.run.stats.as_ref().map_or(0, |s| s.now() >> 6);
+        u32::try_from(now).unwrap_or(u32::MAX).min(u32::MAX >> 1) << 1
+    }
+
+    fn ready_expensive(&mut self, item: Item) -> u64 {
+        let node = &self.tables.nodes[item.node as usize];
+        if self.tables.costs[node.arg as usize].nanos() < EXPENSIVE_NANOS {
+            self.scratch.stack.push(item);
+        } else if self.kept.is_none() {
+            self.kept = Some(item);
+        } else {
+            self.shared = true;
+            // SAFETY: the caller works on the iteration under a reference; this one is counted before another thread can drop it.
+            unsafe { (*item.iteration).refs.add(1, true) };
+            self.run.offer(item);
+            return 0;
+        }
+        1
+    }
+
+    /// Pays what is owed to the iteration worked on so far, if the next item belongs to another one.
+    #[inline(always)]
+    fn switch_to(&mut self, iteration: *const Iteration) {
+        if self.iteration != iteration {
+            if self.debt > 0 {
+                self.pay_debt();
+            }
+            self.iteration = iteration;
+        }
+    }
+
+    #[inline(never)]
+    fn pay_debt(&mut self) {
+        let debt = std::mem::take(&mut self.debt);
+        // SAFETY: the debt is references of the iteration, which keep it alive.
+        if unsafe { (*self.iteration).refs.release(debt, self.shared) } {
+            self.scratch.completed.push(self.iteration);
+        }
+    }
+
+    /// Settles the references of the iteration worked on: the item fired had one, `ready` new items need one each.
+    ///
+    /// # Safety
+    /// An item of `self.iteration` has just been fired.
+    #[inline(always)]
+    pub(super) unsafe fn settle_current(&mut self, ready: u64) {
+        if ready == 0 {
+            self.debt += 1;
+        } else if ready - 1 <= self.debt {
+            self.debt -= ready - 1;
+        } else {
+            // SAFETY: the fired item's reference keeps the iteration alive.
+            unsafe { (*self.iteration).refs.add(ready - 1 - self.debt, self.shared) };
+            self.debt = 0;
+        }
+    }
+
+    /// Settles the references of any iteration: the caller holds `held` and gives them up, `ready` new items need one each.
+    ///
+    /// # Safety
+    /// The iteration is kept alive by what the caller holds, or by what holds the caller's iteration.
+    pub(super) unsafe fn settle(&mut self, iteration: *const Iteration, ready: u64, held: u64) {
+        // SAFETY: passed on to the caller.
+        let refs = unsafe { &(*iteration).refs };
+        if ready > held {
+            refs.add(ready - held, self.shared);
+        } else if ready < held && refs.release(held - ready, self.shared) {
+            self.scratch.completed.push(iteration);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn drain_completed(&mut self) {
+        while let Some(iteration) = self.scratch.completed.pop() {
+            // SAFETY: its last reference was dropped by this worker.
+            unsafe { self.complete(iteration) };
+        }
+    }
+
+    /// Ends the step with an error of `node`.
+    #[cold]
+    pub(super) fn fail(&mut self, node: u32, error: flowmill_tensor::Error) {
+        let name = &self.tables.names[node as usize];
+        self.run.fail(error.at_node(&name.name, &name.op));
+        self.abandon();
+    }
+
+    /// Drops all items. The references they hold stay counted, so that no iteration completes any more: the end of the run frees all blocks.
+    #[cold]
+    pub(super) fn abandon(&mut self) {
+        self.run.stop();
+        self.next = NO_ITEM;
+        self.scratch.stack.clear();
+        self.scratch.completed.clear();
+        self.kept = None;
+        self.debt = 0;
+    }
+}
+
+impl Drop for Worker<'_> {
+    fn drop(&mut self) {
+        let fresh = Box::new(Scratch { pool: BlockPool::new(), stack: Vec::new(), outputs: Vec::new(), completed: Vec::new() });
+        SCRATCH.set(Some(std::mem::replace(&mut self.scratch, fresh)));
+    }
+}
+
+fn panic_message(payload: &(dyn Any + Send)) -> &str {
+    payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}

@@ -1,0 +1,5 @@
+//! The executor through its public interface: graphs built by hand and at random.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
+
+mod basic;
+mod support;
