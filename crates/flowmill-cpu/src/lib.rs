@@ -2,9 +2,10 @@
 
 pub mod array;
 mod blocks;
+mod cast;
 pub mod control_flow;
-pub mod data_flow;
 pub mod conv;
+pub mod data_flow;
 mod elementwise;
 mod from_fn;
 pub mod functional;
@@ -27,6 +28,7 @@ use flowmill_runtime::KernelRegistry;
 /// Registers every CPU kernel, a family a line.
 pub fn register_all(registry: &mut KernelRegistry) {
     array::register(registry);
+    cast::register(registry);
     control_flow::register(registry);
     data_flow::register(registry);
     functional::register(registry);

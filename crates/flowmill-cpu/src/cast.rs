@@ -1,0 +1,357 @@
+//! `Cast`: every numeric type to every other.
+//!
+//! Integers keep their low bits. Floats to integers round towards zero; what does not fit becomes what x86 makes of it, which is what TensorFlow's scalar
+//! loops give: the most negative `int32` or `int64`, of which narrower types keep the low bits. Complex numbers lose their imaginary part.
+
+use crate::elementwise::{UnaryOp, Word, unary_kernel};
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry, ScalarOp};
+use flowmill_tensor::{Complex, DType, Result, bail, bf16, f16, for_dtype};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Registers the family.
+pub fn register(registry: &mut KernelRegistry) {
+    registry.add("Cast", make_cast);
+}
+
+/// A type to cast from: first without loss to one of `i32`, `i64`, `u64`, `f32` and `f64`.
+trait Source: Word {
+    type Wide: Copy;
+    fn wide(self) -> Self::Wide;
+    fn imaginary(self) -> f64 {
+        0.0
+    }
+}
+
+/// A type to cast to from the wide type `W`.
+trait Target<W>: Word {
+    fn cast(real: W, imaginary: f64) -> Self;
+}
+
+macro_rules! sources {
+    ($($t:ty => $wide:ty, |$x:ident| $body:expr;)*) => {
+        $(impl Source for $t {
+            type Wide = $wide;
+            #[inline(always)]
+            fn wide(self) -> $wide { let $x = self; $body }
+        })*
+    };
+}
+
+sources! {
+    bool => i32, |x| i32::from(x);
+    i8 => i32, |x| i32::from(x);
+    i16 => i32, |x| i32::from(x);
+    i32 => i32, |x| x;
+    i64 => i64, |x| x;
+    u8 => i32, |x| i32::from(x);
+    u16 => i32, |x| i32::from(x);
+    u32 => i64, |x| i64::from(x);
+    u64 => u64, |x| x;
+    f16 => f32, |x| x.to_f32();
+    bf16 => f32, |x| x.to_f32();
+    f32 => f32, |x| x;
+    f64 => f64, |x| x;
+}
+
+impl Source for Complex<f32> {
+    type Wide = f32;
+    #[inline(always)]
+    fn wide(self) -> f32 {
+        self.re
+    }
+    #[inline(always)]
+    fn imaginary(self) -> f64 {
+        f64::from(self.im)
+    }
+}
+
+impl Source for Complex<f64> {
+    type Wide = f64;
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        self.re
+    }
+    #[inline(always)]
+    fn imaginary(self) -> f64 {
+        self.im
+    }
+}
+
+/// Rounds towards zero; out of range gives the most negative number.
+trait Truncate: Copy {
+    fn truncate32(self) -> i32;
+    fn truncate64(self) -> i64;
+    fn truncate_unsigned(self) -> u64;
+}
+
+impl Truncate for f64 {
+    #[inline(always)]
+    fn truncate32(self) -> i32 {
+        if self > -2_147_483_649.0 && self < 2_147_483_648.0 { self as i32 } else { i32::MIN }
+    }
+    #[inline(always)]
+    fn truncate64(self) -> i64 {
+        if self < 9_223_372_036_854_775_808.0 && self >= -9_223_372_036_854_775_808.0 { self as i64 } else { i64::MIN }
+    }
+    #[inline(always)]
+    fn truncate_unsigned(self) -> u64 {
+        // Both halves of the range are converted as signed numbers and put together without a branch, as compilers do it.
+        let low = self.truncate64();
+        let high = (self - 9_223_372_036_854_775_808.0).truncate64();
+        (low | (high & (low >> 63))) as u64
+    }
+}
+
+impl Truncate for f32 {
+    #[inline(always)]
+    fn truncate32(self) -> i32 {
+        if self >= -2_147_483_648.0 && self < 2_147_483_648.0 { self as i32 } else { i32::MIN }
+    }
+    #[inline(always)]
+    fn truncate64(self) -> i64 {
+        f64::from(self).truncate64()
+    }
+    #[inline(always)]
+    fn truncate_unsigned(self) -> u64 {
+        f64::from(self).truncate_unsigned()
+    }
+}
+
+macro_rules! targets {
+    ($($wide:ty: $($t:ty)|+ => |$x:ident| $body:expr;)*) => {
+        $($(impl Target<$wide> for $t {
+            #[inline(always)]
+            fn cast($x: $wide, _: f64) -> $t { $body as $t }
+        })+)*
+    };
+}
+
+targets! {
+    i32: i8|i16|i32|i64|u8|u16|u32|u64|f32|f64 => |x| x;
+    i64: i8|i16|i32|i64|u8|u16|u32|u64|f32|f64 => |x| x;
+    u64: i8|i16|i32|i64|u8|u16|u32|u64|f32|f64 => |x| x;
+    f32: f32|f64 => |x| x;
+    f64: f32|f64 => |x| x;
+    f32: i8|i16|i32|u8|u16 => |x| x.truncate32();
+    f64: i8|i16|i32|u8|u16 => |x| x.truncate32();
+    f32: i64|u32 => |x| x.truncate64();
+    f64: i64|u32 => |x| x.truncate64();
+    f32: u64 => |x| x.truncate_unsigned();
+    f64: u64 => |x| x.truncate_unsigned();
+}
+
+macro_rules! other_targets {
+    ($($wide:ty, $zero:expr;)*) => {
+        $(impl Target<$wide> for bool {
+            #[inline(always)]
+            fn cast(x: $wide, _: f64) -> bool { x != $zero }
+        }
+        impl Target<$wide> for f16 {
+            #[inline(always)]
+            fn cast(x: $wide, _: f64) -> f16 { f16::from_f32(x as f32) }
+        }
+        impl Target<$wide> for bf16 {
+            #[inline(always)]
+            fn cast(x: $wide, _: f64) -> bf16 { bf16::from_f32(x as f32) }
+        }
+        impl Target<$wide> for Complex<f32> {
+            #[inline(always)]
+            fn cast(x: $wide, imaginary: f64) -> Self { Complex::new(x as f32, imaginary as f32) }
+        }
+        impl Target<$wide> for Complex<f64> {
+            #[inline(always)]
+            fn cast(x: $wide, imaginary: f64) -> Self { Complex::new(x as f64, imaginary) }
+        })*
+    };
+}
+
+other_targets! {
+    i32, 0;
+    i64, 0;
+    u64, 0;
+    f32, 0.0;
+    f64, 0.0;
+}
+
+/// Casts to `D`.
+struct To<D>(PhantomData<D>);
+
+impl<S: Source, D: Target<S::Wide>> UnaryOp<S> for To<D> {
+    type Out = D;
+    #[inline(always)]
+    fn apply(x: S) -> D {
+        D::cast(x.wide(), x.imaginary())
+    }
+}
+
+/// Casts to `D`, cutting off the bits of the significand that `D` has no room for instead of rounding.
+struct Truncated<D>(PhantomData<D>);
+
+impl UnaryOp<f32> for Truncated<f16> {
+    type Out = f16;
+    fn apply(x: f32) -> f16 {
+        f16::from_f32(if x.is_nan() { x } else { f32::from_bits(x.to_bits() & !0x1fff) })
+    }
+}
+
+impl UnaryOp<f32> for Truncated<bf16> {
+    type Out = bf16;
+    fn apply(x: f32) -> bf16 {
+        bf16::from_f32(if x.is_nan() { x } else { f32::from_bits(x.to_bits() & !0xffff) })
+    }
+}
+
+impl UnaryOp<f64> for Truncated<f32> {
+    type Out = f32;
+    fn apply(x: f64) -> f32 {
+        if x.is_nan() { x as f32 } else { f64::from_bits(x.to_bits() & !0x1fff_ffff) as f32 }
+    }
+}
+
+impl UnaryOp<f64> for Truncated<f16> {
+    type Out = f16;
+    fn apply(x: f64) -> f16 {
+        f16::from_f32(if x.is_nan() { x as f32 } else { f64::from_bits(x.to_bits() & !0x3ff_ffff_ffff) as f32 })
+    }
+}
+
+impl UnaryOp<Complex<f64>> for Truncated<Complex<f32>> {
+    type Out = Complex<f32>;
+    fn apply(x: Complex<f64>) -> Complex<f32> {
+        Complex::new(Truncated::<f32>::apply(x.re), Truncated::<f32>::apply(x.im))
+    }
+}
+
+/// A cast that changes nothing.
+struct Same(DType);
+
+impl Kernel for Same {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        ctx.forward(0, 0)
+    }
+
+    fn scalar_op(&self) -> Option<ScalarOp> {
+        self.0.size().filter(|&size| size <= 8).map(|_| ScalarOp::Unary { from: self.0, to: self.0, f: |x| x })
+    }
+}
+
+fn make_cast(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let (from, to) = (init.dtype("SrcT")?, init.dtype("DstT")?);
+    if from == to {
+        return Ok(Arc::new(Same(from)));
+    }
+    if init.attrs.get_or("Truncate", false)? {
+        match (from, to) {
+            (DType::F32, DType::F16) => return Ok(unary_kernel::<Truncated<f16>, f32>()),
+            (DType::F32, DType::BF16) => return Ok(unary_kernel::<Truncated<bf16>, f32>()),
+            (DType::F64, DType::F32) => return Ok(unary_kernel::<Truncated<f32>, f64>()),
+            (DType::F64, DType::F16) => return Ok(unary_kernel::<Truncated<f16>, f64>()),
+            (DType::C128, DType::C64) => return Ok(unary_kernel::<Truncated<Complex<f32>>, Complex<f64>>()),
+            _ => {}
+        }
+    }
+    for_dtype!(from, [f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, bool, Complex<f32>, Complex<f64>], S => cast_from::<S>(to), _ => None).map_or_else(|| bail!(Unimplemented, "Cast {from} to {to} is not supported"), Ok)
+}
+
+/// The kernel for one source type and the target `to`.
+fn cast_from<S: Source>(to: DType) -> Option<Arc<dyn Kernel>>
+where
+    f32: Target<S::Wide>,
+    f64: Target<S::Wide>,
+    f16: Target<S::Wide>,
+    bf16: Target<S::Wide>,
+    i8: Target<S::Wide>,
+    i16: Target<S::Wide>,
+    i32: Target<S::Wide>,
+    i64: Target<S::Wide>,
+    u8: Target<S::Wide>,
+    u16: Target<S::Wide>,
+    u32: Target<S::Wide>,
+    u64: Target<S::Wide>,
+    bool: Target<S::Wide>,
+    Complex<f32>: Target<S::Wide>,
+    Complex<f64>: Target<S::Wide>,
+{
+    for_dtype!(to, [f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, bool, Complex<f32>, Complex<f64>], D => Some(unary_kernel::<To<D>, S>()), _ => None)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Call, ty};
+    use flowmill_tensor::{Code, Complex, DType, Element, Tensor, bf16, f16};
+
+    fn cast<S: Element, D: Element>(x: &[S], truncate: bool) -> Vec<D> {
+        let call = || Call::new("Cast").attr("SrcT", ty(S::DTYPE)).attr("DstT", ty(D::DTYPE)).attr("Truncate", truncate);
+        let out = call().input(Tensor::vector(x).unwrap()).run1().unwrap().as_slice::<D>().unwrap().to_vec();
+        for (&x, y) in x.iter().zip(&out) {
+            let scalar = call().input(Tensor::scalar(x)).run1().unwrap().to_scalar::<D>().unwrap();
+            assert_eq!(format!("{scalar:?}"), format!("{y:?}"));
+        }
+        out
+    }
+
+    const ODD: [f32; 12] = [f32::NAN, f32::INFINITY, -f32::INFINITY, 1e10, -1e10, 300.7, -5.9, -0.5, 2147483648.0, 9.223372e18, 3e9, 70000.0];
+
+    #[test]
+    fn floats_to_integers_as_x86_does() {
+        let low = i32::MIN;
+        assert_eq!(cast::<f32, i32>(&ODD, false), [low, low, low, low, low, 300, -5, 0, low, low, low, 70000]);
+        assert_eq!(cast::<f32, i8>(&ODD, false), [0, 0, 0, 0, 0, 44, -5, 0, 0, 0, 0, 112]);
+        assert_eq!(cast::<f32, u16>(&ODD, false), [0, 0, 0, 0, 0, 300, 65531, 0, 0, 0, 0, 4464]);
+        assert_eq!(cast::<f32, u32>(&ODD, false), [0, 0, 0, 1410065408, 2884901888, 300, 4294967291, 0, 2147483648, 0, 3000000000, 70000]);
+        let low = i64::MIN;
+        assert_eq!(cast::<f32, i64>(&ODD, false), [low, low, low, 10000000000, -10000000000, 300, -5, 0, 2147483648, low, 3000000000, 70000]);
+        let half = 1u64 << 63;
+        assert_eq!(cast::<f32, u64>(&ODD, false), [half, half, half, 10000000000, 18446744063709551616, 300, 18446744073709551611, 0, 2147483648, half, 3000000000, 70000]);
+        assert_eq!(cast::<f64, i32>(&[-2147483648.9, 2147483647.9], false), [i32::MIN, i32::MAX]);
+        assert_eq!(cast::<f32, bool>(&[f32::NAN, 0.0, -0.0, 0.1], false), [true, false, false, true]);
+    }
+
+    #[test]
+    fn integers_keep_their_low_bits() {
+        assert_eq!(cast::<i32, u8>(&[300, -1, i32::MAX], false), [44, 255, 255]);
+        assert_eq!(cast::<u64, f32>(&[(1 << 63) + 1025, (1 << 24) + 1], false), [9.223372e18, 16777216.0]);
+        assert_eq!(cast::<i32, f16>(&[i32::MAX], false), [f16::INFINITY]);
+        assert_eq!(cast::<bool, f64>(&[true, false], false), [1.0, 0.0]);
+        assert_eq!(cast::<u32, i32>(&[u32::MAX], false), [-1]);
+    }
+
+    #[test]
+    fn complex_numbers_lose_their_imaginary_part() {
+        let z = [Complex::new(1f32, 2.0), Complex::new(0.0, 1.0)];
+        assert_eq!(cast::<_, f32>(&z, false), [1.0, 0.0]);
+        assert_eq!(cast::<_, bool>(&z, false), [true, false]);
+        assert_eq!(cast::<_, Complex<f64>>(&z, false), [Complex::new(1.0, 2.0), Complex::new(0.0, 1.0)]);
+        assert_eq!(cast::<i32, Complex<f64>>(&[3], false), [Complex::new(3.0, 0.0)]);
+    }
+
+    #[test]
+    fn narrow_floats_round_to_even_or_truncate() {
+        assert_eq!(cast::<f32, bf16>(&[1.00390625, 1.01171875], false), [1.0, 1.015625].map(bf16::from_f32));
+        assert_eq!(cast::<f32, bf16>(&[1.01171875, 65520.0], true), [1.0078125, 65280.0].map(bf16::from_f32));
+        assert_eq!(cast::<f64, f16>(&[65520.0], false), [f16::INFINITY]);
+        assert_eq!(cast::<f32, f16>(&[65520.0, 1e30], true), [f16::from_f32(65504.0), f16::INFINITY]);
+        assert_eq!(cast::<f64, f32>(&[1.1, 1e300], true), [1.0999999, f32::INFINITY]);
+    }
+
+    #[test]
+    fn every_pair_of_types_casts_one() {
+        let all = [DType::F32, DType::F64, DType::F16, DType::BF16, DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::U32, DType::U64, DType::Bool, DType::C64, DType::C128];
+        let convert = |x: Tensor, to: DType| Call::new("Cast").attr("SrcT", ty(x.dtype())).attr("DstT", ty(to)).input(x).run1().unwrap();
+        for from in all {
+            for to in all {
+                let one = convert(Tensor::vector(&[1f32, 0.0]).unwrap(), from);
+                let back = convert(convert(one, to), DType::F32);
+                assert_eq!(back.as_slice::<f32>().unwrap(), [1.0, 0.0], "{from} to {to}");
+            }
+        }
+    }
+
+    #[test]
+    fn strings_cannot_be_cast() {
+        let error = Call::new("Cast").attr("SrcT", ty(DType::String)).attr("DstT", ty(DType::I32)).input(Tensor::string("1")).run().unwrap_err();
+        assert_eq!(error.code(), Code::Unimplemented);
+        assert!(error.message().contains("Cast string to int32 is not supported"));
+    }
+}
