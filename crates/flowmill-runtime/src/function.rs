@@ -11,6 +11,23 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
+/// How deep the calls nest that led to this thread's work.
+pub(crate) fn depth() -> u32 {
+    DEPTH.get()
+}
+
+/// Calls `f`, which continues work of another thread where calls nest to `depth`.
+pub(crate) fn at_depth<R>(depth: u32, f: impl FnOnce() -> R) -> R {
+    struct Reset(u32);
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            DEPTH.set(self.0);
+        }
+    }
+    let _reset = Reset(DEPTH.replace(depth));
+    f()
+}
+
 /// The functions that kernels may call. Made by a session from its graph's library.
 pub struct FunctionLibraryRuntime {
     instantiate: Box<dyn Fn(&str, &Attrs) -> Result<FunctionHandle> + Send + Sync>,
@@ -62,9 +79,6 @@ impl FunctionHandle {
         if depth >= FunctionLibraryRuntime::MAX_DEPTH {
             bail!(ResourceExhausted, "function calls nest deeper than {}", FunctionLibraryRuntime::MAX_DEPTH);
         }
-        DEPTH.set(depth + 1);
-        let result = self.0.call(args, step);
-        DEPTH.set(depth);
-        result
+        at_depth(depth + 1, || self.0.call(args, step))
     }
 }

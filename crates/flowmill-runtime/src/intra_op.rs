@@ -15,6 +15,11 @@ pub fn threads() -> usize {
     if ALONE.get() { 1 } else { rayon::current_num_threads() }
 }
 
+/// Whether [`alone`] is in effect.
+pub(crate) fn is_alone() -> bool {
+    ALONE.get()
+}
+
 /// Calls `f` with [`threads`] being 1.
 pub(crate) fn alone<R>(f: impl FnOnce() -> R) -> R {
     struct Reset(bool);

@@ -3,6 +3,7 @@
 mod cancel;
 pub mod executor;
 mod function;
+pub mod intra_op;
 pub mod kernel;
 pub mod plan;
 pub mod program;
@@ -12,7 +13,7 @@ mod resource;
 mod step;
 
 pub use cancel::{CancelReason, CancelToken, Registration};
-pub use executor::{NodeStats, Plan, RunOptions, StatsCollector, ThreadPool};
+pub use executor::{NodeStats, Plan, StatsCollector};
 pub use function::{CallableFunction, FunctionHandle, FunctionLibraryRuntime};
 pub use kernel::{AsyncContext, AsyncKernel, Cost, Kernel, KernelContext, ScalarOp};
 pub use registry::{KernelInit, KernelRegistry, MakeKernel};

@@ -126,7 +126,7 @@ impl Worker<'_> {
         // SAFETY: passed on to the caller.
         let inputs = unsafe { self.inputs(node, item.iteration) };
         let Some(kernel) = &node.kernel else { bail!(Internal, "the node has no kernel") };
-        let start = if self.has_stats { run.stats.as_ref().map_or(0, |s| s.now()) } else { 0 };
+        let start = if self.has_stats { self.now() } else { 0 };
         let outputs = &mut self.outputs()[..node.num_outputs as usize];
         let mut context = KernelContext::new(inputs, outputs, &run.step);
         let result = if node.flags & EXPENSIVE == 0 {
@@ -219,8 +219,7 @@ impl Worker<'_> {
                 *output = value;
             }
             if self.has_stats {
-                let now = self.run.stats.as_ref().map_or(0, |s| s.now());
-                self.record(node, item, now);
+                self.record(node, item, self.now());
             }
             // SAFETY: passed on to the caller.
             unsafe { self.give_outputs(node, item.iteration) }
@@ -236,7 +235,8 @@ impl Worker<'_> {
     fn record(&mut self, node: &Node, item: Item, start: u64) {
         let bytes = self.outputs()[..node.num_outputs as usize].iter().flatten().map(Tensor::num_bytes).sum::<usize>();
         let name = &self.tables.names[item.node as usize];
-        if let Some(stats) = &self.run.stats {
+        // SAFETY: a worker with an item in hand is part of the run.
+        if let Some(stats) = unsafe { self.run.stats() } {
             stats.record(&name.name, &name.op, u64::from(item.info >> 1) << 6, start, bytes as u64);
         }
     }

@@ -1,7 +1,6 @@
 //! The public face of the executor.
 
 use super::freeze::freeze;
-use super::pool::ThreadPool;
 use super::run::Run;
 use super::stats::StatsCollector;
 use super::tables::Tables;
@@ -17,12 +16,15 @@ pub struct Plan {
 }
 
 /// How a step runs.
-#[derive(Clone, Default)]
-pub struct RunOptions {
-    /// The threads that help the calling one. Without, everything runs on the calling thread.
-    pub pool: Option<Arc<ThreadPool>>,
+#[derive(Clone, Copy, Default)]
+pub struct RunOptions<'a> {
+    /// The most threads that run nodes beside each other, the calling one included. 1: nothing leaves the calling thread, except what kernels
+    /// fork. 0: as many as the pool has.
+    pub num_threads: usize,
+    /// The pool whose threads help. Without, it is the rayon pool that the calling thread belongs to, or the process's.
+    pub pool: Option<&'a rayon::ThreadPool>,
     /// Where to record what each node did. Without, nothing is measured.
-    pub stats: Option<Arc<StatsCollector>>,
+    pub stats: Option<&'a StatsCollector>,
 }
 
 impl Plan {
@@ -40,7 +42,7 @@ impl Plan {
     /// # Errors
     /// The first error of a kernel that does not follow from another one, with node and op; the reason where the step was cancelled;
     /// `DeadlineExceeded` after the step's deadline; `InvalidArgument` where an argument has the wrong type or is missing.
-    pub fn run(self: &Arc<Plan>, step: &Arc<StepContext>, args: Vec<Tensor>, options: RunOptions) -> Result<Vec<Option<Tensor>>> {
+    pub fn run(self: &Arc<Plan>, step: &Arc<StepContext>, args: Vec<Tensor>, options: RunOptions<'_>) -> Result<Vec<Option<Tensor>>> {
         let types = &self.tables.arg_types;
         if args.len() != types.len() {
             bail!(InvalidArgument, "Expected {} arguments, but {} were given", types.len(), args.len());

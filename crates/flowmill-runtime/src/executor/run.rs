@@ -3,9 +3,9 @@
 use super::asynchronous::Completed;
 use super::block::{Iteration, Slot};
 use super::plan::{Plan, RunOptions};
-use super::pool::{InRun, ThreadPool};
 use super::stats::StatsCollector;
 use super::sync::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
+use super::threads::{InRun, Threads};
 use super::wake::Wake;
 use super::worker::{Pause, Worker};
 use crate::step::StepContext;
@@ -13,6 +13,7 @@ use crossbeam_deque::{Injector, Steal};
 use flowmill_tensor::{Error, Result, Tensor};
 use parking_lot::Mutex;
 use std::cell::UnsafeCell;
+use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -49,8 +50,8 @@ const SPIN: Duration = Duration::from_micros(30);
 pub(super) struct Run {
     pub plan: Arc<Plan>,
     pub step: Arc<StepContext>,
-    pub stats: Option<Arc<StatsCollector>>,
-    pool: Option<Arc<ThreadPool>>,
+    stats: Option<NonNull<StatsCollector>>,
+    threads: Threads,
     results: Box<[UnsafeCell<Slot>]>,
     queue: OnceLock<Injector<Work>>,
     /// Threads at work, plus work in the queue, plus asynchronous kernels outstanding. The run has ended when it is 0.
@@ -72,12 +73,12 @@ unsafe impl Send for Run {}
 unsafe impl Sync for Run {}
 
 impl Run {
-    pub(super) fn new(plan: &Arc<Plan>, step: &Arc<StepContext>, options: RunOptions) -> Arc<Run> {
+    pub(super) fn new(plan: &Arc<Plan>, step: &Arc<StepContext>, options: RunOptions<'_>) -> Arc<Run> {
         Arc::new(Run {
             plan: plan.clone(),
             step: step.clone(),
-            stats: options.stats,
-            pool: options.pool.filter(|p| p.num_threads() > 1),
+            stats: options.stats.map(NonNull::from),
+            threads: Threads::new(options.num_threads, options.pool),
             results: (0..plan.tables().num_results).map(|_| UnsafeCell::new(None)).collect(),
             queue: OnceLock::new(),
             live: AtomicU64::new(1),
@@ -93,7 +94,7 @@ impl Run {
     pub(super) fn execute(self: &Arc<Run>, args: Vec<Tensor>) -> Result<Vec<Option<Tensor>>> {
         let mut worker = Worker::new(self, false);
         let in_run = InRun::enter();
-        worker.in_pool = in_run.was_set() || self.pool.as_ref().is_none_or(|p| p.is_current());
+        worker.in_pool = self.threads.is_home(&in_run);
         let root = worker.create_root();
         worker.start(root, args);
         self.drive(&mut worker);
@@ -124,9 +125,8 @@ impl Run {
     /// Lets the worker work until it finds nothing more, on a thread of the pool once a kernel is worth it.
     fn drive(self: &Arc<Run>, worker: &mut Worker<'_>) {
         while worker.drive() == Pause::WantsPool {
-            let Some(pool) = &self.pool else { continue };
             let moved = Moved(worker);
-            let finished = pool.install(move || {
+            let drive = move || {
                 let moved = moved;
                 // A kernel that waits for its pieces on this thread would wait for the whole run.
                 if InRun::is_set() {
@@ -135,9 +135,11 @@ impl Run {
                 let _in_run = InRun::enter();
                 moved.0.in_pool = true;
                 moved.0.drive();
-                moved.0.in_pool = false;
                 true
-            });
+            };
+            // SAFETY: the worker's thread is still part of the run.
+            let finished = unsafe { self.threads.install(drive) };
+            // A pool that is busy is not asked again.
             worker.in_pool = !finished;
         }
     }
@@ -242,9 +244,12 @@ impl Run {
 
     /// Hands over the end of an asynchronous kernel, whose count among the living passes to it.
     pub(super) fn complete(self: &Arc<Run>, item: Item, completed: Completed) {
+        // Until this thread is through, the run does not end.
+        self.add_live();
         self.push(Work::Complete(item, completed));
         self.wake.notify();
         self.call_for_help();
+        self.finish_live();
     }
 
     fn push(&self, work: Work) {
@@ -255,27 +260,26 @@ impl Run {
 
     /// Sees to it that somebody looks at the queue.
     fn call_for_help(self: &Arc<Run>) {
-        match &self.pool {
-            Some(pool) if self.join() => pool.send_helper(self.clone()),
-            _ => self.wake.notify(),
+        if self.join() {
+            // SAFETY: the caller counts among the living.
+            unsafe { self.threads.send_helper(self.clone()) };
+        } else {
+            self.wake.notify();
         }
     }
 
     /// Sends a helper where work waits and a thread is free.
     pub(super) fn call_for_help_if_work_waits(self: &Arc<Run>) {
-        if !self.queue_is_empty()
-            && let Some(pool) = &self.pool
-            && self.join()
-        {
-            pool.send_helper(self.clone());
+        if !self.queue_is_empty() && self.join() {
+            // SAFETY: the caller counts among the living.
+            unsafe { self.threads.send_helper(self.clone()) };
         }
     }
 
     /// Takes a place among the participants.
     fn join(&self) -> bool {
-        let limit = self.pool.as_ref().map_or(1, |p| p.num_threads()) as u32;
         let mut now = self.participants.load(Ordering::Relaxed);
-        while now < limit {
+        while now < self.threads.limit && self.threads.limit > 1 {
             match self.participants.compare_exchange_weak(now, now + 1, Ordering::SeqCst, Ordering::Relaxed) {
                 Ok(_) => return true,
                 Err(other) => now = other,
@@ -286,7 +290,20 @@ impl Run {
 
     /// Whether nodes may be handed to other threads.
     pub(super) fn has_helpers(&self) -> bool {
-        self.pool.is_some()
+        self.threads.limit > 1
+    }
+
+    /// Where to record what nodes do.
+    ///
+    /// # Safety
+    /// The run has not ended.
+    pub(super) unsafe fn stats(&self) -> Option<&StatsCollector> {
+        // SAFETY: the caller of the run lends the collector until the run has ended.
+        self.stats.map(|s| unsafe { s.as_ref() })
+    }
+
+    pub(super) fn has_stats(&self) -> bool {
+        self.stats.is_some()
     }
 
     pub(super) fn add_live(&self) {

@@ -77,7 +77,7 @@ impl<'r> Worker<'r> {
             in_pool: false,
             current: 0,
             has_helpers: run.has_helpers(),
-            has_stats: run.stats.is_some(),
+            has_stats: run.has_stats(),
             ticks: 0,
             next: NO_ITEM,
             kept: None,
@@ -211,10 +211,15 @@ impl<'r> Worker<'r> {
         1
     }
 
+    /// The collector's time.
+    pub(super) fn now(&self) -> u64 {
+        // SAFETY: a worker with an item in hand is part of the run.
+        unsafe { self.run.stats() }.map_or(0, |s| s.now())
+    }
+
     #[cold]
     fn stamp(&self) -> u32 {
-        let now = self.run.stats.as_ref().map_or(0, |s| s.now() >> 6);
-        u32::try_from(now).unwrap_or(u32::MAX).min(u32::MAX >> 1) << 1
+        u32::try_from(self.now() >> 6).unwrap_or(u32::MAX).min(u32::MAX >> 1) << 1
     }
 
     fn ready_expensive(&mut self, item: Item) -> u64 {

@@ -1,6 +1,7 @@
 //! Graphs without loops.
 
 use crate::support::*;
+use flowmill_runtime::executor::RunOptions;
 use flowmill_runtime::plan::{FrameId, NodeKind, PlanNodeId};
 use flowmill_runtime::{Cost, Kernel, StatsCollector};
 use flowmill_tensor::{Code, DType};
@@ -207,9 +208,9 @@ fn statistics_are_in_order_and_complete() {
     let second = b.add(ROOT, out(first), x);
     b.ret(out(second));
     let plan = b.plan();
-    for mut options in all_options() {
-        let stats = Arc::new(StatsCollector::new());
-        options.stats = Some(stats.clone());
+    for options in all_options() {
+        let stats = StatsCollector::new();
+        let options = RunOptions { stats: Some(&stats), ..options };
         assert_eq!(run_with(&plan, &[5], options).unwrap(), [Some(15)]);
         let nodes = stats.take();
         assert_eq!(nodes.iter().map(|n| &*n.name).collect::<Vec<_>>(), ["Add1", "Add2"]);

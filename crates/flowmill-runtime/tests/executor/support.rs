@@ -1,7 +1,8 @@
 //! Graphs by hand: small kernels on `i64` scalars, and names for edges.
 
 use flowmill_runtime::plan::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};
-use flowmill_runtime::{AsyncContext, AsyncKernel, CancelToken, Cost, FunctionLibraryRuntime, Kernel, KernelContext, Plan, Rendezvous, ResourceManager, RunOptions, StepContext, ThreadPool};
+use flowmill_runtime::{AsyncContext, AsyncKernel, CancelToken, Cost, FunctionLibraryRuntime, Kernel, KernelContext, Plan, Rendezvous, ResourceManager, StepContext};
+use flowmill_runtime::executor::RunOptions;
 use flowmill_tensor::{DType, Error, Result, Tensor};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -213,17 +214,14 @@ pub fn step() -> StepContext {
     }
 }
 
-pub fn pool(threads: usize) -> Arc<ThreadPool> {
-    static POOLS: OnceLock<[Arc<ThreadPool>; 2]> = OnceLock::new();
-    POOLS.get_or_init(|| [2, 3].map(|n| ThreadPool::new(n).unwrap()))[threads - 2].clone()
-}
-
 /// On the calling thread alone, and with 2 and 3 threads.
-pub fn all_options() -> [RunOptions; 3] {
-    [RunOptions::default(), RunOptions { pool: Some(pool(2)), stats: None }, RunOptions { pool: Some(pool(3)), stats: None }]
+pub fn all_options() -> [RunOptions<'static>; 3] {
+    static POOL: OnceLock<rayon::ThreadPool> = OnceLock::new();
+    let pool = Some(POOL.get_or_init(|| rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap()));
+    [1, 2, 3].map(|num_threads| RunOptions { num_threads, pool, stats: None })
 }
 
-pub fn run_with(plan: &Arc<Plan>, args: &[i64], options: RunOptions) -> Result<Vec<Option<i64>>> {
+pub fn run_with(plan: &Arc<Plan>, args: &[i64], options: RunOptions<'_>) -> Result<Vec<Option<i64>>> {
     let results = plan.run(&Arc::new(step()), args.iter().map(|&a| int(a)).collect(), options)?;
     results.into_iter().map(|r| r.map(|t| t.to_scalar()).transpose()).collect()
 }

@@ -1,0 +1,93 @@
+//! The threads that help a step: those of a rayon pool, which share the work inside kernels too, so that the two never compete for cores.
+
+use super::run::Run;
+use crate::{function, intra_op};
+use rayon::ThreadPool;
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+thread_local! {
+    /// Whether this thread is inside of a run. What rayon hands it then, while a kernel waits for its pieces, must not be another node.
+    static IN_RUN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Marks the thread as inside of a run until it is dropped.
+pub(super) struct InRun {
+    before: bool,
+}
+
+impl InRun {
+    pub(super) fn enter() -> InRun {
+        InRun { before: IN_RUN.replace(true) }
+    }
+
+    /// Whether the thread was inside of a run before.
+    pub(super) fn was_set(&self) -> bool {
+        self.before
+    }
+
+    pub(super) fn is_set() -> bool {
+        IN_RUN.get()
+    }
+}
+
+impl Drop for InRun {
+    fn drop(&mut self) {
+        IN_RUN.set(self.before);
+    }
+}
+
+/// Where a run's helpers come from, and what its thread brought along that they need too.
+pub(super) struct Threads {
+    /// The most threads that work on the run at once.
+    pub limit: u32,
+    /// `None` is the pool of the current thread, or the process's.
+    pool: Option<NonNull<ThreadPool>>,
+    /// Kernels must not fork.
+    alone: bool,
+    /// How deep function calls nest.
+    depth: u32,
+}
+
+impl Threads {
+    /// `num_threads` of `pool`; 0 is all of them.
+    pub(super) fn new(num_threads: usize, pool: Option<&ThreadPool>) -> Threads {
+        let available = || pool.map_or_else(rayon::current_num_threads, ThreadPool::current_num_threads);
+        let limit = if num_threads == 0 { available() } else { num_threads };
+        Threads { limit: u32::try_from(limit).unwrap_or(u32::MAX), pool: pool.map(NonNull::from), alone: intra_op::is_alone(), depth: function::depth() }
+    }
+
+    /// Whether an expensive kernel may be called on this thread rather than on one of the pool.
+    pub(super) fn is_home(&self, in_run: &InRun) -> bool {
+        in_run.was_set() || self.alone || self.limit == 1 || rayon::current_thread_index().is_some()
+    }
+
+    /// Sends a helper to `run`.
+    ///
+    /// # Safety
+    /// The run has not ended.
+    pub(super) unsafe fn send_helper(&self, run: Arc<Run>) {
+        let (alone, depth) = (self.alone, self.depth);
+        let help = move || function::at_depth(depth, || if alone { intra_op::alone(|| run.help()) } else { run.help() });
+        match self.pool {
+            // SAFETY: the caller of the run lends the pool until the run has ended.
+            Some(pool) => unsafe { pool.as_ref() }.spawn(help),
+            None => rayon::spawn(help),
+        }
+    }
+
+    /// Calls `f` on a thread of the pool and waits for it.
+    ///
+    /// # Safety
+    /// The run has not ended.
+    pub(super) unsafe fn install<R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
+        let depth = self.depth;
+        let f = move || function::at_depth(depth, f);
+        match self.pool {
+            // SAFETY: as in `send_helper`.
+            Some(pool) => unsafe { pool.as_ref() }.install(f),
+            None => rayon::scope(|_| f()),
+        }
+    }
+}
