@@ -1,0 +1,178 @@
+//! Chunked slabs with typed keys.
+
+use flowmill_tensor::{Result, bail};
+use std::marker::PhantomData;
+
+/// A key of an [`Arena`]: a number that is given out once.
+pub(crate) trait Key: Copy {
+    /// What the keys stand for, for messages.
+    const WHAT: &'static str;
+    fn from_index(index: u32) -> Self;
+    fn index(self) -> u32;
+}
+
+/// Slots in a chunk. The first chunk grows to this size by doubling, so that a small graph takes little memory.
+const CHUNK: usize = 1 << CHUNK_BITS;
+const CHUNK_BITS: u32 = 10;
+/// No slot, and the end of the free list.
+const NONE: u32 = u32::MAX;
+
+/// Values by key. Keys are numbered from 0 and never given out again; the memory of removed values is.
+///
+/// A table leads from keys to slots. Slots lie in chunks that are never moved once full, and freed ones form a list threaded
+/// through themselves.
+#[derive(Clone)]
+pub(crate) struct Arena<K, T> {
+    slots: Vec<u32>,
+    chunks: Vec<Vec<Slot<T>>>,
+    free: u32,
+    live: usize,
+    keys: PhantomData<K>,
+}
+
+#[derive(Clone)]
+enum Slot<T> {
+    Full(T),
+    /// The next free slot.
+    Free(u32),
+}
+
+impl<K: Key, T> Arena<K, T> {
+    pub(crate) fn new() -> Arena<K, T> {
+        Arena { slots: Vec::new(), chunks: Vec::new(), free: NONE, live: 0, keys: PhantomData }
+    }
+
+    /// Makes room for that many more keys.
+    pub(crate) fn reserve(&mut self, additional: usize) {
+        self.slots.reserve(additional);
+    }
+
+    /// The key the next insertion gets.
+    pub(crate) fn next_key(&self) -> Result<K> {
+        match u32::try_from(self.slots.len()) {
+            Ok(index) if index < NONE => Ok(K::from_index(index)),
+            _ => bail!(ResourceExhausted, "a graph has at most {NONE} {}s, removed ones included", K::WHAT),
+        }
+    }
+
+    /// Whether that many more keys are left.
+    pub(crate) fn check_room(&self, additional: usize) -> Result<()> {
+        if self.slots.len().saturating_add(additional) > NONE as usize {
+            bail!(ResourceExhausted, "a graph has at most {NONE} {}s, removed ones included", K::WHAT);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn insert(&mut self, value: T) -> Result<K> {
+        let key = self.next_key()?;
+        let slot = match self.slot_mut(self.free) {
+            Some(slot @ Slot::Free(_)) => {
+                let Slot::Free(next) = std::mem::replace(slot, Slot::Full(value)) else { return Ok(key) };
+                std::mem::replace(&mut self.free, next)
+            }
+            _ => self.push(value),
+        };
+        self.slots.push(slot);
+        self.live += 1;
+        Ok(key)
+    }
+
+    fn push(&mut self, value: T) -> u32 {
+        if self.chunks.last().is_none_or(|chunk| chunk.len() == CHUNK) {
+            self.chunks.push(if self.chunks.is_empty() { Vec::new() } else { Vec::with_capacity(CHUNK) });
+        }
+        let before = (self.chunks.len() - 1) << CHUNK_BITS;
+        let last = self.chunks.len() - 1;
+        self.chunks[last].push(Slot::Full(value));
+        (before + self.chunks[last].len() - 1) as u32
+    }
+
+    fn slot_mut(&mut self, slot: u32) -> Option<&mut Slot<T>> {
+        self.chunks.get_mut((slot >> CHUNK_BITS) as usize)?.get_mut(slot as usize & (CHUNK - 1))
+    }
+
+    pub(crate) fn get(&self, key: K) -> Option<&T> {
+        let slot = *self.slots.get(key.index() as usize)?;
+        match self.chunks.get((slot >> CHUNK_BITS) as usize)?.get(slot as usize & (CHUNK - 1))? {
+            Slot::Full(value) => Some(value),
+            Slot::Free(_) => None,
+        }
+    }
+
+    pub(crate) fn get_mut(&mut self, key: K) -> Option<&mut T> {
+        let slot = *self.slots.get(key.index() as usize)?;
+        match self.slot_mut(slot)? {
+            Slot::Full(value) => Some(value),
+            Slot::Free(_) => None,
+        }
+    }
+
+    pub(crate) fn remove(&mut self, key: K) -> Option<T> {
+        let slot = std::mem::replace(self.slots.get_mut(key.index() as usize)?, NONE);
+        let next = self.free;
+        let place = self.slot_mut(slot)?;
+        match std::mem::replace(place, Slot::Free(next)) {
+            Slot::Full(value) => {
+                self.free = slot;
+                self.live -= 1;
+                Some(value)
+            }
+            Slot::Free(_) => None,
+        }
+    }
+
+    /// The values in the order of their keys.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (K, &T)> {
+        (0..self.slots.len() as u32).filter_map(|index| {
+            let key = K::from_index(index);
+            Some((key, self.get(key)?))
+        })
+    }
+
+    /// Number of keys ever given out.
+    pub(crate) fn num_keys(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Number of values.
+    pub(crate) fn len(&self) -> usize {
+        self.live
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    impl Key for u32 {
+        const WHAT: &'static str = "number";
+        fn from_index(index: u32) -> u32 {
+            index
+        }
+        fn index(self) -> u32 {
+            self
+        }
+    }
+
+    #[test]
+    fn keys_are_new_and_slots_are_used_again() {
+        let mut arena = Arena::<u32, String>::new();
+        for i in 0..5000 {
+            assert_eq!(arena.insert(i.to_string()).unwrap(), i);
+        }
+        for i in (0..5000).step_by(2) {
+            assert_eq!(arena.remove(i), Some(i.to_string()));
+            assert_eq!(arena.remove(i), None);
+        }
+        let chunks = arena.chunks.len();
+        for i in 5000..7500 {
+            assert_eq!(arena.insert(i.to_string()).unwrap(), i);
+        }
+        assert_eq!((arena.chunks.len(), arena.len(), arena.num_keys()), (chunks, 5000, 7500));
+        assert!(arena.iter().all(|(k, v)| *v == k.to_string()));
+        assert_eq!(arena.iter().count(), 5000);
+        assert_eq!(arena.get(0), None);
+        assert_eq!(arena.get(9999), None);
+    }
+}

@@ -1,0 +1,32 @@
+//! The ops that graphs cannot do without.
+
+use crate::{ArgDef, ArgType, AttrDef, AttrType, OpDef};
+
+/// The op of the nodes `_SOURCE` and `_SINK`.
+pub(crate) const NO_OP: &str = "NoOp";
+/// The op that stands for a function's argument or a fed tensor.
+pub const ARG: &str = "_Arg";
+/// The op that stands for a function's result or a fetched tensor.
+pub const RETVAL: &str = "_Retval";
+
+pub(crate) fn no_op() -> OpDef {
+    OpDef { name: NO_OP.into(), ..Default::default() }
+}
+
+fn attr(name: &str, ty: AttrType) -> AttrDef {
+    let minimum = (ty == AttrType::Int).then_some(0);
+    AttrDef { name: name.into(), ty, default: None, allowed_types: Vec::new(), allowed_strings: Vec::new(), minimum }
+}
+
+fn tensor(name: &str) -> ArgDef {
+    ArgDef { name: name.into(), ty: ArgType::Attr("T".into()), number_attr: None, is_ref: false }
+}
+
+/// `_Arg` and `_Retval`.
+pub(crate) fn function_ops() -> [OpDef; 2] {
+    let attrs = || vec![attr("T", AttrType::Type), attr("index", AttrType::Int)];
+    [
+        OpDef { name: ARG.into(), outputs: vec![tensor("output")], attrs: attrs(), is_stateful: true, ..Default::default() },
+        OpDef { name: RETVAL.into(), inputs: vec![tensor("input")], attrs: attrs(), is_stateful: true, ..Default::default() },
+    ]
+}
