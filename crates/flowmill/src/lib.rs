@@ -1,1 +1,88 @@
 //! Flowmill for Rust programs: load a TensorFlow graph and run it.
+//!
+//! ```
+//! use flowmill::{SavedModel, SessionOptions, Tensor};
+//!
+//! # fn main() -> flowmill::Result<()> {
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/digits/1");
+//! let model = SavedModel::load(path, &["serve"], SessionOptions::default())?;
+//! let images = Tensor::zeros(flowmill::DType::F32, [1, 8, 8, 1])?;
+//! let outputs = model.run("serving_default", &[("images", images)])?;
+//! assert_eq!(outputs["probabilities"].shape().dims(), [1, 10]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A frozen graph, with names of tensors:
+//!
+//! ```
+//! # fn main() -> flowmill::Result<()> {
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/models/bert_small.pb");
+//! let session = flowmill::session(flowmill::load_graph(path)?, Default::default())?;
+//! let x = flowmill::Tensor::zeros(flowmill::DType::I32, [1, 32])?;
+//! let y = session.run(&[("x:0", x)], &["y:0"], &[])?;
+//! assert_eq!(y[0].shape().dims(), [1, 32, 64]);
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+mod saved_model;
+
+pub use flowmill_graph::{Graph, ImportOptions, ImportResults, OpRegistry, import_graph_def};
+pub use flowmill_proto as proto;
+pub use flowmill_runtime::{Callable, CancelToken, KernelRegistry, NodeStats, RunOptions, RunOutcome, Session, SessionOptions};
+pub use flowmill_savedmodel as files;
+pub use flowmill_tensor::{Bytes, Code, Complex, DType, Element, Error, PartialShape, Result, Shape, Tensor, bf16, f16};
+pub use saved_model::{SavedModel, Signature, TensorSpec};
+
+use parking_lot::RwLock;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+static REGISTRY: LazyLock<Result<Arc<OpRegistry>>> = LazyLock::new(|| OpRegistry::new(flowmill_ops::catalogue()).map(Arc::new));
+
+static KERNELS: LazyLock<Arc<KernelRegistry>> = LazyLock::new(|| {
+    let mut kernels = KernelRegistry::new();
+    flowmill_cpu::register_all(&mut kernels);
+    Arc::new(kernels)
+});
+
+/// Every op that Flowmill knows.
+///
+/// # Errors
+/// Never in practice: the catalogue's tests check that it is consistent.
+pub fn registry() -> Result<Arc<OpRegistry>> {
+    REGISTRY.clone()
+}
+
+/// The CPU's kernels.
+pub fn kernels() -> Arc<KernelRegistry> {
+    KERNELS.clone()
+}
+
+/// An empty graph.
+///
+/// # Errors
+/// As [`registry`].
+pub fn new_graph() -> Result<Graph> {
+    Ok(Graph::new(registry()?))
+}
+
+/// The graph in a file that holds a `GraphDef`, such as a frozen graph. The file is mapped; constants point into it.
+///
+/// # Errors
+/// `NotFound` where there is no file, `DataLoss` where it holds no graph, `InvalidArgument` and `NotFound` as [`import_graph_def`].
+pub fn load_graph(path: impl AsRef<Path>) -> Result<Graph> {
+    let mut graph = new_graph()?;
+    import_graph_def(files::load_graph_def(path)?, &mut graph, &ImportOptions::default())?;
+    Ok(graph)
+}
+
+/// A session on a graph, with all kernels.
+///
+/// # Errors
+/// As [`Session::new`].
+pub fn session(graph: Graph, options: SessionOptions) -> Result<Arc<Session>> {
+    Ok(Arc::new(Session::new(Arc::new(RwLock::new(graph)), kernels(), options)?))
+}

@@ -1,0 +1,71 @@
+"""Measures Flowmill beside TensorFlow and ONNX Runtime and prints the table of benches/README.md.
+
+    python benches/peers/run.py [--only overhead,models,start] [--models mlp,lstm,…] [--seconds S] [--write]
+
+Models are made once into benches/peers/models (make_models.py; some minutes). `--write` puts the table into benches/README.md.
+"""
+import argparse
+import os
+import platform
+import subprocess
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import measure  # noqa: E402
+import models  # noqa: E402
+import overhead  # noqa: E402
+import start  # noqa: E402
+
+MODELS = os.path.join(HERE, "models")
+BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
+
+
+def machine():
+    with open("/proc/cpuinfo") as f:
+        model = next((line.split(":")[1].strip() for line in f if line.startswith("model name")), platform.processor())
+    return "%s, %d cores, Python %s" % (model, os.cpu_count(), platform.python_version())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="overhead,models,start")
+    parser.add_argument("--models", default="mlp,lstm,bert,mobilenetv2,resnet50")
+    parser.add_argument("--seconds", type=float, default=2.0, help="time spent on each engine and row")
+    parser.add_argument("--write", action="store_true", help="put the table into benches/README.md")
+    args = parser.parse_args()
+    import tensorflow as tf
+    tf.compat.v1.disable_v2_behavior()
+    rows = []
+    parts = args.only.split(",")
+
+    def add(generated):
+        for row in generated:
+            rows.append(row)
+            print(" | ".join(row.cells()), flush=True)
+    if "overhead" in parts:
+        add(overhead.rows(args.seconds))
+    if "models" in parts:
+        names = args.models.split(",")
+        missing = [n for n in names if not os.path.exists(os.path.join(MODELS, n + ".npz"))]
+        if missing:
+            subprocess.run([sys.executable, os.path.join(HERE, "make_models.py"), MODELS, *missing], check=True)
+        add(models.rows(MODELS, names, args.seconds))
+    if "start" in parts:
+        add(start.rows())
+    text = machine() + "\n\n" + measure.table(rows)
+    print("\n" + text)
+    if args.write:
+        path = os.path.join(HERE, "..", "README.md")
+        with open(path) as f:
+            page = f.read()
+        before, after = page.split(BEGIN)[0], page.split(END)[1]
+        with open(path, "w") as f:
+            f.write(before + BEGIN + "\n" + text + "\n" + END + after)
+
+
+if __name__ == "__main__":
+    main()
