@@ -5,8 +5,8 @@ use flowmill_graph::{Attrs, OpDef};
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, DataType, TensorShapeProto};
 use flowmill_runtime::{
-    AsyncContext, CancelToken, FunctionLibraryRuntime, Kernel, KernelContext, KernelInit,
-    KernelRegistry, RefVariable, Rendezvous, ResourceManager, ScalarOp, StepContext,
+    AsyncContext, FunctionLibraryRuntime, Kernel, KernelContext, KernelInit, KernelRegistry,
+    RefVariable, ResourceManager, ScalarOp, StepContext,
 };
 use flowmill_tensor::{DType, Result, Tensor, bail};
 use std::sync::{Arc, mpsc};
@@ -199,14 +199,7 @@ impl Call {
 
     /// Runs a kernel that was made before.
     pub fn run_with(self, kernel: &Arc<dyn Kernel>) -> Result<Vec<Option<Tensor>>> {
-        let step = Arc::new(StepContext {
-            step_id: 1,
-            cancel: CancelToken::new(),
-            deadline: None,
-            resources: self.resources,
-            functions: self.functions,
-            rendezvous: Arc::new(Rendezvous::new()),
-        });
+        let step = Arc::new(StepContext::new(self.resources, self.functions));
         if let Some(kernel) = kernel.as_async() {
             let (sender, receiver) = mpsc::channel();
             kernel.start(AsyncContext::new(

@@ -19,4 +19,4 @@ pub use kernel::{AsyncContext, AsyncKernel, Cost, Kernel, KernelContext, ScalarO
 pub use registry::{KernelInit, KernelRegistry, MakeKernel};
 pub use rendezvous::Rendezvous;
 pub use resource::{RefVariable, ResourceManager};
-pub use step::StepContext;
+pub use step::{Poll, StepContext};

@@ -4,8 +4,11 @@ use crate::cancel::CancelToken;
 use crate::function::FunctionLibraryRuntime;
 use crate::rendezvous::Rendezvous;
 use crate::resource::ResourceManager;
+use flowmill_tensor::{Result, bail};
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
 
 /// One run of a plan, as its kernels see it.
 #[derive(Clone)]
@@ -22,4 +25,60 @@ pub struct StepContext {
     pub functions: Arc<FunctionLibraryRuntime>,
     /// Where this step's sends and receives meet.
     pub rendezvous: Arc<Rendezvous>,
+    /// Asked now and then by whatever keeps the caller's thread busy or waiting; may cancel the step.
+    pub poll: Option<Poll>,
+}
+
+/// Lets the caller look up from a step that takes long, such as for a pending Ctrl-C.
+#[derive(Clone)]
+pub struct Poll {
+    thread: ThreadId,
+    ask: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Poll {
+    /// How often a waiting thread asks.
+    pub const INTERVAL: Duration = Duration::from_millis(50);
+
+    /// `ask` is called on the current thread only.
+    pub fn new(ask: impl Fn() + Send + Sync + 'static) -> Poll {
+        Poll { thread: std::thread::current().id(), ask: Arc::new(ask) }
+    }
+
+    /// Asks, if this is the thread to ask on.
+    pub fn ask(&self) {
+        if std::thread::current().id() == self.thread {
+            (self.ask)();
+        }
+    }
+}
+
+impl StepContext {
+    /// A step of a session that has these resources and functions; nothing limits it.
+    pub fn new(resources: Arc<ResourceManager>, functions: Arc<FunctionLibraryRuntime>) -> StepContext {
+        static NEXT_STEP: AtomicU64 = AtomicU64::new(1);
+        StepContext {
+            step_id: NEXT_STEP.fetch_add(1, Ordering::Relaxed),
+            cancel: CancelToken::new(),
+            deadline: None,
+            resources,
+            functions,
+            rendezvous: Arc::new(Rendezvous::new()),
+            poll: None,
+        }
+    }
+
+    /// What a loop asks between iterations that take some time: the caller looks up, the clock is read.
+    ///
+    /// # Errors
+    /// `DeadlineExceeded` after the deadline; the reason of a cancellation.
+    pub fn look_up(&self) -> Result<()> {
+        if let Some(poll) = &self.poll {
+            poll.ask();
+        }
+        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            bail!(DeadlineExceeded, "Timed out waiting for notification");
+        }
+        self.cancel.check()
+    }
 }

@@ -3,11 +3,10 @@
 use crate::kernel::{Kernel, KernelContext, ScalarOp};
 use crate::resource::RefVariable;
 use crate::step::StepContext;
-use flowmill_tensor::{DType, Result, Tensor, bail, error};
+use flowmill_tensor::{DType, Result, Tensor, bail};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// A register, by its place in the file.
 pub(super) type Reg = u32;
@@ -340,9 +339,7 @@ impl Loop {
             until_look -= 1;
             if until_look == 0 {
                 until_look = ITERATIONS_A_LOOK;
-                if step.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                    return Err(error!(DeadlineExceeded, "Timed out waiting for notification"));
-                }
+                step.look_up()?;
             }
         }
     }

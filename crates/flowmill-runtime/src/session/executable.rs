@@ -2,13 +2,17 @@
 
 use super::functions::Functions;
 use super::{Environment, SessionOptions, Signature};
-use crate::executor::{Plan, RunOptions as PlanRunOptions, StatsCollector};
+use crate::executor::{Plan, RunOptions as PlanRunOptions, StatsCollector, ThreadPool};
+use crate::kernel::Cost;
 use crate::plan::{DirectPlan, PlanEnv, PlanGraph, build};
 use crate::program::{FuseOptions, fuse};
 use crate::step::StepContext;
 use flowmill_graph::{Graph, TensorName};
 use flowmill_tensor::{DType, Error, PartialShape, Result, Tensor, bail, error};
 use std::sync::{Arc, OnceLock};
+
+/// Arguments of this many bytes in all are shared between threads though no node is known to be costly.
+const POOLED_BYTES: usize = 64 << 10;
 
 /// A prepared signature.
 pub(super) struct Executable {
@@ -18,6 +22,7 @@ pub(super) struct Executable {
     /// Before loops and strands were fused: what a traced run uses, whose statistics name every node.
     unfused: PlanGraph,
     traced: OnceLock<Arc<Plan>>,
+    has_costly_nodes: bool,
     pub(super) functions: Functions,
     /// The graph's ids given out when this was made; see [`Executable::fits`].
     num_removals: u64,
@@ -46,17 +51,13 @@ impl Code {
         }
     }
 
-    /// Runs it within a step.
-    pub(super) fn run(&self, step: &Arc<StepContext>, args: Vec<Tensor>, options: &SessionOptions) -> Result<Vec<Option<Tensor>>> {
+    /// Runs it within a step, in a pool where one is given.
+    pub(super) fn run(&self, step: &Arc<StepContext>, args: Vec<Tensor>, pool: Option<&Arc<ThreadPool>>) -> Result<Vec<Option<Tensor>>> {
         match self {
             Code::Direct(plan) => plan.run(step, args),
-            Code::Plan(plan) => plan.run(step, args, plan_options(options, None)),
+            Code::Plan(plan) => plan.run(step, args, PlanRunOptions { pool: pool.cloned(), stats: None }),
         }
     }
-}
-
-fn plan_options<'a>(options: &SessionOptions, stats: Option<&'a StatsCollector>) -> PlanRunOptions<'a> {
-    PlanRunOptions { num_threads: options.inter_op_threads, stats, ..PlanRunOptions::default() }
 }
 
 impl Executable {
@@ -78,6 +79,7 @@ impl Executable {
             feeds: described,
             fetches: fetches.iter().map(|&f| f.to_owned()).collect(),
             code: Code::new(unfused.clone(), &env.options)?,
+            has_costly_nodes: unfused.nodes.iter().any(|n| n.cost == Cost::Expensive),
             unfused,
             traced: OnceLock::new(),
             functions,
@@ -106,9 +108,22 @@ impl Executable {
         Ok(())
     }
 
+    /// Whether a step with these arguments has work that more than one thread should share.
+    pub(super) fn is_worth_a_pool(&self, args: &[Tensor]) -> bool {
+        self.has_costly_nodes || args.iter().map(Tensor::num_bytes).sum::<usize>() >= POOLED_BYTES
+    }
+
     /// Runs within a step.
-    pub(super) fn run(&self, step: &Arc<StepContext>, args: Vec<Tensor>, stats: Option<&StatsCollector>, options: &SessionOptions) -> Result<Vec<Option<Tensor>>> {
-        let Some(stats) = stats else { return self.code.run(step, args, options) };
+    pub(super) fn run(
+        &self,
+        step: &Arc<StepContext>,
+        args: Vec<Tensor>,
+        pool: Option<&Arc<ThreadPool>>,
+        stats: Option<Arc<StatsCollector>>,
+    ) -> Result<Vec<Option<Tensor>>> {
+        if stats.is_none() {
+            return self.code.run(step, args, pool);
+        }
         let plan = match self.traced.get() {
             Some(plan) => plan.clone(),
             None => {
@@ -116,7 +131,7 @@ impl Executable {
                 self.traced.get_or_init(|| plan).clone()
             }
         };
-        plan.run(step, args, plan_options(options, Some(stats)))
+        plan.run(step, args, PlanRunOptions { pool: pool.cloned(), stats })
     }
 
     /// The error for result `i` being dead.

@@ -101,7 +101,7 @@ impl CallableFunction for LibraryFunction {
     fn call(&self, args: Vec<Tensor>, step: &Arc<StepContext>) -> Result<Vec<Tensor>> {
         let source = self.source.upgrade().ok_or_else(|| error!(Internal, "function {} outlived its library", self.name))?;
         let code = self.code.get_or_init(|| source.plan(&self.name, &self.attrs)).as_ref().map_err(|e| e.clone())?;
-        let results = code.run(step, args, &source.env.options)?;
+        let results = code.run(step, args, source.env.pool.as_ref().filter(|p| p.is_current()))?;
         results.into_iter().enumerate().map(|(i, v)| v.ok_or_else(|| error!(InvalidArgument, "Retval[{i}] of function {} does not have value", self.name))).collect()
     }
 }

@@ -4,15 +4,15 @@ mod executable;
 mod functions;
 mod options;
 mod signature;
+mod threads;
 
 pub use options::{RunOptions, SessionOptions};
 pub use signature::Signature;
 
 use crate::cancel::CancelToken;
-use crate::executor::StatsCollector;
+use crate::executor::{StatsCollector, ThreadPool};
 use crate::plan::NodeCache;
 use crate::registry::KernelRegistry;
-use crate::rendezvous::Rendezvous;
 use crate::resource::ResourceManager;
 use crate::step::StepContext;
 use executable::Executable;
@@ -22,7 +22,6 @@ use functions::Functions;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Runs a graph. Many threads may run steps at once; a graph may have many sessions and may grow while they exist.
@@ -41,7 +40,8 @@ pub(crate) struct Environment {
     pub(crate) resources: Arc<ResourceManager>,
     pub(crate) options: SessionOptions,
     pub(crate) cache: NodeCache,
-    pub(crate) pool: Option<rayon::ThreadPool>,
+    /// `None` with a single thread.
+    pub(crate) pool: Option<Arc<ThreadPool>>,
 }
 
 /// What a run gave.
@@ -50,7 +50,7 @@ pub struct RunOutcome {
     /// The fetched tensors, in the order asked for.
     pub values: Vec<Tensor>,
     /// What each node did, where [`RunOptions::trace`] asked for it.
-    pub stats: Option<StatsCollector>,
+    pub stats: Option<Arc<StatsCollector>>,
 }
 
 /// A run's feeds, fetches and targets, looked up once.
@@ -60,22 +60,13 @@ pub struct Callable {
     executable: Arc<Executable>,
 }
 
-static NEXT_STEP: AtomicU64 = AtomicU64::new(1);
-
 impl Session {
     /// A session on `graph` with these kernels.
     ///
     /// # Errors
     /// `ResourceExhausted` where its threads cannot be started, `InvalidArgument` for options that contradict each other.
     pub fn new(graph: Arc<RwLock<Graph>>, kernels: Arc<KernelRegistry>, options: SessionOptions) -> Result<Session> {
-        let pool = match options.intra_op_threads {
-            0 | 1 => None,
-            n if n == rayon::current_num_threads() => None,
-            n => {
-                let builder = rayon::ThreadPoolBuilder::new().num_threads(n).thread_name(|i| format!("flowmill-intra-{i}"));
-                Some(builder.build().map_err(|e| error!(ResourceExhausted, "cannot start {n} threads: {e}"))?)
-            }
-        };
+        let pool = threads::pool(&options)?;
         let env = Environment { kernels, resources: Arc::default(), options, cache: NodeCache::default(), pool };
         Ok(Session { graph, env: Arc::new(env), plans: RwLock::default(), functions: Mutex::new(None), closed: CancelToken::new() })
     }
@@ -170,28 +161,22 @@ impl Session {
         }
     }
 
-    fn execute(&self, executable: &Executable, args: Vec<Tensor>, options: &RunOptions) -> Result<RunOutcome> {
+    fn execute(&self, executable: &Arc<Executable>, args: Vec<Tensor>, options: &RunOptions) -> Result<RunOutcome> {
         executable.check_feeds(&args)?;
         let cancel = options.cancel.clone().unwrap_or_default();
         let step_cancel = cancel.clone();
         let _on_close = self.closed.on_cancel(move |reason: &Error| step_cancel.cancel(reason.clone()));
         let timeout = options.timeout.or(self.env.options.timeout);
         let step = Arc::new(StepContext {
-            step_id: NEXT_STEP.fetch_add(1, Ordering::Relaxed),
             cancel,
             deadline: timeout.and_then(|t| Instant::now().checked_add(t)),
-            resources: self.env.resources.clone(),
-            functions: executable.functions.runtime().clone(),
-            rendezvous: Arc::new(Rendezvous::new()),
+            poll: options.poll.clone(),
+            ..StepContext::new(self.env.resources.clone(), executable.functions.runtime().clone())
         });
         step.cancel.check().map_err(|e| if e.is_derived() { step.cancel.reason().unwrap_or(e) } else { e })?;
-        let stats = options.trace.then(StatsCollector::new);
-        let results = match &self.env.pool {
-            Some(pool) => pool.install(|| executable.run(&step, args, stats.as_ref(), &self.env.options)),
-            None if self.env.options.intra_op_threads == 1 => crate::intra_op::alone(|| executable.run(&step, args, stats.as_ref(), &self.env.options)),
-            None => executable.run(&step, args, stats.as_ref(), &self.env.options),
-        };
-        // Work that outlives the step, such as a receive nobody will answer, must end with it.
+        let stats = options.trace.then(|| Arc::new(StatsCollector::new()));
+        let pool = self.env.pool.as_ref().filter(|_| executable.is_worth_a_pool(&args));
+        let results = threads::run(pool, executable, &step, args, stats.clone());
         let values = results?.into_iter().enumerate().map(|(i, v)| v.ok_or_else(|| executable.dead_fetch(i))).collect::<Result<Vec<_>>>()?;
         Ok(RunOutcome { values, stats })
     }

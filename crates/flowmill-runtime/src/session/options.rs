@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct SessionOptions {
     /// Threads inside kernels; 0 means one a core.
     pub intra_op_threads: usize,
-    /// Threads that run nodes beside each other, the caller's included; 0 means one a core.
+    /// Threads that run nodes beside each other; 0 means one a core. One pool serves both numbers: it has as many threads as the larger asks for.
     pub inter_op_threads: usize,
     /// Number of devices by type; `CPU` is 1 where nothing is said.
     pub device_count: BTreeMap<String, usize>,
@@ -44,12 +44,14 @@ impl Default for SessionOptions {
 }
 
 /// What one run can be told.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct RunOptions {
     /// The run ends with `DeadlineExceeded` after this time.
     pub timeout: Option<Duration>,
     /// Ends the run early from another thread.
     pub cancel: Option<crate::CancelToken>,
+    /// Called now and then on the caller's thread while the run lasts.
+    pub poll: Option<crate::Poll>,
     /// Record when and where each node ran.
     pub trace: bool,
 }

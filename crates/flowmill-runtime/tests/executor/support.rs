@@ -1,7 +1,7 @@
 //! Graphs by hand: small kernels on `i64` scalars, and names for edges.
 
 use flowmill_runtime::plan::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};
-use flowmill_runtime::{AsyncContext, AsyncKernel, CancelToken, Cost, FunctionLibraryRuntime, Kernel, KernelContext, Plan, Rendezvous, ResourceManager, StepContext};
+use flowmill_runtime::{AsyncContext, AsyncKernel, Cost, FunctionLibraryRuntime, Kernel, KernelContext, Plan, ResourceManager, StepContext};
 use flowmill_runtime::executor::RunOptions;
 use flowmill_tensor::{DType, Error, Result, Tensor};
 use std::sync::{Arc, OnceLock};
@@ -204,14 +204,7 @@ impl Builder {
 }
 
 pub fn step() -> StepContext {
-    StepContext {
-        step_id: 1,
-        cancel: CancelToken::new(),
-        deadline: None,
-        resources: Arc::new(ResourceManager::new()),
-        functions: Arc::new(FunctionLibraryRuntime::new(|name, _| Err(Error::not_found(name)))),
-        rendezvous: Arc::new(Rendezvous::new()),
-    }
+    StepContext::new(Arc::new(ResourceManager::new()), Arc::new(FunctionLibraryRuntime::new(|name, _| Err(Error::not_found(name)))))
 }
 
 /// On the calling thread alone, and with 2 and 3 threads.

@@ -1,0 +1,67 @@
+//! Which threads a step runs on.
+//!
+//! One pool serves nodes and the pieces of kernels. A step that has nothing costly to do stays on the caller's thread, which no hand-over
+//! can beat; any other enters the pool once, so that what its kernels fork stays there.
+
+use super::SessionOptions;
+use super::executable::Executable;
+use crate::executor::{StatsCollector, ThreadPool};
+use crate::step::{Poll, StepContext};
+use flowmill_tensor::{Result, Tensor};
+use parking_lot::{Condvar, Mutex};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+
+type Results = Result<Vec<Option<Tensor>>>;
+
+/// Pools by number of threads, as long as a session uses them.
+static POOLS: Mutex<BTreeMap<usize, Weak<ThreadPool>>> = Mutex::new(BTreeMap::new());
+
+/// The pool for a session's options; `None` where it has one thread. Sessions with the same number share one.
+pub(super) fn pool(options: &SessionOptions) -> Result<Option<Arc<ThreadPool>>> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let or_cores = |n: usize| if n == 0 { cores } else { n };
+    let threads = or_cores(options.intra_op_threads).max(or_cores(options.inter_op_threads));
+    if threads == 1 {
+        return Ok(None);
+    }
+    let mut pools = POOLS.lock();
+    if let Some(pool) = pools.get(&threads).and_then(Weak::upgrade) {
+        return Ok(Some(pool));
+    }
+    let pool = ThreadPool::new(threads)?;
+    pools.insert(threads, Arc::downgrade(&pool));
+    Ok(Some(pool))
+}
+
+/// Runs a step in `pool`, or on this thread alone.
+pub(super) fn run(pool: Option<&Arc<ThreadPool>>, executable: &Arc<Executable>, step: &Arc<StepContext>, args: Vec<Tensor>, stats: Option<Arc<StatsCollector>>) -> Results {
+    let Some(pool) = pool else {
+        return crate::intra_op::alone(|| executable.run(step, args, None, stats));
+    };
+    match &step.poll {
+        None => pool.install(|| executable.run(step, args, Some(pool), stats)),
+        Some(poll) => watch(pool, poll, executable, step, args, stats),
+    }
+}
+
+/// Runs a step in the pool while this thread waits and asks `poll` now and then.
+fn watch(pool: &Arc<ThreadPool>, poll: &Poll, executable: &Arc<Executable>, step: &Arc<StepContext>, args: Vec<Tensor>, stats: Option<Arc<StatsCollector>>) -> Results {
+    let done: Arc<(Mutex<Option<Results>>, Condvar)> = Arc::default();
+    let (their_done, their_pool, executable, step) = (done.clone(), pool.clone(), executable.clone(), step.clone());
+    pool.spawn(move || {
+        let results = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| executable.run(&step, args, Some(&their_pool), stats)));
+        let results = results.unwrap_or_else(|_| Err(flowmill_tensor::error!(Internal, "a step panicked")));
+        *their_done.0.lock() = Some(results);
+        their_done.1.notify_one();
+    });
+    let mut slot = done.0.lock();
+    loop {
+        if let Some(results) = slot.take() {
+            return results;
+        }
+        if done.1.wait_for(&mut slot, Poll::INTERVAL).timed_out() {
+            poll.ask();
+        }
+    }
+}
