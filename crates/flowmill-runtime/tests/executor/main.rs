@@ -2,4 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 mod basic;
+mod failures;
+mod loops;
+mod random;
+mod references;
 mod support;
+mod threads;
