@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use flowmill_cpu::conv::depthwise::depthwise_conv2d;
 use flowmill_cpu::conv::pool::max_pool;
-use flowmill_cpu::conv::{PackedFilter, Window, conv2d};
+use flowmill_cpu::conv::{
+    PackedFilter, Window, conv2d, conv2d_backprop_filter, conv2d_backprop_input,
+};
 use flowmill_cpu::gemm::{Activation, Epilogue};
 
 /// The least time of one call, out of as many as fit in a quarter of a second.
@@ -26,6 +28,8 @@ enum Kind {
     Dense(usize),
     Depthwise,
     MaxPool,
+    InputGradient(usize),
+    FilterGradient(usize),
 }
 
 fn layer(
@@ -61,6 +65,12 @@ fn layer(
         }
         Kind::Depthwise => format!("{size}x{size}x{channels} k{window} s{stride} depthwise"),
         Kind::MaxPool => format!("{size}x{size}x{channels} k{window} s{stride} max pool"),
+        Kind::InputGradient(n) => {
+            format!("{size}x{size}x{channels} k{window} s{stride} -> {n} input gradient")
+        }
+        Kind::FilterGradient(n) => {
+            format!("{size}x{size}x{channels} k{window} s{stride} -> {n} filter gradient")
+        }
     };
     if !name.contains(filter) {
         return;
@@ -70,23 +80,36 @@ fn layer(
     } else {
         channels
     };
-    let input: Vec<f32> = (0..w.input_len()).map(|i| (i % 13) as f32 * 0.1).collect();
+    // Tensors start on a cache line.
+    let input: Vec<f32> = (0..w.input_len() + 16)
+        .map(|i| (i % 13) as f32 * 0.1)
+        .collect();
+    let input = &input[input.as_ptr().align_offset(64)..][..w.input_len()];
     let taps = window * window * if kind == Kind::Depthwise { 1 } else { channels };
     let weights: Vec<f32> = (0..taps * out_channels)
         .map(|i| (i % 11) as f32 * 0.1)
         .collect();
     let bias = vec![0.5; out_channels];
-    let mut output = vec![0.0; w.positions() * out_channels];
+    let output_len = w.positions() * out_channels;
+    let mut output = vec![0.0; output_len + 16];
+    let aligned = output.as_ptr().align_offset(64);
+    let output = &mut output[aligned..][..output_len];
     let epilogue = Epilogue::bias_activation(Some(&bias), Activation::Relu6);
     let time = match kind {
         Kind::Dense(n) => {
             let packed = PackedFilter::pack(&weights, window, window, channels, n, 1);
-            least(|| conv2d(&w, &input, &packed, &mut output, &epilogue))
+            least(|| conv2d(&w, input, &packed, output, &epilogue))
         }
-        Kind::Depthwise => {
-            least(|| depthwise_conv2d(&w, 1, &input, &weights, &mut output, &epilogue))
+        Kind::Depthwise => least(|| depthwise_conv2d(&w, 1, input, &weights, output, &epilogue)),
+        Kind::InputGradient(n) => {
+            let mut gradient = vec![0.0; input.len()];
+            least(|| conv2d_backprop_input(&w, &weights, n, 1, output, &mut gradient))
         }
-        Kind::MaxPool => least(|| max_pool(&w, &input, &mut output)),
+        Kind::FilterGradient(n) => {
+            let mut gradient = vec![0.0; weights.len()];
+            least(|| conv2d_backprop_filter(&w, input, n, 1, output, &mut gradient))
+        }
+        Kind::MaxPool => least(|| max_pool(&w, input, output)),
     };
     let flops = 2.0
         * (output.len()
@@ -130,6 +153,10 @@ fn main() {
             (56, 144, 3, 1, Kind::Depthwise),
             (14, 576, 3, 1, Kind::Depthwise),
             (112, 64, 3, 2, Kind::MaxPool),
+            (56, 64, 3, 1, Kind::InputGradient(64)),
+            (56, 64, 3, 1, Kind::FilterGradient(64)),
+            (14, 256, 3, 1, Kind::InputGradient(256)),
+            (14, 256, 3, 1, Kind::FilterGradient(256)),
         ] {
             pool.install(|| layer(size, channels, window, stride, kind, threads, &filter));
         }

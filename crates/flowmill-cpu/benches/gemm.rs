@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use flowmill_cpu::gemm::{Activation, Epilogue, MatrixRef, PackedB, gemm, gemm_packed};
+use flowmill_cpu::gemm::{Activation, Epilogue, MatrixRef, PackedB, gemm, gemm_batch, gemm_packed};
 
 /// The least time of one call, out of as many as fit in a quarter of a second.
 fn least(mut f: impl FnMut()) -> Duration {
@@ -72,6 +72,30 @@ fn shape(m: usize, k: usize, n: usize, threads: usize) {
     );
 }
 
+/// A batch of products with plain operands, as in attention.
+fn batch(count: usize, m: usize, k: usize, n: usize, transposed: bool, threads: usize) {
+    let a = vec![0.5f32; count * m * k];
+    let b = vec![0.25f32; count * k * n];
+    let mut c = vec![0.0f32; count * m * n];
+    let a = MatrixRef {
+        data: &a,
+        ld: k,
+        transposed: false,
+    };
+    let b = MatrixRef {
+        data: &b,
+        ld: if transposed { k } else { n },
+        transposed,
+    };
+    let time = least(|| gemm_batch(count, m, k, n, (a, m * k), (b, k * n), &mut c));
+    let transposed = if transposed { " B transposed" } else { "" };
+    println!(
+        "| {threads} | {count} of {m}x{k}x{n}{transposed} | {:.1} us | {:.1} | | | |",
+        time.as_nanos() as f64 / 1e3,
+        2.0 * (count * m * k * n) as f64 / time.as_nanos() as f64
+    );
+}
+
 fn main() {
     let filter = std::env::args()
         .nth(1)
@@ -112,6 +136,12 @@ fn main() {
             if format!("{m}x{k}x{n}").contains(&filter) {
                 pool.install(|| shape(m, k, n, threads));
             }
+        }
+        if "batch".contains(&filter) {
+            pool.install(|| batch(4, 128, 64, 128, true, threads));
+            pool.install(|| batch(4, 128, 128, 64, false, threads));
+            pool.install(|| batch(128, 128, 64, 128, true, threads));
+            pool.install(|| batch(64, 1, 64, 128, true, threads));
         }
     }
 }

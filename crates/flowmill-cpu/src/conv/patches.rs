@@ -1,7 +1,8 @@
 //! The rows of the matrix that a convolution multiplies: one patch of the input for each output position.
 
 use super::Window;
-use crate::gemm::{LDA, Rows};
+use crate::gemm::{LDA, Rows, with_scratch};
+use crate::simd::transpose::transpose;
 
 /// The patches under a window as rows `[height * width * channels]` of a matrix that is never stored as a whole.
 pub(super) struct Patches<'a> {
@@ -194,24 +195,24 @@ pub(super) struct TransposedPatches<'a> {
     pub(super) first_position: usize,
 }
 
+/// Filter elements that are transposed at a time.
+const STRIP: usize = 64;
+
 impl Rows<f32> for TransposedPatches<'_> {
     fn pack(&self, row0: usize, rows: usize, k0: usize, kc: usize, dst: &mut [f32]) {
-        let mut patch = [0.0f32; LDA];
-        for p in 0..kc {
-            let position = self.first_position + k0 + p;
-            for start in (0..rows).step_by(LDA - 16) {
-                let len = (rows - start).min(LDA - 16);
-                self.patches.copy_patches(
-                    position..position + 1,
-                    row0 + start,
-                    len,
-                    &mut patch,
-                    LDA,
-                );
-                for (i, x) in patch[..len].iter().enumerate() {
-                    dst[(start + i) * LDA + p] = *x;
-                }
-            }
+        if kc == 0 {
+            return;
         }
+        let first = self.first_position + k0;
+        // A little wider than a strip: short copies may overshoot.
+        const LD: usize = STRIP + 16;
+        with_scratch(kc * LD, |strip: &mut [f32]| {
+            for start in (0..rows).step_by(STRIP) {
+                let len = (rows - start).min(STRIP);
+                self.patches
+                    .copy_patches(first..first + kc, row0 + start, len, strip, LD);
+                transpose(strip, LD, kc, len, &mut dst[start * LDA..], LDA);
+            }
+        });
     }
 }

@@ -57,6 +57,9 @@ macro_rules! pooled_half {
 }
 pooled_half!(half::f16 half::bf16);
 
+/// Channels folded at a time.
+const CHANNELS: usize = 32;
+
 crate::dispatch! {
     /// One row of the output: for each position, `step` folded over the window's elements inside from `start`.
     fn pool_row<T, S>(w: &Window, row: usize, input: &[T], output: &mut [T], start: T, step: S)
@@ -64,15 +67,27 @@ crate::dispatch! {
         let (image, y) = (row / w.out_height, row % w.out_height);
         let rows = w.rows_inside(y);
         for (x, output) in output.chunks_exact_mut(w.channels).enumerate() {
-            output.fill(start);
-            for i in rows.clone() {
-                let first = (image * w.in_height + w.input_row(y, i)) * w.in_width;
-                for j in w.columns_inside(x) {
-                    let from = &input[(first + w.input_column(x, j)) * w.channels..][..w.channels];
-                    for (o, f) in output.iter_mut().zip(from) {
-                        *o = step(*o, *f);
+            let columns = w.columns_inside(x);
+            // A few channels at a time, so that they stay in registers for the whole window.
+            for c in (0..w.channels).step_by(CHANNELS) {
+                let mut folded = [start; CHANNELS];
+                let count = CHANNELS.min(w.channels - c);
+                for i in rows.clone() {
+                    let first = (image * w.in_height + w.input_row(y, i)) * w.in_width;
+                    for j in columns.clone() {
+                        let from = &input[(first + w.input_column(x, j)) * w.channels + c..][..count];
+                        if let Ok(from) = <&[T; CHANNELS]>::try_from(from) {
+                            for l in 0..CHANNELS {
+                                folded[l] = step(folded[l], from[l]);
+                            }
+                        } else {
+                            for (o, f) in folded.iter_mut().zip(from) {
+                                *o = step(*o, *f);
+                            }
+                        }
                     }
                 }
+                output[c..c + count].copy_from_slice(&folded[..count]);
             }
         }
     }

@@ -4,6 +4,7 @@ use super::buffer::Buffer;
 use super::driver::{Panels, Rows};
 use super::tile::{Element, Kernels, LDA};
 use crate::parallel;
+use crate::simd::transpose::transpose;
 use crate::simd::{Isa, isa};
 
 /// A matrix B `[k, n]` rearranged once so that products with it stream it from memory in order.
@@ -160,7 +161,7 @@ fn pack_panel<T: Element>(
     dst: &mut [T],
 ) {
     if transposed {
-        transpose_into(&b[first * ldb..], ldb, cols, dst.len() / width, width, dst);
+        transpose(&b[first * ldb..], ldb, cols, dst.len() / width, dst, width);
         for row in dst.chunks_exact_mut(width) {
             row[cols..].fill(T::zero());
         }
@@ -168,40 +169,6 @@ fn pack_panel<T: Element>(
         for (p, row) in dst.chunks_exact_mut(width).enumerate() {
             row[..cols].copy_from_slice(&b[p * ldb + first..][..cols]);
             row[cols..].fill(T::zero());
-        }
-    }
-}
-
-/// `dst[p * ld_dst + j] = src[j * ld_src + p]` for `j < rows`, `p < cols`, in square blocks.
-fn transpose_into<T: Copy>(
-    src: &[T],
-    ld_src: usize,
-    rows: usize,
-    cols: usize,
-    ld_dst: usize,
-    dst: &mut [T],
-) {
-    const BLOCK: usize = 8;
-    for p0 in (0..cols).step_by(BLOCK) {
-        let p1 = (p0 + BLOCK).min(cols);
-        for j0 in (0..rows).step_by(BLOCK) {
-            let j1 = (j0 + BLOCK).min(rows);
-            if p1 - p0 == BLOCK && j1 - j0 == BLOCK {
-                let block: [&[T]; BLOCK] =
-                    std::array::from_fn(|j| &src[(j0 + j) * ld_src + p0..][..BLOCK]);
-                for p in 0..BLOCK {
-                    let to = &mut dst[(p0 + p) * ld_dst + j0..][..BLOCK];
-                    for (t, from) in to.iter_mut().zip(&block) {
-                        *t = from[p];
-                    }
-                }
-            } else {
-                for p in p0..p1 {
-                    for j in j0..j1 {
-                        dst[p * ld_dst + j] = src[j * ld_src + p];
-                    }
-                }
-            }
         }
     }
 }
@@ -221,13 +188,13 @@ impl<T: Element> Rows<T> for Matrix<'_, T> {
             return;
         }
         if self.transposed {
-            transpose_into(
+            transpose(
                 &self.data[k0 * self.ld + row0..],
                 self.ld,
                 kc,
                 rows,
-                LDA,
                 dst,
+                LDA,
             );
         } else {
             for i in 0..rows {

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 
 mod math;
 pub mod rows;
+pub mod transpose;
 pub mod unary;
 pub(crate) mod vector;
 #[cfg(target_arch = "x86_64")]
