@@ -1,10 +1,17 @@
 //! Containers of tensors: arrays, lists, stacks, queues, optionals, and what sessions keep between steps.
 
+pub(crate) mod arithmetic;
+mod optional;
+mod stack;
 mod tensor_array;
+mod tensor_list;
 
 use flowmill_runtime::KernelRegistry;
 
 /// Registers the family.
 pub fn register(registry: &mut KernelRegistry) {
+    optional::register(registry);
+    stack::register(registry);
     tensor_array::register(registry);
+    tensor_list::register(registry);
 }

@@ -1,7 +1,7 @@
 //! The object behind a TensorArray's handle.
 
-use crate::state::update::{Update, update_blocks};
-use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Shape, Tensor, Variant, bail};
+use crate::data_flow::arithmetic::add_to;
+use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Shape, Tensor, bail};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -285,19 +285,4 @@ fn slot_mut(slots: &mut Vec<Slot>, i: usize) -> Result<&mut Slot> {
         slots.resize(i + 1, Slot::default());
     }
     Ok(&mut slots[i])
-}
-
-/// Adds `value` to `sum`, which has the same type and shape.
-fn add_to(sum: &mut Tensor, value: &Tensor) -> Result<()> {
-    if sum.dtype() == DType::Variant {
-        let pairs = sum.as_variants()?.iter().zip(value.as_variants()?);
-        let sums = pairs.map(|(a, b)| a.value().add(b)).collect::<Result<Vec<Variant>>>()?;
-        *sum = Tensor::from_variants(sum.shape().clone(), sums)?;
-        return Ok(());
-    }
-    if !Update::Add.supports(sum.dtype()) {
-        bail!(InvalidArgument, "tensor_array::AddToTensor type not supported: {}", sum.dtype().cpp_name());
-    }
-    let n = sum.num_elements();
-    update_blocks(Update::Add, sum, &[0], n, value)
 }

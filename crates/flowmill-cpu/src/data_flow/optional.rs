@@ -1,0 +1,158 @@
+//! `OptionalFromValue` and its kin: a variant that holds tensors or nothing.
+
+use super::arithmetic::{add_to, zeros_like};
+use crate::from_fn::from_fn;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, PartialShape, Result, Tensor, Variant, VariantValue, bail};
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("OptionalNone", |_| {
+        from_fn(|ctx| {
+            ctx.set_output(0, Tensor::variant(Variant::new(Optional(None))));
+            Ok(())
+        })
+    });
+    registry.add("OptionalFromValue", |_| {
+        from_fn(|ctx| {
+            let components = (0..ctx.num_inputs()).map(|i| ctx.take(i)).collect::<Result<_>>()?;
+            ctx.set_output(0, Tensor::variant(Variant::new(Optional(Some(components)))));
+            Ok(())
+        })
+    });
+    registry.add("OptionalHasValue", |_| {
+        from_fn(|ctx| {
+            let has_value = optional(ctx, "OptionalHasValue")?.0.is_some();
+            ctx.set_output(0, Tensor::scalar(has_value));
+            Ok(())
+        })
+    });
+    registry.add("OptionalGetValue", make_get_value);
+}
+
+struct Optional(Option<Vec<Tensor>>);
+
+impl VariantValue for Optional {
+    fn type_name(&self) -> &'static str {
+        "tensorflow::data::Optional"
+    }
+
+    fn zeros_like(&self) -> Result<Variant> {
+        let components = self.0.as_ref().map(|c| c.iter().map(zeros_like).collect()).transpose()?;
+        Ok(Variant::new(Optional(components)))
+    }
+
+    fn add(&self, other: &Variant) -> Result<Variant> {
+        let Some(other) = other.get::<Optional>() else {
+            bail!(Internal, "Trying to add an optional and a {}", other.value().type_name());
+        };
+        let (a, b) = match (&self.0, &other.0) {
+            (None, None) => return Ok(Variant::new(Optional(None))),
+            (Some(a), Some(b)) => (a, b),
+            _ => bail!(InvalidArgument, "Cannot add optionals because one has a value and the other doesn't."),
+        };
+        if a.len() != b.len() {
+            bail!(InvalidArgument, "Cannot add optionals because they have different numbers of components ({} vs. {}).", a.len(), b.len());
+        }
+        let mut sums = a.clone();
+        for (sum, value) in sums.iter_mut().zip(b) {
+            if sum.dtype() != value.dtype() || sum.shape() != value.shape() {
+                bail!(InvalidArgument, "Cannot add optionals because components have different types or shapes: {} vs. {}", sum.shape(), value.shape());
+            }
+            add_to(sum, value)?;
+        }
+        Ok(Variant::new(Optional(Some(sums))))
+    }
+}
+
+fn optional<'a>(ctx: &'a KernelContext<'_>, op: &str) -> Result<&'a Optional> {
+    match ctx.input(0)?.as_variants().ok().and_then(|v| v.first()?.get()) {
+        Some(optional) => Ok(optional),
+        None => bail!(InvalidArgument, "Input to {op} must be an OptionalVariant object."),
+    }
+}
+
+fn make_get_value(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let types = init.attrs.list::<DType>("output_types")?;
+    let shapes = init.attrs.list::<PartialShape>("output_shapes")?;
+    if types.len() != shapes.len() {
+        bail!(InvalidArgument, "output_types and output_shapes must be same length, got: output_types: {} output_shapes: {}", types.len(), shapes.len());
+    }
+    from_fn(move |ctx| {
+        let Some(components) = &optional(ctx, "OptionalGetValue")?.0 else {
+            bail!(InvalidArgument, "The given optional does not have a value.");
+        };
+        if components.len() != types.len() {
+            bail!(InvalidArgument, "The given optional has {} components, expected {}", components.len(), types.len());
+        }
+        for (i, (component, (dtype, shape))) in components.iter().zip(types.iter().zip(&shapes)).enumerate() {
+            if component.dtype() != *dtype {
+                let (expected, actual) = (dtype.cpp_name(), component.dtype().cpp_name());
+                bail!(InvalidArgument, "The given optional does not match the expected type for component {i}. Expected: {expected}. Actual: {actual}.");
+            }
+            if !shape.is_compatible_with(component.shape()) {
+                bail!(
+                    InvalidArgument,
+                    "The given optional does not match the expected shape for component {i}. Expected: {shape}. Actual: {}.",
+                    component.shape()
+                );
+            }
+        }
+        for (i, component) in components.clone().into_iter().enumerate() {
+            ctx.set_output(i, component);
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::testing::{Call, run1, types};
+    use flowmill_proto::attr_value::{ListValue, Value};
+    use flowmill_proto::{AttrValue, TensorShapeProto};
+    use flowmill_tensor::{DType, Result, Tensor};
+
+    fn some(values: Vec<Tensor>) -> Tensor {
+        run1("OptionalFromValue", &[], values).unwrap()
+    }
+
+    fn get(optional: Tensor, dtypes: &[DType], dims: &[&[i64]]) -> Result<Vec<Option<Tensor>>> {
+        let shapes: Vec<TensorShapeProto> = dims.iter().map(|d| TensorShapeProto::of(d.iter().copied())).collect();
+        let shapes: AttrValue = Value::List(Box::new(ListValue { shape: shapes, ..ListValue::default() })).into();
+        let attrs = [("output_types", types(dtypes)), ("output_shapes", shapes)];
+        Call::new("OptionalGetValue").attrs(&attrs).input(optional).outputs(dtypes.len()).run()
+    }
+
+    #[test]
+    fn an_optional_gives_back_what_it_was_made_of() {
+        let out = get(some(vec![Tensor::scalar(1f32), Tensor::string("a")]), &[DType::F32, DType::String], &[&[], &[]]).unwrap();
+        assert_eq!(out[0].as_ref().unwrap().to_scalar::<f32>().unwrap(), 1.0);
+        assert_eq!(out[1].as_ref().unwrap().as_strings().unwrap(), ["a"]);
+        let none = run1("OptionalNone", &[], vec![]).unwrap();
+        assert!(!run1("OptionalHasValue", &[], vec![none.clone()]).unwrap().to_scalar::<bool>().unwrap());
+        assert!(run1("OptionalHasValue", &[], vec![some(vec![])]).unwrap().to_scalar::<bool>().unwrap());
+        assert_eq!(get(none, &[], &[]).unwrap_err().message(), "The given optional does not have a value.");
+    }
+
+    #[test]
+    fn types_and_shapes_are_checked() {
+        let one = || some(vec![Tensor::scalar(1f32)]);
+        let message = |result: Result<_>| result.map(drop).unwrap_err().message().to_owned();
+        assert_eq!(message(get(one(), &[DType::I32], &[&[]])), "The given optional does not match the expected type for component 0. Expected: int32. Actual: float.");
+        assert_eq!(message(get(one(), &[DType::F32], &[&[2]])), "The given optional does not match the expected shape for component 0. Expected: [2]. Actual: [].");
+        assert_eq!(message(get(one(), &[DType::F32; 2], &[&[], &[]])), "The given optional has 1 components, expected 2");
+        assert_eq!(message(get(Tensor::scalar(1f32), &[], &[])), "Input to OptionalGetValue must be an OptionalVariant object.");
+    }
+
+    #[test]
+    fn optionals_add_up() {
+        let value = |x: f32| some(vec![Tensor::scalar(x)]);
+        let sum = value(1.0).as_variants().unwrap()[0].value().add(&value(2.0).as_variants().unwrap()[0]).unwrap();
+        let out = get(Tensor::variant(sum), &[DType::F32], &[&[]]).unwrap();
+        assert_eq!(out[0].as_ref().unwrap().to_scalar::<f32>().unwrap(), 3.0);
+        let none = run1("OptionalNone", &[], vec![]).unwrap();
+        let e = value(1.0).as_variants().unwrap()[0].value().add(&none.as_variants().unwrap()[0]).unwrap_err();
+        assert_eq!(e.message(), "Cannot add optionals because one has a value and the other doesn't.");
+    }
+}

@@ -1,0 +1,173 @@
+//! `StackV2` and its kin: what gradients of frame loops keep values in.
+
+use crate::from_fn::from_fn;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, Resource, ResourceHandle, Result, Tensor, bail};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("StackV2", make_stack);
+    registry.add("StackPushV2", make_push);
+    registry.add("StackPopV2", make_pop);
+    registry.add("StackCloseV2", make_close);
+}
+
+/// A stack lives as long as handles of it do, at most to the end of the step.
+struct Stack {
+    name: String,
+    dtype: DType,
+    max_size: Option<usize>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    values: Vec<Tensor>,
+    closed: bool,
+}
+
+impl Resource for Stack {
+    fn type_name(&self) -> &'static str {
+        "Stack"
+    }
+}
+
+/// Makes the names of stacks unique within the process.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+impl Stack {
+    fn push(&self, value: Tensor) -> Result<()> {
+        if value.dtype() != self.dtype {
+            bail!(InvalidArgument, "Must have type {} but got {}", self.dtype.cpp_name(), value.dtype().cpp_name());
+        }
+        let mut state = self.state.lock();
+        self.check_open(&state)?;
+        if let Some(max) = self.max_size.filter(|&max| state.values.len() >= max) {
+            bail!(InvalidArgument, "Stack[{}] overflowed its max_size ({max})", self.name);
+        }
+        state.values.push(value);
+        Ok(())
+    }
+
+    fn pop(&self) -> Result<Tensor> {
+        let mut state = self.state.lock();
+        self.check_open(&state)?;
+        match state.values.pop() {
+            Some(value) => Ok(value),
+            None => bail!(InvalidArgument, "Stack[{}] is empty when calling Pop().", self.name),
+        }
+    }
+
+    fn close(&self) {
+        let mut state = self.state.lock();
+        state.closed = true;
+        let values = std::mem::take(&mut state.values);
+        drop(state);
+        drop(values);
+    }
+
+    fn check_open(&self, state: &State) -> Result<()> {
+        if state.closed {
+            bail!(InvalidArgument, "Stack[{}] has already been closed.", self.name);
+        }
+        Ok(())
+    }
+}
+
+fn stack<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a Stack> {
+    let handle = ctx.handle(0)?;
+    match handle.get() {
+        Some(stack) => Ok(stack),
+        None => bail!(InvalidArgument, "Input 0 is not a stack: {handle:?}"),
+    }
+}
+
+/// Input: the most values it holds at once; any where negative.
+fn make_stack(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("elem_type")?;
+    let name = match init.attrs.get_or("stack_name", "")? {
+        "" => init.name,
+        name => name,
+    }
+    .to_owned();
+    from_fn(move |ctx| {
+        let size = ctx.input(0)?;
+        let Ok(size) = size.to_scalar::<i32>() else {
+            bail!(InvalidArgument, "Stack size must be a scalar, but had shape: {}", size.shape());
+        };
+        let name = format!("{name}_{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let handle = |stack: Stack| ResourceHandle::new("_stacks", &stack.name.clone(), Some(Arc::new(stack)), Vec::new());
+        let stack = Stack { name, dtype, max_size: usize::try_from(size).ok(), state: Mutex::default() };
+        ctx.set_output(0, Tensor::resource(handle(stack)));
+        Ok(())
+    })
+}
+
+/// Inputs: handle, value. Output: the value.
+fn make_push(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        stack(ctx)?.push(ctx.input(1)?.clone())?;
+        ctx.forward(1, 0)
+    })
+}
+
+fn make_pop(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("elem_type")?;
+    from_fn(move |ctx| {
+        let value = stack(ctx)?.pop()?;
+        if value.dtype() != dtype {
+            bail!(Internal, "Output 0 of type {} does not match declared output type {}", value.dtype().cpp_name(), dtype.cpp_name());
+        }
+        ctx.set_output(0, value);
+        Ok(())
+    })
+}
+
+fn make_close(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        stack(ctx)?.close();
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::testing::{run1, ty};
+    use flowmill_tensor::{Code, DType, Result, Tensor};
+
+    fn stack(max_size: i32) -> Tensor {
+        run1("StackV2", &[("elem_type", ty(DType::F32)), ("stack_name", "s".into())], vec![Tensor::scalar(max_size)]).unwrap()
+    }
+
+    fn push(stack: &Tensor, value: Tensor) -> Result<Tensor> {
+        run1("StackPushV2", &[], vec![stack.clone(), value])
+    }
+
+    fn pop(stack: &Tensor) -> Result<f32> {
+        run1("StackPopV2", &[("elem_type", ty(DType::F32))], vec![stack.clone()])?.to_scalar()
+    }
+
+    #[test]
+    fn the_last_value_comes_out_first() {
+        let s = stack(-1);
+        assert_eq!(push(&s, Tensor::scalar(1f32)).unwrap().to_scalar::<f32>().unwrap(), 1.0);
+        push(&s, Tensor::scalar(2f32)).unwrap();
+        assert_eq!((pop(&s).unwrap(), pop(&s).unwrap()), (2.0, 1.0));
+        let e = pop(&s).unwrap_err();
+        assert_eq!(e.code(), Code::InvalidArgument);
+        assert!(e.message().starts_with("Stack[s_") && e.message().ends_with("] is empty when calling Pop()."), "{e}");
+        assert_eq!(push(&s, Tensor::scalar(1i32)).unwrap_err().message(), "Must have type float but got int32");
+    }
+
+    #[test]
+    fn a_stack_holds_as_much_as_it_may_until_it_is_closed() {
+        let s = stack(1);
+        push(&s, Tensor::scalar(1f32)).unwrap();
+        assert!(push(&s, Tensor::scalar(1f32)).unwrap_err().message().ends_with("overflowed its max_size (1)"));
+        assert_eq!(run1("StackCloseV2", &[], vec![s.clone()]).unwrap_err().code(), Code::Internal);
+        assert!(pop(&s).unwrap_err().message().ends_with("has already been closed."));
+    }
+}

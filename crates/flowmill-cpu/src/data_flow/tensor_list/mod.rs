@@ -1,0 +1,406 @@
+//! Tensor lists: `TensorListReserve` and its kin, what `tf.TensorArray` becomes in functions.
+
+mod list;
+mod stacking;
+#[cfg(test)]
+mod tests;
+
+use crate::blocks::rows;
+use crate::from_fn::from_fn;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, PartialShape, Result, Tensor, Variant, bail};
+use list::TensorList;
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("EmptyTensorList", make_empty);
+    registry.add("TensorListReserve", make_reserve);
+    registry.add("TensorListPushBack", make_push_back);
+    registry.add("TensorListPushBackBatch", make_push_back_batch);
+    registry.add("TensorListPopBack", make_pop_back);
+    registry.add("TensorListLength", make_length);
+    registry.add("TensorListElementShape", make_element_shape);
+    registry.add("TensorListGetItem", make_get_item);
+    registry.add("TensorListSetItem", make_set_item);
+    registry.add("TensorListResize", make_resize);
+    registry.add("TensorListFromTensor", make_from_tensor);
+    registry.add("TensorListScatter", make_scatter);
+    registry.add("TensorListScatterV2", make_scatter);
+    registry.add("TensorListScatterIntoExistingList", make_scatter_into_existing);
+    registry.add("TensorListSplit", make_split);
+    registry.add("TensorListConcatLists", make_concat_lists);
+    stacking::register(registry);
+}
+
+fn as_list(variant: &Variant) -> Result<&TensorList> {
+    match variant.get() {
+        Some(list) => Ok(list),
+        None => bail!(InvalidArgument, "Input handle is not a list. Saw: '{}'", variant.value().type_name()),
+    }
+}
+
+/// The list in input `i`.
+fn list<'a>(ctx: &'a KernelContext<'_>, i: usize) -> Result<&'a TensorList> {
+    let tensor = ctx.input(i)?;
+    match tensor.as_variants() {
+        Ok([variant]) if tensor.rank() == 0 => as_list(variant),
+        _ => bail!(InvalidArgument, "Input list must be a scalar. Saw: {}", tensor.shape()),
+    }
+}
+
+/// The list in input `i`, whose elements must have type `dtype`.
+fn list_of<'a>(ctx: &'a KernelContext<'_>, i: usize, dtype: DType) -> Result<&'a TensorList> {
+    let list = list(ctx, i)?;
+    list.check_dtype(dtype)?;
+    Ok(list)
+}
+
+/// Changes the list in input 0 by `change`: in place where nobody else holds it. Gives the new list.
+fn change_list<R>(ctx: &mut KernelContext<'_>, change: impl FnOnce(&mut TensorList) -> Result<R>) -> Result<(Tensor, R)> {
+    list(ctx, 0)?;
+    let mut tensor = ctx.take(0)?;
+    let [variant] = tensor.as_mut_variants()? else { bail!(Internal, "a list's handle lost its list") };
+    let result = change_variant(variant, change)?;
+    Ok((tensor, result))
+}
+
+fn change_variant<R>(variant: &mut Variant, change: impl FnOnce(&mut TensorList) -> Result<R>) -> Result<R> {
+    if let Some(list) = variant.get_mut::<TensorList>() {
+        return change(list);
+    }
+    let mut copy = as_list(variant)?.clone();
+    let result = change(&mut copy)?;
+    *variant = Variant::new(copy);
+    Ok(result)
+}
+
+fn to_output(list: TensorList) -> Tensor {
+    Tensor::variant(Variant::new(list))
+}
+
+/// The static shape that the values of a tensor give: a scalar -1 is unknown, and so is a size of -1.
+fn shape_of(tensor: &Tensor) -> Result<PartialShape> {
+    let dims = tensor.to_i64_vec()?;
+    match (tensor.rank(), &dims[..]) {
+        (0, [-1]) => Ok(PartialShape::unknown()),
+        (0, _) => bail!(InvalidArgument, "The only valid scalar shape tensor is the fully unknown shape specified as -1."),
+        (1, dims) => match dims.iter().find(|&&d| d < -1) {
+            Some(d) => bail!(InvalidArgument, "Dimension {d} must be >= -1"),
+            None => Ok(PartialShape::new(dims)),
+        },
+        (rank, _) => bail!(InvalidArgument, "Shape must be at most rank 1 but is rank {rank}"),
+    }
+}
+
+fn scalar_i32(ctx: &KernelContext<'_>, i: usize, what: &str) -> Result<i32> {
+    let tensor = ctx.input(i)?;
+    match tensor.to_scalar::<i32>() {
+        Ok(value) => Ok(value),
+        Err(_) => bail!(InvalidArgument, "{what} must be a scalar of type int32, got a tensor of shape {}", tensor.shape()),
+    }
+}
+
+/// Inputs: element shape, maximal number of elements.
+fn make_empty(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("element_dtype")?;
+    from_fn(move |ctx| {
+        let element_shape = shape_of(ctx.input(0)?)?;
+        let max_num_elements = usize::try_from(scalar_i32(ctx, 1, "max_num_elements")?).ok();
+        ctx.set_output(0, to_output(TensorList { dtype, element_shape, max_num_elements, elements: Vec::new() }));
+        Ok(())
+    })
+}
+
+/// Inputs: element shape, number of elements.
+fn make_reserve(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("element_dtype")?;
+    from_fn(move |ctx| {
+        let element_shape = shape_of(ctx.input(0)?)?;
+        let len = scalar_i32(ctx, 1, "num_elements")?;
+        let Ok(len) = usize::try_from(len) else {
+            bail!(InvalidArgument, "The num_elements to reserve must be a non negative number, but got {len}");
+        };
+        ctx.set_output(0, to_output(TensorList::reserved(dtype, element_shape, len)?));
+        Ok(())
+    })
+}
+
+fn make_push_back(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let item = ctx.take(1)?;
+        let (list, ()) = change_list(ctx, |list| list.push(item))?;
+        ctx.set_output(0, list);
+        Ok(())
+    })
+}
+
+/// Pushes row `i` of the tensor to list `i` of a tensor of lists.
+fn make_push_back_batch(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let item = ctx.take(1)?;
+        let mut lists = ctx.take(0)?;
+        let count = lists.num_elements();
+        match item.shape().first() {
+            Some(&rows) if rows == count => {}
+            Some(rows) => bail!(InvalidArgument, "Expected tensor.shape[0] == input_handles.size, but saw {rows} vs. {count}"),
+            None => bail!(InvalidArgument, "Expected tensor to be at least a vector, but saw shape: []"),
+        }
+        for (i, variant) in lists.as_mut_variants()?.iter_mut().enumerate() {
+            change_variant(variant, |list| list.push(item.row(i)?))?;
+        }
+        ctx.set_output(0, lists);
+        Ok(())
+    })
+}
+
+/// Inputs: list, element shape. Outputs: the shorter list, its last element.
+fn make_pop_back(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("element_dtype")?;
+    from_fn(move |ctx| {
+        let shape = shape_of(ctx.input(1)?)?;
+        let (list, element) = change_list(ctx, |list| {
+            list.check_dtype(dtype)?;
+            match list.elements.pop() {
+                Some(Some(element)) => Ok(element),
+                Some(None) => match list.merged_shape(&shape, std::iter::empty())? {
+                    shape if shape.is_fully_defined() => list.stack(1, &shape.to_shape().unwrap_or_default(), std::iter::once(&None))?.row(0),
+                    shape => bail!(InvalidArgument, "Trying to read an uninitialized tensor but element_shape is not fully defined.{shape}"),
+                },
+                None => bail!(InvalidArgument, "Trying to pop from an empty list."),
+            }
+        })?;
+        ctx.set_output(0, list);
+        ctx.set_output(1, element);
+        Ok(())
+    })
+}
+
+fn make_length(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let len = list(ctx, 0)?.elements.len();
+        let Ok(len) = i32::try_from(len) else { bail!(InvalidArgument, "a tensor list of {len} elements is longer than int32 counts") };
+        ctx.set_output(0, Tensor::scalar(len));
+        Ok(())
+    })
+}
+
+/// Gives the element shape with -1 for unknown sizes, or a scalar -1 where not even the rank is known.
+fn make_element_shape(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let shape_type = init.dtype("shape_type")?;
+    from_fn(move |ctx| {
+        let shape = match list(ctx, 0)?.element_shape.dims() {
+            Some(dims) => Tensor::index_vector(shape_type, dims)?,
+            None => Tensor::index_scalar(shape_type, -1)?,
+        };
+        ctx.set_output(0, shape);
+        Ok(())
+    })
+}
+
+/// Inputs: list, index, element shape.
+fn make_get_item(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("element_dtype")?;
+    from_fn(move |ctx| {
+        let list = list_of(ctx, 0, dtype)?;
+        let index = scalar_i32(ctx, 1, "index")?;
+        let Some(element) = usize::try_from(index).ok().and_then(|i| list.elements.get(i)) else {
+            bail!(InvalidArgument, "Trying to access element {index} in a list with {} elements.", list.elements.len());
+        };
+        let item = match element {
+            Some(item) => item.clone(),
+            None => {
+                let shape = list.merged_shape(&shape_of(ctx.input(2)?)?, list.elements.iter())?;
+                let Some(shape) = shape.to_shape() else {
+                    bail!(InvalidArgument, "Trying to read an uninitialized tensor but element_shape is not fully defined: {shape} and no list element is set.");
+                };
+                Tensor::zeros(dtype, shape)?
+            }
+        };
+        ctx.set_output(0, item);
+        Ok(())
+    })
+}
+
+/// Inputs: list, index, item.
+fn make_set_item(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let grow = init.attrs.get_or("resize_if_index_out_of_bounds", false)?;
+    from_fn(move |ctx| {
+        let index = scalar_i32(ctx, 1, "index")?;
+        let item = ctx.take(2)?;
+        let (list, ()) = change_list(ctx, |list| list.set(index.into(), item, grow))?;
+        ctx.set_output(0, list);
+        Ok(())
+    })
+}
+
+fn make_resize(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let size = scalar_i32(ctx, 1, "size")?;
+        let Ok(size) = usize::try_from(size) else {
+            bail!(InvalidArgument, "TensorListSlice expects size to be non-negative. Got: {size}");
+        };
+        let (list, ()) = change_list(ctx, |list| list.resize(size))?;
+        ctx.set_output(0, list);
+        Ok(())
+    })
+}
+
+/// The number of rows of `tensor`, whose rows must be possible elements of a list with `element_shape`.
+fn check_rows(tensor: &Tensor, element_shape: &PartialShape) -> Result<usize> {
+    let [rows, row @ ..] = tensor.shape().dims() else {
+        bail!(InvalidArgument, "Tensor must be at least a vector, but saw shape: {}", tensor.shape());
+    };
+    let row = row.into();
+    if !element_shape.is_compatible_with(&row) {
+        bail!(InvalidArgument, "Specified a list with shape {element_shape} from a tensor with shape {row}");
+    }
+    Ok(*rows)
+}
+
+/// A list of the tensor's rows, as views.
+fn make_from_tensor(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let tensor = ctx.input(0)?;
+        let element_shape = shape_of(ctx.input(1)?)?;
+        let rows = check_rows(tensor, &element_shape)?;
+        let elements = (0..rows).map(|i| tensor.row(i).map(Some)).collect::<Result<_>>()?;
+        let list = TensorList { dtype: tensor.dtype(), element_shape, max_num_elements: None, elements };
+        ctx.set_output(0, to_output(list));
+        Ok(())
+    })
+}
+
+/// Puts row `i` of `tensor` at `indices[i]`, making the list longer where needed.
+fn scatter(list: &mut TensorList, tensor: &Tensor, indices: &[i32]) -> Result<()> {
+    if let Some(&max) = indices.iter().max()
+        && max as usize >= list.elements.len()
+    {
+        // Not negative: the callers checked all indices.
+        list.resize(max as usize + 1)?;
+    }
+    for (i, &index) in indices.iter().enumerate() {
+        if let Some(element) = usize::try_from(index).ok().and_then(|index| list.elements.get_mut(index)) {
+            *element = Some(tensor.row(i)?);
+        }
+    }
+    Ok(())
+}
+
+fn check_indices(indices: &[i32]) -> Result<()> {
+    if indices.iter().any(|&i| i < 0) {
+        bail!(InvalidArgument, "Indices in TensorListScatter must all be non-negative.");
+    }
+    Ok(())
+}
+
+/// `TensorListScatter`, `TensorListScatterV2`: inputs tensor, indices, element shape, and for V2 the number of elements (-1: as many as needed).
+fn make_scatter(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let (tensor, indices) = (ctx.input(0)?, ctx.input(1)?.as_slice::<i32>()?);
+        let element_shape = shape_of(ctx.input(2)?)?;
+        let rows = check_rows(tensor, &element_shape)?;
+        check_indices(indices)?;
+        if rows != indices.len() {
+            bail!(InvalidArgument, "Invalid number of rows in input tensor. Expected: {} Actual: {rows}", indices.len());
+        }
+        let len = if ctx.num_inputs() > 3 { scalar_i32(ctx, 3, "num_elements")? } else { -1 };
+        if len < -1 {
+            bail!(InvalidArgument, "TensorListScatter expects num_elements >= -1, found: {len}");
+        }
+        if let Some(index) = indices.iter().find(|&&i| len >= 0 && i >= len) {
+            bail!(InvalidArgument, "TensorListScatter: Trying to scatter at index {index} in list with size {len}");
+        }
+        let mut list = TensorList::reserved(tensor.dtype(), element_shape, usize::try_from(len).unwrap_or(0))?;
+        scatter(&mut list, tensor, indices)?;
+        ctx.set_output(0, to_output(list));
+        Ok(())
+    })
+}
+
+/// Inputs: list, tensor, indices.
+fn make_scatter_into_existing(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let (tensor, indices) = (ctx.take(1)?, ctx.take(2)?);
+        let indices = indices.as_slice::<i32>()?;
+        check_indices(indices)?;
+        match tensor.shape().first() {
+            Some(&rows) if rows == indices.len() => {}
+            Some(rows) => bail!(InvalidArgument, "Expected len(indices) == tensor.shape[0], but saw: {} vs. {rows}", indices.len()),
+            None => bail!(InvalidArgument, "Tensor must be at least a vector, but saw shape: []"),
+        }
+        let (list, ()) = change_list(ctx, |list| {
+            list.check_dtype(tensor.dtype())?;
+            scatter(list, &tensor, indices)
+        })?;
+        ctx.set_output(0, list);
+        Ok(())
+    })
+}
+
+/// A list of runs of the tensor's rows, of the given lengths. Inputs: tensor, element shape, lengths.
+fn make_split(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let (tensor, lengths) = (ctx.input(0)?, ctx.input(2)?);
+        let element_shape = shape_of(ctx.input(1)?)?;
+        if lengths.rank() != 1 {
+            bail!(InvalidArgument, "Expected lengths to be a vector, received shape: {}", lengths.shape());
+        }
+        let Some(&total) = tensor.shape().first() else {
+            bail!(InvalidArgument, "Tensor must be at least a vector, but saw shape: []");
+        };
+        let own_shape: PartialShape = tensor.shape().to_i64().into_iter().enumerate().map(|(i, d)| if i == 0 { -1 } else { d }).collect();
+        if own_shape.merge(&element_shape).is_err() {
+            bail!(InvalidArgument, "tensor shape {} is not compatible with element_shape {element_shape}", tensor.shape());
+        }
+        let mut elements = Vec::new();
+        let mut start = 0;
+        for &length in lengths.as_slice::<i64>()? {
+            let Ok(length) = usize::try_from(length) else { bail!(InvalidArgument, "Invalid value in lengths: {length}") };
+            if length > total - start {
+                bail!(InvalidArgument, "Attempting to slice [{start}, {}] from tensor with length {total}", start.saturating_add(length));
+            }
+            elements.push(Some(rows(tensor, start, length)?));
+            start += length;
+        }
+        if start != total {
+            bail!(InvalidArgument, "Unused values in tensor. Length of tensor: {total} Values used: {start}");
+        }
+        let list = TensorList { dtype: tensor.dtype(), element_shape, max_num_elements: None, elements };
+        ctx.set_output(0, to_output(list));
+        Ok(())
+    })
+}
+
+/// Joins two lists, or two equally shaped tensors of lists pair by pair.
+fn make_concat_lists(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("element_dtype")?;
+    from_fn(move |ctx| {
+        let (a, b) = (ctx.input(0)?, ctx.input(1)?);
+        if a.shape() != b.shape() {
+            bail!(InvalidArgument, "Expected TensorList inputs to have the same shape, but saw: {} vs. {}", a.shape(), b.shape());
+        }
+        let mut joined = Vec::with_capacity(a.num_elements());
+        for (i, (a, b)) in a.as_variants()?.iter().zip(b.as_variants()?).enumerate() {
+            let (a, b) = (as_list(a)?, as_list(b)?);
+            for (list, name) in [(a, "input_a"), (b, "input_b")] {
+                if list.dtype != dtype {
+                    bail!(InvalidArgument, "{name}[{i}].dtype != element_dtype.  Saw: {} vs. {}", list.dtype.cpp_name(), dtype.cpp_name());
+                }
+            }
+            if a.element_shape != b.element_shape {
+                bail!(
+                    InvalidArgument,
+                    "input_a and input_b TensorList element shapes are not identical at index {i}.  Saw {} vs. {}",
+                    a.element_shape,
+                    b.element_shape
+                );
+            }
+            let mut list = a.clone();
+            list.elements.extend(b.elements.iter().cloned());
+            joined.push(Variant::new(list));
+        }
+        let joined = Tensor::from_variants(a.shape().clone(), joined)?;
+        ctx.set_output(0, joined);
+        Ok(())
+    })
+}
