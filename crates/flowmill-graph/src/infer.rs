@@ -80,7 +80,11 @@ impl<'a> InferenceContext<'a> {
             if t.rank() == 0 {
                 return if t.to_i64()? == -1 { Ok(PartialShape::unknown()) } else { bail!(InvalidArgument, "Shape must be rank 1 but is rank 0") };
             }
-            return Ok(PartialShape::new(&t.to_i64_vec()?));
+            let sizes = t.to_i64_vec()?;
+            if let Some(size) = sizes.iter().find(|&&size| size < -1) {
+                bail!(InvalidArgument, "Invalid value in tensor used for shape: {size}");
+            }
+            return Ok(PartialShape::new(&sizes));
         }
         if let Some(shape) = &value.as_shape {
             return Ok(shape.clone());
@@ -97,7 +101,7 @@ impl<'a> InferenceContext<'a> {
         match shape.rank() {
             None => Ok(PartialShape::unknown_of_rank(rank)),
             Some(r) if r == rank => Ok(shape),
-            Some(r) => bail!(InvalidArgument, "Shape must be rank {rank} but is rank {r} for '{}' (op: '{}') with input shape {shape}", self.op_def.name, self.op_def.name),
+            Some(r) => bail!(InvalidArgument, "Shape must be rank {rank} but is rank {r}"),
         }
     }
 
@@ -108,7 +112,7 @@ impl<'a> InferenceContext<'a> {
     pub fn with_rank_at_least(&self, i: usize, rank: usize) -> Result<PartialShape> {
         let shape = self.input(i);
         match shape.rank() {
-            Some(r) if r < rank => bail!(InvalidArgument, "Shape must be at least rank {rank} but is rank {r} (op: '{}')", self.op_def.name),
+            Some(r) if r < rank => bail!(InvalidArgument, "Shape must be at least rank {rank} but is rank {r}"),
             _ => Ok(shape),
         }
     }

@@ -20,7 +20,7 @@ pub(crate) const OPS: &[Op] = &[
     op("RefMerge", "(inputs: N * Ref(T)) -> (output: Ref(T), value_index: int32)").attrs("T: type; N: int >= 1").shape(shape::merge),
     op("RefEnter", "(data: Ref(T)) -> (output: Ref(T))")
         .attrs("T: type; frame_name: string; is_constant: bool = false; parallel_iterations: int = 10")
-        .shape(shape::enter),
+        .shape(shape::unchanged),
     op("RefExit", "(data: Ref(T)) -> (output: Ref(T))").attrs("T: type").shape(shape::unchanged),
     op("RefNextIteration", "(data: Ref(T)) -> (output: Ref(T))").attrs("T: type").shape(shape::unchanged),
     op("NoOp", "()").shape(shape::unknown),

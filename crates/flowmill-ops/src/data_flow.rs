@@ -96,7 +96,10 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("shape_type: index")
         .shape(shape::tensor_list_element_shape),
     op("TensorListResize", "(input_handle: variant, size: int32) -> (output_handle: variant)").shape(shape::tensor_list_resize),
-    op("StackV2", "(max_size: int32) -> (handle: resource)").attrs("elem_type: type; stack_name: string = ''").stateful().shape(shape::unknown),
+    op("StackV2", "(max_size: int32) -> (handle: resource)")
+        .attrs("elem_type: type; stack_name: string = ''")
+        .stateful()
+        .shape(shape::vectors_of::<2>),
     op("StackPushV2", "(handle: resource, elem: T) -> (output: T)").attrs("T: type; swap_memory: bool = false").stateful().shape(shape::stack_push),
     op("StackPopV2", "(handle: resource) -> (elem: elem_type)").attrs("elem_type: type").stateful().shape(shape::unknown),
     op("StackCloseV2", "(handle: resource)").stateful().shape(shape::unknown),

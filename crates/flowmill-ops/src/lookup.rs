@@ -30,17 +30,17 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::unknown),
     op("LookupTableFind", "(table_handle: Ref(string), keys: Tin, default_value: Tout) -> (values: Tout)")
         .attrs("Tin: type; Tout: type")
-        .shape(shape::lookup_find),
+        .shape(shape::unknown),
     op("LookupTableFindV2", "(table_handle: resource, keys: Tin, default_value: Tout) -> (values: Tout)")
         .attrs("Tin: type; Tout: type")
         .stateful()
-        .shape(shape::lookup_find),
+        .shape(shape::unknown),
     op("LookupTableInsertV2", "(table_handle: resource, keys: Tin, values: Tout)").attrs("Tin: type; Tout: type").stateful().shape(shape::unknown),
     op("LookupTableRemoveV2", "(table_handle: resource, keys: Tin)").attrs("Tin: type").stateful().shape(shape::unknown),
     op("LookupTableSizeV2", "(table_handle: resource) -> (size: int64)").stateful().shape(shape::scalars),
     op("LookupTableExportV2", "(table_handle: resource) -> (keys: Tkeys, values: Tvalues)")
         .attrs("Tkeys: type; Tvalues: type")
         .stateful()
-        .shape(shape::lookup_export),
+        .shape(shape::unknown),
     op("LookupTableImportV2", "(table_handle: resource, keys: Tin, values: Tout)").attrs("Tin: type; Tout: type").stateful().shape(shape::unknown),
 ];

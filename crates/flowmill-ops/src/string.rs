@@ -21,7 +21,7 @@ pub(crate) const OPS: &[Op] = &[
     op("StringStrip", "(input: string) -> (output: string)").shape(shape::unchanged),
     op("StringFormat", "(inputs: T) -> (output: string)")
         .attrs("T: list(type) >= 0; template: string = '%s'; placeholder: string = '%s'; summarize: int = 3")
-        .shape(shape::scalars),
+        .shape(shape::string_format),
     op("StringNGrams", "(data: string, data_splits: Tsplits) -> (ngrams: string, ngrams_splits: Tsplits)")
         .attrs("separator: string; ngram_widths: list(int) >= 0; left_pad: string; right_pad: string; pad_width: int;
                 preserve_short_sequences: bool; Tsplits: index = int64")
@@ -29,10 +29,10 @@ pub(crate) const OPS: &[Op] = &[
     op("Substr", "(input: string, pos: T, len: T) -> (output: string)").attrs("T: index; unit: {'BYTE', 'UTF8_CHAR'} = 'BYTE'").shape(shape::substr),
     op("ReduceJoin", "(inputs: string, reduction_indices: int32) -> (output: string)")
         .attrs("keep_dims: bool = false; separator: string = ''")
-        .shape(shape::reduce_join),
+        .shape(shape::reduction),
     op("UnsortedSegmentJoin", "(inputs: string, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: string)")
         .attrs("separator: string = ''; Tindices: index; Tnumsegments: index = int32")
-        .shape(shape::unsorted_segment_join),
+        .shape(shape::unsorted_segment),
     op("RegexReplace", "(input: string, pattern: string, rewrite: string) -> (output: string)")
         .attrs("replace_global: bool = true")
         .shape(shape::unchanged),

@@ -101,7 +101,6 @@ pub(crate) fn expand_dims(c: &mut Context<'_>) -> Result<()> {
     let axis = common::int(c, 1)?;
     let Some(sizes) = input.dims() else { return Ok(()) };
     let Some(axis) = axis else {
-        c.set_output(0, PartialShape::unknown_of_rank(sizes.len() + 1));
         return Ok(());
     };
     let rank = sizes.len() as i64;
@@ -125,9 +124,9 @@ pub(crate) fn squeeze(c: &mut Context<'_>) -> Result<()> {
     }
     let rank = sizes.len() as i64;
     let mut squeezed = vec![false; sizes.len()];
-    for axis in &listed {
+    for (i, axis) in listed.iter().enumerate() {
         if *axis < -rank || *axis >= rank {
-            bail!(InvalidArgument, "squeeze_dims[{axis}] not in [{},{rank}).", -rank);
+            bail!(InvalidArgument, "squeeze_dims[{i}] not in [{},{rank}).", -rank);
         }
         squeezed[axis.rem_euclid(rank) as usize] = true;
     }
@@ -190,7 +189,7 @@ pub(crate) fn split(c: &mut Context<'_>) -> Result<()> {
             if size >= 0 && size % parts.max(1) != 0 {
                 bail!(
                     InvalidArgument,
-                    "Number of ways to split should evenly divide the split dimension, but got split_dim {split_dim} (size = {size}) and num_split {parts}"
+                    "Dimension size must be evenly divisible by {parts} but is {size}\n\tNumber of ways to split should evenly divide the split dimension"
                 );
             }
             dims::replaced(&input, axis, if size < 0 { size } else { size / parts.max(1) })
@@ -208,8 +207,7 @@ pub(crate) fn split_v(c: &mut Context<'_>) -> Result<()> {
     let axis = dims::axis(axis, rank)?;
     let total = dims::size(&input, axis);
     let Some(mut lengths) = lengths else {
-        let size = if parts == 1 { total } else { dims::UNKNOWN };
-        return common::set_all(c, &dims::replaced(&input, axis, size));
+        return common::set_all(c, &dims::replaced(&input, axis, dims::UNKNOWN));
     };
     if lengths.len() != parts {
         bail!(InvalidArgument, "Length of size_splits should be equal to num_outputs");
@@ -243,7 +241,7 @@ pub(crate) fn pack(c: &mut Context<'_>) -> Result<()> {
     let n = c.num_inputs();
     let mut item = c.input(n.saturating_sub(1));
     for i in (0..n.saturating_sub(1)).rev() {
-        item = c.input(i).merge(&item).map_err(|e| e.context(format!("From merging shape {i} with other shapes.")))?;
+        item = c.input(i).merge(&item).map_err(|e| e.append(format!("\n\tFrom merging shape {i} with other shapes.")))?;
     }
     let Some(sizes) = item.dims() else { return Ok(()) };
     let mut sizes = sizes.to_vec();
@@ -317,17 +315,14 @@ pub(crate) fn concat(c: &mut Context<'_>) -> Result<()> {
             unknown = true;
             continue;
         };
-        let at = dims::axis(axis, rank)?;
-        let next = dims::replaced(&input, at, dims::UNKNOWN);
-        let size = dims::size(&input, at);
         joined = Some(match joined {
-            None => (input, at),
+            None => (input, dims::axis(axis, rank)?),
             Some((before, at)) => {
-                let sum = dims::add(dims::size(&before, at), size)?;
-                let merged = dims::replaced(&before, at, dims::UNKNOWN)
-                    .merge(&next)
-                    .map_err(|e| e.context(format!("From merging shape {} with other shapes.", i - values.start)))?;
-                (dims::replaced(&merged, at, sum), at)
+                let input = dims::with_rank(&input, before.rank().unwrap_or(rank))?;
+                let outer = dims::without_last(&before, rank - at).merge(&dims::without_last(&input, rank - at))?;
+                let inner = dims::suffix(&before, at + 1).merge(&dims::suffix(&input, at + 1))?;
+                let sum = dims::add(dims::size(&before, at), dims::size(&input, at))?;
+                (outer.concat(&PartialShape::new(&[sum])).concat(&inner), at)
             }
         });
     }

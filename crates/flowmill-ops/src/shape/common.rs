@@ -2,7 +2,7 @@
 
 use super::dims;
 use flowmill_graph::InferenceContext as Context;
-use flowmill_tensor::{PartialShape, Result, bail};
+use flowmill_tensor::{DType, PartialShape, Result, bail};
 
 /// The op has no outputs, or nothing is known of them before it runs.
 pub(crate) fn unknown(_: &mut Context<'_>) -> Result<()> {
@@ -147,4 +147,14 @@ pub(crate) fn merged_first<const RANK: usize>(c: &mut Context<'_>) -> Result<()>
         shape = shape.merge(&c.input(i))?;
     }
     set_all(c, &shape)
+}
+
+/// The type's name in TensorFlow's messages.
+pub(crate) fn cpp_name(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F32 => "float",
+        DType::F64 => "double",
+        DType::F16 => "half",
+        _ => dtype.name(),
+    }
 }

@@ -75,10 +75,7 @@ pub(crate) fn tensor_array_gather(c: &mut Context<'_>) -> Result<()> {
     dims::expect(common::expect_vector(c, 0)?, 2)?;
     common::expect_scalar(c, 2)?;
     let declared: PartialShape = c.attrs().get("element_shape")?;
-    let shape = match element(c, 0) {
-        Some((_, shape)) => shape.merge(&declared)?,
-        None => declared,
-    };
+    let shape = element(c, 0).map_or(declared, |(_, shape)| shape);
     c.set_output(0, PartialShape::new(&[indices]).concat(&shape));
     Ok(())
 }
@@ -90,7 +87,8 @@ pub(crate) fn tensor_array_scatter(c: &mut Context<'_>) -> Result<()> {
     common::expect_scalar(c, 3)?;
     let value = c.input(2);
     if let Some((_, shape)) = element(c, 0) {
-        PartialShape::new(&[indices]).concat(&shape).merge(&value)?;
+        dims::merge(dims::size(&value, 0), indices)?;
+        shape.merge(&dims::suffix(&value, 1))?;
     }
     common::scalars(c)
 }
@@ -140,7 +138,7 @@ fn list_element(c: &Context<'_>) -> Result<PartialShape> {
     match element(c, 0) {
         None => Ok(PartialShape::unknown()),
         Some((have, _)) if have != want => {
-            bail!(InvalidArgument, "Expected list with element dtype {} but got list with element dtype {}", want, have)
+            bail!(InvalidArgument, "Expected list with element dtype {} but got list with element dtype {}", common::cpp_name(want), common::cpp_name(have))
         }
         Some((_, shape)) => Ok(shape),
     }
@@ -155,11 +153,13 @@ fn set_list(c: &mut Context<'_>, output: usize, shape: PartialShape) -> Result<(
 
 /// A list with one more, or another, element, which is input 1 or 2.
 pub(crate) fn tensor_list_push<const ITEM: usize>(c: &mut Context<'_>) -> Result<()> {
-    let shape = list_element(c)?.merge(&c.input(ITEM))?;
-    let _ = shape;
-    let kept = list_element(c)?;
+    let held = list_element(c)?;
+    // A push only fails when it runs, as in TensorFlow.
+    if ITEM == 2 {
+        c.input(2).merge(&held)?;
+    }
     c.set_output(0, c.input(0));
-    set_list(c, 0, kept)
+    set_list(c, 0, held)
 }
 
 /// The list without its last element, and that element.
@@ -206,9 +206,9 @@ pub(crate) fn tensor_list_gather(c: &mut Context<'_>) -> Result<()> {
 pub(crate) fn tensor_list_from_tensor(c: &mut Context<'_>) -> Result<()> {
     let declared = element_shape_input(c, 1)?;
     let rows = dims::with_rank_at_least(&c.input(0), 1)?;
-    let shape = dims::suffix(&rows, 1).merge(&declared)?;
+    dims::suffix(&rows, 1).merge(&declared)?;
     c.set_output(0, PartialShape::scalar());
-    set_list(c, 0, shape)
+    set_list(c, 0, declared)
 }
 
 /// A list from rows at indices; the element shape is input 2.

@@ -14,7 +14,7 @@ pub(crate) fn broadcast_binary(c: &mut Context<'_>) -> Result<()> {
 pub(crate) fn equality(c: &mut Context<'_>) -> Result<()> {
     match PartialShape::broadcast(&c.input(0), &c.input(1)) {
         Ok(shape) => common::set_all(c, &shape),
-        Err(_) if !c.attrs().get_or("incompatible_shape_error", true)? => Ok(()),
+        Err(_) if !c.attrs().get_or("incompatible_shape_error", true)? => common::scalars(c),
         Err(e) => Err(e),
     }
 }
@@ -24,7 +24,7 @@ pub(crate) fn add_n(c: &mut Context<'_>) -> Result<()> {
     let n = c.num_inputs();
     let mut shape = c.input(n.saturating_sub(1));
     for i in (0..n.saturating_sub(1)).rev() {
-        shape = c.input(i).merge(&shape).map_err(|e| e.context(format!("From merging shape {i} with other shapes.")))?;
+        shape = c.input(i).merge(&shape).map_err(|e| e.append(format!("\n\tFrom merging shape {i} with other shapes.")))?;
     }
     common::set_all(c, &shape)?;
     let elements = c.value(0).and_then(|v| v.elements.clone());
@@ -40,10 +40,9 @@ pub(crate) fn select(c: &mut Context<'_>) -> Result<()> {
     let cond = c.input(0);
     let data = match (cond.rank(), data.rank()) {
         (None, _) | (_, None) | (Some(0), _) => data,
-        (Some(1), Some(0)) => bail!(InvalidArgument, "Shape must be at least rank 1 but is rank 0"),
         (Some(1), Some(rank)) if rank > 1 => {
-            let first = dims::merge(dims::size(&data, 0), dims::size(&cond, 0))?;
-            dims::replaced(&data, 0, first)
+            let first = cond.merge(&PartialShape::new(&[dims::size(&data, 0)]))?;
+            dims::replaced(&data, 0, dims::size(&first, 0))
         }
         _ => data.merge(&cond)?,
     };
@@ -98,11 +97,11 @@ pub(crate) fn bitcast(c: &mut Context<'_>) -> Result<()> {
     let shape = match input.rank() {
         None => input,
         Some(_) if from == to => input,
-        Some(0) if from < to => bail!(InvalidArgument, "Cannot bitcast due to shape. {from} does not match {to}"),
+        Some(0) if from < to => bail!(InvalidArgument, "Shape must be at least rank 1 but is rank 0"),
         Some(rank) if from < to => {
             let last = dims::size(&input, rank - 1);
             if last >= 0 && last != to / from {
-                bail!(InvalidArgument, "Cannot bitcast due to shape. {last} does not match {}", to / from);
+                bail!(InvalidArgument, "Cannot bitcast from {to} to {from} due to shape. {last} does not match {}", to / from);
             }
             dims::without_last(&input, 1)
         }

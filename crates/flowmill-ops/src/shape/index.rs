@@ -35,12 +35,6 @@ pub(crate) fn gather_v2(c: &mut Context<'_>) -> Result<()> {
     }
     let batch = if batch_dims < 0 { batch_dims + i.len() as i64 } else { batch_dims } as usize;
     let axis = dims::axis(axis, p.len())?;
-    if batch > axis {
-        bail!(InvalidArgument, "batch_dims ({batch}) must be less than or equal to axis ({axis})");
-    }
-    for at in 0..batch {
-        dims::merge(p[at], i[at])?;
-    }
     let shape: PartialShape = p[..axis].iter().chain(&i[batch..]).chain(&p[axis + 1..]).copied().collect();
     c.set_output(0, shape);
     gather_value(c);
@@ -103,31 +97,19 @@ fn check_scatter_nd(indices: &PartialShape, updates: &PartialShape, target: &Par
     }
     let (Some(i), Some(u)) = (indices.dims(), updates.dims()) else { return Ok(()) };
     let Some((&depth, outer)) = i.split_last() else { return Ok(()) };
-    let outer_updates = u.get(..outer.len());
-    let mismatch = || {
-        flowmill_tensor::error!(
-            InvalidArgument,
-            "Dimensions [0,{}) of indices[shape={indices}] must match dimensions [0,{}) of updates[shape={updates}]",
-            outer.len(),
-            outer.len()
-        )
-    };
-    let outer_updates = outer_updates.ok_or_else(mismatch)?;
-    if outer.iter().zip(outer_updates).any(|(&a, &b)| a >= 0 && b >= 0 && a != b) {
-        return Err(mismatch());
-    }
-    let (Ok(depth), Some(t)) = (usize::try_from(depth), target.dims()) else { return Ok(()) };
-    let inner = &u[outer.len()..];
-    let inner_target = t.get(depth..).unwrap_or(&[]);
-    if depth > t.len() || inner.len() != inner_target.len() || inner.iter().zip(inner_target).any(|(&a, &b)| a >= 0 && b >= 0 && a != b) {
-        bail!(
-            InvalidArgument,
-            "Dimensions [{depth},{}) of input[shape={target}] must match dimensions [{},{}) of updates[shape={updates}]",
-            t.len(),
-            outer.len(),
+    let outer = outer.len();
+    let (a, b) = (PartialShape::new(&i[..outer]), PartialShape::new(u.get(..outer).unwrap_or(u)));
+    a.merge(&b).map_err(|e| {
+        e.context(format!("Dimensions [0,{outer}) of indices[shape={indices}] = {a} must match dimensions [0,{outer}) of updates[shape={updates}] = {b}"))
+    })?;
+    let (Ok(depth), Some(rank)) = (usize::try_from(depth), target.rank()) else { return Ok(()) };
+    let (a, b) = (dims::suffix(target, depth), dims::suffix(updates, outer));
+    a.merge(&b).map_err(|e| {
+        e.context(format!(
+            "Dimensions [{depth},{rank}) of input[shape={target}] = {a} must match dimensions [{outer},{}) of updates[shape={updates}] = {b}",
             u.len()
-        );
-    }
+        ))
+    })?;
     Ok(())
 }
 
@@ -164,7 +146,7 @@ pub(crate) fn pad(c: &mut Context<'_>) -> Result<()> {
     let mut sizes = Vec::with_capacity(rank);
     for (i, pair) in values.chunks_exact(2).enumerate().take(rank) {
         if pair[0] < 0 || pair[1] < 0 {
-            bail!(InvalidArgument, "Paddings must be non-negative: {} {}", pair[0], pair[1]);
+            bail!(InvalidArgument, "Paddings must be non-negative");
         }
         let both = dims::add(pair[0], pair[1])?;
         let size = dims::size(&input, i);
@@ -176,15 +158,15 @@ pub(crate) fn pad(c: &mut Context<'_>) -> Result<()> {
 
 /// Numbers from `start` to `limit` by `delta`.
 pub(crate) fn range(c: &mut Context<'_>) -> Result<()> {
-    for i in 0..3 {
-        common::expect_scalar(c, i)?;
+    for (i, name) in ["start", "limit", "delta"].into_iter().enumerate() {
+        common::expect_scalar(c, i).map_err(|e| e.append(format!("\n\t for '{name}'")))?;
     }
     c.set_output(0, PartialShape::new(&[dims::UNKNOWN]));
     let (Some(start), Some(limit), Some(delta)) = (c.constant(0), c.constant(1), c.constant(2)) else { return Ok(()) };
     let dtype = start.dtype();
     if matches!(dtype, DType::I32 | DType::I64) {
         let (start, limit, delta) = (start.to_i64()?, limit.to_i64()?, delta.to_i64()?);
-        check_range(start > limit, start < limit, delta == 0, delta > 0)?;
+        check_range(start, limit, delta)?;
         let span = i128::from(limit) - i128::from(start);
         let count = i64::try_from((span.abs() + i128::from(delta).abs() - 1) / i128::from(delta).abs());
         let Ok(count) = count else { bail!(InvalidArgument, "Requires ((limit - start) / delta) <= {}", i64::MAX) };
@@ -194,7 +176,7 @@ pub(crate) fn range(c: &mut Context<'_>) -> Result<()> {
             value::set_ints(c, dtype, values);
         }
     } else if let (Some(start), Some(limit), Some(delta)) = (float(start), float(limit), float(delta)) {
-        check_range(start > limit, start < limit, delta == 0.0, delta > 0.0)?;
+        check_range(start, limit, delta)?;
         let count = ((limit - start) / delta).abs().ceil();
         if !(count < 9.2e18) {
             bail!(InvalidArgument, "Requires ((limit - start) / delta) <= {}", i64::MAX);
@@ -204,15 +186,16 @@ pub(crate) fn range(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-fn check_range(falling: bool, rising: bool, still: bool, forward: bool) -> Result<()> {
-    if still {
+fn check_range<T: PartialOrd + Default + std::fmt::Display>(start: T, limit: T, delta: T) -> Result<()> {
+    let zero = T::default();
+    if delta == zero {
         bail!(InvalidArgument, "Requires delta != 0");
     }
-    if falling && forward {
-        bail!(InvalidArgument, "Requires start <= limit when delta > 0");
+    if start > limit && delta > zero {
+        bail!(InvalidArgument, "Requires start <= limit when delta > 0: {start}/{limit}");
     }
-    if rising && !forward {
-        bail!(InvalidArgument, "Requires start >= limit when delta < 0");
+    if start < limit && delta < zero {
+        bail!(InvalidArgument, "Requires start >= limit when delta < 0: {start}/{limit}");
     }
     Ok(())
 }
@@ -249,9 +232,8 @@ pub(crate) fn unravel_index(c: &mut Context<'_>) -> Result<()> {
 
 /// Values (input 1) each get a place in the sorted rows of input 0.
 pub(crate) fn search_sorted(c: &mut Context<'_>) -> Result<()> {
-    let sorted = dims::with_rank(&c.input(0), 2)?;
+    dims::with_rank(&c.input(0), 2)?;
     let values = dims::with_rank(&c.input(1), 2)?;
-    dims::merge(dims::size(&sorted, 0), dims::size(&values, 0))?;
     c.set_output(0, values);
     Ok(())
 }
@@ -261,15 +243,16 @@ pub(crate) fn broadcast_to(c: &mut Context<'_>) -> Result<()> {
     dims::with_rank(&c.input(1), 1)?;
     let shape = c.input_as_shape(1)?;
     let (input, Some(rank)) = (c.input(0), shape.rank()) else { return Ok(()) };
+    let mut sizes: Vec<i64> = (0..rank).map(|i| dims::size(&shape, i)).collect();
     if let Some(from) = dims::with_rank_at_most(&input, rank)?.dims() {
-        for (i, &size) in from.iter().enumerate() {
-            let to = dims::size(&shape, rank - from.len() + i);
-            if size >= 0 && to >= 0 && size != 1 && size != to {
-                bail!(InvalidArgument, "Dimensions must be equal, but are {size} and {to}");
+        for (&size, to) in from.iter().rev().zip(sizes.iter_mut().rev()) {
+            // Only a one is repeated.
+            if size > 1 {
+                *to = dims::merge(size, *to)?;
             }
         }
     }
-    c.set_output(0, shape);
+    c.set_output(0, PartialShape::new(&sizes));
     Ok(())
 }
 

@@ -173,10 +173,8 @@ pub(crate) fn einsum(c: &mut Context<'_>) -> Result<()> {
             label_all(&mut sizes, before.chars().chain(after.unwrap_or("").chars()), std::iter::repeat(dims::UNKNOWN))?;
             continue;
         };
-        match after {
-            None => drop(dims::with_rank(&shape, named)?),
-            Some(_) => drop(dims::with_rank_at_least(&shape, named)?),
-        }
+        let ranked = if after.is_none() { dims::with_rank(&shape, named) } else { dims::with_rank_at_least(&shape, named) };
+        ranked.map_err(|e| e.append(format!("\n\t for {i}th input and equation: {equation}")))?;
         let leading = before.chars().count();
         label_all(&mut sizes, before.chars(), (0..leading).map(|d| dims::size(&shape, d)))?;
         if let Some(after) = after {
@@ -191,7 +189,10 @@ pub(crate) fn einsum(c: &mut Context<'_>) -> Result<()> {
             .chars()
             .map(|label| match sizes.iter().find(|(l, _)| *l == label) {
                 Some(&(_, size)) => Ok(size),
-                None => bail!(InvalidArgument, "Einsum output subscripts contain unknown label: {label}"),
+                None => bail!(
+                    InvalidArgument,
+                    "Einsum output subscripts for equation '{equation}' has label '{label}' which is not present in the input subscripts"
+                ),
             })
             .collect::<Result<Vec<_>>>()
             .map(|sizes| PartialShape::new(&sizes))

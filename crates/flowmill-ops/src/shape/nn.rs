@@ -40,9 +40,9 @@ pub(crate) fn fused_batch_norm(c: &mut Context<'_>) -> Result<()> {
     let (image, depth) = normalised(c, 1)?;
     c.set_output(0, image);
     for i in 1..c.num_outputs() {
-        // The last output of the third form is scratch of unknown size.
-        let scratch = i == 5;
-        c.set_output(i, PartialShape::new(&[if scratch { dims::UNKNOWN } else { depth }]));
+        // The last output of the third form is scratch, of unknown shape.
+        let shape = if i == 5 { PartialShape::unknown() } else { PartialShape::new(&[depth]) };
+        c.set_output(i, shape);
     }
     Ok(())
 }
@@ -94,15 +94,14 @@ pub(crate) fn batch_norm_with_global_normalization(c: &mut Context<'_>) -> Resul
 /// A loss for each row and its gradient; labels are distributions that broadcast with the logits.
 pub(crate) fn softmax_cross_entropy(c: &mut Context<'_>) -> Result<()> {
     let (features, labels) = (c.input(0), c.input(1));
-    let shape = if features.rank() == Some(2) && labels.rank() == Some(2) {
-        features.merge(&labels).or_else(|_| PartialShape::broadcast(&features, &labels))?
-    } else {
-        PartialShape::broadcast(&features, &labels)?
+    let shape = match (features.rank(), labels.rank()) {
+        (Some(2), Some(2)) => features.merge(&labels).or_else(|_| PartialShape::broadcast(&features, &labels))?,
+        (Some(_), Some(_)) => PartialShape::broadcast(&features, &labels)?,
+        _ => features.merge(&labels)?,
     };
-    let shape = match shape.rank() {
-        Some(2) | None => shape,
-        Some(rank) => bail!(InvalidArgument, "Shape must be rank 2 but is rank {rank}"),
-    };
+    if let Some(rank) = shape.rank().filter(|&rank| rank != 2) {
+        bail!(InvalidArgument, "Shape must be broadcasted with rank 2, but is rank {rank}");
+    }
     c.set_output(0, PartialShape::new(&[dims::size(&shape, 0)]));
     c.set_output(1, dims::with_rank(&shape, 2)?);
     Ok(())
@@ -125,7 +124,7 @@ pub(crate) fn quantize_and_dequantize(c: &mut Context<'_>) -> Result<()> {
     }
     let minmax_rank = usize::from(axis != -1);
     let (min, max) = (dims::with_rank(&c.input(1), minmax_rank)?, dims::with_rank(&c.input(2), minmax_rank)?);
-    min.merge(&max)?;
+    max.merge(&min)?;
     if axis >= 0 {
         let input = dims::with_rank_at_least(&c.input(0), axis as usize + 1)?;
         dims::merge(dims::size(&input, axis as usize), dims::size(&min, 0))?;
@@ -157,7 +156,7 @@ pub(crate) fn fake_quant_per_channel(c: &mut Context<'_>) -> Result<()> {
     let input = dims::with_rank_at_least(&c.input(0), 1)?;
     let channels = dims::merge(common::expect_vector(c, 1)?, common::expect_vector(c, 2)?)?;
     let Some(rank) = input.rank() else { return Ok(()) };
-    let channels = dims::merge(channels, dims::size(&input, rank - 1))?;
+    let channels = dims::merge(dims::size(&input, rank - 1), channels)?;
     c.set_output(0, dims::replaced(&input, rank - 1, channels));
     Ok(())
 }

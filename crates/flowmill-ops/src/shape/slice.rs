@@ -24,16 +24,8 @@ pub(crate) fn slice(c: &mut Context<'_>) -> Result<()> {
         let at = |v: &Option<Vec<i64>>| v.as_ref().and_then(|v| v.get(i).copied());
         sizes.push(match (at(&begin), at(&size)) {
             (Some(begin), Some(-1)) => dims::subtract(available, begin)?,
-            (_, Some(size)) if size < -1 => bail!(InvalidArgument, "Expected size[{i}] to be -1 or non-negative, but got {size}"),
-            (Some(begin), Some(size)) => {
-                if available >= 0 && begin.checked_add(size).is_none_or(|end| end > available) {
-                    bail!(InvalidArgument, "Expected size[{i}] in [0, {}], but got {size}", available - begin);
-                }
-                size
-            }
-            (None, Some(size)) if size >= 0 => size,
-            // Without `begin`, what is left is only known to be at most all; with nothing to take from it is nothing.
-            (None, Some(_)) => if available == 0 { 0 } else { dims::UNKNOWN },
+            (_, Some(size)) if size < -1 => bail!(InvalidArgument, "Invalid value in tensor used for shape: {size}"),
+            (_, Some(size)) => size,
             (_, None) => at(&partial_size).unwrap_or(dims::UNKNOWN),
         });
     }
@@ -82,6 +74,10 @@ impl Interval {
 
     /// First and last index (exclusive) in a dimension of `size` elements, where they follow.
     fn bounds(&self, size: i64) -> Option<(i64, i64)> {
+        // TensorFlow takes a mask's word only where the other bound is known or masked too.
+        if !(self.begin_masked && self.end_masked) && (self.begin.is_none() || self.end.is_none()) {
+            return None;
+        }
         let (low, high) = if self.stride > 0 { (0, size) } else { (-1, size - 1) };
         let clamp = |x: i64| (if x < 0 { x.saturating_add(size) } else { x }).clamp(low, high);
         let begin = if self.begin_masked { if self.stride > 0 { low } else { high } } else { clamp(self.begin?) };

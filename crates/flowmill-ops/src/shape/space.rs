@@ -25,7 +25,7 @@ pub(crate) fn space_to_batch(c: &mut Context<'_>) -> Result<()> {
 
 /// The batch moves back into blocks.
 pub(crate) fn batch_to_space(c: &mut Context<'_>) -> Result<()> {
-    blocked(c, |size, before, after, block| dims::subtract(dims::multiply(size, block)?, dims::add(before, after)?), dims::divide)
+    blocked(c, |size, before, after, block| dims::subtract(dims::subtract(dims::multiply(size, block)?, before)?, after), dims::divide)
 }
 
 fn blocked(c: &mut Context<'_>, spatial: fn(i64, i64, i64, i64) -> Result<i64>, batch: fn(i64, i64) -> Result<i64>) -> Result<()> {
@@ -36,7 +36,7 @@ fn blocked(c: &mut Context<'_>, spatial: fn(i64, i64, i64, i64) -> Result<i64>, 
     let mut out = sizes.to_vec();
     match &block {
         Some(block) if block.iter().any(|&b| b < 1) => bail!(InvalidArgument, "block_shape must be positive"),
-        Some(block) => out[0] = batch(out[0], dims::product(block)?)?,
+        Some(block) => out[0] = block.iter().try_fold(out[0], |size, &block| batch(size, block))?,
         None => out[0] = dims::UNKNOWN,
     }
     for i in 0..count {
@@ -103,9 +103,9 @@ pub(crate) fn reverse_v2(c: &mut Context<'_>) -> Result<()> {
     let input = c.input(0);
     if let (Some(rank), Some(axes)) = (input.rank(), common::ints(c, 1)?) {
         let mut seen = vec![false; rank];
-        for axis in axes {
+        for (i, axis) in axes.into_iter().enumerate() {
             let Some(index) = usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok().filter(|&i| i < rank) else {
-                bail!(InvalidArgument, "'axis'[{axis}] is out of valid range [0, {})", rank);
+                bail!(InvalidArgument, "'axis'[{i}] = {axis} is out of valid range [0, {}]", rank as i64 - 1);
             };
             if std::mem::replace(&mut seen[index], true) {
                 bail!(InvalidArgument, "axis {index} specified more than once.");
@@ -172,21 +172,23 @@ pub(crate) fn unique_v2(c: &mut Context<'_>) -> Result<()> {
     let input = c.input(0);
     c.set_output(1, PartialShape::new(&[dims::UNKNOWN]));
     c.set_output(2, PartialShape::new(&[dims::UNKNOWN]));
-    let (Some(rank), Some(axes)) = (input.rank(), common::ints(c, 1)?) else { return Ok(()) };
+    let Some(rank) = input.rank() else { return Ok(()) };
+    c.set_output(0, PartialShape::unknown_of_rank(rank));
+    let Some(axes) = common::ints(c, 1)? else { return Ok(()) };
     let axis = match axes.as_slice() {
         [] if rank == 1 => 0,
         [] => bail!(InvalidArgument, "unique expects a 1D vector"),
         [axis] => dims::axis(*axis, rank)?,
         _ => bail!(InvalidArgument, "axis does not support input tensors larger than 1 elements"),
     };
-    c.set_output(0, dims::replaced(&input, axis, dims::UNKNOWN));
     c.set_output(1, PartialShape::new(&[dims::size(&input, axis)]));
     Ok(())
 }
 
 /// The input, whose shape must be what attribute `shape` says.
 pub(crate) fn ensure_shape(c: &mut Context<'_>) -> Result<()> {
-    let shape = c.input(0).merge(&c.attrs().get("shape")?)?;
+    let shape: PartialShape = c.attrs().get("shape")?;
+    let shape = shape.merge(&c.input(0))?;
     c.set_output(0, shape);
     Ok(())
 }

@@ -43,20 +43,11 @@ fn typed_variable_shape(c: &Context<'_>, attr: &str, verb: &str) -> Result<Parti
         bail!(
             InvalidArgument,
             "Trying to {verb} variable with wrong dtype. Expected {} got {}",
-            cpp_name(*have),
-            cpp_name(want)
+            common::cpp_name(*have),
+            common::cpp_name(want)
         );
     }
     Ok(shape.clone())
-}
-
-fn cpp_name(dtype: DType) -> &'static str {
-    match dtype {
-        DType::F32 => "float",
-        DType::F64 => "double",
-        DType::F16 => "half",
-        _ => dtype.name(),
-    }
 }
 
 /// The variable's value.
@@ -144,19 +135,19 @@ pub(crate) fn resource_count_up_to(c: &mut Context<'_>) -> Result<()> {
     common::scalars(c)
 }
 
-/// An optimiser's step. Slots and gradient have the variable's shape; everything that is no tensor of that shape is a scalar.
-///
-/// The inputs that have the variable's shape are those called `var`, `grad`, or like a slot; with `indices`, the gradient has rows for some.
+/// An optimiser's step. Variable, slots and gradient (`grad` or `delta`) have one shape, everything else is a scalar; with `indices`, the gradient
+/// has only some of the rows.
 pub(crate) fn optimizer_step(c: &mut Context<'_>) -> Result<()> {
     let mut shape = PartialShape::unknown();
     let mut gradient = None;
     let sparse = c.op_def().inputs.iter().any(|a| a.name == "indices");
+    let first_by_handle = c.op_def().inputs.first().is_some_and(|a| a.ty == flowmill_graph::ArgType::Fixed(DType::Resource));
     for (i, arg) in c.op_def().inputs.iter().enumerate() {
         let by_handle = arg.ty == flowmill_graph::ArgType::Fixed(DType::Resource);
         match arg.name.as_str() {
             "grad" if sparse => gradient = Some(i),
             "indices" => drop(common::expect_vector(c, i)?),
-            "grad" => shape = shape.merge(&c.input(i))?,
+            "grad" | "delta" => shape = shape.merge(&c.input(i))?,
             _ if by_handle => shape = shape.merge(&variable_shape_of(c, i))?,
             _ if arg.is_ref => shape = shape.merge(&c.input(i))?,
             _ => common::expect_scalar(c, i)?,
@@ -164,7 +155,10 @@ pub(crate) fn optimizer_step(c: &mut Context<'_>) -> Result<()> {
     }
     if let Some(gradient) = gradient {
         let gradient = dims::with_rank_at_least(&c.input(gradient), 1)?;
-        dims::suffix(&shape, 1).merge(&dims::suffix(&gradient, 1))?;
+        // By handle, the rows are only compared when the step runs.
+        if !first_by_handle {
+            dims::suffix(&shape, 1).merge(&dims::suffix(&gradient, 1))?;
+        }
     }
     common::set_all(c, &shape)
 }

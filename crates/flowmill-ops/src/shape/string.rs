@@ -6,18 +6,25 @@ use flowmill_tensor::{PartialShape, Result, bail};
 
 /// Strings joined element by element; scalars go with all.
 pub(crate) fn string_join(c: &mut Context<'_>) -> Result<()> {
-    let mut shape = PartialShape::scalar();
+    let mut shape: Option<PartialShape> = None;
     for i in 0..c.num_inputs() {
         let input = c.input(i);
-        match input.rank() {
-            None => return Ok(()),
-            Some(0) => {}
-            Some(_) if shape.rank() == Some(0) => shape = input,
-            Some(_) => shape = shape.merge(&input)?,
+        if input.rank() != Some(0) {
+            shape = Some(shape.unwrap_or_default().merge(&input)?);
         }
     }
-    c.set_output(0, shape);
+    c.set_output(0, shape.unwrap_or_else(PartialShape::scalar));
     Ok(())
+}
+
+/// One string: the template has a placeholder for each input.
+pub(crate) fn string_format(c: &mut Context<'_>) -> Result<()> {
+    let (template, placeholder): (&str, &str) = (c.attrs().get("template")?, c.attrs().get("placeholder")?);
+    let places = if placeholder.is_empty() { 0 } else { template.matches(placeholder).count() };
+    if places != c.num_inputs() {
+        bail!(InvalidArgument, "num placeholders in template and num inputs must match: {places} vs. {}", c.num_inputs());
+    }
+    common::scalars(c)
 }
 
 /// A sparse matrix of parts: indices, values, shape.
@@ -37,33 +44,13 @@ fn set_sparse(c: &mut Context<'_>, rank: i64) {
 
 /// Parts of strings at positions that broadcast with them.
 pub(crate) fn substr(c: &mut Context<'_>) -> Result<()> {
-    let at = c.input(1).merge(&c.input(2))?;
+    let at = match c.input(1).merge(&c.input(2)) {
+        Ok(at) => at,
+        Err(_) => bail!(InvalidArgument, "pos and len shapes must match: {} vs. {}", c.input(1), c.input(2)),
+    };
     let shape = PartialShape::broadcast(&c.input(0), &at)?;
     c.set_output(0, shape);
     Ok(())
-}
-
-/// Strings joined over the axes in input 1; none listed means all.
-pub(crate) fn reduce_join(c: &mut Context<'_>) -> Result<()> {
-    match common::ints(c, 1)?.as_deref() {
-        Some([]) => {
-            let keep_dims: bool = c.attrs().get("keep_dims")?;
-            let rank = c.input(0).rank();
-            let shape = match (keep_dims, rank) {
-                (false, _) => PartialShape::scalar(),
-                (true, Some(rank)) => PartialShape::new(&vec![1; rank]),
-                (true, None) => PartialShape::unknown(),
-            };
-            c.set_output(0, shape);
-            Ok(())
-        }
-        _ => super::reduction(c),
-    }
-}
-
-/// Strings joined into segments, whose number is input 2.
-pub(crate) fn unsorted_segment_join(c: &mut Context<'_>) -> Result<()> {
-    super::unsorted_segment(c)
 }
 
 /// Code points of strings as a ragged tensor: row starts, then values.
@@ -121,19 +108,6 @@ pub(crate) fn string_n_grams(c: &mut Context<'_>) -> Result<()> {
     dims::with_rank(&c.input(1), 1)?;
     c.set_output(0, PartialShape::new(&[dims::UNKNOWN]));
     c.set_output(1, c.input(1));
-    Ok(())
-}
-
-/// The values that a table has for the keys: nothing is known of tables that map to tensors.
-pub(crate) fn lookup_find(c: &mut Context<'_>) -> Result<()> {
-    common::expect_scalar(c, 2).or_else(|_| dims::with_rank_at_least(&c.input(2), 1).map(drop))?;
-    Ok(())
-}
-
-/// Keys and values of a table.
-pub(crate) fn lookup_export(c: &mut Context<'_>) -> Result<()> {
-    common::expect_scalar(c, 0)?;
-    c.set_output(0, PartialShape::new(&[dims::UNKNOWN]));
     Ok(())
 }
 

@@ -49,7 +49,7 @@ struct Layout {
 impl Layout {
     fn of(c: &Context<'_>, rank: usize) -> Result<Layout> {
         let format: &str = c.attrs().get_or("data_format", "NHWC")?;
-        let channels_first = format.starts_with("NC") || format == "channels_first";
+        let channels_first = format.starts_with("NC") || format == "CHANNELS_FIRST";
         Ok(if channels_first { Layout { rank, channels: 1, first_spatial: 2 } } else { Layout { rank, channels: rank - 1, first_spatial: 1 } })
     }
 
@@ -71,26 +71,19 @@ impl Layout {
 fn per_dimension(c: &Context<'_>, name: &str, rank: usize) -> Result<Vec<i64>> {
     let values: Vec<i64> = c.attrs().list(name)?;
     if values.len() != rank {
-        bail!(
-            InvalidArgument,
-            "{} requires the {name} attribute to contain {rank} values, but got: {}",
-            c.op_def().name,
-            values.len()
-        );
+        let format: &str = c.attrs().get_or("data_format", "NHWC")?;
+        let (op, name) = (&c.op_def().name, name.trim_end_matches('s'));
+        bail!(InvalidArgument, "{op} on data format {format} requires the {name} attribute to contain {rank} values, but got: {}", values.len());
     }
     Ok(values)
 }
 
-/// The same, all ones where the op has no such attribute.
+/// The dilation of each dimension, all ones where the node has none.
 fn dilations(c: &Context<'_>, rank: usize) -> Result<Vec<i64>> {
-    if !c.attrs().contains("dilations") {
+    if !c.attrs().contains("dilations") || c.attrs().list::<i64>("dilations")?.is_empty() {
         return Ok(vec![1; rank]);
     }
-    let values = per_dimension(c, "dilations", rank)?;
-    if values.iter().any(|&d| d <= 0) {
-        bail!(InvalidArgument, "Dilated rates should be larger than 0.");
-    }
-    Ok(values)
+    per_dimension(c, "dilations", rank)
 }
 
 /// Before and after for each dimension, from `explicit_paddings`; zeros unless the padding is explicit.
@@ -179,17 +172,15 @@ pub(crate) fn pool<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
     common::set_all(c, &shape)
 }
 
-/// Pooling with window and strides as inputs: only rank, batch and layout are sure where they are not constant.
+/// Pooling with window and strides as inputs; nothing is known where they are not constant.
 pub(crate) fn pool_v2(c: &mut Context<'_>) -> Result<()> {
     let input = dims::with_rank(&c.input(0), 4)?;
     let (Some(ksize), Some(strides)) = (common::ints(c, 1)?, common::ints(c, 2)?) else {
-        c.set_output(0, PartialShape::unknown_of_rank(4));
         return Ok(());
     };
     if ksize.len() != 4 || strides.len() != 4 {
         bail!(InvalidArgument, "Sliding window ksize and stride must specify 4 dimensions");
     }
-    let layout = Layout::of(c, 4)?;
     let padding: &str = c.attrs().get("padding")?;
     let sizes = (0..4)
         .map(|axis| match axis {
@@ -197,7 +188,6 @@ pub(crate) fn pool_v2(c: &mut Context<'_>) -> Result<()> {
             _ => Window { size: ksize[axis], stride: strides[axis], dilation: 1, padding, explicit: (0, 0) }.output_size(dims::size(&input, axis)),
         })
         .collect::<Result<Vec<_>>>()?;
-    debug_assert_eq!(layout.rank, sizes.len());
     c.set_output(0, PartialShape::new(&sizes));
     Ok(())
 }
@@ -205,12 +195,20 @@ pub(crate) fn pool_v2(c: &mut Context<'_>) -> Result<()> {
 /// The gradient with respect to a convolution's input: the shape in input 0, or its spatial part alone.
 pub(crate) fn conv_backprop_input<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
     let shape = c.input_as_shape(0)?;
-    let shape = if RANK == 4 && shape.rank() == Some(2) {
-        let (filter, out) = (dims::with_rank(&c.input(1), 4)?, dims::with_rank(&c.input(2), 4)?);
-        let spatial = [dims::size(&shape, 0), dims::size(&shape, 1)];
-        Layout::of(c, 4)?.assemble(dims::size(&out, 0), dims::size(&filter, 2), &spatial)
-    } else {
-        dims::with_rank(&shape, RANK)?
+    let batch = dims::size(&c.input(2), 0);
+    let shape = match shape.rank() {
+        Some(2) if RANK == 4 => {
+            let filter = dims::with_rank(&c.input(1), 4)?;
+            let spatial = [dims::size(&shape, 0), dims::size(&shape, 1)];
+            Layout::of(c, 4)?.assemble(batch, dims::size(&filter, 2), &spatial)
+        }
+        Some(n) if RANK == 4 && n != 4 => {
+            bail!(InvalidArgument, "{} requires input_sizes to contain 4 values or 2 values, but got: {n}", c.op_def().name)
+        }
+        _ => {
+            let shape = dims::with_rank(&shape, RANK)?;
+            if dims::size(&shape, 0) < 0 && RANK == 4 { dims::replaced(&shape, 0, batch) } else { shape }
+        }
     };
     c.set_output(0, shape);
     Ok(())
