@@ -10,11 +10,13 @@ mod elementwise;
 mod from_fn;
 pub mod functional;
 pub mod gemm;
+mod linear_algebra;
 mod math_binary;
 mod math_unary;
 mod number;
 pub mod parallel;
 pub mod random;
+mod reduction;
 pub mod simd;
 mod special;
 pub mod state;
@@ -32,9 +34,11 @@ pub fn register_all(registry: &mut KernelRegistry) {
     control_flow::register(registry);
     data_flow::register(registry);
     functional::register(registry);
+    linear_algebra::register(registry);
     math_binary::register(registry);
     math_unary::register(registry);
     random::register(registry);
+    reduction::register(registry);
     state::register(registry);
     string::register(registry);
 }

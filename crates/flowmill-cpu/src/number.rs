@@ -46,12 +46,12 @@ pub(crate) trait Ordered: Number + PartialOrd {
     fn is_nan_value(self) -> bool;
     /// The larger one, the first of equals; NaN where one is.
     #[inline(always)]
-    fn maximum(self, other: Self) -> Self {
+    fn larger(self, other: Self) -> Self {
         if self < other || other.is_nan_value() { other } else { self }
     }
     /// The smaller one, the first of equals; NaN where one is.
     #[inline(always)]
-    fn minimum(self, other: Self) -> Self {
+    fn smaller(self, other: Self) -> Self {
         if other < self || other.is_nan_value() { other } else { self }
     }
 }

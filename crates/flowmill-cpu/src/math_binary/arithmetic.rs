@@ -52,8 +52,8 @@ for_all! {
     RealDiv: Number, |a, b| a.over(b);
     DivNoNan: Number, |a, b| if b == T::ZERO { T::ZERO } else { a.over(b) };
     MulNoNan: Number, |a, b| if b == T::ZERO { T::ZERO } else { a.times(b) };
-    Maximum: Ordered, |a, b| a.maximum(b);
-    Minimum: Ordered, |a, b| a.minimum(b);
+    Maximum: Ordered, |a, b| a.larger(b);
+    Minimum: Ordered, |a, b| a.smaller(b);
     SquaredDifference: Number, |a, b| { let d = a.minus(b); d.conj().times(d) };
 }
 

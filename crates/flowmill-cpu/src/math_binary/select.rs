@@ -132,7 +132,7 @@ fn clip<T: Ordered>(ctx: &mut KernelContext<'_>) -> Result<()> {
         for (i, chunk) in block.chunks_mut(CHUNK).enumerate() {
             let (at, n) = (start + i * CHUNK, chunk.len());
             for ((x, &l), &h) in chunk.iter_mut().zip(lows.read(at, n, &mut l)).zip(highs.read(at, n, &mut h)) {
-                *x = x.minimum(h).maximum(l);
+                *x = x.smaller(h).larger(l);
             }
         }
     });

@@ -1,0 +1,245 @@
+//! `BatchMatMul` and its later versions, whose batch dimensions broadcast.
+
+use super::product::{Product, Sizes, StableRhs};
+use crate::elementwise::broadcast_positions;
+use crate::from_fn::expensive_from_fn;
+use crate::gemm::{Epilogue, MatrixRef};
+use crate::number::Number;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit};
+use flowmill_tensor::{Complex, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use std::sync::Arc;
+
+/// How the operands are read.
+#[derive(Clone, Copy)]
+struct Options {
+    adj_x: bool,
+    adj_y: bool,
+    broadcast: bool,
+}
+
+/// The kernel of `BatchMatMul` (`broadcast` false) and `BatchMatMulV2`.
+fn make(init: &KernelInit<'_>, dtype: DType, broadcast: bool) -> Result<Arc<dyn Kernel>> {
+    let options = Options { adj_x: init.attrs.get_or("adj_x", false)?, adj_y: init.attrs.get_or("adj_y", false)?, broadcast };
+    if dtype == DType::F32 {
+        let rhs = StableRhs::new(init.constant(1).is_some());
+        return expensive_from_fn(move |ctx| {
+            let (x, y) = (ctx.input(0)?, ctx.input(1)?);
+            let out = if y.rank() == 2 && x.rank() > 2 && !options.adj_x && broadcast { multiply_rows(x, y, options, &rhs)? } else { multiply::<f32>(x, y, options)? };
+            ctx.set_output(0, out);
+            Ok(())
+        });
+    }
+    for_dtype!(dtype, [f16, bf16, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => expensive_from_fn(move |ctx| {
+        let out = multiply::<T>(ctx.input(0)?, ctx.input(1)?, options)?;
+        ctx.set_output(0, out);
+        Ok(())
+    }), _ => init.unsupported())
+}
+
+/// The kernel of `BatchMatMul`.
+pub(super) fn make_v1(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    make(init, init.dtype("T")?, false)
+}
+
+/// The kernel of `BatchMatMulV2`.
+pub(super) fn make_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    make(init, init.dtype("T")?, true)
+}
+
+/// The kernel of `BatchMatMulV3`, whose operands may be 8-bit integers: they are widened to the result's type first.
+pub(super) fn make_v3(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let (ta, tb, out): (DType, DType, DType) = (init.dtype("Ta")?, init.dtype("Tb")?, init.dtype("Tout")?);
+    if ta == out && tb == out {
+        return make(init, out, true);
+    }
+    let options = Options { adj_x: init.attrs.get_or("adj_x", false)?, adj_y: init.attrs.get_or("adj_y", false)?, broadcast: true };
+    let narrow = |t: DType| matches!(t, DType::I8 | DType::U8) || t == out;
+    if !narrow(ta) || !narrow(tb) {
+        return init.unsupported();
+    }
+    match out {
+        DType::I32 => expensive_from_fn(move |ctx| widened(ctx, options, |x| x, |x| x as i32)),
+        DType::BF16 => expensive_from_fn(move |ctx| widened(ctx, options, |x: bf16| x, |x| bf16::from_f32(x as f32))),
+        _ => init.unsupported(),
+    }
+}
+
+fn widened<T: Product + Number>(ctx: &mut KernelContext<'_>, options: Options, same: fn(T) -> T, from_byte: fn(i16) -> T) -> Result<()> {
+    let widen = |t: &Tensor| -> Result<Tensor> {
+        let values: Vec<T> = match t.dtype() {
+            DType::I8 => t.as_slice::<i8>()?.iter().map(|&x| from_byte(i16::from(x))).collect(),
+            DType::U8 => t.as_slice::<u8>()?.iter().map(|&x| from_byte(i16::from(x))).collect(),
+            _ => t.as_slice::<T>()?.iter().map(|&x| same(x)).collect(),
+        };
+        Tensor::from_slice(t.shape().clone(), &values)
+    };
+    let out = multiply::<T>(&widen(ctx.input(0)?)?, &widen(ctx.input(1)?)?, options)?;
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+/// The sizes of one product and the batch shapes of both operands.
+fn check(x: &Tensor, y: &Tensor, options: Options) -> Result<(Sizes, Shape, Shape, Shape)> {
+    for (i, t) in [x, y].iter().enumerate() {
+        if t.rank() < 2 {
+            bail!(InvalidArgument, "In[{i}] ndims must be >= 2: {}", t.rank());
+        }
+    }
+    let split = |t: &Tensor| {
+        let (batch, matrix) = t.shape().split_at(t.rank() - 2);
+        (Shape::new(batch), matrix[0], matrix[1])
+    };
+    let ((x_batch, x_rows, x_columns), (y_batch, y_rows, y_columns)) = (split(x), split(y));
+    if !options.broadcast {
+        if x.rank() != y.rank() {
+            bail!(InvalidArgument, "In[0] and In[1] has different ndims: {} vs. {}", x.shape(), y.shape());
+        }
+        if let Some(i) = (0..x_batch.rank()).find(|&i| x_batch[i] != y_batch[i]) {
+            bail!(InvalidArgument, "In[0].dim({i}) and In[1].dim({i}) must be the same: {} vs {}", x.shape(), y.shape());
+        }
+    }
+    let Some(batch) = Shape::broadcast(&x_batch, &y_batch) else {
+        bail!(InvalidArgument, "In[0] and In[1] must have compatible batch dimensions: {} vs. {}", x.shape(), y.shape());
+    };
+    let (m, k) = if options.adj_x { (x_columns, x_rows) } else { (x_rows, x_columns) };
+    let (rows, n) = if options.adj_y { (y_columns, y_rows) } else { (y_rows, y_columns) };
+    if k != rows {
+        bail!(InvalidArgument, "Matrix size-incompatible: In[0]: {}, In[1]: {}", x.shape(), y.shape());
+    }
+    Ok((Sizes { m, k, n }, batch, x_batch, y_batch))
+}
+
+fn out_shape(batch: &Shape, size: Sizes) -> Result<Shape> {
+    let mut shape = batch.clone();
+    shape.push(size.m);
+    shape.push(size.n);
+    shape.checked_num_elements()?;
+    Ok(shape)
+}
+
+/// One matrix on the right for all: a single product over all rows.
+fn multiply_rows(x: &Tensor, y: &Tensor, options: Options, rhs: &StableRhs) -> Result<Tensor> {
+    let (size, batch, ..) = check(x, y, options)?;
+    let mut out = Tensor::uninit(DType::F32, out_shape(&batch, size)?)?;
+    let rows = Sizes { m: size.m * batch.num_elements(), ..size };
+    rhs.multiply(rows, x.as_slice()?, y, options.adj_y, out.as_mut_slice()?, &Epilogue::default())?;
+    Ok(out)
+}
+
+fn multiply<T: Product + Number>(x: &Tensor, y: &Tensor, options: Options) -> Result<Tensor> {
+    let (size, batch, x_batch, y_batch) = check(x, y, options)?;
+    let mut out = Tensor::uninit(T::DTYPE, out_shape(&batch, size)?)?;
+    let (x, y) = (conjugated::<T>(x, options.adj_x)?, conjugated::<T>(y, options.adj_y)?);
+    let a = MatrixRef { data: x.as_slice::<T>()?, ld: if options.adj_x { size.m } else { size.k }, transposed: options.adj_x };
+    let b = MatrixRef { data: y.as_slice::<T>()?, ld: if options.adj_y { size.k } else { size.n }, transposed: options.adj_y };
+    let (a_size, b_size) = (size.m * size.k, size.k * size.n);
+    let c = out.as_mut_slice::<T>()?;
+    if c.is_empty() {
+        return Ok(out);
+    }
+    let stride = |operand: &Shape, size: usize| {
+        if operand.num_elements() == batch.num_elements() {
+            Some(size)
+        } else if operand.num_elements() == 1 {
+            Some(0)
+        } else {
+            None
+        }
+    };
+    if let (Some(a_stride), Some(b_stride)) = (stride(&x_batch, a_size), stride(&y_batch, b_size)) {
+        T::batch(size, (a, a_stride), (b, b_stride), c);
+        return Ok(out);
+    }
+    let pairs = broadcast_positions(&x_batch, &batch).into_iter().zip(broadcast_positions(&y_batch, &batch));
+    for (c, (i, j)) in c.chunks_exact_mut(size.m * size.n).zip(pairs) {
+        T::product(size, MatrixRef { data: &a.data[i * a_size..], ..a }, MatrixRef { data: &b.data[j * b_size..], ..b }, c);
+    }
+    Ok(out)
+}
+
+/// The complex conjugate of an operand that is to be adjoint; real ones as they are.
+fn conjugated<T: Number>(x: &Tensor, adjoint: bool) -> Result<Tensor> {
+    let mut x = x.clone();
+    if adjoint && T::DTYPE.is_complex() {
+        x.as_mut_slice::<T>()?.iter_mut().for_each(|z| *z = z.conj());
+    }
+    Ok(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Call, ty};
+    use flowmill_tensor::{Complex, DType, Element, Result, Tensor};
+
+    fn tensor(dims: &[usize]) -> Tensor {
+        let n: usize = dims.iter().product();
+        Tensor::from_slice(dims, &(0..n).map(|i| (i * i % 11) as f32 - 4.0).collect::<Vec<_>>()).unwrap()
+    }
+
+    fn multiply(op: &str, x: Tensor, y: Tensor, adjoint: [bool; 2]) -> Result<Tensor> {
+        Call::new(op).attr("T", ty(x.dtype())).attr("adj_x", adjoint[0]).attr("adj_y", adjoint[1]).inputs(vec![x, y]).run1()
+    }
+
+    /// Element `[batch, i, j]` by the definition, for operands that broadcast.
+    fn element(t: &Tensor, batch: &[usize], i: usize, j: usize) -> f32 {
+        let dims = t.shape().dims();
+        let own = &dims[..dims.len() - 2];
+        let index = own.iter().zip(&batch[batch.len() - own.len()..]).fold(0, |sum, (&n, &b)| sum * n + if n == 1 { 0 } else { b });
+        t.as_slice::<f32>().unwrap()[(index * dims[dims.len() - 2] + i) * dims[dims.len() - 1] + j]
+    }
+
+    #[test]
+    fn batches_broadcast() {
+        for (x, y, adjoint) in [
+            (&[2, 3, 4][..], &[2, 4, 5][..], [false, false]),
+            (&[2, 4, 3], &[2, 5, 4], [true, true]),
+            (&[3, 4], &[2, 4, 5], [false, false]),
+            (&[2, 3, 4], &[4, 5], [false, false]),
+            (&[2, 3, 4], &[5, 4], [false, true]),
+            (&[2, 1, 3, 4], &[1, 3, 4, 5], [false, false]),
+            (&[2, 3, 3, 4], &[3, 4, 5], [false, false]),
+        ] {
+            let (a, b) = (tensor(x), tensor(y));
+            let c = multiply("BatchMatMulV2", a.clone(), b.clone(), adjoint).unwrap();
+            let dims = c.shape().to_vec();
+            let batch_dims = &dims[..dims.len() - 2];
+            for (flat, &found) in c.as_slice::<f32>().unwrap().iter().enumerate() {
+                let (j, i, mut rest) = (flat % 5, flat / 5 % 3, flat / 15);
+                let mut batch: Vec<usize> = batch_dims.iter().rev().map(|n| { let b = rest % n; rest /= n; b }).collect();
+                batch.reverse();
+                let at = |t: &Tensor, i: usize, j: usize, swap: bool| if swap { element(t, &batch, j, i) } else { element(t, &batch, i, j) };
+                let expected: f32 = (0..4).map(|p| at(&a, i, p, adjoint[0]) * at(&b, p, j, adjoint[1])).sum();
+                assert_eq!(found, expected, "{x:?} {y:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn adjoints_are_conjugated() {
+        let one = |z: Complex<f64>| Tensor::from_slice([1, 1], &[z]).unwrap();
+        let c = multiply("BatchMatMulV2", one(Complex::new(1.0, 2.0)), one(Complex::new(3.0, 1.0)), [true, false]).unwrap();
+        assert_eq!(c.as_slice::<Complex<f64>>().unwrap(), [Complex::new(5.0, -5.0)]);
+    }
+
+    #[test]
+    fn bytes_are_multiplied_in_32_bits() {
+        let call = Call::new("BatchMatMulV3").attr("Ta", ty(DType::I8)).attr("Tb", ty(DType::U8)).attr("Tout", ty(DType::I32));
+        let c = call.inputs(vec![Tensor::from_slice([1, 2], &[-100i8, 1]).unwrap(), Tensor::from_slice([2, 1], &[200u8, 3]).unwrap()]).run1().unwrap();
+        assert_eq!(c.as_slice::<i32>().unwrap(), [-19_997]);
+        assert_eq!(i32::DTYPE, c.dtype());
+    }
+
+    #[test]
+    fn shapes_are_checked() {
+        for (op, x, y, message) in [
+            ("BatchMatMul", &[2, 2, 3][..], &[3, 3, 2][..], "In[0].dim(0) and In[1].dim(0) must be the same: [2,2,3] vs [3,3,2]"),
+            ("BatchMatMulV2", &[2, 2, 3], &[3, 3, 2], "In[0] and In[1] must have compatible batch dimensions: [2,2,3] vs. [3,3,2]"),
+            ("BatchMatMulV2", &[2, 2, 3], &[2, 2, 2], "Matrix size-incompatible: In[0]: [2,2,3], In[1]: [2,2,2]"),
+            ("BatchMatMulV2", &[2], &[2, 2, 2], "In[0] ndims must be >= 2: 1"),
+        ] {
+            let error = multiply(op, tensor(x), tensor(y), [false; 2]).unwrap_err();
+            assert!(error.message().contains(message), "{error}");
+        }
+        assert_eq!(multiply("BatchMatMulV2", tensor(&[0, 2, 3]), tensor(&[3, 2]), [false; 2]).unwrap().shape().dims(), [0, 2, 2]);
+    }
+}

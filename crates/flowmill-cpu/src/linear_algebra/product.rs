@@ -1,0 +1,154 @@
+//! Matrix products of every element type, and right-hand sides that stay the same.
+
+use crate::elementwise::Word;
+use crate::gemm::{Epilogue, MatrixRef, PackedB, gemm, gemm_batch, gemm_packed, matmul_converted, matmul_generic};
+use flowmill_tensor::{Complex, Result, Tensor, bf16, f16};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Sizes of a product: A is `[m, k]`, B `[k, n]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sizes {
+    pub(crate) m: usize,
+    pub(crate) k: usize,
+    pub(crate) n: usize,
+}
+
+/// An element type with matrix products. Halves are accumulated in `float32`, integers wrap.
+pub(crate) trait Product: Word {
+    /// `C = A B` with dense C.
+    fn product(size: Sizes, a: MatrixRef<'_, Self>, b: MatrixRef<'_, Self>, c: &mut [Self]);
+
+    /// As many products as fit `c`; matrix `i` of an operand starts `i * stride` elements after its first.
+    fn batch(size: Sizes, (a, a_stride): (MatrixRef<'_, Self>, usize), (b, b_stride): (MatrixRef<'_, Self>, usize), c: &mut [Self]) {
+        for (i, c) in c.chunks_exact_mut((size.m * size.n).max(1)).enumerate() {
+            Self::product(size, MatrixRef { data: &a.data[i * a_stride..], ..a }, MatrixRef { data: &b.data[i * b_stride..], ..b }, c);
+        }
+    }
+}
+
+macro_rules! products {
+    (fast $($t:ty),*) => {
+        $(impl Product for $t {
+            fn product(s: Sizes, a: MatrixRef<'_, $t>, b: MatrixRef<'_, $t>, c: &mut [$t]) {
+                gemm(s.m, s.k, s.n, a, b, c, s.n, false);
+            }
+            fn batch(s: Sizes, a: (MatrixRef<'_, $t>, usize), b: (MatrixRef<'_, $t>, usize), c: &mut [$t]) {
+                if let Some(batch) = c.len().checked_div(s.m * s.n) {
+                    gemm_batch(batch, s.m, s.k, s.n, a, b, c);
+                }
+            }
+        })*
+    };
+    (generic $($t:ty),*) => {
+        $(impl Product for $t {
+            fn product(s: Sizes, a: MatrixRef<'_, $t>, b: MatrixRef<'_, $t>, c: &mut [$t]) {
+                matmul_generic(s.m, s.k, s.n, a, b, c);
+            }
+        })*
+    };
+    (converted $($t:ty),*) => {
+        $(impl Product for $t {
+            fn product(s: Sizes, a: MatrixRef<'_, $t>, b: MatrixRef<'_, $t>, c: &mut [$t]) {
+                matmul_converted(s.m, s.k, s.n, a, b, c, <$t>::to_f32, <$t>::from_f32);
+            }
+        })*
+    };
+}
+products!(fast f32, f64);
+products!(generic i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>);
+products!(converted f16, bf16);
+
+/// A right-hand side that was packed, and the tensor it came from, which is held so that nobody writes to it.
+struct Packed {
+    tensor: Tensor,
+    matrix: PackedB<f32>,
+}
+
+/// What a kernel remembers of its right-hand side.
+enum Memory {
+    /// Nothing yet.
+    Empty,
+    /// The tensor of the last call; it is packed if it comes again.
+    Seen(Tensor),
+    /// It came again.
+    Packed(Arc<Packed>),
+}
+
+/// The right-hand side of a product of `float32`, packed once while it stays the same: a constant at its first use, any other tensor at
+/// its second. A right-hand side that keeps changing is given up after some calls, so that holding it does not keep an optimizer from
+/// updating a variable in place.
+pub(crate) struct StableRhs {
+    constant: bool,
+    state: Mutex<State>,
+}
+
+struct State {
+    memory: Memory,
+    /// Calls in a row whose tensor was a new one.
+    changes: u32,
+}
+
+/// After this many changes in a row the right-hand side is taken to be a different one each time.
+const MAX_CHANGES: u32 = 4;
+/// Smaller matrices are not worth packing.
+const MIN_PACKED: usize = 256;
+
+impl StableRhs {
+    /// For a right-hand side that is a constant of the graph, or may be one in effect.
+    pub(crate) fn new(constant: bool) -> StableRhs {
+        StableRhs { constant, state: Mutex::new(State { memory: Memory::Empty, changes: 0 }) }
+    }
+
+    /// The packed form of `b`, a matrix of `k` rows and `n` columns (or transposed), where it is worth having.
+    fn packed(&self, b: &Tensor, size: Sizes, transposed: bool) -> Result<Option<Arc<Packed>>> {
+        if size.k.saturating_mul(size.n) < MIN_PACKED {
+            return Ok(None);
+        }
+        let mut state = self.state.lock();
+        let again = match &state.memory {
+            Memory::Packed(packed) if packed.tensor.same_data(b) => return Ok(Some(packed.clone())),
+            Memory::Seen(tensor) => tensor.same_data(b),
+            _ => false,
+        };
+        if !again && !self.constant {
+            state.changes = state.changes.saturating_add(1);
+            state.memory = if state.changes > MAX_CHANGES { Memory::Empty } else { Memory::Seen(b.clone()) };
+            return Ok(None);
+        }
+        state.changes = 0;
+        let packed = Arc::new(Packed { tensor: b.clone(), matrix: PackedB::pack(b.as_slice::<f32>()?, size.k, size.n, transposed) });
+        state.memory = Memory::Packed(packed.clone());
+        Ok(Some(packed))
+    }
+
+    /// `C = epilogue(A B)`, where rows of A are adjacent.
+    pub(crate) fn multiply(&self, size: Sizes, a: &[f32], b: &Tensor, transposed: bool, c: &mut [f32], epilogue: &Epilogue<'_>) -> Result<()> {
+        match self.packed(b, size, transposed)? {
+            Some(packed) => gemm_packed(a, size.k, size.m, &packed.matrix, c, size.n, epilogue),
+            None => {
+                let a = MatrixRef { data: a, ld: size.k, transposed: false };
+                let b = MatrixRef { data: b.as_slice::<f32>()?, ld: if transposed { size.k } else { size.n }, transposed };
+                gemm(size.m, size.k, size.n, a, b, c, size.n, false);
+                finish(c, size, epilogue);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Applies an epilogue to a product that was computed without it.
+pub(crate) fn finish(c: &mut [f32], size: Sizes, epilogue: &Epilogue<'_>) {
+    if size.n == 0 {
+        return;
+    }
+    for (i, row) in c.chunks_exact_mut(size.n).enumerate() {
+        if let Some(bias) = epilogue.bias {
+            row.iter_mut().zip(bias).for_each(|(c, b)| *c += b);
+        }
+        if let Some((residual, ld)) = epilogue.residual {
+            row.iter_mut().zip(&residual[i * ld..]).for_each(|(c, r)| *c += r);
+        }
+    }
+    epilogue.activation.apply(c);
+}

@@ -1,0 +1,82 @@
+//! `ArgMax` and `ArgMin`.
+
+use super::outer_inner;
+use crate::elementwise::Word;
+use crate::from_fn::from_fn;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit};
+use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use std::sync::Arc;
+
+/// The kernel of `ArgMax`: the index of the first greatest element; NaN is passed over.
+pub(super) fn make_arg_max(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    make::<true>(init)
+}
+
+/// The kernel of `ArgMin`.
+pub(super) fn make_arg_min(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    make::<false>(init)
+}
+
+fn make<const MAX: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let out = init.attrs.get_or("output_type", DType::I64)?;
+    if !matches!(out, DType::I16 | DType::U16 | DType::I32 | DType::I64) {
+        return init.unsupported();
+    }
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool], T => from_fn(move |ctx| {
+        let indices = indices::<T, MAX>(ctx)?;
+        let (shape, indices) = indices;
+        let tensor = for_dtype!(out, [i16, u16, i32, i64], I => narrow::<I>(shape, &indices, |i| i as I)?, _ => bail!(Internal, "no index type {out}"));
+        ctx.set_output(0, tensor);
+        Ok(())
+    }), _ => init.unsupported())
+}
+
+fn narrow<I: Element>(shape: Shape, indices: &[usize], cast: impl Fn(usize) -> I) -> Result<Tensor> {
+    let mut out = Tensor::uninit(I::DTYPE, shape)?;
+    for (y, &i) in out.as_mut_slice::<I>()?.iter_mut().zip(indices) {
+        *y = cast(i);
+    }
+    Ok(out)
+}
+
+fn indices<T: Word + PartialOrd, const MAX: bool>(ctx: &KernelContext<'_>) -> Result<(Shape, Vec<usize>)> {
+    let (input, dimension) = (ctx.input(0)?, ctx.input(1)?);
+    if dimension.rank() != 0 {
+        bail!(InvalidArgument, "dim must be a scalar, but received tensor of shape: {}", dimension.shape());
+    }
+    let (rank, dimension) = (input.rank(), dimension.to_i64()?);
+    let Some(axis) = input.shape().axis(dimension) else {
+        bail!(InvalidArgument, "Expected dimension in the range [{}, {rank}), but got {dimension}", -(rank as i64));
+    };
+    let mut shape = input.shape().clone();
+    let size = shape.remove(axis);
+    if size == 0 {
+        bail!(InvalidArgument, "Reduction axis {axis} is empty in shape {}", input.shape());
+    }
+    let (_, inner) = outer_inner(input.shape(), axis);
+    let mut out = vec![0; shape.checked_num_elements()?];
+    let better = |x: T, best: T| if MAX { x > best } else { x < best };
+    #[allow(clippy::eq_op)]
+    let is_nan = |x: T| x != x;
+    let x = input.as_slice::<T>()?;
+    for (block, out) in x.chunks_exact((size * inner).max(1)).zip(out.chunks_exact_mut(inner.max(1))) {
+        if inner == 1 {
+            let mut best = block[0];
+            for (i, &x) in block.iter().enumerate() {
+                if better(x, best) || (is_nan(best) && !is_nan(x)) {
+                    (best, out[0]) = (x, i);
+                }
+            }
+            continue;
+        }
+        let mut best = block[..inner].to_vec();
+        for (i, row) in block.chunks_exact(inner).enumerate() {
+            for ((best, out), &x) in best.iter_mut().zip(out.iter_mut()).zip(row) {
+                if better(x, *best) || (is_nan(*best) && !is_nan(x)) {
+                    (*best, *out) = (x, i);
+                }
+            }
+        }
+    }
+    Ok((shape, out))
+}

@@ -1,0 +1,57 @@
+//! Which dimensions a reduction removes, and the shortest description of the walk over its input.
+
+use flowmill_tensor::{Result, Shape, Tensor, bail};
+use smallvec::SmallVec;
+
+/// A run of adjacent dimensions that are all reduced or all kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Segment {
+    pub(super) size: usize,
+    pub(super) reduced: bool,
+}
+
+/// A reduction of one shape over some of its axes.
+pub(super) struct Plan {
+    /// The result's shape.
+    pub(super) shape: Shape,
+    /// Alternately reduced and kept, outermost first, without dimensions of size 1.
+    pub(super) segments: SmallVec<[Segment; 4]>,
+    /// How many elements are reduced to one.
+    pub(super) count: usize,
+}
+
+impl Plan {
+    /// The reduction of a tensor of `shape` over `axes`, a tensor of `int32` or `int64` that may count from the end.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for an axis out of range or given twice.
+    pub(super) fn new(shape: &Shape, axes: &Tensor, keep_dims: bool) -> Result<Plan> {
+        let mut reduced: SmallVec<[bool; 8]> = SmallVec::from_elem(false, shape.rank());
+        for axis in axes.to_i64_vec()? {
+            let Some(axis) = shape.axis(axis) else {
+                bail!(InvalidArgument, "Invalid reduction dimension ({axis} for input with {} dimension(s)", shape.rank());
+            };
+            if reduced[axis] {
+                bail!(InvalidArgument, "Invalid reduction arguments: Axes contains duplicate dimension: {axis}");
+            }
+            reduced[axis] = true;
+        }
+        let mut plan = Plan { shape: Shape::scalar(), segments: SmallVec::new(), count: 1 };
+        for (&size, &reduced) in shape.iter().zip(&reduced) {
+            if !reduced {
+                plan.shape.push(size);
+            } else {
+                plan.count = plan.count.saturating_mul(size);
+                if keep_dims {
+                    plan.shape.push(1);
+                }
+            }
+            match plan.segments.last_mut() {
+                _ if size == 1 => {}
+                Some(last) if last.reduced == reduced => last.size = last.size.saturating_mul(size),
+                _ => plan.segments.push(Segment { size, reduced }),
+            }
+        }
+        Ok(plan)
+    }
+}

@@ -1,0 +1,157 @@
+//! Counting values: `Bincount`, `DenseBincount`, `HistogramFixedWidth`, `Bucketize`.
+
+use crate::from_fn::from_fn;
+use crate::number::{Number, Ordered};
+use flowmill_runtime::{Kernel, KernelContext, KernelInit};
+use flowmill_tensor::{Complex, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use std::sync::Arc;
+
+/// The kernel of `Bincount`: the weights that fall on each value below `size`, or their number where there are no weights.
+pub(super) fn make_bincount(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
+        T => from_fn(|ctx| bincount::<T>(ctx, 1, false)), _ => init.unsupported())
+}
+
+/// The kernel of `DenseBincount`, which counts each row of a matrix by itself.
+pub(super) fn make_dense_bincount(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let binary = init.attrs.get_or("binary_output", false)?;
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
+        T => from_fn(move |ctx| bincount::<T>(ctx, 2, binary)), _ => init.unsupported())
+}
+
+fn bincount<T: Number>(ctx: &mut KernelContext<'_>, max_rank: usize, binary: bool) -> Result<()> {
+    let (input, size, weights) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
+    if size.num_elements() != 1 {
+        bail!(InvalidArgument, "Shape must be rank 0 but is rank {}", size.rank());
+    }
+    let size = size.to_i64()?;
+    let Ok(bins) = usize::try_from(size) else { bail!(InvalidArgument, "size ({size}) must be non-negative") };
+    if max_rank == 2 && input.rank() > 2 {
+        bail!(InvalidArgument, "Shape must be at most rank 2 but is rank {}", input.rank());
+    }
+    let weights = weights.as_slice::<T>()?;
+    if !weights.is_empty() && weights.len() != input.num_elements() {
+        bail!(InvalidArgument, "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as all weights equal to 1. Received {} values for {}", weights.len(), input.num_elements());
+    }
+    let rows = if max_rank == 2 && input.rank() == 2 { Some(input.shape()[0]) } else { None };
+    let shape = rows.map_or(Shape::new(&[bins]), |rows| Shape::new(&[rows, bins]));
+    shape.checked_num_elements()?;
+    let values = input.to_i64_vec()?;
+    if values.iter().any(|&v| v < 0) {
+        bail!(InvalidArgument, "Input arr must be non-negative!");
+    }
+    let width = rows.map_or(values.len(), |rows| values.len().checked_div(rows).unwrap_or(0)).max(1);
+    let mut out = Tensor::zeros(T::DTYPE, shape)?;
+    let counts = out.as_mut_slice::<T>()?;
+    for (i, &value) in values.iter().enumerate().filter(|(_, v)| **v < size) {
+        let count = &mut counts[i / width * bins + value as usize];
+        let weight = weights.get(i).copied().unwrap_or(T::ONE);
+        *count = if binary { T::ONE } else { count.plus(weight) };
+    }
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+/// The kernel of `HistogramFixedWidth`: values outside of the range count for the first or the last bin.
+pub(super) fn make_histogram_fixed_width(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let out = init.attrs.get_or("dtype", DType::I32)?;
+    macro_rules! histogram {
+        ([$($t:ty),*], |$x:ident| $to_f64:expr) => {
+            for_dtype!(init.dtype("T")?, [$($t),*], T => return from_fn(move |ctx| {
+                let values: Vec<f64> = ctx.input(0)?.as_slice::<T>()?.iter().map(|&$x| $to_f64).collect();
+                let range: Vec<f64> = ctx.input(1)?.as_slice::<T>()?.iter().map(|&$x| $to_f64).collect();
+                let counts = histogram(&values, &range, ctx.input(2)?)?;
+                let out = Tensor::index_vector(out, &counts)?;
+                ctx.set_output(0, out);
+                Ok(())
+            }), _ => {})
+        };
+    }
+    histogram!([f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], |x| x as f64);
+    histogram!([f16, bf16], |x| x.to_f64());
+    init.unsupported()
+}
+
+fn histogram(values: &[f64], range: &[f64], bins: &Tensor) -> Result<Vec<i64>> {
+    let &[low, high] = range else { bail!(InvalidArgument, "value_range should have two elements, not {}", range.len()) };
+    if low.is_nan() || high.is_nan() || low >= high {
+        bail!(InvalidArgument, "value_range should satisfy value_range[0] < value_range[1], but got '[{low}, {high}]'");
+    }
+    let bins = bins.to_i64()?;
+    if bins <= 0 {
+        bail!(InvalidArgument, "nbins should be a positive number, but got '{bins}'");
+    }
+    let checked = Tensor::zeros(DType::I64, Shape::from_i64(&[bins])?)?;
+    let mut counts = checked.as_slice::<i64>()?.to_vec();
+    let step = (high - low) / bins as f64;
+    for &value in values {
+        let bin = ((value - low) / step).floor().clamp(0.0, (bins - 1) as f64);
+        counts[bin as usize] += 1;
+    }
+    Ok(counts)
+}
+
+/// The kernel of `Bucketize`: how many of the rising boundaries are not greater than a value.
+pub(super) fn make_bucketize(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let boundaries: Vec<f32> = init.attrs.list("boundaries")?;
+    if !boundaries.is_sorted() {
+        bail!(InvalidArgument, "Expected sorted boundaries");
+    }
+    for_dtype!(init.dtype("T")?, [f32, f64, i32, i64], T => from_fn(move |ctx| {
+        let x = ctx.input(0)?;
+        // A NaN is below no boundary.
+        let buckets: Vec<i32> = x.as_slice::<T>()?.iter().map(|&x| boundaries.partition_point(|&b| !((x as f64) < f64::from(b))) as i32).collect();
+        let out = Tensor::from_slice(x.shape().clone(), &buckets)?;
+        ctx.set_output(0, out);
+        Ok(())
+    }), _ => init.unsupported())
+}
+
+/// Orders two numbers, NaN behind everything.
+pub(super) fn order<T: Ordered>(a: &T, b: &T) -> std::cmp::Ordering {
+    a.partial_cmp(b).unwrap_or_else(|| a.is_nan_value().cmp(&b.is_nan_value()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Call, ty};
+    use flowmill_proto::AttrValue;
+    use flowmill_proto::attr_value::{ListValue, Value};
+    use flowmill_tensor::{DType, Result, Tensor};
+
+    fn count(op: &str, values: Tensor, size: i32, weights: &[f32], binary: bool) -> Result<Tensor> {
+        Call::new(op).attr("T", ty(DType::F32)).attr("binary_output", binary).inputs(vec![values, Tensor::scalar(size), Tensor::vector(weights)?]).run1()
+    }
+
+    #[test]
+    fn bins() {
+        let values = || Tensor::vector(&[1, 1, 5, 2]).unwrap();
+        assert_eq!(count("Bincount", values(), 3, &[], false).unwrap().as_slice::<f32>().unwrap(), [0.0, 2.0, 1.0]);
+        assert_eq!(count("DenseBincount", values(), 3, &[1.0, 2.0, 3.0, 4.0], false).unwrap().as_slice::<f32>().unwrap(), [0.0, 3.0, 4.0]);
+        let rows = count("DenseBincount", Tensor::from_slice([2, 4], &[1, 1, 5, 2, 0, 0, 0, 0]).unwrap(), 3, &[], true).unwrap();
+        assert_eq!((rows.shape().dims(), rows.as_slice::<f32>().unwrap()), (&[2, 3][..], &[0.0, 1.0, 1.0, 1.0, 0.0, 0.0][..]));
+        assert!(count("Bincount", Tensor::scalar(-1), 3, &[], false).unwrap_err().message().contains("Input arr must be non-negative!"));
+        assert!(count("Bincount", values(), -3, &[], false).unwrap_err().message().contains("size (-3) must be non-negative"));
+    }
+
+    #[test]
+    fn histograms() {
+        let histogram = |range: [f32; 2], bins: i32| {
+            let values = Tensor::vector(&[-1f32, 0.0, 1.5, 2.0, 5.0, 15.0]).unwrap();
+            Call::new("HistogramFixedWidth").attr("T", ty(DType::F32)).inputs(vec![values, Tensor::vector(&range)?, Tensor::scalar(bins)]).run1()
+        };
+        assert_eq!(histogram([0.0, 5.0], 5).unwrap().as_slice::<i32>().unwrap(), [2, 1, 1, 0, 2]);
+        assert!(histogram([5.0, 0.0], 5).unwrap_err().message().contains("but got '[5, 0]'"));
+        assert!(histogram([0.0, 5.0], 0).unwrap_err().message().contains("nbins should be a positive number, but got '0'"));
+    }
+
+    #[test]
+    fn buckets() {
+        let bucketize = |boundaries: &[f32]| {
+            let list: AttrValue = Value::List(Box::new(ListValue { f: boundaries.to_vec(), ..ListValue::default() })).into();
+            Call::new("Bucketize").attr("T", ty(DType::F32)).attr("boundaries", list).input(Tensor::vector(&[-5f32, 0.0, 10.0, 150.0, f32::NAN])?).run1()
+        };
+        assert_eq!(bucketize(&[0.0, 10.0, 100.0]).unwrap().as_slice::<i32>().unwrap(), [0, 1, 2, 3, 3]);
+        assert!(bucketize(&[0.0, 100.0, 10.0]).unwrap_err().message().contains("Expected sorted boundaries"));
+    }
+}

@@ -1,0 +1,75 @@
+//! Reductions, searches, scans, segments and counts.
+
+mod arg;
+mod axes;
+mod count;
+mod reduce;
+mod reducers;
+mod scan;
+mod segment;
+#[cfg(test)]
+mod tests;
+mod top_k;
+
+use flowmill_runtime::KernelRegistry;
+use flowmill_tensor::{Complex, Shape, bf16, f16, for_dtype};
+use reduce::reduction;
+use reducers::{All, Any, EuclideanNorm, Max, Mean, Min, Prod, Sum};
+
+/// How many elements lie outside of `axis` and how many inside.
+fn outer_inner(shape: &Shape, axis: usize) -> (usize, usize) {
+    (shape[..axis].iter().product(), shape[axis + 1..].iter().product())
+}
+
+/// Registers the family.
+pub fn register(registry: &mut KernelRegistry) {
+    macro_rules! numbers {
+        ($($name:literal $reducer:ty;)*) => {
+            $(registry.add($name, |init| for_dtype!(init.dtype("T")?,
+                [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
+                T => reduction::<T, $reducer>(init), _ => init.unsupported()));)*
+        };
+    }
+    macro_rules! reals {
+        ($($name:literal $reducer:ty;)*) => {
+            $(registry.add($name, |init| for_dtype!(init.dtype("T")?,
+                [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64],
+                T => reduction::<T, $reducer>(init), _ => init.unsupported()));)*
+        };
+    }
+    numbers! {
+        "EuclideanNorm" EuclideanNorm;
+        "Mean" Mean;
+        "Prod" Prod;
+        "Sum" Sum;
+    }
+    reals! {
+        "Max" Max;
+        "Min" Min;
+    }
+    registry.add("All", reduction::<bool, All>);
+    registry.add("Any", reduction::<bool, Any>);
+    registry.add("ArgMax", arg::make_arg_max);
+    registry.add("ArgMin", arg::make_arg_min);
+    registry.add("Bincount", count::make_bincount);
+    registry.add("Bucketize", count::make_bucketize);
+    registry.add("Cumprod", scan::make_cumprod);
+    registry.add("Cumsum", scan::make_cumsum);
+    registry.add("CumulativeLogsumexp", scan::make_cumulative_logsumexp);
+    registry.add("DenseBincount", count::make_dense_bincount);
+    registry.add("HistogramFixedWidth", count::make_histogram_fixed_width);
+    registry.add("InTopK", top_k::make_in_top_k);
+    registry.add("InTopKV2", top_k::make_in_top_k);
+    registry.add("NthElement", top_k::make_nth_element);
+    registry.add("SegmentMax", segment::make_max);
+    registry.add("SegmentMean", segment::make_mean);
+    registry.add("SegmentMin", segment::make_min);
+    registry.add("SegmentProd", segment::make_prod);
+    registry.add("SegmentSum", segment::make_sum);
+    registry.add("TopK", top_k::make_top_k);
+    registry.add("TopKV2", top_k::make_top_k);
+    registry.add("UnsortedSegmentMax", segment::make_unsorted_max);
+    registry.add("UnsortedSegmentMin", segment::make_unsorted_min);
+    registry.add("UnsortedSegmentProd", segment::make_unsorted_prod);
+    registry.add("UnsortedSegmentSum", segment::make_unsorted_sum);
+}

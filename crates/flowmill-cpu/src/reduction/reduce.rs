@@ -1,0 +1,176 @@
+//! The kernel of reductions over any set of axes.
+//!
+//! The input is read once, in order. How partial results are put together depends on shapes alone, so that results have the same bits
+//! for any number of threads; sums of floats are taken in pairs of blocks, which keeps their error small.
+
+use super::axes::{Plan, Segment};
+use super::reducers::Reducer;
+use crate::elementwise::{PARALLEL_MIN, Word};
+use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
+use flowmill_tensor::{Result, Tensor};
+use rayon::prelude::*;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Accumulators that a row is spread over.
+const LANES: usize = 32;
+/// Elements that are accumulated in lanes; longer rows are halved.
+const BLOCK: usize = 4096;
+/// The least number of elements that a thread takes.
+const GRAIN: usize = 1 << 15;
+/// The most parts of a dimension that is reduced on several threads; each part keeps a copy of the whole result.
+const PARTS: usize = 16;
+
+crate::dispatch! {
+    /// Merges a row that fits [`BLOCK`] into one accumulator.
+    fn fold_block<T, A, L, M>(row: &[T], empty: A, load: L, merge: M) -> A
+    where [T: Copy, A: Copy, L: Fn(T) -> A, M: Fn(A, A) -> A] {
+        let mut lanes = [empty; LANES];
+        let mut chunks = row.chunks_exact(LANES);
+        for chunk in &mut chunks {
+            for (lane, x) in lanes.iter_mut().zip(chunk) {
+                *lane = merge(*lane, load(*x));
+            }
+        }
+        for (lane, x) in lanes.iter_mut().zip(chunks.remainder()) {
+            *lane = merge(*lane, load(*x));
+        }
+        let mut width = LANES / 2;
+        while width > 0 {
+            for i in 0..width {
+                lanes[i] = merge(lanes[i], lanes[i + width]);
+            }
+            width /= 2;
+        }
+        lanes[0]
+    }
+
+    /// Merges a row element by element into as many accumulators.
+    fn fold_across<T, A, L, M>(acc: &mut [A], row: &[T], load: L, merge: M)
+    where [T: Copy, A: Copy, L: Fn(T) -> A, M: Fn(A, A) -> A] {
+        for (acc, x) in acc.iter_mut().zip(row) {
+            *acc = merge(*acc, load(*x));
+        }
+    }
+}
+
+/// Rows shorter than this are merged element by element: lanes would cost more.
+const SHORT_ROW: usize = 8;
+
+fn fold_row<T: Word, R: Reducer<T>>(row: &[T]) -> R::Acc {
+    if row.len() < SHORT_ROW {
+        return row.iter().fold(R::EMPTY, |acc, &x| R::merge(acc, R::load(x)));
+    }
+    if row.len() <= BLOCK {
+        return fold_block(row, R::EMPTY, R::load, R::merge);
+    }
+    let half = (row.len() / 2).next_multiple_of(BLOCK);
+    let (left, right) = row.split_at(half.min(row.len()));
+    R::merge(fold_row::<T, R>(left), fold_row::<T, R>(right))
+}
+
+/// Merges `x`, laid out as `segments`, into `acc`, laid out as the kept ones.
+fn fold<T: Word, R: Reducer<T>>(x: &[T], segments: &[Segment], acc: &mut [R::Acc]) {
+    match segments {
+        [] => fold_across(acc, x, R::load, R::merge),
+        [Segment { reduced: true, .. }] => {
+            if let [acc] = acc {
+                *acc = R::merge(*acc, fold_row::<T, R>(x));
+            }
+        }
+        [Segment { reduced: false, .. }] => fold_across(acc, x, R::load, R::merge),
+        [Segment { size, reduced: true }, rest @ ..] => {
+            for part in x.chunks_exact(x.len() / size) {
+                fold::<T, R>(part, rest, acc);
+            }
+        }
+        [Segment { size, reduced: false }, rest @ ..] => {
+            for (part, acc) in x.chunks_exact(x.len() / size).zip(acc.chunks_exact_mut(acc.len() / size)) {
+                fold::<T, R>(part, rest, acc);
+            }
+        }
+    }
+}
+
+/// [`fold`] on several threads: over a kept outermost segment directly, over a reduced one in parts that are merged in order.
+fn fold_parallel<T: Word, R: Reducer<T>>(x: &[T], segments: &[Segment], acc: &mut [R::Acc]) {
+    let Some((first, rest)) = segments.split_first().filter(|_| x.len() >= PARALLEL_MIN) else {
+        return fold::<T, R>(x, segments, acc);
+    };
+    let row = x.len() / first.size;
+    if !first.reduced {
+        let rows = GRAIN.div_ceil(row);
+        let width = acc.len() / first.size;
+        acc.par_chunks_mut(rows * width).zip(x.par_chunks(rows * row)).for_each(|(acc, x)| {
+            let outer = Segment { size: x.len() / row, reduced: false };
+            fold_under::<T, R>(outer, rest, x, acc);
+        });
+        return;
+    }
+    let rows = GRAIN.div_ceil(row).max(first.size.div_ceil(PARTS));
+    let width = acc.len();
+    let parts: Vec<Vec<R::Acc>> = x
+        .par_chunks(rows * row)
+        .map(|x| {
+            let mut acc = vec![R::EMPTY; width];
+            fold_under::<T, R>(Segment { size: x.len() / row, reduced: true }, rest, x, &mut acc);
+            acc
+        })
+        .collect();
+    for part in parts {
+        for (acc, part) in acc.iter_mut().zip(part) {
+            *acc = R::merge(*acc, part);
+        }
+    }
+}
+
+fn fold_under<T: Word, R: Reducer<T>>(outer: Segment, rest: &[Segment], x: &[T], acc: &mut [R::Acc]) {
+    let mut segments: smallvec::SmallVec<[Segment; 8]> = smallvec::smallvec![outer];
+    segments.extend_from_slice(rest);
+    fold::<T, R>(x, &segments, acc);
+}
+
+/// The kernel of `R` over elements of `T`.
+struct Reduction<T, R> {
+    keep_dims: bool,
+    cost: Cost,
+    marker: PhantomData<fn() -> (T, R)>,
+}
+
+/// Makes the kernel of `R` over elements of `T`. It counts as expensive where its input is known to be large.
+pub(super) fn reduction<T: Word, R: Reducer<T>>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let large = init.input_shape(0).num_elements().is_some_and(|n| n >= PARALLEL_MIN);
+    let cost = if large { Cost::Expensive } else { Cost::Cheap };
+    Ok(Arc::new(Reduction::<T, R> { keep_dims: init.attrs.get_or("keep_dims", false)?, cost, marker: PhantomData }))
+}
+
+impl<T: Word, R: Reducer<T>> Kernel for Reduction<T, R> {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let input = ctx.input(0)?;
+        let plan = Plan::new(input.shape(), ctx.input(1)?, self.keep_dims)?;
+        let x = input.as_slice::<T>()?;
+        let mut out = Tensor::uninit(T::DTYPE, plan.shape.clone())?;
+        let target = out.as_mut_slice::<T>()?;
+        if x.is_empty() {
+            target.fill(R::finish(R::EMPTY, plan.count));
+        } else if let [Segment { reduced: false, .. }, Segment { size, reduced: true }] | [Segment { size, reduced: true }] = plan.segments[..]
+            && x.len() < PARALLEL_MIN
+        {
+            for (y, row) in target.iter_mut().zip(x.chunks_exact(size)) {
+                *y = R::finish(fold_row::<T, R>(row), plan.count);
+            }
+        } else {
+            let mut acc = vec![R::EMPTY; target.len()];
+            fold_parallel::<T, R>(x, &plan.segments, &mut acc);
+            for (y, acc) in target.iter_mut().zip(acc) {
+                *y = R::finish(acc, plan.count);
+            }
+        }
+        ctx.set_output(0, out);
+        Ok(())
+    }
+
+    fn cost(&self) -> Cost {
+        self.cost
+    }
+}

@@ -1,0 +1,210 @@
+//! What a reduction does with its elements.
+
+use crate::elementwise::Word;
+use crate::number::{Number, Ordered};
+use flowmill_tensor::{Complex, bf16, f16};
+
+/// An associative way to bring many elements of `T` to one.
+pub(super) trait Reducer<T: Word>: 'static {
+    /// What is carried along.
+    type Acc: Copy + Send + Sync + 'static;
+    /// The reduction of no element.
+    const EMPTY: Self::Acc;
+    /// One element.
+    fn load(x: T) -> Self::Acc;
+    /// The reduction of all that led to `a` and `b`.
+    fn merge(a: Self::Acc, b: Self::Acc) -> Self::Acc;
+    /// The result for `count` elements.
+    fn finish(acc: Self::Acc, count: usize) -> T;
+}
+
+/// The sum; integers wrap.
+pub(super) struct Sum;
+/// The product; integers wrap.
+pub(super) struct Prod;
+/// The greatest; NaN where there is one.
+pub(super) struct Max;
+/// The least; NaN where there is one.
+pub(super) struct Min;
+/// The sum over the number of elements, summed in 64 bits for integers and rounded towards zero.
+pub(super) struct Mean;
+/// The square root of the sum of squared absolute values.
+pub(super) struct EuclideanNorm;
+/// Whether all are true.
+pub(super) struct All;
+/// Whether any is true.
+pub(super) struct Any;
+
+impl<T: Number> Reducer<T> for Sum {
+    type Acc = T::Acc;
+    const EMPTY: T::Acc = T::Acc::ZERO;
+    #[inline(always)]
+    fn load(x: T) -> T::Acc {
+        x.widen()
+    }
+    #[inline(always)]
+    fn merge(a: T::Acc, b: T::Acc) -> T::Acc {
+        a.plus(b)
+    }
+    fn finish(acc: T::Acc, _: usize) -> T {
+        T::narrow(acc)
+    }
+}
+
+impl<T: Number> Reducer<T> for Prod {
+    type Acc = T::Acc;
+    const EMPTY: T::Acc = T::Acc::ONE;
+    #[inline(always)]
+    fn load(x: T) -> T::Acc {
+        x.widen()
+    }
+    #[inline(always)]
+    fn merge(a: T::Acc, b: T::Acc) -> T::Acc {
+        a.times(b)
+    }
+    fn finish(acc: T::Acc, _: usize) -> T {
+        T::narrow(acc)
+    }
+}
+
+impl<T: Ordered> Reducer<T> for Max {
+    type Acc = T;
+    const EMPTY: T = T::LOWEST;
+    #[inline(always)]
+    fn load(x: T) -> T {
+        x
+    }
+    #[inline(always)]
+    fn merge(a: T, b: T) -> T {
+        a.larger(b)
+    }
+    fn finish(acc: T, _: usize) -> T {
+        acc
+    }
+}
+
+impl<T: Ordered> Reducer<T> for Min {
+    type Acc = T;
+    const EMPTY: T = T::HIGHEST;
+    #[inline(always)]
+    fn load(x: T) -> T {
+        x
+    }
+    #[inline(always)]
+    fn merge(a: T, b: T) -> T {
+        a.smaller(b)
+    }
+    fn finish(acc: T, _: usize) -> T {
+        acc
+    }
+}
+
+macro_rules! means {
+    ($($t:ty => $acc:ty, |$x:ident| $load:expr, |$sum:ident, $count:ident| $finish:expr;)*) => {
+        $(impl Reducer<$t> for Mean {
+            type Acc = $acc;
+            const EMPTY: $acc = <$acc as Number>::ZERO;
+            #[inline(always)]
+            fn load($x: $t) -> $acc { $load }
+            #[inline(always)]
+            fn merge(a: $acc, b: $acc) -> $acc { a.plus(b) }
+            fn finish($sum: $acc, $count: usize) -> $t { $finish }
+        })*
+    };
+}
+
+means! {
+    f32 => f32, |x| x, |sum, count| sum / count as f32;
+    f64 => f64, |x| x, |sum, count| sum / count as f64;
+    f16 => f32, |x| x.to_f32(), |sum, count| f16::from_f32(sum / count as f32);
+    bf16 => f32, |x| x.to_f32(), |sum, count| bf16::from_f32(sum / count as f32);
+    i8 => i64, |x| i64::from(x), |sum, count| sum.over(count as i64) as i8;
+    i16 => i64, |x| i64::from(x), |sum, count| sum.over(count as i64) as i16;
+    i32 => i64, |x| i64::from(x), |sum, count| sum.over(count as i64) as i32;
+    i64 => i64, |x| x, |sum, count| sum.over(count as i64);
+    u8 => u64, |x| u64::from(x), |sum, count| sum.over(count as u64) as u8;
+    u16 => u64, |x| u64::from(x), |sum, count| sum.over(count as u64) as u16;
+    u32 => u64, |x| u64::from(x), |sum, count| sum.over(count as u64) as u32;
+    u64 => u64, |x| x, |sum, count| sum.over(count as u64);
+    Complex<f32> => Complex<f32>, |x| x, |sum, count| if count == 0 { sum } else { sum / count as f32 };
+    Complex<f64> => Complex<f64>, |x| x, |sum, count| if count == 0 { sum } else { sum / count as f64 };
+}
+
+/// The square root of a sum of squares.
+pub(super) trait Root: Number {
+    fn root(acc: Self::Acc) -> Self;
+}
+
+macro_rules! roots {
+    ($($t:ty, |$acc:ident| $root:expr;)*) => {
+        $(impl Root for $t {
+            fn root($acc: <$t as Number>::Acc) -> $t { $root }
+        })*
+    };
+}
+
+roots! {
+    f32, |acc| acc.sqrt();
+    f64, |acc| acc.sqrt();
+    f16, |acc| f16::from_f32(acc.sqrt());
+    bf16, |acc| bf16::from_f32(acc.sqrt());
+    i8, |acc| f64::from(acc).sqrt() as i8;
+    i16, |acc| f64::from(acc).sqrt() as i16;
+    i32, |acc| f64::from(acc).sqrt() as i32;
+    i64, |acc| (acc as f64).sqrt() as i64;
+    u8, |acc| f64::from(acc).sqrt() as u8;
+    u16, |acc| f64::from(acc).sqrt() as u16;
+    u32, |acc| f64::from(acc).sqrt() as u32;
+    u64, |acc| (acc as f64).sqrt() as u64;
+    Complex<f32>, |acc| Complex::new(acc.re.sqrt(), 0.0);
+    Complex<f64>, |acc| Complex::new(acc.re.sqrt(), 0.0);
+}
+
+impl<T: Root> Reducer<T> for EuclideanNorm {
+    type Acc = T::Acc;
+    const EMPTY: T::Acc = T::Acc::ZERO;
+    #[inline(always)]
+    fn load(x: T) -> T::Acc {
+        let x = x.widen();
+        x.times(x.conj())
+    }
+    #[inline(always)]
+    fn merge(a: T::Acc, b: T::Acc) -> T::Acc {
+        a.plus(b)
+    }
+    fn finish(acc: T::Acc, _: usize) -> T {
+        T::root(acc)
+    }
+}
+
+impl Reducer<bool> for All {
+    type Acc = bool;
+    const EMPTY: bool = true;
+    #[inline(always)]
+    fn load(x: bool) -> bool {
+        x
+    }
+    #[inline(always)]
+    fn merge(a: bool, b: bool) -> bool {
+        a & b
+    }
+    fn finish(acc: bool, _: usize) -> bool {
+        acc
+    }
+}
+
+impl Reducer<bool> for Any {
+    type Acc = bool;
+    const EMPTY: bool = false;
+    #[inline(always)]
+    fn load(x: bool) -> bool {
+        x
+    }
+    #[inline(always)]
+    fn merge(a: bool, b: bool) -> bool {
+        a | b
+    }
+    fn finish(acc: bool, _: usize) -> bool {
+        acc
+    }
+}

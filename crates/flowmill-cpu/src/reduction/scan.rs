@@ -1,0 +1,117 @@
+//! Running sums, products and log-sum-exps along one axis.
+
+use super::outer_inner;
+use crate::from_fn::from_fn;
+use crate::number::Number;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit};
+use flowmill_tensor::{Complex, Result, bail, bf16, f16, for_dtype};
+use num_traits::Float;
+use std::sync::Arc;
+
+/// How a scan runs.
+#[derive(Clone, Copy)]
+struct Direction {
+    /// An element's result leaves out the element itself.
+    exclusive: bool,
+    /// From the last element to the first.
+    reverse: bool,
+}
+
+fn direction(init: &KernelInit<'_>) -> Result<Direction> {
+    Ok(Direction { exclusive: init.attrs.get_or("exclusive", false)?, reverse: init.attrs.get_or("reverse", false)? })
+}
+
+/// The kernel of `Cumsum`.
+pub(super) fn make_cumsum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let direction = direction(init)?;
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
+        T => from_fn(move |ctx| scan::<T, _>(ctx, direction, T::ZERO, T::plus)), _ => init.unsupported())
+}
+
+/// The kernel of `Cumprod`.
+pub(super) fn make_cumprod(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let direction = direction(init)?;
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
+        T => from_fn(move |ctx| scan::<T, _>(ctx, direction, T::ONE, T::times)), _ => init.unsupported())
+}
+
+/// The kernel of `CumulativeLogsumexp`.
+pub(super) fn make_cumulative_logsumexp(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let direction = direction(init)?;
+    for_dtype!(init.dtype("T")?, [f32, f64], T => from_fn(move |ctx| scan::<T, _>(ctx, direction, T::NEG_INFINITY, log_add_exp)),
+        _ => for_dtype!(init.dtype("T")?, [f16, bf16], T => from_fn(move |ctx| {
+            scan::<T, _>(ctx, direction, T::NEG_INFINITY, |a, b| T::narrow(log_add_exp(a.widen(), b.widen())))
+        }), _ => init.unsupported()))
+}
+
+/// `log(exp(a) + exp(b))` without overflow.
+fn log_add_exp<F: Float>(a: F, b: F) -> F {
+    let (low, high) = if a < b { (a, b) } else { (b, a) };
+    if high == F::neg_infinity() { high } else { high + (low - high).exp().ln_1p() }
+}
+
+fn scan<T: Number, F: Fn(T, T) -> T>(ctx: &mut KernelContext<'_>, direction: Direction, start: T, f: F) -> Result<()> {
+    let mut x = ctx.take(0)?;
+    let axis = ctx.input(1)?;
+    if axis.rank() != 0 {
+        bail!(InvalidArgument, "ScanOp: axis must be a scalar, not {}", axis.shape());
+    }
+    let (rank, axis) = (x.rank(), axis.to_i64()?);
+    let Some(axis) = x.shape().axis(axis) else {
+        bail!(InvalidArgument, "ScanOp: Expected scan axis in the range [{}, {rank}), but got {axis}", -(rank as i64));
+    };
+    let (size, (_, inner)) = (x.shape()[axis], outer_inner(x.shape(), axis));
+    if x.num_elements() > 0 {
+        let mut acc = vec![start; inner];
+        for block in x.as_mut_slice::<T>()?.chunks_exact_mut(size * inner) {
+            acc.fill(start);
+            for i in 0..size {
+                let i = if direction.reverse { size - 1 - i } else { i };
+                for (acc, x) in acc.iter_mut().zip(&mut block[i * inner..(i + 1) * inner]) {
+                    let next = f(*acc, *x);
+                    *x = if direction.exclusive { *acc } else { next };
+                    *acc = next;
+                }
+            }
+        }
+    }
+    ctx.set_output(0, x);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Call, ty};
+    use flowmill_tensor::{DType, Element, Result, Tensor};
+
+    fn scan<T: Element>(op: &str, x: Tensor, axis: i32, exclusive: bool, reverse: bool) -> Result<Vec<T>> {
+        let call = Call::new(op).attr("T", ty(T::DTYPE)).attr("exclusive", exclusive).attr("reverse", reverse);
+        Ok(call.inputs(vec![x, Tensor::scalar(axis)]).run1()?.as_slice::<T>()?.to_vec())
+    }
+
+    #[test]
+    fn sums_and_products_in_every_direction() {
+        let x = || Tensor::vector(&[1, 2, 3]).unwrap();
+        assert_eq!(scan::<i32>("Cumsum", x(), 0, false, false).unwrap(), [1, 3, 6]);
+        assert_eq!(scan::<i32>("Cumsum", x(), 0, true, false).unwrap(), [0, 1, 3]);
+        assert_eq!(scan::<i32>("Cumsum", x(), -1, true, true).unwrap(), [5, 3, 0]);
+        assert_eq!(scan::<i32>("Cumprod", x(), 0, false, true).unwrap(), [6, 6, 3]);
+        let matrix = Tensor::from_slice([2, 2], &[1f32, 2.0, 3.0, 4.0]).unwrap();
+        assert_eq!(scan::<f32>("Cumsum", matrix, 0, false, false).unwrap(), [1.0, 2.0, 4.0, 6.0]);
+        assert!(scan::<f32>("Cumsum", Tensor::zeros(DType::F32, [2, 0]).unwrap(), 1, false, false).unwrap().is_empty());
+    }
+
+    #[test]
+    fn log_sum_exp_starts_from_minus_infinity() {
+        let x = || Tensor::vector(&[1.0f32, 2.0, f32::NEG_INFINITY, 3.0]).unwrap();
+        let close = |a: Vec<f32>, b: [f32; 4]| a.iter().zip(b).all(|(a, b)| *a == b || (a - b).abs() < 1e-6);
+        assert!(close(scan("CumulativeLogsumexp", x(), 0, false, false).unwrap(), [1.0, 2.3132617, 2.3132617, 3.4076061]));
+        assert!(close(scan("CumulativeLogsumexp", x(), 0, true, false).unwrap(), [f32::NEG_INFINITY, 1.0, 2.3132617, 2.3132617]));
+    }
+
+    #[test]
+    fn bad_axes() {
+        let error = scan::<f32>("Cumsum", Tensor::zeros(DType::F32, [2, 3]).unwrap(), 2, false, false).unwrap_err();
+        assert!(error.message().contains("ScanOp: Expected scan axis in the range [-2, 2), but got 2"), "{error}");
+    }
+}

@@ -1,0 +1,197 @@
+//! Reductions of rows by the number of the segment that each belongs to.
+
+use crate::from_fn::from_fn;
+use crate::number::{Number, Ordered};
+use flowmill_runtime::{Kernel, KernelContext, KernelInit};
+use flowmill_tensor::{Complex, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use std::sync::Arc;
+
+/// What a segment makes of its rows.
+#[derive(Clone, Copy)]
+struct Rule<T> {
+    /// What the first row is merged into.
+    start: T,
+    /// What a segment without rows gives.
+    empty: T,
+    merge: fn(T, T) -> T,
+    /// Divides by the number of rows.
+    mean: bool,
+}
+
+macro_rules! makers {
+    ($($(#[$doc:meta])* $name:ident = $run:ident over [$($t:ty),*], $start:ident, $empty:ident, $merge:ident, $mean:expr;)*) => {
+        $(
+            $(#[$doc])*
+            pub(super) fn $name(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+                for_dtype!(init.dtype("T")?, [$($t),*], T => from_fn(|ctx| $run(ctx, Rule { start: T::$start, empty: T::$empty, merge: T::$merge, mean: $mean })), _ => init.unsupported())
+            }
+        )*
+    };
+}
+
+makers! {
+    /// The kernel of `SegmentSum`.
+    make_sum = sorted over [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], ZERO, ZERO, plus, false;
+    /// The kernel of `SegmentMean`.
+    make_mean = sorted over [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], ZERO, ZERO, plus, true;
+    /// The kernel of `SegmentProd`.
+    make_prod = sorted over [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], ONE, ONE, times, false;
+    /// The kernel of `SegmentMax`.
+    make_max = sorted over [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], LOWEST, ZERO, larger, false;
+    /// The kernel of `SegmentMin`.
+    make_min = sorted over [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], HIGHEST, ZERO, smaller, false;
+    /// The kernel of `UnsortedSegmentSum`.
+    make_unsorted_sum = unsorted over [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], ZERO, ZERO, plus, false;
+    /// The kernel of `UnsortedSegmentProd`.
+    make_unsorted_prod = unsorted over [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], ONE, ONE, times, false;
+    /// The kernel of `UnsortedSegmentMax`.
+    make_unsorted_max = unsorted over [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], LOWEST_FINITE, LOWEST_FINITE, larger, false;
+    /// The kernel of `UnsortedSegmentMin`.
+    make_unsorted_min = unsorted over [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], HIGHEST_FINITE, HIGHEST_FINITE, smaller, false;
+}
+
+/// Segments of adjacent rows, whose numbers rise.
+fn sorted<T: Number>(ctx: &mut KernelContext<'_>, rule: Rule<T>) -> Result<()> {
+    let (data, ids) = (ctx.input(0)?, ctx.input(1)?);
+    if data.rank() == 0 {
+        bail!(InvalidArgument, "input must be at least rank 1");
+    }
+    if ids.rank() != 1 {
+        bail!(InvalidArgument, "segment_ids should be a vector.");
+    }
+    let rows = data.shape()[0];
+    if ids.num_elements() != rows {
+        bail!(InvalidArgument, "segment_ids should be the same size as dimension 0 of input.");
+    }
+    let ids = ids.to_i64_vec()?;
+    let segments = match ids.last() {
+        None => 0,
+        Some(&last) => match last.checked_add(1).and_then(|n| usize::try_from(n).ok()) {
+            Some(n) => n,
+            None => bail!(InvalidArgument, "segment ids must be >= 0"),
+        },
+    };
+    let mut shape = data.shape().clone();
+    shape[0] = segments;
+    shape.checked_num_elements()?;
+    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    let target = out.as_mut_slice::<T>()?;
+    target.fill(rule.empty);
+    let width = data.num_elements().checked_div(rows).unwrap_or(0);
+    let x = data.as_slice::<T>()?;
+    let mut first = 0;
+    while first < rows {
+        let id = ids[first];
+        let end = first + ids[first..].iter().take_while(|&&i| i == id).count();
+        if ids.get(end).is_some_and(|&next| next < id) {
+            bail!(InvalidArgument, "segment ids are not increasing");
+        }
+        if id < 0 || id as usize >= segments {
+            bail!(InvalidArgument, "Segment id {id} out of range [0, {segments}), possibly because 'segment_ids' input is not sorted.");
+        }
+        let y = &mut target[id as usize * width..(id as usize + 1) * width];
+        let mut acc = vec![rule.start.widen(); width];
+        for row in x[first * width..end * width].chunks_exact(width.max(1)) {
+            for (acc, &x) in acc.iter_mut().zip(row) {
+                *acc = merge_wide(*acc, x, &rule);
+            }
+        }
+        for (y, acc) in y.iter_mut().zip(acc) {
+            *y = T::narrow(if rule.mean { acc.over(T::from_count(end - first).widen()) } else { acc });
+        }
+        first = end;
+    }
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+/// Merges through the rule's type; accumulators of the 16-bit floats hold values of that type.
+fn merge_wide<T: Number>(acc: T::Acc, x: T, rule: &Rule<T>) -> T::Acc {
+    (rule.merge)(T::narrow(acc), x).widen()
+}
+
+/// Rows in any order; a negative number drops its row.
+fn unsorted<T: Number>(ctx: &mut KernelContext<'_>, rule: Rule<T>) -> Result<()> {
+    let (data, ids, count) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
+    if count.rank() != 0 {
+        bail!(InvalidArgument, "num_segments should be a scalar, not shape {}", count.shape());
+    }
+    if !data.shape().starts_with(ids.shape()) {
+        bail!(InvalidArgument, "data.shape = {} does not start with segment_ids.shape = {}", data.shape(), ids.shape());
+    }
+    let count = count.to_i64()?;
+    let Ok(segments) = usize::try_from(count) else { bail!(InvalidArgument, "Input num_segments == {count} must not be negative.") };
+    let inner = &data.shape()[ids.rank()..];
+    let mut shape = Shape::new(&[segments]);
+    inner.iter().for_each(|&n| shape.push(n));
+    shape.checked_num_elements()?;
+    let width: usize = inner.iter().product();
+    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    let target = out.as_mut_slice::<T>()?;
+    target.fill(rule.empty);
+    let x = data.as_slice::<T>()?;
+    for (i, id) in ids.to_i64_vec()?.into_iter().enumerate() {
+        if id < 0 {
+            continue;
+        }
+        if id >= count {
+            bail!(InvalidArgument, "segment_ids[{i}] = {id} is out of range [0, {count})");
+        }
+        let y = &mut target[id as usize * width..(id as usize + 1) * width];
+        for (y, &x) in y.iter_mut().zip(&x[i * width..(i + 1) * width]) {
+            *y = (rule.merge)(*y, x);
+        }
+    }
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{run1, ty};
+    use flowmill_tensor::{DType, Result, Tensor};
+
+    fn segment(op: &str, data: Tensor, ids: &[i32]) -> Result<Tensor> {
+        run1(op, &[("T", ty(data.dtype()))], vec![data, Tensor::vector(ids)?])
+    }
+
+    fn unsorted(op: &str, data: Tensor, ids: Tensor, n: i32) -> Result<Tensor> {
+        run1(op, &[("T", ty(data.dtype()))], vec![data, ids, Tensor::scalar(n)])
+    }
+
+    fn vector() -> Tensor {
+        Tensor::vector(&[1f32, 2.0, 3.0]).unwrap()
+    }
+
+    #[test]
+    fn segments_without_rows() {
+        for (op, expected) in [("SegmentSum", [3f32, 0.0, 0.0, 3.0]), ("SegmentMax", [2.0, 0.0, 0.0, 3.0]), ("SegmentMin", [1.0, 0.0, 0.0, 3.0]), ("SegmentProd", [2.0, 1.0, 1.0, 3.0]), ("SegmentMean", [1.5, 0.0, 0.0, 3.0])] {
+            assert_eq!(segment(op, vector(), &[0, 0, 3]).unwrap().as_slice::<f32>().unwrap(), expected, "{op}");
+        }
+        assert_eq!(segment("SegmentMean", Tensor::vector(&[1, 2, 3]).unwrap(), &[0, 0, 3]).unwrap().as_slice::<i32>().unwrap(), [1, 0, 0, 3]);
+        assert_eq!(segment("SegmentSum", Tensor::zeros(DType::F32, [0, 2]).unwrap(), &[]).unwrap().shape().dims(), [0, 2]);
+    }
+
+    #[test]
+    fn segment_ids_are_checked() {
+        for (ids, message) in [(&[0, 2, 1][..], "segment ids are not increasing"), (&[-1, 0, 3], "Segment id -1 out of range [0, 4)"), (&[0, 1], "should be the same size as dimension 0")] {
+            let error = segment("SegmentSum", vector(), ids).unwrap_err();
+            assert!(error.message().contains(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn unsorted_segments() {
+        let matrix = || Tensor::from_slice([2, 2], &[1f32, 2.0, 3.0, 4.0]).unwrap();
+        let rows = Tensor::vector(&[0, 0]).unwrap();
+        assert_eq!(unsorted("UnsortedSegmentMax", matrix(), rows, 2).unwrap().as_slice::<f32>().unwrap(), [3.0, 4.0, f32::MIN, f32::MIN]);
+        let elements = Tensor::from_slice([2, 2], &[0, 1, 1, -1]).unwrap();
+        assert_eq!(unsorted("UnsortedSegmentProd", matrix(), elements, 3).unwrap().as_slice::<f32>().unwrap(), [1.0, 6.0, 1.0]);
+        let ids = || Tensor::vector(&[0, -1, 5]).unwrap();
+        let error = unsorted("UnsortedSegmentSum", vector(), ids(), 3).unwrap_err();
+        assert!(error.message().contains("segment_ids[2] = 5 is out of range [0, 3)"), "{error}");
+        assert!(unsorted("UnsortedSegmentSum", vector(), ids(), -3).unwrap_err().message().contains("must not be negative"));
+        let error = unsorted("UnsortedSegmentSum", matrix(), Tensor::from_slice([1, 2], &[0, 1]).unwrap(), 3).unwrap_err();
+        assert!(error.message().contains("data.shape = [2,2] does not start with segment_ids.shape = [1,2]"), "{error}");
+    }
+}

@@ -1,0 +1,162 @@
+//! The greatest elements of rows: `TopKV2`, `InTopKV2`, `NthElement`.
+
+use super::count::order;
+use crate::from_fn::from_fn;
+use crate::number::Ordered;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit};
+use flowmill_tensor::{DType, Result, Tensor, bail, bf16, f16, for_dtype};
+use std::sync::Arc;
+
+/// The kernel of `TopK`, where `k` is an attribute, and `TopKV2`: values and indices, the first of equals first.
+pub(super) fn make_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let fixed: Option<i64> = if init.attrs.contains("k") { Some(init.attrs.get("k")?) } else { None };
+    let index_type = init.attrs.get_or("index_type", DType::I32)?;
+    if !matches!(index_type, DType::I16 | DType::I32 | DType::I64) {
+        return init.unsupported();
+    }
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(move |ctx| {
+        let k = match fixed {
+            Some(k) => k,
+            None => scalar_k(ctx.input(1)?)?,
+        };
+        top_k::<T>(ctx, k, index_type)
+    }), _ => init.unsupported())
+}
+
+fn scalar_k(k: &Tensor) -> Result<i64> {
+    if k.rank() != 0 {
+        bail!(InvalidArgument, "k must be scalar, got shape {}", k.shape());
+    }
+    k.to_i64()
+}
+
+fn top_k<T: Ordered>(ctx: &mut KernelContext<'_>, k: i64, index_type: DType) -> Result<()> {
+    let input = ctx.input(0)?;
+    let Ok(k) = usize::try_from(k) else { bail!(InvalidArgument, "Need k >= 0, got {k}") };
+    let Some(&columns) = input.shape().last() else { bail!(InvalidArgument, "input must be >= 1-D, got shape {}", input.shape()) };
+    if columns < k {
+        bail!(InvalidArgument, "input must have at least k columns. Had {columns}, needed {k}");
+    }
+    let mut shape = input.shape().clone();
+    let last = shape.rank() - 1;
+    shape[last] = k;
+    let mut values = Tensor::uninit(T::DTYPE, shape.clone())?;
+    let mut indices: Vec<i64> = Vec::with_capacity(values.num_elements());
+    if k > 0 {
+        let rows = input.as_slice::<T>()?.chunks_exact(columns);
+        let mut candidates: Vec<usize> = Vec::with_capacity(columns);
+        for (row, best) in rows.zip(values.as_mut_slice::<T>()?.chunks_exact_mut(k)) {
+            candidates.clear();
+            candidates.extend(0..columns);
+            let greatest_first = |a: &usize, b: &usize| order(&row[*b], &row[*a]).then(a.cmp(b));
+            if k < columns {
+                candidates.select_nth_unstable_by(k - 1, greatest_first);
+            }
+            candidates[..k].sort_unstable_by(greatest_first);
+            for (best, &i) in best.iter_mut().zip(&candidates) {
+                *best = row[i];
+                indices.push(i as i64);
+            }
+        }
+    }
+    let indices = match index_type {
+        DType::I16 => Tensor::vector(&indices.iter().map(|&i| i as i16).collect::<Vec<_>>())?,
+        t => Tensor::index_vector(t, &indices)?,
+    };
+    let indices = indices.reshaped(shape)?;
+    ctx.set_output(0, values);
+    ctx.set_output(1, indices);
+    Ok(())
+}
+
+/// The kernel of `InTopK` and `InTopKV2`: whether a row's target is among its `k` greatest predictions, ties included. Targets out of range and rows
+/// with a number that is not finite are not.
+pub(super) fn make_in_top_k(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let fixed: Option<i64> = if init.attrs.contains("k") { Some(init.attrs.get("k")?) } else { None };
+    from_fn(move |ctx| {
+        let (predictions, targets) = (ctx.input(0)?, ctx.input(1)?);
+        let k = match fixed {
+            Some(k) => k,
+            None => scalar_k(ctx.input(2)?)?,
+        };
+        let &[rows, classes] = predictions.shape().dims() else { bail!(InvalidArgument, "predictions must be 2-dimensional") };
+        if targets.rank() != 1 {
+            bail!(InvalidArgument, "targets must be 1-dimensional");
+        }
+        if targets.num_elements() != rows {
+            bail!(InvalidArgument, "First dimension of predictions {rows} must match length of targets {}", targets.num_elements());
+        }
+        let x = predictions.as_slice::<f32>()?;
+        let in_top = |(row, target): (usize, i64)| {
+            let row = &x[row * classes..(row + 1) * classes];
+            let Some(&value) = usize::try_from(target).ok().and_then(|t| row.get(t)) else { return false };
+            row.iter().all(|x| x.is_finite()) && (row.iter().filter(|&&x| x > value).count() as i64) < k
+        };
+        let found: Vec<bool> = targets.to_i64_vec()?.into_iter().enumerate().map(in_top).collect();
+        let out = Tensor::vector(&found)?;
+        ctx.set_output(0, out);
+        Ok(())
+    })
+}
+
+/// The kernel of `NthElement`: the `n`-th least element of each row, or the `n`-th greatest with `reverse`.
+pub(super) fn make_nth_element(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let reverse = init.attrs.get_or("reverse", false)?;
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(move |ctx| {
+        let (input, n) = (ctx.input(0)?, ctx.input(1)?);
+        if n.rank() != 0 {
+            bail!(InvalidArgument, "N must be scalar but has rank {}", n.rank());
+        }
+        let n = n.to_i64()?;
+        let Ok(n) = usize::try_from(n) else { bail!(InvalidArgument, "n must be non-negative but is {n}") };
+        let Some((&columns, outer)) = input.shape().split_last() else { bail!(InvalidArgument, "Input must be at least rank 1 but is rank 0") };
+        if n >= columns {
+            bail!(InvalidArgument, "Input must have last dimension > n = {n}");
+        }
+        let at = if reverse { columns - 1 - n } else { n };
+        let rows = input.as_slice::<T>()?.chunks_exact(columns);
+        let found: Vec<T> = rows.map(|row| *row.to_vec().select_nth_unstable_by(at, order).1).collect();
+        let out = Tensor::from_slice(outer, &found)?;
+        ctx.set_output(0, out);
+        Ok(())
+    }), _ => init.unsupported())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Call, run, run1, ty};
+    use flowmill_tensor::{DType, Result, Tensor};
+
+    #[test]
+    fn the_first_of_equals_comes_first() {
+        let top = |x: Tensor, k: i32| run("TopKV2", &[("T", ty(DType::F32))], vec![x, Tensor::scalar(k)]);
+        let out = top(Tensor::from_slice([2, 4], &[1f32, 3.0, 3.0, 2.0, -1.0, -2.0, -3.0, -4.0]).unwrap(), 3).unwrap();
+        assert_eq!(out[0].as_ref().unwrap().as_slice::<f32>().unwrap(), [3.0, 3.0, 2.0, -1.0, -2.0, -3.0]);
+        assert_eq!(out[1].as_ref().unwrap().as_slice::<i32>().unwrap(), [1, 2, 3, 0, 1, 2]);
+        let vector = || Tensor::vector(&[1f32, 2.0]).unwrap();
+        assert_eq!(top(vector(), 0).unwrap()[0].as_ref().unwrap().num_elements(), 0);
+        for (x, k, message) in [(vector(), 5, "input must have at least k columns. Had 2, needed 5"), (vector(), -1, "Need k >= 0, got -1"), (Tensor::scalar(1f32), 1, "input must be >= 1-D, got shape []")] {
+            let error = top(x, k).unwrap_err();
+            assert!(error.message().contains(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn targets_among_the_greatest() {
+        let x = Tensor::from_slice([4, 3], &[1f32, 2.0, 3.0, 3.0, 3.0, 1.0, f32::NAN, 1.0, 2.0, 1.0, 2.0, 3.0]).unwrap();
+        let found = Call::new("InTopKV2").attr("T", ty(DType::I32)).inputs(vec![x, Tensor::vector(&[1, 1, 1, 7]).unwrap(), Tensor::scalar(1)]).run1().unwrap();
+        assert_eq!(found.as_slice::<bool>().unwrap(), [false, true, false, false]);
+    }
+
+    #[test]
+    fn nth_elements() {
+        let nth = |n: i32, reverse: bool| -> Result<Tensor> {
+            let x = Tensor::from_slice([2, 3], &[5f32, 1.0, 3.0, 2.0, 9.0, 4.0])?;
+            run1("NthElement", &[("T", ty(DType::F32)), ("reverse", reverse.into())], vec![x, Tensor::scalar(n)])
+        };
+        assert_eq!(nth(1, true).unwrap().as_slice::<f32>().unwrap(), [3.0, 4.0]);
+        assert_eq!(nth(0, false).unwrap().as_slice::<f32>().unwrap(), [1.0, 2.0]);
+        assert!(nth(3, false).unwrap_err().message().contains("Input must have last dimension > n = 3"));
+        assert!(nth(-1, false).unwrap_err().message().contains("n must be non-negative but is -1"));
+    }
+}
