@@ -6,28 +6,52 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod args;
+mod bitcast;
 mod broadcast;
 mod concat;
+mod fill;
+mod gather;
 mod identity;
 pub(crate) mod item;
 pub(crate) mod nd;
+mod pad;
+mod partition;
+mod patches;
+mod quantize;
+mod reverse;
+mod scatter;
+mod search;
 mod shape;
 mod slice;
 pub(crate) mod slice_spec;
+mod space;
 mod split;
 #[cfg(test)]
 mod tests;
 mod transpose;
+mod unique;
 
 use flowmill_runtime::KernelRegistry;
 
 /// Registers the kernels of the array ops.
 pub fn register(registry: &mut KernelRegistry) {
+    bitcast::register(registry);
     broadcast::register(registry);
     concat::register(registry);
+    fill::register(registry);
+    gather::register(registry);
     identity::register(registry);
+    pad::register(registry);
+    partition::register(registry);
+    patches::register(registry);
+    quantize::register(registry);
+    reverse::register(registry);
+    scatter::register(registry);
+    search::register(registry);
     shape::register(registry);
     slice::register(registry);
+    space::register(registry);
     split::register(registry);
     transpose::register(registry);
+    unique::register(registry);
 }

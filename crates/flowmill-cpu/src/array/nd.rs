@@ -175,6 +175,47 @@ pub(crate) fn write_strided<T: Item>(out: &mut [T], offset: isize, dims: &[usize
     });
 }
 
+/// Copies the elements of `dims` from one walk to another; a side is its elements, first offset and strides.
+///
+/// Every index must lie in both sides.
+pub(crate) fn copy_strided<T: Item>(out: (&mut [T], isize, &[isize]), source: (&[T], isize, &[isize]), dims: &[usize]) {
+    let (to, from) = (out.0, source.0);
+    match dims.split_last() {
+        Some((&len, outer)) if out.2.last() == Some(&1) && source.2.last() == Some(&1) => {
+            for_each_index(outer, (out.1, out.2), (source.1, source.2), |a, b| to[a..a + len].clone_from_slice(&from[b..b + len]));
+        }
+        _ => for_each_index(dims, (out.1, out.2), (source.1, source.2), |a, b| to[a] = from[b].clone()),
+    }
+}
+
+/// Fills `out` from runs of `run` elements. The run at index `i, j, …` starts at `maps[0][i] + maps[1][j] + …` in `source`.
+///
+/// Every run must lie in `source`, and `out` must have `run` elements for each index.
+pub(crate) fn read_mapped<T: Item>(out: &mut [T], source: &[T], maps: &[Vec<usize>], run: usize) {
+    if out.is_empty() {
+        return;
+    }
+    let Some((innermost, outer)) = maps.split_last() else {
+        out.clone_from_slice(&source[..run]);
+        return;
+    };
+    let dims: Dims = outer.iter().map(Vec::len).collect();
+    let mut index: Dims = SmallVec::from_elem(0, dims.len());
+    for row in out.chunks_exact_mut(innermost.len() * run) {
+        let start: usize = index.iter().zip(outer).map(|(&i, map)| map[i]).sum();
+        for (to, &from) in row.chunks_exact_mut(run).zip(innermost) {
+            to.clone_from_slice(&source[start + from..][..run]);
+        }
+        for axis in (0..dims.len()).rev() {
+            index[axis] += 1;
+            if index[axis] < dims[axis] {
+                break;
+            }
+            index[axis] = 0;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,9 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod borders;
+mod indexing;
 mod joining;
+mod making;
+mod searching;
 mod shapes;
 mod slices;
+mod spaces;
 
 use crate::testing::{Call, ty};
 use flowmill_tensor::{Code, DType, Element, Result, Tensor};

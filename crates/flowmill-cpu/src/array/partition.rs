@@ -1,0 +1,123 @@
+//! Sorting rows into tensors and back: `DynamicPartition`, `DynamicStitch`, `ParallelDynamicStitch`.
+
+use super::args::product;
+use super::item::{Item, for_item};
+use crate::from_fn::from_fn;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Result, Shape, Tensor, bail};
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("DynamicPartition", make_dynamic_partition);
+    registry.add("DynamicStitch", make_dynamic_stitch);
+    registry.add("ParallelDynamicStitch", make_dynamic_stitch);
+}
+
+fn make_dynamic_partition(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let count: i64 = init.attrs.get("num_partitions")?;
+    let Some(count) = usize::try_from(count).ok().filter(|&n| n > 0) else { bail!(InvalidArgument, "num_partitions must be at least 1, got {count}") };
+    for_item!(init.dtype("T")?, T => from_fn(move |ctx| dynamic_partition::<T>(ctx, count)))
+}
+
+/// Output `p` holds the slices whose entry in `partitions` is `p`, in their order.
+fn dynamic_partition<T: Item>(ctx: &mut KernelContext<'_>, count: usize) -> Result<()> {
+    let (data, partitions) = (ctx.input(0)?, ctx.input(1)?);
+    let Some(inner) = data.shape().strip_prefix(partitions.shape().dims()) else {
+        bail!(InvalidArgument, "data.shape must start with partitions.shape, got data.shape = {}, partitions.shape = {}", data.shape(), partitions.shape());
+    };
+    let mut members: Vec<Vec<usize>> = vec![Vec::new(); count];
+    for (i, &partition) in partitions.as_slice::<i32>()?.iter().enumerate() {
+        match usize::try_from(partition).ok().and_then(|p| members.get_mut(p)) {
+            Some(rows) => rows.push(i),
+            None => {
+                let at: Vec<String> = partitions.shape().strides().iter().zip(partitions.shape().iter()).map(|(&stride, &dim)| (i / stride % dim).to_string()).collect();
+                let at = if at.is_empty() { String::new() } else { format!("[{}]", at.join(",")) };
+                bail!(InvalidArgument, "partitions{at} = {partition} is not in [0, {count})");
+            }
+        }
+    }
+    let source = T::items(data)?;
+    let run = product(inner);
+    let mut outputs = Vec::with_capacity(count);
+    for rows in members {
+        let shape: Shape = std::iter::once(rows.len()).chain(inner.iter().copied()).collect();
+        outputs.push(T::build(data.dtype(), shape, source, |out| {
+            if run > 0 {
+                out.chunks_exact_mut(run).zip(&rows).for_each(|(to, &row)| to.clone_from_slice(&source[row * run..][..run]));
+            }
+            Ok(())
+        })?);
+    }
+    for (i, output) in outputs.into_iter().enumerate() {
+        ctx.set_output(i, output);
+    }
+    Ok(())
+}
+
+fn make_dynamic_stitch(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    for_item!(init.dtype("T")?, T => from_fn(dynamic_stitch::<T>))
+}
+
+/// Puts the slices of every `data[m]` where `indices[m]` says; the last of several for one place stays. Places that nothing goes to are
+/// unspecified in TensorFlow and zero here.
+fn dynamic_stitch<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
+    let count = ctx.num_inputs() / 2;
+    let inner = stitched_inner_shape(ctx, count)?;
+    let mut rows = 0;
+    for m in 0..count {
+        for (i, &index) in ctx.input(m)?.as_slice::<i32>()?.iter().enumerate() {
+            match usize::try_from(index) {
+                Ok(index) => rows = rows.max(index + 1),
+                Err(_) => bail!(InvalidArgument, "indices[{i}] is out of range"),
+            }
+        }
+    }
+    let sizes: Vec<i64> = std::iter::once(rows).chain(inner.iter().copied()).map(|d| d as i64).collect();
+    let shape = Shape::from_i64(&sizes)?;
+    let run = product(&inner);
+    let data = (0..count).map(|m| T::items(ctx.input(count + m)?)).collect::<Result<Vec<_>>>()?;
+    let like = data.iter().find(|items| !items.is_empty()).copied().unwrap_or(&[]);
+    let output = T::build(ctx.input(count)?.dtype(), shape, like, |out| {
+        if let Ok(zero) = T::zero() {
+            out.fill(zero);
+        }
+        if run > 0 {
+            for (m, items) in data.iter().enumerate() {
+                for (&index, from) in ctx.input(m)?.as_slice::<i32>()?.iter().zip(items.chunks_exact(run)) {
+                    out[index as usize * run..][..run].clone_from_slice(from);
+                }
+            }
+        }
+        Ok(())
+    })?;
+    ctx.set_output(0, output);
+    Ok(())
+}
+
+/// The shape of one slice, the same for all inputs.
+fn stitched_inner_shape(ctx: &KernelContext<'_>, count: usize) -> Result<Shape> {
+    let inner = |m: usize| -> Result<&[usize]> {
+        let (index, data) = (ctx.input(m)?.shape(), ctx.input(count + m)?.shape());
+        match data.strip_prefix(index.dims()) {
+            Some(inner) => Ok(inner),
+            None => bail!(InvalidArgument, "data[{m}].shape = {data} does not start with indices[{m}].shape = {index}"),
+        }
+    };
+    let first = inner(0)?;
+    for m in 1..count {
+        if inner(m)? != first {
+            let shape = |i: usize| ctx.input(i).map(Tensor::shape);
+            bail!(
+                InvalidArgument,
+                "Need data[0].shape[{}:] = data[{m}].shape[{}:], got data[0].shape = {}, data[{m}].shape = {}, indices[0].shape = {}, indices[{m}].shape = {}",
+                shape(0)?.rank(),
+                shape(m)?.rank(),
+                shape(count)?,
+                shape(count + m)?,
+                shape(0)?,
+                shape(m)?
+            );
+        }
+    }
+    Ok(Shape::new(first))
+}

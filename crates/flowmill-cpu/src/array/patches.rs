@@ -1,0 +1,98 @@
+//! `ExtractImagePatches`: the windows of a convolution, each as a row of channels.
+
+use super::item::{Item, for_item};
+use crate::from_fn::linear_from_fn;
+use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
+use flowmill_tensor::{Result, Tensor, bail};
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("ExtractImagePatches", make_extract_image_patches);
+}
+
+/// Windows along one dimension.
+#[derive(Clone, Copy)]
+struct Window {
+    size: usize,
+    stride: usize,
+    rate: usize,
+}
+
+/// Windows over one dimension of a given size: how many, and how far the first one sticks out.
+struct Extent {
+    count: usize,
+    before: usize,
+}
+
+impl Window {
+    fn extent(self, dim: usize, same: bool) -> Result<Extent> {
+        let Some(reach) = (self.size - 1).checked_mul(self.rate).and_then(|n| n.checked_add(1)) else {
+            bail!(InvalidArgument, "the window of {} elements at rate {} is too large", self.size, self.rate);
+        };
+        if same {
+            let count = dim.div_ceil(self.stride);
+            let needed = count.saturating_sub(1).saturating_mul(self.stride).saturating_add(reach);
+            return Ok(Extent { count, before: needed.saturating_sub(dim) / 2 });
+        }
+        match (dim + self.stride).checked_sub(reach) {
+            Some(covered) => Ok(Extent { count: covered / self.stride, before: 0 }),
+            None => bail!(InvalidArgument, "Computed output size would be negative: {} [input_size: {dim}, effective_filter_size: {reach}, stride: {}]", -1, self.stride),
+        }
+    }
+}
+
+fn make_extract_image_patches(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let window = |axis: usize| -> Result<Window> {
+        let get = |name: &str| -> Result<usize> {
+            let values: Vec<i64> = init.attrs.list(name)?;
+            match values[..] {
+                [1, height, width, 1] => {
+                    let value = if axis == 1 { height } else { width };
+                    match usize::try_from(value) {
+                        Ok(value) if value > 0 => Ok(value),
+                        _ => bail!(InvalidArgument, "{name} must be positive, got {value}"),
+                    }
+                }
+                [_, _, _, _] => bail!(Unimplemented, "Only support {name} across space."),
+                _ => bail!(InvalidArgument, "Sliding window {name} field must specify 4 dimensions"),
+            }
+        };
+        Ok(Window { size: get("ksizes")?, stride: get("strides")?, rate: get("rates")? })
+    };
+    let windows = [window(1)?, window(2)?];
+    let same = match init.attrs.get("padding")? {
+        "SAME" => true,
+        "VALID" => false,
+        other => bail!(InvalidArgument, "padding must be SAME or VALID, got {other}"),
+    };
+    for_item!(init.dtype("T")?, T => linear_from_fn(init, move |ctx| {
+        let output = extract::<T>(ctx.input(0)?, windows, same)?;
+        ctx.set_output(0, output);
+        Ok(())
+    }))
+}
+
+/// `[batch, rows, columns, depth]` to `[batch, windows down, windows across, window rows · window columns · depth]`.
+fn extract<T: Item>(images: &Tensor, [down, across]: [Window; 2], same: bool) -> Result<Tensor> {
+    let &[batch, rows, columns, depth] = images.shape().dims() else { bail!(InvalidArgument, "input must be 4-dimensional{}", images.shape()) };
+    let (rows_out, columns_out) = (down.extent(rows, same)?, across.extent(columns, same)?);
+    let Some(patch) = down.size.checked_mul(across.size).and_then(|n| n.checked_mul(depth)) else { bail!(InvalidArgument, "the windows have too many elements") };
+    let source = T::items(images)?;
+    let zero = T::zero()?;
+    T::build(images.dtype(), [batch, rows_out.count, columns_out.count, patch].into(), source, |out| {
+        if depth == 0 || out.is_empty() {
+            return Ok(());
+        }
+        for (i, pixel) in out.chunks_exact_mut(depth).enumerate() {
+            let (place, k) = (i / (down.size * across.size), i % (down.size * across.size));
+            let (image, place) = (place / (rows_out.count * columns_out.count), place % (rows_out.count * columns_out.count));
+            let row = (place / columns_out.count * down.stride + k / across.size * down.rate).checked_sub(rows_out.before).filter(|&r| r < rows);
+            let column = (place % columns_out.count * across.stride + k % across.size * across.rate).checked_sub(columns_out.before).filter(|&c| c < columns);
+            match (row, column) {
+                (Some(row), Some(column)) => pixel.clone_from_slice(&source[((image * rows + row) * columns + column) * depth..][..depth]),
+                _ => pixel.fill(zero.clone()),
+            }
+        }
+        Ok(())
+    })
+}

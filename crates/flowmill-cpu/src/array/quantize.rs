@@ -1,0 +1,134 @@
+//! `QuantizeAndDequantizeV4`: floats rounded to the values that a quantised type can hold.
+
+use super::args::product;
+use crate::from_fn::linear_from_fn;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Element, Result, Tensor, bail, bf16, f16, for_dtype};
+use num_traits::Float;
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("QuantizeAndDequantizeV4", make_quantize_and_dequantize);
+}
+
+#[derive(Clone, Copy)]
+struct Quantization {
+    signed: bool,
+    num_bits: u32,
+    range_given: bool,
+    narrow: bool,
+    half_up: bool,
+    axis: i64,
+}
+
+fn make_quantize_and_dequantize(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let attrs = init.attrs;
+    let signed = attrs.get_or("signed_input", true)?;
+    let num_bits: i64 = attrs.get_or("num_bits", 8)?;
+    if !(i64::from(signed) + 1..=if signed { 62 } else { 63 }).contains(&num_bits) {
+        bail!(InvalidArgument, "num_bits is out of range: {num_bits} with signed_input_ {}", i32::from(signed));
+    }
+    let half_up = match attrs.get_or("round_mode", "HALF_TO_EVEN")? {
+        "HALF_TO_EVEN" => false,
+        "HALF_UP" => true,
+        other => bail!(InvalidArgument, "Round mode string must be 'HALF_TO_EVEN' or 'HALF_UP', is '{other}'"),
+    };
+    let axis: i64 = attrs.get_or("axis", -1)?;
+    if axis < -1 {
+        bail!(InvalidArgument, "Axis must be at least -1. Found {axis}");
+    }
+    let q = Quantization { signed, num_bits: num_bits as u32, range_given: attrs.get_or("range_given", false)?, narrow: attrs.get_or("narrow_range", false)?, half_up, axis };
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => linear_from_fn(init, move |ctx| {
+        let output = quantize::<T>(ctx, q)?;
+        ctx.set_output(0, output);
+        Ok(())
+    }), _ => init.unsupported())
+}
+
+/// One range for the whole tensor, or with `axis` one for each index along it.
+fn quantize<T: Element + Float>(ctx: &KernelContext<'_>, q: Quantization) -> Result<Tensor> {
+    let input = ctx.input(0)?;
+    let (outer, channels, inner) = match usize::try_from(q.axis) {
+        Err(_) => (1, 1, input.num_elements()),
+        Ok(axis) if axis < input.rank() => (product(&input.shape()[..axis]), input.shape()[axis], product(&input.shape()[axis + 1..])),
+        Ok(axis) => bail!(InvalidArgument, "Axis requested is larger than input dimensions. Axis: {axis} Input Dimensions: {}", input.rank()),
+    };
+    let source = input.as_slice::<T>()?;
+    let mut output = Tensor::uninit(T::DTYPE, input.shape().clone())?;
+    if source.is_empty() {
+        return Ok(output);
+    }
+    let given = if q.range_given { Some((range_argument::<T>(ctx, 1, "input_min", channels)?, range_argument::<T>(ctx, 2, "input_max", channels)?)) } else { None };
+    let out = output.as_mut_slice::<T>()?;
+    for channel in 0..channels {
+        let runs = || (0..outer).map(move |o| (o * channels + channel) * inner..(o * channels + channel + 1) * inner);
+        let (low, high) = match &given {
+            Some((low, high)) => (low[channel % low.len()], high[channel % high.len()]),
+            None => runs().flat_map(|run| &source[run]).fold((T::max_value(), T::min_value()), |(low, high), &x| (low.min(x), high.max(x))),
+        };
+        if q.range_given && low > high {
+            bail!(InvalidArgument, "Invalid range: input_min {} > input_max {}", low.to_f64().unwrap_or(f64::NAN), high.to_f64().unwrap_or(f64::NAN));
+        }
+        let scale = Scale::new(low, high, q);
+        for run in runs() {
+            out[run.clone()].iter_mut().zip(&source[run]).for_each(|(to, &x)| *to = scale.round(x, q));
+        }
+    }
+    Ok(output)
+}
+
+fn range_argument<'a, T: Element>(ctx: &'a KernelContext<'_>, i: usize, name: &str, channels: usize) -> Result<&'a [T]> {
+    let values = ctx.input(i)?.as_slice::<T>()?;
+    if values.len() != 1 && values.len() != channels {
+        bail!(InvalidArgument, "{name} must be a scalar or have one element for each of {channels} channels, got shape {}", ctx.input(i)?.shape());
+    }
+    Ok(values)
+}
+
+/// What maps a range onto the integers of the quantised type.
+struct Scale<T> {
+    low: T,
+    high: T,
+    scale: T,
+    inverse: T,
+}
+
+impl<T: Float> Scale<T> {
+    fn new(low: T, high: T, q: Quantization) -> Scale<T> {
+        let number = |x: i64| T::from(x).unwrap_or_else(T::zero);
+        let least = number(match (q.signed, q.narrow) {
+            (true, true) => -(1 << (q.num_bits - 1)) + 1,
+            (true, false) => -(1 << (q.num_bits - 1)),
+            (false, _) => 0,
+        });
+        let most = number(if q.signed { (1 << (q.num_bits - 1)) - 1 } else { ((1u64 << q.num_bits) - 1) as i64 });
+        let from_low = if least * low > T::zero() { least / low } else { T::max_value() };
+        let from_high = if most * high > T::zero() { most / high } else { T::max_value() };
+        if from_low < from_high {
+            let inverse = low / least;
+            Scale { low, high: most * inverse, scale: from_low, inverse }
+        } else {
+            let inverse = high / most;
+            Scale { low: least * inverse, high, scale: from_high, inverse }
+        }
+    }
+
+    fn round(&self, x: T, q: Quantization) -> T {
+        let x = if q.range_given { x.min(self.high).max(self.low) } else { x };
+        let scaled = x * self.scale;
+        let rounded = if q.half_up { (scaled + T::from(0.5).unwrap_or_else(T::zero)).floor() } else { half_to_even(scaled) };
+        rounded * self.inverse
+    }
+}
+
+fn half_to_even<T: Float>(x: T) -> T {
+    let floor = x.floor();
+    let half = T::from(0.5).unwrap_or_else(T::zero);
+    let two = T::one() + T::one();
+    match (x - floor).partial_cmp(&half) {
+        Some(std::cmp::Ordering::Less) => floor,
+        Some(std::cmp::Ordering::Greater) => floor + T::one(),
+        _ if (floor / two).floor() * two == floor => floor,
+        _ => floor + T::one(),
+    }
+}

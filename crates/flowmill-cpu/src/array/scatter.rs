@@ -1,0 +1,183 @@
+//! Writing slices by index: `ScatterNd` and the `TensorScatter` ops.
+
+use super::args::{product, shape_argument};
+use super::gather::{ignores_bad_indices, slice_offsets};
+use super::item::{Item, for_item};
+use crate::from_fn::from_fn;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Bytes, Complex, DType, Element, Result, Shape, Tensor, bail, bf16, error, f16, for_dtype};
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("ScatterNd", make_scatter_nd);
+    registry.add("TensorScatterAdd", |init| make_tensor_scatter(init, Update::Add));
+    registry.add("TensorScatterMax", |init| make_tensor_scatter(init, Update::Max));
+    registry.add("TensorScatterMin", |init| make_tensor_scatter(init, Update::Min));
+    registry.add("TensorScatterSub", |init| make_tensor_scatter(init, Update::Sub));
+    registry.add("TensorScatterUpdate", make_tensor_scatter_update);
+}
+
+/// How an update is combined with what is there.
+#[derive(Clone, Copy)]
+enum Update {
+    Add,
+    Sub,
+    Max,
+    Min,
+}
+
+/// Numbers that scatters add up. Integers wrap.
+trait Sum: Element {
+    fn plus(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
+}
+
+/// Numbers with an order. A NaN on either side leaves what is there.
+trait Order: Sum {
+    fn above(self, other: Self) -> bool;
+}
+
+macro_rules! numbers {
+    (floats: $($f:ty),*; integers: $($i:ty),*) => {
+        $(impl Sum for $f {
+            #[inline]
+            fn plus(self, other: Self) -> Self { self + other }
+            #[inline]
+            fn minus(self, other: Self) -> Self { self - other }
+        })*
+        $(impl Sum for $i {
+            #[inline]
+            fn plus(self, other: Self) -> Self { self.wrapping_add(other) }
+            #[inline]
+            fn minus(self, other: Self) -> Self { self.wrapping_sub(other) }
+        })*
+    };
+}
+
+macro_rules! ordered {
+    ($($t:ty),*) => { $(impl Order for $t {
+        #[inline]
+        fn above(self, other: Self) -> bool { self > other }
+    })* };
+}
+
+numbers!(floats: f16, bf16, f32, f64, Complex<f32>, Complex<f64>; integers: i8, i16, i32, i64, u8, u16, u32, u64);
+ordered!(f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64);
+
+/// Where the slices of an update go.
+struct Targets {
+    offsets: Vec<Option<usize>>,
+    run: usize,
+}
+
+/// Checks the shapes of a scatter into a tensor of shape `shape`, and resolves its indices.
+fn targets(index: &Tensor, updates: &Tensor, shape: &Shape, ignore: bool) -> Result<Targets> {
+    let Some((&depth, outer)) = index.shape().split_last() else {
+        bail!(InvalidArgument, "Indices shape must have rank at least one. Found:{}", index.shape());
+    };
+    if shape.num_elements() == 0 && (index.num_elements() > 0 || updates.num_elements() > 0) {
+        bail!(InvalidArgument, "Indices and updates specified for empty output.  indices shape: {}", index.shape());
+    }
+    if updates.shape().get(..outer.len()) != Some(outer) {
+        bail!(InvalidArgument, "Outer dimensions of indices and update must match. Indices shape: {}, updates shape:{}", index.shape(), updates.shape());
+    }
+    let inner = updates.shape().get(outer.len()..).unwrap_or(&[]);
+    if shape.get(depth..) != Some(inner) {
+        bail!(InvalidArgument, "Inner dimensions of output shape must match inner dimensions of updates shape. Output: {shape} updates: {}", updates.shape());
+    }
+    let offsets = slice_offsets(index, shape, ignore, |i, row| error!(InvalidArgument, "indices[{i}] = [{row}] does not index into shape {shape}"))?;
+    Ok(Targets { offsets, run: product(inner) })
+}
+
+impl Targets {
+    /// Combines each slice of `updates` with its place in `out`, in order.
+    fn apply<T>(&self, out: &mut [T], updates: &[T], combine: impl Fn(&mut T, &T)) {
+        if self.run == 0 {
+            return;
+        }
+        for (from, offset) in updates.chunks_exact(self.run).zip(&self.offsets) {
+            if let Some(to) = offset {
+                out[*to..to + self.run].iter_mut().zip(from).for_each(|(a, b)| combine(a, b));
+            }
+        }
+    }
+}
+
+/// Duplicate indices add up; `bool` values are or-ed and strings joined.
+fn make_scatter_nd(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let ignore = ignores_bad_indices(init)?;
+    let dtype = init.dtype("T")?;
+    for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => from_fn(move |ctx| {
+        let (targets, shape) = scatter_nd_targets(ctx, ignore)?;
+        let mut output = Tensor::zeros(dtype, shape)?;
+        targets.apply(output.as_mut_slice::<T>()?, ctx.input(1)?.as_slice::<T>()?, |a, &b| *a = a.plus(b));
+        ctx.set_output(0, output);
+        Ok(())
+    }), _ => match dtype {
+        DType::Bool => scatter_nd_items::<bool>(dtype, ignore, |a, &b| *a |= b),
+        DType::String => scatter_nd_items::<Bytes>(dtype, ignore, |a, b| *a = if a.is_empty() { b.clone() } else { [&a[..], b].concat().into() }),
+        _ => init.unsupported(),
+    })
+}
+
+fn scatter_nd_targets(ctx: &KernelContext<'_>, ignore: bool) -> Result<(Targets, Shape)> {
+    let shape = shape_argument(ctx.input(2)?, "shape")?;
+    Ok((targets(ctx.input(0)?, ctx.input(1)?, &shape, ignore)?, shape))
+}
+
+fn scatter_nd_items<T: Item>(dtype: DType, ignore: bool, combine: fn(&mut T, &T)) -> Result<Arc<dyn Kernel>> {
+    from_fn(move |ctx| {
+        let (targets, shape) = scatter_nd_targets(ctx, ignore)?;
+        let updates = T::items(ctx.input(1)?)?;
+        let zero = T::zero()?;
+        let output = T::build(dtype, shape, updates, |out| {
+            out.fill(zero);
+            targets.apply(out, updates, combine);
+            Ok(())
+        })?;
+        ctx.set_output(0, output);
+        Ok(())
+    })
+}
+
+fn make_tensor_scatter_update(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let ignore = ignores_bad_indices(init)?;
+    for_item!(init.dtype("T")?, T => from_fn(move |ctx| {
+        let targets = targets(ctx.input(1)?, ctx.input(2)?, ctx.input(0)?.shape(), ignore)?;
+        let mut output = ctx.take(0)?;
+        let updates = T::items(ctx.input(2)?)?;
+        T::update(&mut output, |out| {
+            targets.apply(out, updates, Clone::clone_from);
+            Ok(())
+        })?;
+        ctx.set_output(0, output);
+        Ok(())
+    }))
+}
+
+fn make_tensor_scatter(init: &KernelInit<'_>, update: Update) -> Result<Arc<dyn Kernel>> {
+    let ignore = ignores_bad_indices(init)?;
+    let dtype = init.dtype("T")?;
+    match update {
+        Update::Add | Update::Sub => {
+            for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => match update {
+                Update::Add => tensor_scatter::<T>(ignore, |a, &b| *a = a.plus(b)),
+                _ => tensor_scatter::<T>(ignore, |a, &b| *a = a.minus(b)),
+            }, _ => init.unsupported())
+        }
+        Update::Max | Update::Min => for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => match update {
+            Update::Max => tensor_scatter::<T>(ignore, |a, &b| if b.above(*a) { *a = b }),
+            _ => tensor_scatter::<T>(ignore, |a, &b| if a.above(b) { *a = b }),
+        }, _ => init.unsupported()),
+    }
+}
+
+fn tensor_scatter<T: Element>(ignore: bool, combine: fn(&mut T, &T)) -> Result<Arc<dyn Kernel>> {
+    from_fn(move |ctx| {
+        let targets = targets(ctx.input(1)?, ctx.input(2)?, ctx.input(0)?.shape(), ignore)?;
+        let mut output = ctx.take(0)?;
+        targets.apply(output.as_mut_slice::<T>()?, ctx.input(2)?.as_slice::<T>()?, combine);
+        ctx.set_output(0, output);
+        Ok(())
+    })
+}

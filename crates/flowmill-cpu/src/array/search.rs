@@ -1,0 +1,148 @@
+//! Finding places: `Where`, `LowerBound`, `UpperBound`, `UnravelIndex`.
+
+use super::args::{Indices, indices};
+use crate::from_fn::{from_fn, linear_from_fn};
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Complex, DType, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("LowerBound", |init| make_bound(init, false));
+    registry.add("UnravelIndex", make_unravel_index);
+    registry.add("UpperBound", |init| make_bound(init, true));
+    registry.add("Where", make_where);
+}
+
+fn make_where(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.attrs.get_or("T", DType::Bool)?;
+    for_dtype!(dtype, [bool, f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => {
+        linear_from_fn(init, |ctx| {
+            let input = ctx.input(0)?;
+            if input.rank() == 0 {
+                bail!(InvalidArgument, "WhereOp : Unhandled input dimensions: 0");
+            }
+            // The zero of every type equals its default, negative zeros included.
+            let output = coordinates(input.shape(), input.as_slice::<T>()?, |x| *x != T::default())?;
+            ctx.set_output(0, output);
+            Ok(())
+        })
+    }, _ => init.unsupported())
+}
+
+/// The indices of the elements for which `chosen` holds, one a row, in row-major order.
+fn coordinates<T>(shape: &Shape, items: &[T], chosen: impl Fn(&T) -> bool) -> Result<Tensor> {
+    let rank = shape.rank();
+    let count = items.iter().filter(|item| chosen(item)).count();
+    let mut output = Tensor::uninit(DType::I64, [count, rank])?;
+    let mut rows = output.as_mut_slice::<i64>()?.chunks_exact_mut(rank);
+    let inner = shape.last().copied().unwrap_or(1).max(1);
+    let mut outer: SmallVec<[i64; 8]> = SmallVec::from_elem(0, rank - 1);
+    for line in items.chunks_exact(inner) {
+        for (i, _) in line.iter().enumerate().filter(|(_, item)| chosen(item)) {
+            if let Some([to @ .., last]) = rows.next() {
+                to.copy_from_slice(&outer);
+                *last = i as i64;
+            }
+        }
+        for axis in (0..outer.len()).rev() {
+            outer[axis] += 1;
+            if outer[axis] < shape[axis] as i64 {
+                break;
+            }
+            outer[axis] = 0;
+        }
+    }
+    Ok(output)
+}
+
+fn make_bound(init: &KernelInit<'_>, upper: bool) -> Result<Arc<dyn Kernel>> {
+    let out_type = init.attrs.get_or("out_type", DType::I32)?;
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => {
+        from_fn(move |ctx| bound::<T>(ctx, out_type, upper))
+    }, _ => init.unsupported())
+}
+
+/// Where each value would be inserted into its row of sorted numbers: before its equals, or after them.
+fn bound<T: Element + PartialOrd>(ctx: &mut KernelContext<'_>, out_type: DType, upper: bool) -> Result<()> {
+    let (sorted, values) = (ctx.input(0)?, ctx.input(1)?);
+    for (name, tensor) in [("sorted_inputs", sorted), ("values", values)] {
+        if tensor.rank() != 2 {
+            bail!(InvalidArgument, "Shape must be rank 2 but is rank {} for `{name}` argument", tensor.rank());
+        }
+    }
+    if sorted.shape()[0] != values.shape()[0] {
+        bail!(InvalidArgument, "Leading dim_size of both tensors must match.");
+    }
+    let (length, count) = (sorted.shape()[1], values.shape()[1]);
+    if out_type == DType::I32 && length > i32::MAX as usize {
+        bail!(InvalidArgument, "trailing dim_size must less than INT_MAX for int32 output type, was {length}");
+    }
+    let (rows, values_slice) = (sorted.as_slice::<T>()?, values.as_slice::<T>()?);
+    let mut positions = Vec::with_capacity(values_slice.len());
+    for (i, value) in values_slice.iter().enumerate() {
+        let row = &rows[i / count * length..][..length];
+        let position = if upper { row.partition_point(|x| !matches!(value.partial_cmp(x), Some(std::cmp::Ordering::Less))) } else { row.partition_point(|x| x < value) };
+        positions.push(position as i64);
+    }
+    let output = Tensor::index_vector(out_type, &positions)?.reshaped(values.shape().clone())?;
+    ctx.set_output(0, output);
+    Ok(())
+}
+
+fn make_unravel_index(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("Tidx")?;
+    from_fn(move |ctx| {
+        let output = unravel_index(ctx.input(0)?, ctx.input(1)?, dtype)?;
+        ctx.set_output(0, output);
+        Ok(())
+    })
+}
+
+/// Flat indices as coordinates in a tensor of sizes `dims`: one column for each index.
+fn unravel_index(index: &Tensor, dims: &Tensor, dtype: DType) -> Result<Tensor> {
+    if index.rank() > 1 {
+        bail!(InvalidArgument, "The indices can only be scalar or vector, got \"{}\"", index.shape());
+    }
+    if dims.rank() != 1 {
+        bail!(InvalidArgument, "The indices can only be 1-D, got \"{}\"", dims.shape());
+    }
+    let sizes = indices(dims)?;
+    let total = check_sizes(&sizes, dtype)?;
+    let flat: Indices = indices(index)?;
+    if flat.iter().any(|&i| i >= total) {
+        bail!(InvalidArgument, "index is out of bound as with dims");
+    }
+    let mut columns = vec![0i64; sizes.len() * flat.len()];
+    for (column, &index) in flat.iter().enumerate() {
+        let mut rest = index;
+        for (axis, &size) in sizes.iter().enumerate().rev() {
+            columns[axis * flat.len() + column] = rest % size;
+            rest /= size;
+        }
+    }
+    let shape = if index.rank() == 0 { Shape::from([sizes.len()]) } else { Shape::from([sizes.len(), flat.len()]) };
+    Tensor::index_vector(dtype, &columns)?.reshaped(shape)
+}
+
+/// The product of sizes, which must be positive, within the index type.
+fn check_sizes(sizes: &[i64], dtype: DType) -> Result<i64> {
+    let limit = if dtype == DType::I32 { i64::from(i32::MAX) } else { i64::MAX };
+    let mut total: i64 = 1;
+    for (i, &size) in sizes.iter().enumerate() {
+        if size == 0 {
+            bail!(InvalidArgument, "Input dims cannot contain a dim of zero, but dims contains zero at index {i}");
+        }
+        if size < 0 {
+            bail!(InvalidArgument, "Input dims cannot be negative. Got dim = {size} at index {i}");
+        }
+        match total.checked_mul(size).filter(|&n| n <= limit) {
+            Some(product) => total = product,
+            None => {
+                let sizes: Vec<String> = sizes.iter().map(i64::to_string).collect();
+                bail!(InvalidArgument, "Input dims product is causing integer overflow: ({})", sizes.join(" "));
+            }
+        }
+    }
+    Ok(total)
+}

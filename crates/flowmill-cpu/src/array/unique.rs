@@ -1,0 +1,250 @@
+//! Finding equal elements: `Unique` and its kin, `ListDiff`.
+
+use super::args::{indices, product};
+use super::item::{Item, ItemClass};
+use super::transpose::transposed;
+use crate::from_fn::from_fn;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Bytes, DType, Element, Result, Shape, Tensor, bail, bf16, f16};
+use rustc_hash::{FxHashMap, FxHasher};
+use smallvec::SmallVec;
+use std::hash::Hasher;
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("ListDiff", make_list_diff);
+    registry.add("Unique", |init| make_unique(init, false));
+    registry.add("UniqueV2", |init| make_unique(init, false));
+    registry.add("UniqueWithCounts", |init| make_unique(init, true));
+    registry.add("UniqueWithCountsV2", |init| make_unique(init, true));
+}
+
+/// Elements that can be looked up. Floats are equal as numbers: the zeros are one, a NaN equals nothing.
+trait Key: Item {
+    fn hash_into(&self, hasher: &mut FxHasher);
+    fn same(&self, other: &Self) -> bool;
+}
+
+macro_rules! integer_key {
+    ($($t:ty),*) => {$(
+        impl Key for $t {
+            fn hash_into(&self, hasher: &mut FxHasher) {
+                hasher.write_u64(u64::from(*self));
+            }
+            fn same(&self, other: &Self) -> bool {
+                self == other
+            }
+        }
+    )*};
+}
+
+integer_key!(bool, u8, u16, u32, u64);
+
+impl Key for Bytes {
+    fn hash_into(&self, hasher: &mut FxHasher) {
+        hasher.write(self);
+    }
+    fn same(&self, other: &Self) -> bool {
+        self == other
+    }
+}
+
+/// How the elements of a type are read for comparison.
+fn canonical(tensor: &Tensor) -> Result<Tensor> {
+    fn map<T: Element>(tensor: &Tensor, f: impl Fn(T) -> T) -> Result<Tensor> {
+        let mut copy = tensor.clone();
+        copy.as_mut_slice::<T>()?.iter_mut().for_each(|x| *x = f(*x));
+        Ok(copy)
+    }
+    // Adding a positive zero makes a negative one positive and changes nothing else.
+    match tensor.dtype() {
+        DType::F16 => map::<f16>(tensor, |x| x + f16::ZERO),
+        DType::BF16 => map::<bf16>(tensor, |x| x + bf16::ZERO),
+        DType::F32 => map::<f32>(tensor, |x| x + 0.0),
+        DType::F64 => map::<f64>(tensor, |x| x + 0.0),
+        _ => Ok(tensor.clone()),
+    }
+}
+
+/// For each element, whether it is a NaN; `None` for a type that has none.
+fn nan_flags(tensor: &Tensor) -> Result<Option<Vec<bool>>> {
+    Ok(match tensor.dtype() {
+        DType::F16 => Some(tensor.as_slice::<f16>()?.iter().map(|x| x.is_nan()).collect()),
+        DType::BF16 => Some(tensor.as_slice::<bf16>()?.iter().map(|x| x.is_nan()).collect()),
+        DType::F32 => Some(tensor.as_slice::<f32>()?.iter().map(|x| x.is_nan()).collect()),
+        DType::F64 => Some(tensor.as_slice::<f64>()?.iter().map(|x| x.is_nan()).collect()),
+        _ => None,
+    })
+}
+
+/// Rows of elements, ready for comparison.
+struct Rows<'a, T> {
+    items: &'a [T],
+    nan: Option<Vec<bool>>,
+    len: usize,
+}
+
+/// Distinct rows by their hash.
+#[derive(Default)]
+struct Table {
+    rows_by_hash: FxHashMap<u64, SmallVec<[usize; 2]>>,
+}
+
+impl<T: Key> Rows<'_, T> {
+    fn row(&self, i: usize) -> &[T] {
+        &self.items[i * self.len..(i + 1) * self.len]
+    }
+
+    /// Whether the row holds a NaN, which equals nothing.
+    fn is_singular(&self, i: usize) -> bool {
+        self.nan.as_ref().is_some_and(|nan| nan[i * self.len..(i + 1) * self.len].contains(&true))
+    }
+
+    fn hash(&self, i: usize) -> u64 {
+        let mut hasher = FxHasher::default();
+        self.row(i).iter().for_each(|item| item.hash_into(&mut hasher));
+        hasher.finish()
+    }
+
+    /// The row of `table`'s rows, which are rows of `others`, that equals row `i`.
+    fn find(&self, i: usize, table: &Table, others: &Rows<'_, T>) -> Option<usize> {
+        if self.is_singular(i) {
+            return None;
+        }
+        let candidates = table.rows_by_hash.get(&self.hash(i))?;
+        candidates.iter().copied().find(|&j| self.row(i).iter().zip(others.row(j)).all(|(a, b)| a.same(b)))
+    }
+
+    fn insert(&self, i: usize, table: &mut Table) {
+        table.rows_by_hash.entry(self.hash(i)).or_default().push(i);
+    }
+}
+
+fn index_type(init: &KernelInit<'_>) -> Result<DType> {
+    match init.attrs.get_or("out_idx", DType::I32)? {
+        t @ (DType::I32 | DType::I64) => Ok(t),
+        _ => init.unsupported(),
+    }
+}
+
+macro_rules! for_key {
+    ($init:expr, $dtype:expr, $T:ident => $body:expr) => {
+        match ItemClass::of($dtype) {
+            _ if $dtype.is_complex() => $init.unsupported(),
+            ItemClass::Bool => { type $T = bool; $body }
+            ItemClass::Dense1 => { type $T = u8; $body }
+            ItemClass::Dense2 => { type $T = u16; $body }
+            ItemClass::Dense4 => { type $T = u32; $body }
+            ItemClass::Dense8 => { type $T = u64; $body }
+            ItemClass::String => { type $T = Bytes; $body }
+            _ => $init.unsupported(),
+        }
+    };
+}
+
+fn make_unique(init: &KernelInit<'_>, counts: bool) -> Result<Arc<dyn Kernel>> {
+    let (dtype, index_type) = (init.dtype("T")?, index_type(init)?);
+    for_key!(init, dtype, T => from_fn(move |ctx| unique::<T>(ctx, index_type, counts)))
+}
+
+/// The axis along which equal slices are sought. The first versions of the ops have no such argument and take vectors.
+fn unique_axis(ctx: &KernelContext<'_>) -> Result<usize> {
+    let input = ctx.input(0)?;
+    let axis = if ctx.num_inputs() > 1 { indices(ctx.input(1)?)? } else { SmallVec::new() };
+    match axis[..] {
+        [] if input.rank() == 1 => Ok(0),
+        [] => bail!(InvalidArgument, "unique expects a 1D vector."),
+        [axis] => match input.shape().axis(axis) {
+            Some(axis) => Ok(axis),
+            None => bail!(InvalidArgument, "axis has to be between [0, {})", input.rank()),
+        },
+        _ => bail!(InvalidArgument, "axis does not support input tensors larger than 1 elements"),
+    }
+}
+
+fn unique<T: Key>(ctx: &mut KernelContext<'_>, index_type: DType, with_counts: bool) -> Result<()> {
+    let axis = unique_axis(ctx)?;
+    let input = ctx.input(0)?;
+    let order: SmallVec<[usize; 8]> = std::iter::once(axis).chain((0..input.rank()).filter(|&d| d != axis)).collect();
+    let rows_first = if axis == 0 { input.clone() } else { transposed::<T>(input, &order)? };
+    let count = input.shape()[axis];
+    let comparable = canonical(&rows_first)?;
+    let rows = Rows { items: T::items(&comparable)?, nan: nan_flags(&rows_first)?, len: product(&rows_first.shape()[1..]) };
+    let mut table = Table::default();
+    // Where each distinct row was first seen, the place of each of them among the distinct, and how often they come.
+    let (mut first_seen, mut places, mut counts) = (Vec::new(), vec![0i64; count], Vec::new());
+    let mut place_of_row = vec![0usize; count];
+    for i in 0..count {
+        let place = match rows.find(i, &table, &rows) {
+            Some(row) => place_of_row[row],
+            None => {
+                rows.insert(i, &mut table);
+                first_seen.push(i);
+                counts.push(0i64);
+                first_seen.len() - 1
+            }
+        };
+        place_of_row[i] = place;
+        places[i] = place as i64;
+        counts[place] += 1;
+    }
+    let distinct = select_rows::<T>(&rows_first, &first_seen)?;
+    let output = if axis == 0 {
+        distinct
+    } else {
+        let mut back: SmallVec<[usize; 8]> = (1..=axis).collect();
+        back.push(0);
+        back.extend(axis + 1..order.len());
+        transposed::<T>(&distinct, &back)?
+    };
+    ctx.set_output(0, output);
+    ctx.set_output(1, Tensor::index_vector(index_type, &places)?);
+    if with_counts {
+        ctx.set_output(2, Tensor::index_vector(index_type, &counts)?);
+    }
+    Ok(())
+}
+
+/// These rows of a tensor, in this order.
+fn select_rows<T: Item>(tensor: &Tensor, rows: &[usize]) -> Result<Tensor> {
+    let source = T::items(tensor)?;
+    let mut shape: Shape = tensor.shape().clone();
+    let len = product(&shape[1..]);
+    shape[0] = rows.len();
+    T::build(tensor.dtype(), shape, source, |out| {
+        if len > 0 {
+            out.chunks_exact_mut(len).zip(rows).for_each(|(to, &row)| to.clone_from_slice(&source[row * len..][..len]));
+        }
+        Ok(())
+    })
+}
+
+fn make_list_diff(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let (dtype, index_type) = (init.dtype("T")?, index_type(init)?);
+    for_key!(init, dtype, T => from_fn(move |ctx| list_diff::<T>(ctx, index_type)))
+}
+
+/// The elements of `x` that are not in `y`, duplicates kept, and their indices.
+fn list_diff<T: Key>(ctx: &mut KernelContext<'_>, index_type: DType) -> Result<()> {
+    let (x, y) = (ctx.input(0)?, ctx.input(1)?);
+    for (name, tensor) in [("x", x), ("y", y)] {
+        if tensor.rank() != 1 {
+            bail!(InvalidArgument, "{name} should be a 1D vector.");
+        }
+    }
+    let (comparable_x, comparable_y) = (canonical(x)?, canonical(y)?);
+    let rows = Rows { items: T::items(&comparable_x)?, nan: nan_flags(x)?, len: 1 };
+    let others = Rows { items: T::items(&comparable_y)?, nan: nan_flags(y)?, len: 1 };
+    let mut table = Table::default();
+    for j in 0..y.num_elements() {
+        if !others.is_singular(j) && others.find(j, &table, &others).is_none() {
+            others.insert(j, &mut table);
+        }
+    }
+    let kept: Vec<usize> = (0..x.num_elements()).filter(|&i| rows.find(i, &table, &others).is_none()).collect();
+    let output = select_rows::<T>(x, &kept)?;
+    let positions = Tensor::index_vector(index_type, &kept.iter().map(|&i| i as i64).collect::<Vec<_>>())?;
+    ctx.set_output(0, output);
+    ctx.set_output(1, positions);
+    Ok(())
+}
