@@ -220,7 +220,7 @@ impl Graph {
         } else if let Some(slot) = dst.in_edges.get_mut(place) {
             *slot = EdgeId::NONE;
         }
-        self.change_count += 1;
+        self.count_rewrite();
         Ok(())
     }
 

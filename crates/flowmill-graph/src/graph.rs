@@ -41,6 +41,8 @@ pub struct Graph {
     /// The other fields of the message that was imported into the empty graph.
     pub(crate) rest: GraphDef,
     pub(crate) change_count: u64,
+    /// Changes that are not additions.
+    pub(crate) rewrite_count: u64,
     name_counter: u64,
 }
 
@@ -60,6 +62,7 @@ impl Graph {
             has_library_field: false,
             rest: GraphDef::default(),
             change_count: 0,
+            rewrite_count: 0,
             name_counter: 0,
         };
         for name in ["_SOURCE", "_SINK"] {
@@ -116,6 +119,17 @@ impl Graph {
     /// Grows with each change: equal counts mean that nothing changed in between.
     pub fn change_count(&self) -> u64 {
         self.change_count
+    }
+
+    /// Grows with each change of what was there: equal counts mean that the graph only gained nodes and edges in between.
+    pub fn rewrite_count(&self) -> u64 {
+        self.rewrite_count
+    }
+
+    /// Counts a change of what was there.
+    pub(crate) fn count_rewrite(&mut self) {
+        self.change_count += 1;
+        self.rewrite_count += 1;
     }
 
     /// Ids given out so far: every node's id is less.
@@ -353,7 +367,7 @@ impl Graph {
         if let Some(node) = self.nodes.remove(id) {
             self.forget_name(id, &node.name);
         }
-        self.change_count += 1;
+        self.count_rewrite();
         Ok(())
     }
 
@@ -377,7 +391,7 @@ impl Graph {
         let hash = self.hash_name(name);
         let (arena, hasher) = (&self.nodes, &self.hasher);
         self.names.insert_unique(hash, (hash as u32, id), |&(_, id)| arena.get(id).map_or(0, |n| hasher.hash_one(&*n.name)));
-        self.change_count += 1;
+        self.count_rewrite();
         Ok(())
     }
 
@@ -389,7 +403,7 @@ impl Graph {
         self.node(id)?;
         let device = self.intern_device(device);
         self.node_mut(id)?.device = device;
-        self.change_count += 1;
+        self.count_rewrite();
         Ok(())
     }
 
@@ -419,7 +433,7 @@ impl Graph {
         let signature = self.resolve_signature(&op_def, &attrs)?;
         self.change_signature(id, signature)?;
         self.node_mut(id)?.attrs = attrs;
-        self.change_count += 1;
+        self.count_rewrite();
         Ok(())
     }
 

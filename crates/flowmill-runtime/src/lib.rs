@@ -10,6 +10,7 @@ pub mod program;
 mod registry;
 mod rendezvous;
 mod resource;
+mod session;
 mod step;
 
 pub use cancel::{CancelReason, CancelToken, Registration};
@@ -19,4 +20,5 @@ pub use kernel::{AsyncContext, AsyncKernel, Cost, Kernel, KernelContext, ScalarO
 pub use registry::{KernelInit, KernelRegistry, MakeKernel};
 pub use rendezvous::Rendezvous;
 pub use resource::{RefVariable, ResourceManager};
+pub use session::{Callable, RunOptions, RunOutcome, Session, SessionOptions};
 pub use step::{Poll, StepContext};

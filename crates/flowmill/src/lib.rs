@@ -75,7 +75,8 @@ pub fn new_graph() -> Result<Graph> {
 /// `NotFound` where there is no file, `DataLoss` where it holds no graph, `InvalidArgument` and `NotFound` as [`import_graph_def`].
 pub fn load_graph(path: impl AsRef<Path>) -> Result<Graph> {
     let mut graph = new_graph()?;
-    import_graph_def(files::load_graph_def(path)?, &mut graph, &ImportOptions::default())?;
+    let (graph_def, _mapping) = files::load_graph_def(path)?;
+    import_graph_def(&mut graph, graph_def, &ImportOptions::default())?;
     Ok(graph)
 }
 

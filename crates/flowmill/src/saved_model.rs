@@ -44,7 +44,7 @@ impl SavedModel {
         let loaded = files::SavedModel::open(path)?.load(tags)?;
         let graph_def = loaded.meta_graph.graph_def.clone().unwrap_or_default();
         let mut graph = new_graph()?;
-        import_graph_def(graph_def, &mut graph, &ImportOptions::default())?;
+        import_graph_def(&mut graph, graph_def, &ImportOptions::default())?;
         let session = session(graph, options)?;
         prepare(&session, &loaded)?;
         Ok(SavedModel { session, signatures: signatures(&loaded.meta_graph)? })
@@ -113,7 +113,7 @@ fn signatures(meta_graph: &proto::MetaGraphDef) -> Result<BTreeMap<String, Signa
             bail!(Unimplemented, "a signature's sparse or composite tensor");
         };
         let Some(dtype) = DType::from_number(info.dtype) else { bail!(InvalidArgument, "type number {} in a signature", info.dtype) };
-        let shape = info.tensor_shape.as_ref().map_or_else(PartialShape::unknown, flowmill_graph::attrs::shape_from_proto);
+        let shape = info.tensor_shape.as_ref().map_or_else(PartialShape::unknown, PartialShape::from_proto);
         Ok(TensorSpec { tensor: tensor.clone(), dtype, shape })
     };
     let specs = |infos: &std::collections::BTreeMap<String, proto::TensorInfo>| infos.iter().map(|(k, v)| Ok((k.clone(), spec(v)?))).collect::<Result<_>>();

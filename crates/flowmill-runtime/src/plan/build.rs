@@ -1,6 +1,6 @@
 //! From a pruned, optimised graph to a [`PlanGraph`]: frames, kernels, constants.
 
-use super::ir::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};
+use super::ir::{FrameId, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};
 use crate::function::FunctionLibraryRuntime;
 use crate::kernel::{Cost, Kernel, KernelContext};
 use crate::registry::{KernelInit, KernelRegistry};
@@ -246,9 +246,4 @@ impl Kernel for FunctionCall {
     fn cost(&self) -> Cost {
         Cost::Expensive
     }
-}
-
-/// The frames as the plan numbers them.
-pub(super) fn frame_info(name: &str, parent: Option<FrameId>, parallel_iterations: u32) -> FrameInfo {
-    FrameInfo { name: name.into(), parent, parallel_iterations: parallel_iterations.max(1) }
 }

@@ -4,8 +4,11 @@
 //! does when it turns clusters of cheap nodes and whole loops into single [`NodeKind::Program`] nodes. The executor then freezes it into
 //! its own tables.
 
+mod build;
 mod direct;
+mod frames;
 mod ir;
 
+pub use build::{NodeCache, PlanEnv, build, is_runnable};
 pub use direct::DirectPlan;
 pub use ir::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};

@@ -1,8 +1,9 @@
 //! What one signature's runs need: prepared once, run many times.
 
 use super::functions::Functions;
+use super::prune::prune;
 use super::{Environment, SessionOptions, Signature};
-use crate::executor::{Plan, RunOptions as PlanRunOptions, StatsCollector, ThreadPool};
+use crate::executor::{Plan, RunOptions as PlanRunOptions, StatsCollector};
 use crate::kernel::Cost;
 use crate::plan::{DirectPlan, PlanEnv, PlanGraph, build};
 use crate::program::{FuseOptions, fuse};
@@ -23,9 +24,10 @@ pub(super) struct Executable {
     unfused: PlanGraph,
     traced: OnceLock<Arc<Plan>>,
     has_costly_nodes: bool,
+    num_threads: usize,
     pub(super) functions: Functions,
-    /// The graph's ids given out when this was made; see [`Executable::fits`].
-    num_removals: u64,
+    /// The graph's count when this was made; see [`Executable::fits`].
+    rewrite_count: u64,
 }
 
 struct Feed {
@@ -51,11 +53,11 @@ impl Code {
         }
     }
 
-    /// Runs it within a step, in a pool where one is given.
-    pub(super) fn run(&self, step: &Arc<StepContext>, args: Vec<Tensor>, pool: Option<&Arc<ThreadPool>>) -> Result<Vec<Option<Tensor>>> {
+    /// Runs it within a step, on at most this many threads.
+    pub(super) fn run(&self, step: &Arc<StepContext>, args: Vec<Tensor>, num_threads: usize) -> Result<Vec<Option<Tensor>>> {
         match self {
             Code::Direct(plan) => plan.run(step, args),
-            Code::Plan(plan) => plan.run(step, args, PlanRunOptions { pool: pool.cloned(), stats: None }),
+            Code::Plan(plan) => plan.run(step, args, PlanRunOptions { num_threads, ..PlanRunOptions::default() }),
         }
     }
 }
@@ -65,7 +67,7 @@ impl Executable {
     pub(super) fn new(graph: &Graph, signature: &Signature, env: &Environment, functions: Functions) -> Result<Executable> {
         let [feeds, fetches, targets] = signature.lists();
         let described = feeds.iter().map(|name| describe_feed(graph, name)).collect::<Result<Vec<_>>>()?;
-        let mut pruned = flowmill_graph::prune_for_run(graph, &feeds, &fetches, &targets)?;
+        let mut pruned = prune(graph, &feeds, &fetches, &targets)?;
         super::functions::optimize(&mut pruned, env)?;
         let plan_env = PlanEnv {
             kernels: &env.kernels,
@@ -80,16 +82,17 @@ impl Executable {
             fetches: fetches.iter().map(|&f| f.to_owned()).collect(),
             code: Code::new(unfused.clone(), &env.options)?,
             has_costly_nodes: unfused.nodes.iter().any(|n| n.cost == Cost::Expensive),
+            num_threads: env.options.inter_op_threads,
             unfused,
             traced: OnceLock::new(),
             functions,
-            num_removals: graph.num_removals(),
+            rewrite_count: graph.rewrite_count(),
         })
     }
 
     /// Whether the graph changed since only by growing.
     pub(super) fn fits(&self, graph: &Graph) -> bool {
-        self.num_removals == graph.num_removals() && self.functions.are_of(graph.library())
+        self.rewrite_count == graph.rewrite_count() && self.functions.are_of(graph.library())
     }
 
     /// Checks types and shapes of what is fed.
@@ -113,16 +116,21 @@ impl Executable {
         self.has_costly_nodes || args.iter().map(Tensor::num_bytes).sum::<usize>() >= POOLED_BYTES
     }
 
+    /// Threads that run nodes beside each other in a pool; 0 for all of its.
+    pub(super) fn num_threads(&self) -> usize {
+        self.num_threads
+    }
+
     /// Runs within a step.
     pub(super) fn run(
         &self,
         step: &Arc<StepContext>,
         args: Vec<Tensor>,
-        pool: Option<&Arc<ThreadPool>>,
+        num_threads: usize,
         stats: Option<Arc<StatsCollector>>,
     ) -> Result<Vec<Option<Tensor>>> {
         if stats.is_none() {
-            return self.code.run(step, args, pool);
+            return self.code.run(step, args, num_threads);
         }
         let plan = match self.traced.get() {
             Some(plan) => plan.clone(),
@@ -131,7 +139,7 @@ impl Executable {
                 self.traced.get_or_init(|| plan).clone()
             }
         };
-        plan.run(step, args, PlanRunOptions { pool: pool.cloned(), stats })
+        plan.run(step, args, PlanRunOptions { num_threads, stats: stats.as_deref(), ..PlanRunOptions::default() })
     }
 
     /// The error for result `i` being dead.

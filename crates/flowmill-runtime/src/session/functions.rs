@@ -5,7 +5,7 @@ use super::executable::Code;
 use crate::function::{CallableFunction, FunctionHandle, FunctionLibraryRuntime};
 use crate::plan::{PlanEnv, build};
 use crate::step::StepContext;
-use flowmill_graph::{Attrs, FunctionLibrary, Graph, OpRegistry, instantiate_function};
+use flowmill_graph::{Attrs, Function, FunctionLibrary, Graph, OpRegistry};
 use flowmill_tensor::{Result, Tensor, bail, error};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -74,6 +74,11 @@ impl Source {
         Ok(handle)
     }
 
+    /// Threads that run a function's nodes beside each other: one where the step stays on its caller's thread.
+    fn num_threads(&self) -> usize {
+        if crate::intra_op::threads() == 1 { 1 } else { self.env.options.inter_op_threads }
+    }
+
     fn plan(&self, name: &str, attrs: &Attrs) -> Result<Code> {
         let Some(function) = self.library.get(name) else { bail!(NotFound, "Function {name} is not defined.") };
         let runtime = self.runtime.get().and_then(Weak::upgrade).ok_or_else(|| error!(Internal, "the function library is gone"))?;
@@ -101,7 +106,7 @@ impl CallableFunction for LibraryFunction {
     fn call(&self, args: Vec<Tensor>, step: &Arc<StepContext>) -> Result<Vec<Tensor>> {
         let source = self.source.upgrade().ok_or_else(|| error!(Internal, "function {} outlived its library", self.name))?;
         let code = self.code.get_or_init(|| source.plan(&self.name, &self.attrs)).as_ref().map_err(|e| e.clone())?;
-        let results = code.run(step, args, source.env.pool.as_ref().filter(|p| p.is_current()))?;
+        let results = code.run(step, args, source.num_threads())?;
         results.into_iter().enumerate().map(|(i, v)| v.ok_or_else(|| error!(InvalidArgument, "Retval[{i}] of function {} does not have value", self.name))).collect()
     }
 }
@@ -109,4 +114,8 @@ impl CallableFunction for LibraryFunction {
 /// Runs the passes that the session's options ask for.
 pub(super) fn optimize(_graph: &mut Graph, _env: &Environment) -> Result<()> {
     Ok(())
+}
+
+fn instantiate_function(function: &Function, _attrs: &Attrs, _registry: &Arc<OpRegistry>, _library: &Arc<FunctionLibrary>) -> Result<Graph> {
+    bail!(Unimplemented, "function {}", function.name())
 }

@@ -3,6 +3,7 @@
 mod executable;
 mod functions;
 mod options;
+mod prune;
 mod signature;
 mod threads;
 
@@ -10,7 +11,7 @@ pub use options::{RunOptions, SessionOptions};
 pub use signature::Signature;
 
 use crate::cancel::CancelToken;
-use crate::executor::{StatsCollector, ThreadPool};
+use crate::executor::StatsCollector;
 use crate::plan::NodeCache;
 use crate::registry::KernelRegistry;
 use crate::resource::ResourceManager;
@@ -41,7 +42,7 @@ pub(crate) struct Environment {
     pub(crate) options: SessionOptions,
     pub(crate) cache: NodeCache,
     /// `None` with a single thread.
-    pub(crate) pool: Option<Arc<ThreadPool>>,
+    pub(crate) pool: Option<Arc<rayon::ThreadPool>>,
 }
 
 /// What a run gave.

@@ -5,9 +5,10 @@
 
 use super::SessionOptions;
 use super::executable::Executable;
-use crate::executor::{StatsCollector, ThreadPool};
+use crate::executor::StatsCollector;
 use crate::step::{Poll, StepContext};
-use flowmill_tensor::{Result, Tensor};
+use flowmill_tensor::{Result, Tensor, error};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -29,7 +30,8 @@ pub(super) fn pool(options: &SessionOptions) -> Result<Option<Arc<ThreadPool>>> 
     if let Some(pool) = pools.get(&threads).and_then(Weak::upgrade) {
         return Ok(Some(pool));
     }
-    let pool = ThreadPool::new(threads)?;
+    let builder = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("flowmill-{i}"));
+    let pool = Arc::new(builder.build().map_err(|e| error!(ResourceExhausted, "cannot start {threads} threads: {e}"))?);
     pools.insert(threads, Arc::downgrade(&pool));
     Ok(Some(pool))
 }
@@ -37,10 +39,10 @@ pub(super) fn pool(options: &SessionOptions) -> Result<Option<Arc<ThreadPool>>> 
 /// Runs a step in `pool`, or on this thread alone.
 pub(super) fn run(pool: Option<&Arc<ThreadPool>>, executable: &Arc<Executable>, step: &Arc<StepContext>, args: Vec<Tensor>, stats: Option<Arc<StatsCollector>>) -> Results {
     let Some(pool) = pool else {
-        return crate::intra_op::alone(|| executable.run(step, args, None, stats));
+        return crate::intra_op::alone(|| executable.run(step, args, 1, stats));
     };
     match &step.poll {
-        None => pool.install(|| executable.run(step, args, Some(pool), stats)),
+        None => pool.install(|| executable.run(step, args, executable.num_threads(), stats)),
         Some(poll) => watch(pool, poll, executable, step, args, stats),
     }
 }
@@ -48,10 +50,10 @@ pub(super) fn run(pool: Option<&Arc<ThreadPool>>, executable: &Arc<Executable>, 
 /// Runs a step in the pool while this thread waits and asks `poll` now and then.
 fn watch(pool: &Arc<ThreadPool>, poll: &Poll, executable: &Arc<Executable>, step: &Arc<StepContext>, args: Vec<Tensor>, stats: Option<Arc<StatsCollector>>) -> Results {
     let done: Arc<(Mutex<Option<Results>>, Condvar)> = Arc::default();
-    let (their_done, their_pool, executable, step) = (done.clone(), pool.clone(), executable.clone(), step.clone());
+    let (their_done, executable, step) = (done.clone(), executable.clone(), step.clone());
     pool.spawn(move || {
-        let results = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| executable.run(&step, args, Some(&their_pool), stats)));
-        let results = results.unwrap_or_else(|_| Err(flowmill_tensor::error!(Internal, "a step panicked")));
+        let results = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| executable.run(&step, args, executable.num_threads(), stats)));
+        let results = results.unwrap_or_else(|_| Err(error!(Internal, "a step panicked")));
         *their_done.0.lock() = Some(results);
         their_done.1.notify_one();
     });
