@@ -1,4 +1,4 @@
-//! The executor: a dataflow machine for graphs with loops.
+//! The executor: a dataflow machine for graphs with loops. README.md beside this file is its protocol.
 
 mod asynchronous;
 mod block;

@@ -295,3 +295,67 @@ impl Enters {
         self.0.load(Ordering::Acquire) == 0
     }
 }
+
+/// What keeps a run from having ended: threads at work, work in the queue, asynchronous kernels outstanding.
+pub(super) struct Live(AtomicU64);
+
+impl Live {
+    /// The calling thread.
+    pub(super) fn new() -> Live {
+        Live(AtomicU64::new(1))
+    }
+
+    /// The caller counts already, or what it does is counted.
+    pub(super) fn add(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// True for the last. Release: what was done is seen by whoever finds the run ended.
+    #[must_use]
+    pub(super) fn finish(&self) -> bool {
+        self.0.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.0.load(Ordering::Acquire) == 0
+    }
+}
+
+/// The threads that will look at a run's queue again before they leave.
+pub(super) struct Participants(AtomicU32);
+
+impl Participants {
+    /// The calling thread.
+    pub(super) fn new() -> Participants {
+        Participants(AtomicU32::new(1))
+    }
+
+    /// Work was put into the queue: takes a place for one more thread, if there is one below `limit`. The fence pairs with the one in
+    /// [`Participants::leave`]: either the place of a leaving thread is seen, or it sees the work.
+    pub(super) fn join(&self, limit: u32) -> bool {
+        fence(Ordering::SeqCst);
+        let mut now = self.0.load(Ordering::Relaxed);
+        while now < limit {
+            match self.0.compare_exchange_weak(now, now + 1, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(other) => now = other,
+            }
+        }
+        false
+    }
+
+    /// The calling thread comes back, whatever the limit.
+    pub(super) fn rejoin(&self) {
+        self.0.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Gives the place up. The caller must look at the queue once more.
+    pub(super) fn leave(&self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+        fence(Ordering::SeqCst);
+    }
+}
+
+#[cfg(all(test, loom))]
+#[path = "models.rs"]
+mod models;

@@ -4,7 +4,8 @@ use super::asynchronous::Completed;
 use super::block::{Iteration, Slot};
 use super::plan::{Plan, RunOptions};
 use super::stats::StatsCollector;
-use super::sync::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
+use super::protocol::{Live, Participants};
+use super::sync::{AtomicBool, AtomicI64, Ordering};
 use super::threads::{InRun, Threads};
 use super::wake::Wake;
 use super::worker::{Pause, Worker};
@@ -54,10 +55,8 @@ pub(super) struct Run {
     threads: Threads,
     results: Box<[UnsafeCell<Slot>]>,
     queue: OnceLock<Injector<Work>>,
-    /// Threads at work, plus work in the queue, plus asynchronous kernels outstanding. The run has ended when it is 0.
-    live: AtomicU64,
-    /// Threads that will look at the queue before they leave.
-    participants: AtomicU32,
+    live: Live,
+    participants: Participants,
     /// Set where nothing is fired any more.
     stopped: AtomicBool,
     error: Mutex<Option<Error>>,
@@ -81,8 +80,8 @@ impl Run {
             threads: Threads::new(options.num_threads, options.pool),
             results: (0..plan.tables().num_results).map(|_| UnsafeCell::new(None)).collect(),
             queue: OnceLock::new(),
-            live: AtomicU64::new(1),
-            participants: AtomicU32::new(1),
+            live: Live::new(),
+            participants: Participants::new(),
             stopped: AtomicBool::new(false),
             error: Mutex::new(None),
             wake: Wake::default(),
@@ -158,12 +157,11 @@ impl Run {
             if self.spin() {
                 continue;
             }
-            self.participants.fetch_sub(1, Ordering::SeqCst);
-            fence(Ordering::SeqCst);
+            self.participants.leave();
             if self.queue_is_empty() && !self.has_ended() {
                 self.wake.wait();
             }
-            self.participants.fetch_add(1, Ordering::SeqCst);
+            self.participants.rejoin();
         }
     }
 
@@ -171,7 +169,7 @@ impl Run {
     pub(super) fn help(self: &Arc<Run>) {
         if InRun::is_set() {
             // This thread is inside of a kernel that waits. Somebody else must do what it was sent for.
-            self.participants.fetch_sub(1, Ordering::SeqCst);
+            self.participants.leave();
             self.wake.notify();
             return;
         }
@@ -191,8 +189,7 @@ impl Run {
             if self.spin() {
                 continue;
             }
-            self.participants.fetch_sub(1, Ordering::SeqCst);
-            fence(Ordering::SeqCst);
+            self.participants.leave();
             if self.queue_is_empty() || !self.join() {
                 return;
             }
@@ -238,7 +235,7 @@ impl Run {
     /// Hands an item to whoever is free. The run becomes shared before the first call.
     pub(super) fn offer(self: &Arc<Run>, item: Item) {
         self.add_live();
-        self.push(Work::Fire(item));
+        self.queue().push(Work::Fire(item));
         self.call_for_help();
     }
 
@@ -246,16 +243,10 @@ impl Run {
     pub(super) fn complete(self: &Arc<Run>, item: Item, completed: Completed) {
         // Until this thread is through, the run does not end.
         self.add_live();
-        self.push(Work::Complete(item, completed));
+        self.queue().push(Work::Complete(item, completed));
         self.wake.notify();
         self.call_for_help();
         self.finish_live();
-    }
-
-    fn push(&self, work: Work) {
-        self.queue().push(work);
-        // Pairs with the fence of a thread that leaves: either it sees the work, or its leaving is seen here.
-        fence(Ordering::SeqCst);
     }
 
     /// Sees to it that somebody looks at the queue.
@@ -278,14 +269,7 @@ impl Run {
 
     /// Takes a place among the participants.
     fn join(&self) -> bool {
-        let mut now = self.participants.load(Ordering::Relaxed);
-        while now < self.threads.limit && self.threads.limit > 1 {
-            match self.participants.compare_exchange_weak(now, now + 1, Ordering::SeqCst, Ordering::Relaxed) {
-                Ok(_) => return true,
-                Err(other) => now = other,
-            }
-        }
-        false
+        self.threads.limit > 1 && self.participants.join(self.threads.limit)
     }
 
     /// Whether nodes may be handed to other threads.
@@ -307,18 +291,17 @@ impl Run {
     }
 
     pub(super) fn add_live(&self) {
-        self.live.fetch_add(1, Ordering::Relaxed);
+        self.live.add();
     }
 
-    /// Release: what the thread did is seen by the caller; acquire pairs with it in [`Run::has_ended`].
     fn finish_live(&self) {
-        if self.live.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if self.live.finish() {
             self.wake.notify();
         }
     }
 
     fn has_ended(&self) -> bool {
-        self.live.load(Ordering::Acquire) == 0
+        self.live.has_ended()
     }
 
     /// Keeps the first error that does not follow from another one, and ends everything that belongs to the step.
