@@ -32,7 +32,7 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-fn list_kind(list: &ListValue) -> &'static str {
+pub(crate) fn list_kind(list: &ListValue) -> &'static str {
     let kinds = [
         (list.s.is_empty(), "list(string)"),
         (list.i.is_empty(), "list(int)"),

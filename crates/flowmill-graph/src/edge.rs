@@ -153,6 +153,15 @@ impl Graph {
         Ok(())
     }
 
+    /// Whether an edge stands in the lists of its nodes where it says.
+    pub(crate) fn is_listed(&self, id: EdgeId) -> bool {
+        self.edges.get(id).is_some_and(|record| {
+            let out = self.get(record.src).and_then(|n| n.out_edges.get(record.out_place as usize));
+            let into = self.get(record.dst).and_then(|n| n.in_edges.get(record.in_place as usize));
+            out == Some(&id) && into == Some(&id)
+        })
+    }
+
     /// Adds a data edge whose ends are checked.
     pub(crate) fn connect(&mut self, src: OutputId, dst: NodeId, dst_input: usize) -> Result<EdgeId> {
         let id = self.edges.next_key()?;

@@ -14,7 +14,7 @@ use crate::check::complete_attrs;
 use crate::node::NodeRest;
 use crate::signature::Signature;
 use crate::versions::{self, GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_PRODUCER, check_versions};
-use crate::{Attrs, CONTROL_SLOT, FunctionLibrary, Graph, NodeId, OpDef};
+use crate::{Attrs, CONTROL_SLOT, FunctionLibrary, Graph, NodeId, OpDef, ShapeRefiner};
 use flowmill_proto::{GraphDef, NodeDef, VersionDef};
 use flowmill_tensor::{Error, Result, bail, error};
 use names::Names;
@@ -93,16 +93,35 @@ pub fn import_graph_def(graph: &mut Graph, mut def: GraphDef, options: &ImportOp
     let mut results = input_map.results(&nodes, &names, &plan, options)?;
 
     let was_empty = graph.num_nodes() == 2;
+    let before = (graph.versions.clone(), graph.library().clone(), graph.has_library_field);
     commit(graph, nodes, &names, plan, options, &mut results)?;
     if let Some(library) = library {
         graph.set_library(library);
     }
     graph.has_library_field |= has_library_field;
     graph.versions = if was_empty { versions } else { Some(versions::merge(&graph.versions(), &checked)) };
+    if options.validate_shape
+        && let Err(e) = check_shapes(graph, &results.nodes)
+    {
+        for &id in results.nodes.iter().rev() {
+            graph.remove_node(id)?;
+        }
+        graph.versions = before.0;
+        graph.set_library(before.1);
+        graph.has_library_field = before.2;
+        return Err(e);
+    }
     if was_empty {
         graph.rest = def;
     }
     Ok(results)
+}
+
+/// Runs the shape functions of the added nodes, with what they take from others.
+fn check_shapes(graph: &Graph, nodes: &[NodeId]) -> Result<()> {
+    let needed = crate::traverse::reverse_reachable(graph, nodes);
+    let order: Vec<NodeId> = graph.op_nodes().map(|n| n.id()).filter(|n| needed[n.index()]).collect();
+    ShapeRefiner::new().infer_nodes(graph, &order)
 }
 
 /// The first half: checks the nodes, completes their attributes and finds their inputs.

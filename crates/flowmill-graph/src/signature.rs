@@ -1,6 +1,8 @@
 //! The types of a node's inputs and outputs, from its op's definition and its attributes.
 
 use crate::{ArgDef, ArgType, Attrs, OpDef};
+use flowmill_proto::AttrValue;
+use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_tensor::{DType, Result, bail};
 use std::fmt;
 use std::ops::Range;
@@ -86,7 +88,7 @@ impl Signature {
 }
 
 /// Appends the types of one argument's tensors.
-fn arg_types(arg: &ArgDef, attrs: &Attrs, types: &mut Vec<TensorType>) -> Result<()> {
+pub(crate) fn arg_types(arg: &ArgDef, attrs: &Attrs, types: &mut Vec<TensorType>) -> Result<()> {
     let dtype = match &arg.ty {
         ArgType::ListAttr(attr) => {
             for dtype in attrs.list::<DType>(attr)? {
@@ -134,4 +136,49 @@ pub fn arg_ranges(args: &[ArgDef], attrs: &Attrs) -> Result<Vec<Range<usize>>> {
             Ok(start..types.len())
         })
         .collect()
+}
+
+/// Adds the attributes that follow from the types of a node's inputs and that it leaves out: element types, lists of types, and how many
+/// tensors an argument stands for. An input whose type is not known yet is `None`. What does not follow stays missing.
+pub fn infer_attrs(op_def: &OpDef, inputs: &[Option<TensorType>], attrs: &mut Attrs) {
+    let mut at = 0usize;
+    // An argument of unknown length takes what the others, of known length, leave.
+    let single = op_def.inputs.iter().filter(|a| a.number_attr.is_none() && !matches!(a.ty, ArgType::ListAttr(_))).count();
+    let num_lists = op_def.inputs.len() - single;
+    for arg in &op_def.inputs {
+        let left = inputs.len().saturating_sub(single);
+        let count = match (&arg.ty, &arg.number_attr) {
+            (_, Some(n)) => match attrs.get::<i64>(n) {
+                Ok(n) => usize::try_from(n).unwrap_or(0),
+                Err(_) if num_lists == 1 => left,
+                Err(_) => return,
+            },
+            (ArgType::ListAttr(list), None) => match attrs.list::<DType>(list) {
+                Ok(types) => types.len(),
+                Err(_) if num_lists == 1 => left,
+                Err(_) => return,
+            },
+            _ => 1,
+        };
+        let types = inputs.get(at..at.saturating_add(count)).unwrap_or(&[]);
+        at = at.saturating_add(count);
+        if let Some(n) = &arg.number_attr
+            && !attrs.contains(n)
+        {
+            attrs.set(n.clone(), count as i64);
+        }
+        match &arg.ty {
+            ArgType::Attr(name) if !attrs.contains(name) => {
+                if let Some(ty) = types.iter().flatten().next() {
+                    attrs.set(name.clone(), AttrValue::from(Value::Type(ty.dtype.number())));
+                }
+            }
+            ArgType::ListAttr(name) if !attrs.contains(name) => {
+                if let Some(types) = types.iter().map(|t| t.map(|t| t.dtype.number())).collect::<Option<Vec<_>>>() {
+                    attrs.set(name.clone(), ListValue { r#type: types, ..Default::default() });
+                }
+            }
+            _ => {}
+        }
+    }
 }

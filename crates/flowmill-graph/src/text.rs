@@ -1,13 +1,28 @@
-//! The text form of a graph.
+//! The text form of a graph: one node a line, in topological order. What is in a line leads back to the node.
+//!
+//! ```text
+//! x = Placeholder() {dtype=f32, shape=[?,784]}
+//! w = Const() {dtype=f32, value=f32[784,10]#a1f3c09b5d2e4f60}
+//! y = MatMul(x, w) {T=f32, transpose_a=false, transpose_b=false} @/device:CPU:0
+//! sw:2 = Switch(y, p) {T=f32} ^init
+//! ```
+//!
+//! * `name:n` where a node has other than one output; its tensors are `name`, `name:1`, …
+//! * Attributes in the order of their names, those with the op's default value left out. An attribute the op does not declare says
+//!   what it is: `list(string)["loc:@w"]`, `shape[2,?]`.
+//! * Tensors: type, shape, then the values in braces (`i32[2]{1,2}`), or `#` and a hash of the values where they take more than
+//!   [`MAX_VALUE_BYTES`]: reading those back needs a table of them.
+//! * Functions as `@name{attr=value}`.
+//!
+//! Not in the text: versions, the library, debug information, unknown fields.
 
-use flowmill_proto::AttrValue;
-use std::fmt;
+mod lexer;
+mod parse;
+mod print;
+mod tensor;
 
-/// An attribute's value as text.
-pub struct AttrText<'a>(pub &'a AttrValue);
+pub use parse::{ConstantTable, parse_graph};
+pub use print::AttrText;
 
-impl fmt::Display for AttrText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.0.value)
-    }
-}
+/// Constants of up to this many bytes are written by value.
+pub const MAX_VALUE_BYTES: usize = 256;

@@ -1,7 +1,8 @@
 //! Names on import: checks, prefix, and names made unique.
 
 use super::ImportOptions;
-use crate::{Graph, check::is_valid_node_name};
+use crate::Graph;
+use crate::check::{is_valid_internal_name, is_valid_node_name};
 use flowmill_proto::NodeDef;
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{Bytes, Result, bail};
@@ -27,7 +28,7 @@ impl Names {
     pub(super) fn new(graph: &Graph, nodes: &[NodeDef], options: &ImportOptions) -> Result<Names> {
         let mut names = Names { places: HashTable::with_capacity(nodes.len()), hasher: DefaultHashBuilder::default(), prefix: String::new(), renamed: HashMap::new() };
         for (place, node) in nodes.iter().enumerate() {
-            if !is_valid_node_name(&node.name) {
+            if !(is_valid_node_name(&node.name) || options.allow_internal_names && is_valid_internal_name(&node.name)) {
                 bail!(InvalidArgument, "Node '{}': Node name contains invalid characters", node.name);
             }
             if node.op.is_empty() {

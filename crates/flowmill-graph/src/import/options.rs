@@ -32,6 +32,8 @@ pub struct ImportOptions {
     pub validate_colocation: bool,
     /// Makes shapes that contradict each other an error.
     pub validate_shape: bool,
+    /// Allows names that start with an underscore, as the bodies of functions may have.
+    pub allow_internal_names: bool,
 }
 
 impl Default for ImportOptions {
@@ -49,6 +51,7 @@ impl Default for ImportOptions {
             default_device: String::new(),
             validate_colocation: true,
             validate_shape: false,
+            allow_internal_names: false,
         }
     }
 }

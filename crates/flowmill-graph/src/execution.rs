@@ -1,0 +1,138 @@
+//! The graph of one step: feeds and fetches instead of what is around them.
+
+use crate::traverse::prune;
+use crate::{ARG, Edge, Graph, NodeId, OutputId, RETVAL, TensorName};
+use flowmill_proto::{AttrValue, DataType, NodeDef};
+use flowmill_tensor::{DType, Result, bail};
+use hashbrown::HashSet;
+
+/// What [`rewrite_for_execution`] made of feeds, fetches and targets.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExecutionGraph {
+    /// For each feed, its `_Arg`, whose attribute `index` is the feed's place. `None` where nothing that is left takes the feed.
+    pub args: Vec<Option<NodeId>>,
+    /// The types of the feeds.
+    pub arg_types: Vec<DType>,
+    /// For each fetch, its `_Retval`, whose attribute `index` is the fetch's place.
+    pub retvals: Vec<NodeId>,
+    /// The types of the fetches.
+    pub retval_types: Vec<DType>,
+    /// For each target, its node.
+    pub targets: Vec<NodeId>,
+}
+
+/// Turns a graph into what one step runs: every fed tensor becomes an `_Arg`, every fetched one gets a `_Retval`, and what neither
+/// fetches nor targets need is removed. Feeds and fetches are names of tensors (`x`, `x:1`), targets names of nodes.
+///
+/// The `_Arg` of a fed reference is a value: a node that would write through it is an error.
+///
+/// # Errors
+/// `InvalidArgument` where something is fed twice or nothing is asked for, `NotFound` for names that do not exist. The graph may be
+/// half rewritten then.
+pub fn rewrite_for_execution<S: AsRef<str>>(graph: &mut Graph, feeds: &[S], fetches: &[S], targets: &[S]) -> Result<ExecutionGraph> {
+    if fetches.is_empty() && targets.is_empty() {
+        bail!(InvalidArgument, "Must specify at least one target to fetch or execute.");
+    }
+    let mut fed = HashSet::new();
+    let mut outputs = Vec::with_capacity(feeds.len());
+    for feed in feeds {
+        let output = find_feed(graph, feed.as_ref())?;
+        if !fed.insert(output) {
+            bail!(InvalidArgument, "Endpoint \"{}\" fed more than once.", feed.as_ref());
+        }
+        outputs.push(output);
+    }
+    let mut fetched = Vec::with_capacity(fetches.len());
+    for fetch in fetches {
+        fetched.push(find_fetch(graph, fetch.as_ref())?);
+    }
+    let mut result = ExecutionGraph { targets: find_targets(graph, targets)?, ..Default::default() };
+
+    let mut args = Vec::with_capacity(outputs.len());
+    for (index, &output) in outputs.iter().enumerate() {
+        let dtype = graph.output_type(output)?.dtype;
+        let arg = add_boundary(graph, ARG, "_arg", output, index, dtype, &[])?;
+        redirect(graph, output, arg)?;
+        args.push((output, arg));
+        result.arg_types.push(dtype);
+    }
+    for (index, &output) in fetched.iter().enumerate() {
+        let dtype = graph.output_type(output)?.dtype;
+        let source = args.iter().find(|(fed, _)| *fed == output).map_or(output, |(_, arg)| arg.output(0));
+        result.retvals.push(add_boundary(graph, RETVAL, "_retval", output, index, dtype, &[source])?);
+        result.retval_types.push(dtype);
+    }
+    let wanted: Vec<NodeId> = result.retvals.iter().chain(&result.targets).copied().collect();
+    prune(graph, &wanted)?;
+    for (_, arg) in args {
+        let left = graph.get(arg).map(|n| n.id());
+        for edge in graph.out_edges(arg).filter(|e| !e.is_control()) {
+            let node = &graph[edge.dst];
+            let expected = node.input_types()[edge.dst_input as usize];
+            graph.check_edge_types(arg.output(0), edge.dst_input as usize, node.name(), expected)?;
+        }
+        result.args.push(left);
+    }
+    Ok(result)
+}
+
+fn find_feed(graph: &Graph, name: &str) -> Result<OutputId> {
+    let tensor = TensorName::parse(name).filter(|t| !t.is_control());
+    let Some((tensor, node)) = tensor.and_then(|t| Some((t, graph.find_node(t.node)?))) else {
+        bail!(NotFound, "FeedInputs: unable to find feed output {name}");
+    };
+    if tensor.slot as usize >= node.num_outputs() {
+        bail!(InvalidArgument, "FeedInputs: {name} should have output index < {}", node.num_outputs());
+    }
+    Ok(node.id().output(tensor.slot as u32))
+}
+
+fn find_fetch(graph: &Graph, name: &str) -> Result<OutputId> {
+    let tensor = TensorName::parse(name).filter(|t| !t.is_control());
+    let Some((tensor, node)) = tensor.and_then(|t| Some((t, graph.find_node(t.node)?))) else {
+        bail!(NotFound, "FetchOutputs node {name}: not found");
+    };
+    if node.num_outputs() == 0 {
+        bail!(InvalidArgument, "Tried to fetch data for '{name}', which has no output.  To run to a node but not fetch any data, name it as a target.");
+    }
+    if tensor.slot as usize >= node.num_outputs() {
+        bail!(InvalidArgument, "FetchOutputs {name}: output index too large, must be < {}", node.num_outputs());
+    }
+    Ok(node.id().output(tensor.slot as u32))
+}
+
+fn find_targets<S: AsRef<str>>(graph: &Graph, targets: &[S]) -> Result<Vec<NodeId>> {
+    let find = |name: &S| graph.find_node(name.as_ref().strip_prefix('^').unwrap_or(name.as_ref())).map(|n| n.id());
+    let missing: Vec<&str> = targets.iter().filter(|t| find(t).is_none()).map(|t| t.as_ref()).collect();
+    if !missing.is_empty() {
+        bail!(NotFound, "PruneForTargets: Some target nodes not found: {}", missing.join(" "));
+    }
+    Ok(targets.iter().filter_map(find).collect())
+}
+
+fn add_boundary(graph: &mut Graph, op: &str, prefix: &str, output: OutputId, index: usize, dtype: DType, inputs: &[OutputId]) -> Result<NodeId> {
+    let mut name = format!("{prefix}_{}_{}_{index}", graph[output.node].name(), output.slot);
+    if graph.find_node(&name).is_some() {
+        name = graph.new_name(&name);
+    }
+    let dtype = DataType::try_from(dtype.number()).unwrap_or_default();
+    let attr = [("T".to_owned(), AttrValue::from(dtype)), ("index".to_owned(), AttrValue::from(index as i64))];
+    graph.add_node_with_inputs(NodeDef { name, op: op.into(), attr: attr.into(), ..Default::default() }, inputs, &[])
+}
+
+/// Lets an `_Arg` take the place of a fed tensor. What waits for a fed placeholder waits for the `_Arg`.
+fn redirect(graph: &mut Graph, output: OutputId, arg: NodeId) -> Result<()> {
+    let is_placeholder = matches!(graph[output.node].op(), "Placeholder" | "PlaceholderV2");
+    let edges: Vec<Edge> = graph.out_edges(output.node).collect();
+    for edge in edges {
+        if edge.source() == Some(output) {
+            graph.remove_edge(edge.id)?;
+            graph.connect(arg.output(0), edge.dst, edge.dst_input as usize)?;
+        } else if edge.is_control() && is_placeholder {
+            graph.remove_edge(edge.id)?;
+            graph.add_control_edge(arg, edge.dst)?;
+        }
+    }
+    Ok(())
+}
+

@@ -1,0 +1,184 @@
+//! Static shapes of all tensors of a graph.
+
+use crate::traverse::{is_back_edge, topological_order};
+use crate::{ARG, Graph, InferenceContext, Node, NodeId, OutputId, ValueInfo};
+use flowmill_proto::TensorProto;
+use flowmill_tensor::{PartialShape, Result, Tensor, bail};
+use std::collections::BTreeSet;
+
+/// Constants of up to this many bytes are seen by shape functions.
+pub const MAX_CONSTANT_BYTES: usize = 1024;
+
+/// Runs ops' shape functions and keeps what they give.
+///
+/// A loop's `Merge` starts with the shape that comes in and is relaxed by what comes back until nothing changes, so that what is known
+/// holds for every iteration. A node whose op has no shape function, or one that says nothing, has outputs of unknown shape.
+#[derive(Clone, Debug, Default)]
+pub struct ShapeRefiner {
+    /// By node id; `None` where the node was not seen.
+    outputs: Vec<Option<Box<[ValueInfo]>>>,
+}
+
+impl ShapeRefiner {
+    /// A refiner that has seen nothing.
+    pub fn new() -> ShapeRefiner {
+        ShapeRefiner::default()
+    }
+
+    /// What is known of a tensor; `None` where its node was not seen.
+    pub fn value(&self, output: OutputId) -> Option<&ValueInfo> {
+        self.outputs.get(output.node.index())?.as_ref()?.get(output.slot as usize)
+    }
+
+    /// The static shape of a tensor; unknown where its node was not seen.
+    pub fn shape(&self, output: OutputId) -> PartialShape {
+        self.value(output).map_or_else(PartialShape::unknown, |v| v.shape.clone())
+    }
+
+    /// Adds what a caller knows of a tensor's shape. Consumers that were inferred already keep theirs.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where it contradicts what is known, `NotFound` where the node was not seen.
+    pub fn merge_shape(&mut self, output: OutputId, shape: &PartialShape) -> Result<()> {
+        let slot = self.outputs.get_mut(output.node.index()).and_then(Option::as_mut).and_then(|o| o.get_mut(output.slot as usize));
+        let Some(value) = slot else { bail!(NotFound, "no shape is known of {output:?}") };
+        value.shape = value.shape.merge(shape)?;
+        Ok(())
+    }
+
+    /// Infers the outputs of one node, whose producers were seen before, those on back edges excepted: what comes over these is unknown.
+    ///
+    /// # Errors
+    /// What the op's shape function gives, with the node's name.
+    pub fn add_node(&mut self, graph: &Graph, id: NodeId) -> Result<()> {
+        let node = graph.node(id)?;
+        let outputs = self.infer(graph, node, false)?;
+        self.store(id, outputs);
+        Ok(())
+    }
+
+    /// Infers all nodes of a graph.
+    ///
+    /// # Errors
+    /// As [`ShapeRefiner::add_node`], and for a cycle that is no loop.
+    pub fn infer_graph(&mut self, graph: &Graph) -> Result<()> {
+        let order = topological_order(graph)?;
+        self.infer_in_order(graph, &order)
+    }
+
+    /// Infers some nodes of a graph; producers that are not among them were seen before.
+    ///
+    /// # Errors
+    /// As [`ShapeRefiner::infer_graph`].
+    pub fn infer_nodes(&mut self, graph: &Graph, nodes: &[NodeId]) -> Result<()> {
+        let mut wanted = vec![false; graph.num_node_ids()];
+        for node in nodes {
+            if let Some(w) = wanted.get_mut(node.index()) {
+                *w = true;
+            }
+        }
+        let mut order = topological_order(graph)?;
+        order.retain(|n| wanted[n.index()]);
+        self.infer_in_order(graph, &order)
+    }
+
+    fn infer_in_order(&mut self, graph: &Graph, order: &[NodeId]) -> Result<()> {
+        let mut places = vec![u32::MAX; graph.num_node_ids()];
+        for (place, node) in order.iter().enumerate() {
+            places[node.index()] = place as u32;
+        }
+        // Places in `order` of nodes whose inputs have changed since they were inferred.
+        let mut again = BTreeSet::new();
+        for (place, &id) in order.iter().enumerate() {
+            let outputs = self.infer(graph, &graph[id], true)?;
+            self.store(id, outputs);
+            for edge in graph.out_edges(id).filter(|e| is_back_edge(graph, e) && places[e.dst.index()] <= place as u32) {
+                again.insert(places[edge.dst.index()]);
+            }
+        }
+        while let Some(place) = again.pop_first() {
+            let id = order[place as usize];
+            let node = &graph[id];
+            let mut outputs = self.infer(graph, node, true)?;
+            let old = self.outputs[id.index()].as_deref().unwrap_or(&[]);
+            if node.is_merge() {
+                // Only ever less is known, which is why this ends.
+                for (new, old) in outputs.iter_mut().zip(old) {
+                    new.shape = new.shape.relax(&old.shape);
+                }
+            }
+            if outputs.iter().zip(old).all(|(a, b)| is_same(a, b)) {
+                continue;
+            }
+            self.store(id, outputs);
+            let consumers = graph.out_edges(id).filter(|e| !e.is_control()).map(|e| places[e.dst.index()]);
+            again.extend(consumers.filter(|&p| p != u32::MAX));
+        }
+        Ok(())
+    }
+
+    fn store(&mut self, id: NodeId, outputs: Vec<ValueInfo>) {
+        if self.outputs.len() <= id.index() {
+            self.outputs.resize(id.index() + 1, None);
+        }
+        self.outputs[id.index()] = Some(outputs.into());
+    }
+
+    /// With `assume_loops`, what comes over a back edge that was not seen has the shape of what comes in.
+    fn infer(&self, graph: &Graph, node: &Node, assume_loops: bool) -> Result<Vec<ValueInfo>> {
+        let num_inputs = node.num_inputs();
+        let mut inputs = Vec::with_capacity(num_inputs);
+        let mut incoming = None;
+        for i in 0..num_inputs {
+            let value = graph.input(node.id(), i).and_then(|src| self.value(src)).cloned();
+            if incoming.is_none() {
+                incoming = value.as_ref().map(|v| ValueInfo { shape: v.shape.clone(), elements: v.elements.clone(), ..Default::default() });
+            }
+            inputs.push(value);
+        }
+        let is_loop = assume_loops && node.is_merge();
+        let inputs: Vec<ValueInfo> =
+            inputs.into_iter().map(|v| v.or_else(|| incoming.clone().filter(|_| is_loop)).unwrap_or_default()).collect();
+        let mut context = InferenceContext::new(node.op_def(), node.attrs(), &inputs, node.num_outputs());
+        if let Some(shape_fn) = node.op_def().shape_fn {
+            shape_fn(&mut context).map_err(|e| e.at_node(node.name(), node.op()))?;
+        }
+        let mut outputs = context.into_outputs();
+        if node.is_op("Const") {
+            read_constant(node, &mut outputs).map_err(|e| e.at_node(node.name(), node.op()))?;
+        } else if node.is_op(ARG) {
+            read_arg(node, &mut outputs);
+        }
+        Ok(outputs)
+    }
+}
+
+/// Whether shape functions can tell two values apart.
+fn is_same(a: &ValueInfo, b: &ValueInfo) -> bool {
+    a.shape == b.shape && a.as_shape == b.as_shape && a.elements == b.elements && a.constant == b.constant
+}
+
+fn read_constant(node: &Node, outputs: &mut [ValueInfo]) -> Result<()> {
+    let [output] = outputs else { return Ok(()) };
+    let proto: &TensorProto = node.attrs().get("value")?;
+    let shape = proto.tensor_shape.as_ref().map_or_else(PartialShape::scalar, PartialShape::from_proto);
+    let Some(elements) = shape.num_elements() else {
+        bail!(InvalidArgument, "the value of constant '{}' has no complete shape: {shape}", node.name());
+    };
+    let dtype = node.output_types()[0].dtype;
+    let is_small = dtype.size().is_some_and(|size| elements.saturating_mul(size) <= MAX_CONSTANT_BYTES);
+    if is_small && output.constant.is_none() {
+        output.constant = Some(Tensor::from_proto(proto)?);
+    }
+    output.shape = shape;
+    Ok(())
+}
+
+/// A function's argument may carry its shape.
+fn read_arg(node: &Node, outputs: &mut [ValueInfo]) {
+    if let ([output], Ok(shapes)) = (outputs, node.attrs().list::<PartialShape>("_output_shapes"))
+        && let [shape] = &shapes[..]
+    {
+        output.shape = shape.clone();
+    }
+}
