@@ -163,7 +163,13 @@ fn fuse(graph: &mut Rewriter, members: &FxHashSet<PlanNodeId>) -> Result<()> {
     let kept: FxHashSet<Reg> = (0..lowering.num_constants()).chain(output_regs.iter().copied()).collect();
     mark_last_uses(&mut code, &mut FxHashSet::default(), &kept);
     let cost = cost_of(order.iter().filter_map(|&id| graph.get(id)));
-    let outputs = outgoing.iter().map(|&e| if e.slot == PlanEdge::CONTROL { OutputType { dtype: DType::Bool, is_ref: false } } else { graph.edge_type(e) }).collect();
+    // Whoever waits for a node is given its first output, or a flag where that does not tell whether it ran.
+    let type_of = |e: PlanEdge| {
+        let first = PlanEdge { slot: 0, ..e };
+        let is_flag = e.slot == PlanEdge::CONTROL && lowering.reg(first).ok() != lowering.reg(e).ok();
+        if is_flag { OutputType { dtype: DType::Bool, is_ref: false } } else { graph.edge_type(if e.slot == PlanEdge::CONTROL { first } else { e }) }
+    };
+    let outputs = outgoing.iter().map(|&e| type_of(e)).collect();
     let name = graph.get(order[0]).map_or_else(|| "strand".into(), |n| format!("{}/strand", n.name));
     let (constants, num_regs) = lowering.finish();
     let mut strand = Strand {

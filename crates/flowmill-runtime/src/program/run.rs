@@ -130,6 +130,14 @@ pub(crate) fn dereference(tensor: Tensor) -> Result<Tensor> {
     }
 }
 
+/// Whether a predicate holds; graphs give it the type `bool`.
+fn is_true(predicate: &Tensor) -> Result<bool> {
+    match predicate.element(0).ok().filter(|_| predicate.num_elements() == 1).and_then(|p| p.scalar_bits(predicate.dtype())) {
+        Some(bits) => Ok(bits != 0),
+        None => bail!(InvalidArgument, "The predicate must be a scalar, but it has shape {}", predicate.shape()),
+    }
+}
+
 fn all_live(regs: &[Option<Tensor>], controls: &[Reg]) -> bool {
     controls.iter().all(|&r| regs[r as usize].is_some())
 }
@@ -179,7 +187,7 @@ impl Code {
                     let pred = read(regs, *pred)?;
                     let (mut sides, mut ran) = ([None, None], None);
                     if let (Some(data), Some(pred), true) = (data, pred, all_live(regs, controls)) {
-                        let taken = pred.to_scalar::<bool>().map_err(|e| self.blame(*call, e.context("The second input must be a scalar")))?;
+                        let taken = is_true(&pred).map_err(|e| self.blame(*call, e))?;
                         sides[usize::from(taken)] = Some(data);
                         ran = live();
                     }
@@ -323,7 +331,7 @@ impl Loop {
             self.before.run(regs, step)?;
             let goes_on = match read(regs, self.condition)? {
                 None => return Ok(false),
-                Some(condition) => condition.to_scalar::<bool>().map_err(|e| e.at_node(&self.node, "LoopCond"))?,
+                Some(condition) => is_true(&condition).map_err(|e| e.at_node(&self.node, "LoopCond"))?,
             };
             if !goes_on {
                 self.after.run(regs, step)?;
