@@ -1,7 +1,10 @@
 //! Variables, by reference and by resource handle.
 
+mod gather;
+mod indices;
 mod ref_variable;
 mod resource_variable;
+mod scatter;
 pub(crate) mod update;
 mod variable;
 
@@ -9,9 +12,12 @@ use flowmill_runtime::KernelRegistry;
 
 pub(crate) use ref_variable::resource_name;
 pub use variable::{ResourceVariable, Variable};
+use variable::VariableKind;
 
 /// Registers the family.
 pub fn register(registry: &mut KernelRegistry) {
+    gather::register(registry);
     ref_variable::register(registry);
     resource_variable::register(registry);
+    scatter::register(registry);
 }

@@ -1,6 +1,7 @@
 //! Arithmetic that changes a variable in place.
 
 use crate::blocks::overwrite_blocks;
+use crate::number::Number;
 use flowmill_runtime::KernelInit;
 use flowmill_tensor::{Complex, DType, Element, Result, Tensor, bail, bf16, error, f16, for_dtype};
 
@@ -21,7 +22,7 @@ impl Update {
     pub(crate) fn supports(self, dtype: DType) -> bool {
         match self {
             Update::Assign => true,
-            Update::Min | Update::Max => dtype.size().is_some() && !dtype.is_complex() && is_number(dtype),
+            Update::Min | Update::Max => !dtype.is_complex() && is_number(dtype),
             _ => is_number(dtype),
         }
     }
@@ -50,98 +51,59 @@ pub(crate) fn update_blocks(update: Update, target: &mut Tensor, starts: &[usize
         return overwrite_blocks(target, starts, block, source);
     }
     let dtype = target.dtype();
+    if matches!(update, Update::Min | Update::Max) {
+        return for_dtype!(
+            dtype,
+            [f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64],
+            T => for_each_run(target.as_mut_slice::<T>()?, starts, block, source.as_slice()?, |run, source| pick(update, run, source)),
+            _ => bail!(InvalidArgument, "{update:?} is not supported for values of type {dtype}")
+        );
+    }
     for_dtype!(
         dtype,
         [f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
-        T => update_typed::<T>(update, target.as_mut_slice()?, starts, block, source.as_slice()?),
+        T => for_each_run(target.as_mut_slice::<T>()?, starts, block, source.as_slice()?, |run, source| combine(update, run, source)),
         _ => bail!(InvalidArgument, "{update:?} is not supported for values of type {dtype}")
     )
 }
 
-fn update_typed<T: Number>(update: Update, target: &mut [T], starts: &[usize], block: usize, source: &[T]) -> Result<()> {
+/// Calls `change(run, elements of source)` for every run; a source of one element is for every element of every run.
+fn for_each_run<T: Element>(target: &mut [T], starts: &[usize], block: usize, source: &[T], mut change: impl FnMut(&mut [T], &[T]) -> Result<()>) -> Result<()> {
     let leaves = || error!(Internal, "an update leaves its variable");
+    let repeated = if source.len() == 1 && block != 1 { vec![source[0]; block] } else { Vec::new() };
     for (i, &start) in starts.iter().enumerate() {
         let run = start.checked_add(block).and_then(|end| target.get_mut(start..end)).ok_or_else(leaves)?;
-        match source {
-            [one] => combine(update, run, std::iter::repeat(*one))?,
-            _ => combine(update, run, source.get(i * block..(i + 1) * block).ok_or_else(leaves)?.iter().copied())?,
-        }
+        let elements = match source {
+            [_] if block == 1 => source,
+            [_] => &repeated,
+            _ => source.get(i * block..(i + 1) * block).ok_or_else(leaves)?,
+        };
+        change(run, elements)?;
     }
     Ok(())
 }
 
-fn combine<T: Number>(update: Update, target: &mut [T], source: impl Iterator<Item = T>) -> Result<()> {
-    let pairs = target.iter_mut().zip(source);
+fn combine<T: Number>(update: Update, target: &mut [T], source: &[T]) -> Result<()> {
+    if update == Update::Div && T::DTYPE.is_integer() && source.contains(&T::ZERO) {
+        bail!(InvalidArgument, "Integer division by zero");
+    }
+    let pairs = target.iter_mut().zip(source.iter().copied());
     match update {
-        Update::Assign => pairs.for_each(|(a, b)| *a = b),
         Update::Add => pairs.for_each(|(a, b)| *a = a.plus(b)),
         Update::Sub => pairs.for_each(|(a, b)| *a = a.minus(b)),
         Update::Mul => pairs.for_each(|(a, b)| *a = a.times(b)),
-        Update::Div => {
-            for (a, b) in pairs {
-                match a.over(b) {
-                    Some(quotient) => *a = quotient,
-                    None => bail!(InvalidArgument, "Integer division by zero"),
-                }
-            }
-        }
-        Update::Min => pairs.for_each(|(a, b)| *a = a.lesser(b)),
-        Update::Max => pairs.for_each(|(a, b)| *a = a.greater(b)),
+        Update::Div => pairs.for_each(|(a, b)| *a = a.over(b)),
+        Update::Assign | Update::Min | Update::Max => bail!(Internal, "{update:?} is not arithmetic"),
     }
     Ok(())
 }
 
-/// The arithmetic of variables: integers wrap around and divide towards zero.
-trait Number: Element {
-    fn plus(self, other: Self) -> Self;
-    fn minus(self, other: Self) -> Self;
-    fn times(self, other: Self) -> Self;
-    /// `None` where an integer is divided by zero.
-    fn over(self, other: Self) -> Option<Self>;
-    fn lesser(self, other: Self) -> Self;
-    fn greater(self, other: Self) -> Self;
+/// The lesser or the greater; the value that is there stays where either is NaN, as in TensorFlow.
+fn pick<T: Element + PartialOrd>(update: Update, target: &mut [T], source: &[T]) -> Result<()> {
+    for (a, &b) in target.iter_mut().zip(source) {
+        if if update == Update::Min { b < *a } else { b > *a } {
+            *a = b;
+        }
+    }
+    Ok(())
 }
-
-macro_rules! integers {
-    ($($t:ty),*) => {
-        $(impl Number for $t {
-            fn plus(self, other: Self) -> Self { self.wrapping_add(other) }
-            fn minus(self, other: Self) -> Self { self.wrapping_sub(other) }
-            fn times(self, other: Self) -> Self { self.wrapping_mul(other) }
-            fn over(self, other: Self) -> Option<Self> { (other != 0).then(|| self.wrapping_div(other)) }
-            fn lesser(self, other: Self) -> Self { self.min(other) }
-            fn greater(self, other: Self) -> Self { self.max(other) }
-        })*
-    };
-}
-
-macro_rules! floats {
-    ($($t:ty),*) => {
-        $(impl Number for $t {
-            fn plus(self, other: Self) -> Self { self + other }
-            fn minus(self, other: Self) -> Self { self - other }
-            fn times(self, other: Self) -> Self { self * other }
-            fn over(self, other: Self) -> Option<Self> { Some(self / other) }
-            fn lesser(self, other: Self) -> Self { if other < self { other } else { self } }
-            fn greater(self, other: Self) -> Self { if other > self { other } else { self } }
-        })*
-    };
-}
-
-macro_rules! complexes {
-    ($($t:ty),*) => {
-        $(impl Number for $t {
-            fn plus(self, other: Self) -> Self { self + other }
-            fn minus(self, other: Self) -> Self { self - other }
-            fn times(self, other: Self) -> Self { self * other }
-            fn over(self, other: Self) -> Option<Self> { Some(self / other) }
-            // Complex numbers have no order; `Update::supports` keeps these from being asked for.
-            fn lesser(self, _: Self) -> Self { self }
-            fn greater(self, _: Self) -> Self { self }
-        })*
-    };
-}
-
-integers!(i8, i16, i32, i64, u8, u16, u32, u64);
-floats!(f32, f64, f16, bf16);
-complexes!(Complex<f32>, Complex<f64>);

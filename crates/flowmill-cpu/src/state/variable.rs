@@ -52,6 +52,25 @@ impl ResourceVariable {
     }
 }
 
+/// How an op takes its variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum VariableKind {
+    /// By reference, which it passes on as its output.
+    Ref,
+    /// By a `resource` handle, without an output.
+    Resource,
+}
+
+impl VariableKind {
+    /// The attribute with the type of the variable's values, for most ops.
+    pub(super) fn dtype_attr(self) -> &'static str {
+        match self {
+            VariableKind::Ref => "T",
+            VariableKind::Resource => "dtype",
+        }
+    }
+}
+
 /// The variable in an input that is either a reference (`Ref(T)`) or a `resource` handle: kernels of `ScatterAdd` and `ResourceScatterAdd`,
 /// `ApplyAdam` and `ResourceApplyAdam` are the same code.
 #[derive(Clone, Copy)]
