@@ -1,11 +1,11 @@
 //! From a pruned, optimised graph to a [`PlanGraph`]: frames, kernels, constants.
 
-use super::ir::{FrameId, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};
+use super::ir::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};
 use crate::function::FunctionLibraryRuntime;
 use crate::kernel::{Cost, Kernel, KernelContext};
 use crate::registry::{KernelInit, KernelRegistry};
 use crate::resource::ResourceManager;
-use flowmill_graph::{Graph, Node, NodeId};
+use flowmill_graph::{ControlFlow, Graph, Node, NodeId};
 use flowmill_proto::TensorProto;
 use flowmill_tensor::{Bytes, DType, Result, Tensor, bail, error};
 use parking_lot::Mutex;
@@ -38,15 +38,21 @@ pub struct PlanEnv<'a> {
     pub parallel_iterations: Option<u32>,
 }
 
-/// Builds the plan's graph.
+/// Builds the plan's graph. `args` are the types of the step's arguments, used or not, and `num_results` counts its results.
 ///
 /// # Errors
 /// `NotFound` listing every op without a kernel, with its nodes; `InvalidArgument` for frames that do not fit together; what makers of
 /// kernels say.
-pub fn build(graph: &Graph, env: &PlanEnv<'_>) -> Result<PlanGraph> {
+pub fn build(graph: &Graph, args: Vec<DType>, num_results: usize, env: &PlanEnv<'_>) -> Result<PlanGraph> {
     check_kernels(graph, env.kernels)?;
-    let frames = super::frames::Frames::of(graph, env.parallel_iterations)?;
-    let mut builder = Builder { graph, env, ids: FxHashMap::default(), constants: FxHashMap::default() };
+    let flow = ControlFlow::new(graph)?;
+    let frames = flow.frames().iter().map(|frame| FrameInfo {
+        name: frame.name.clone(),
+        parent: frame.parent.map(|p| FrameId(p.0)),
+        parallel_iterations: env.parallel_iterations.unwrap_or(frame.parallel_iterations).max(1),
+    });
+    let mut plan = PlanGraph { nodes: Vec::new(), frames: frames.collect(), args, num_results };
+    let mut builder = Builder { graph, env, flow, ids: FxHashMap::default(), constants: FxHashMap::default() };
     for (i, node) in graph.op_nodes().enumerate() {
         builder.ids.insert(node.id(), PlanNodeId(i as u32));
         if node.is_op("Const") {
@@ -54,21 +60,8 @@ pub fn build(graph: &Graph, env: &PlanEnv<'_>) -> Result<PlanGraph> {
             builder.constants.insert(node.id(), value);
         }
     }
-    let mut plan = PlanGraph { nodes: Vec::new(), frames: frames.frames, args: Vec::new(), num_results: 0 };
     for node in graph.op_nodes() {
-        let frame = frames.of_node.get(&node.id()).copied().unwrap_or(FrameId::ROOT);
-        let plan_node = builder.node(node, frame, &frames.by_name)?;
-        match plan_node.kind {
-            NodeKind::Arg(i) => {
-                if plan.args.len() <= i {
-                    plan.args.resize(i + 1, DType::F32);
-                }
-                plan.args[i] = plan_node.outputs.first().map_or(DType::F32, |o| o.dtype);
-            }
-            NodeKind::Ret(i) => plan.num_results = plan.num_results.max(i + 1),
-            _ => {}
-        }
-        plan.nodes.push(plan_node);
+        plan.nodes.push(builder.node(node)?);
     }
     Ok(plan)
 }
@@ -113,12 +106,13 @@ fn check_kernels(graph: &Graph, kernels: &KernelRegistry) -> Result<()> {
 struct Builder<'a> {
     graph: &'a Graph,
     env: &'a PlanEnv<'a>,
+    flow: ControlFlow,
     ids: FxHashMap<NodeId, PlanNodeId>,
     constants: FxHashMap<NodeId, Tensor>,
 }
 
 impl Builder<'_> {
-    fn node(&self, node: &Node, frame: FrameId, frames: &FxHashMap<String, FrameId>) -> Result<PlanNode> {
+    fn node(&self, node: &Node) -> Result<PlanNode> {
         let mut inputs = Vec::with_capacity(node.num_inputs());
         for i in 0..node.num_inputs() {
             match self.graph.input(node.id(), i).and_then(|o| Some(PlanEdge { node: *self.ids.get(&o.node)?, slot: o.slot })) {
@@ -127,16 +121,17 @@ impl Builder<'_> {
             }
         }
         let controls = self.graph.control_inputs(node.id()).filter_map(|id| self.ids.get(&id).map(|&node| PlanEdge { node, slot: PlanEdge::CONTROL })).collect();
-        let kind = self.kind(node, frames).map_err(|e| e.at_node(node.name(), node.op()))?;
+        let kind = self.kind(node).map_err(|e| e.at_node(node.name(), node.op()))?;
         let kernel = if needs_no_kernel(node.op()) { None } else { Some(self.kernel(node)?) };
         let (name, op) = (node.shared_name().clone(), Arc::from(node.op()));
         let cost = kernel.as_ref().map_or(Cost::Cheap, |k| k.cost());
         let takes_ref = node.input_types().iter().map(|t| t.is_ref).collect();
+        let frame = FrameId(self.flow.frame_of(node.id()).0);
         let outputs = node.output_types().iter().map(|t| OutputType { dtype: t.dtype, is_ref: t.is_ref }).collect();
         Ok(PlanNode { name, op, kind, kernel, cost, frame, inputs, takes_ref, controls, outputs })
     }
 
-    fn kind(&self, node: &Node, frames: &FxHashMap<String, FrameId>) -> Result<NodeKind> {
+    fn kind(&self, node: &Node) -> Result<NodeKind> {
         let index = || node.attrs().get::<i64>("index").and_then(|i| usize::try_from(i).map_err(|_| error!(InvalidArgument, "index {i} is negative")));
         Ok(match node.op() {
             "_Arg" => NodeKind::Arg(index()?),
@@ -150,11 +145,8 @@ impl Builder<'_> {
             _ if node.is_exit() => NodeKind::Exit,
             _ if node.is_next_iteration() => NodeKind::NextIteration,
             _ if node.is_enter() => {
-                let name: &str = node.attrs().get("frame_name")?;
-                match frames.get(name) {
-                    Some(&frame) => NodeKind::Enter { frame, is_constant: node.attrs().get("is_constant")? },
-                    None => bail!(Internal, "frame {name} is not known"),
-                }
+                let frame = FrameId(self.flow.output_frame_of(node.id()).0);
+                NodeKind::Enter { frame, is_constant: node.attrs().get("is_constant")? }
             }
             _ => NodeKind::Op,
         })

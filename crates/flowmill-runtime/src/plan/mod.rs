@@ -6,7 +6,6 @@
 
 mod build;
 mod direct;
-mod frames;
 mod ir;
 
 pub use build::{NodeCache, PlanEnv, build, is_runnable};

@@ -1,14 +1,13 @@
 //! What one signature's runs need: prepared once, run many times.
 
 use super::functions::Functions;
-use super::prune::prune;
 use super::{Environment, SessionOptions, Signature};
 use crate::executor::{Plan, RunOptions as PlanRunOptions, StatsCollector};
 use crate::kernel::Cost;
 use crate::plan::{DirectPlan, PlanEnv, PlanGraph, build};
 use crate::program::{FuseOptions, fuse};
 use crate::step::StepContext;
-use flowmill_graph::{Graph, TensorName};
+use flowmill_graph::{Graph, NodeId, TensorName, rewrite_for_execution};
 use flowmill_tensor::{DType, Error, PartialShape, Result, Tensor, bail, error};
 use std::sync::{Arc, OnceLock};
 
@@ -67,7 +66,12 @@ impl Executable {
     pub(super) fn new(graph: &Graph, signature: &Signature, env: &Environment, functions: Functions) -> Result<Executable> {
         let [feeds, fetches, targets] = signature.lists();
         let described = feeds.iter().map(|name| describe_feed(graph, name)).collect::<Result<Vec<_>>>()?;
-        let mut pruned = prune(graph, &feeds, &fetches, &targets)?;
+        let mut pruned = graph.clone();
+        let execution = rewrite_for_execution(&mut pruned, &feeds, &fetches, &targets)?;
+        for target in execution.targets {
+            // What _SINK waits for is kept by all passes.
+            pruned.add_control_edge(target, NodeId::SINK)?;
+        }
         super::functions::optimize(&mut pruned, env)?;
         let plan_env = PlanEnv {
             kernels: &env.kernels,
@@ -76,7 +80,7 @@ impl Executable {
             cache: Some(&env.cache),
             parallel_iterations: env.options.parallel_iterations,
         };
-        let unfused = build(&pruned, &plan_env)?;
+        let unfused = build(&pruned, execution.arg_types, execution.retval_types.len(), &plan_env)?;
         Ok(Executable {
             feeds: described,
             fetches: fetches.iter().map(|&f| f.to_owned()).collect(),

@@ -5,7 +5,8 @@ use super::executable::Code;
 use crate::function::{CallableFunction, FunctionHandle, FunctionLibraryRuntime};
 use crate::plan::{PlanEnv, build};
 use crate::step::StepContext;
-use flowmill_graph::{Attrs, Function, FunctionLibrary, Graph, OpRegistry};
+use flowmill_graph::traverse::prune;
+use flowmill_graph::{ARG, Attrs, FunctionLibrary, Graph, NodeId, OpRegistry, RETVAL, instantiate_function};
 use flowmill_tensor::{Result, Tensor, bail, error};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -82,8 +83,17 @@ impl Source {
     fn plan(&self, name: &str, attrs: &Attrs) -> Result<Code> {
         let Some(function) = self.library.get(name) else { bail!(NotFound, "Function {name} is not defined.") };
         let runtime = self.runtime.get().and_then(Weak::upgrade).ok_or_else(|| error!(Internal, "the function library is gone"))?;
-        let mut body = instantiate_function(function, attrs, &self.registry, &self.library)?;
-        optimize(&mut body, &self.env)?;
+        let body = instantiate_function(function, attrs, &self.library, &self.registry)?;
+        let mut graph = body.graph;
+        // Results, what the function promises to run, and side effects stay; TensorFlow keeps the same.
+        let has_effect = |n: &flowmill_graph::Node| n.op_def().is_stateful && !n.is_op(ARG) && !n.is_op(RETVAL);
+        let effects: Vec<NodeId> = graph.op_nodes().filter(|n| has_effect(n)).map(|n| n.id()).collect();
+        let kept: Vec<NodeId> = body.control_retvals.into_iter().chain(effects).collect();
+        for &id in &kept {
+            graph.add_control_edge(id, NodeId::SINK)?;
+        }
+        prune(&mut graph, &[kept, body.retvals].concat())?;
+        optimize(&mut graph, &self.env)?;
         let plan_env = PlanEnv {
             kernels: &self.env.kernels,
             resources: &self.env.resources,
@@ -91,7 +101,7 @@ impl Source {
             cache: None,
             parallel_iterations: self.env.options.parallel_iterations,
         };
-        Code::new(build(&body, &plan_env)?, &self.env.options)
+        Code::new(build(&graph, body.arg_types, body.retval_types.len(), &plan_env)?, &self.env.options)
     }
 }
 
@@ -114,8 +124,4 @@ impl CallableFunction for LibraryFunction {
 /// Runs the passes that the session's options ask for.
 pub(super) fn optimize(_graph: &mut Graph, _env: &Environment) -> Result<()> {
     Ok(())
-}
-
-fn instantiate_function(function: &Function, _attrs: &Attrs, _registry: &Arc<OpRegistry>, _library: &Arc<FunctionLibrary>) -> Result<Graph> {
-    bail!(Unimplemented, "function {}", function.name())
 }

@@ -3,7 +3,6 @@
 mod executable;
 mod functions;
 mod options;
-mod prune;
 mod signature;
 mod threads;
 
