@@ -3,13 +3,13 @@
 
 use super::{Arrival, Counter, Enters, Live, Parked, Participants, Refs, RingEntry, RingWord, merge, ordinary};
 use loom::cell::UnsafeCell;
-use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 fn check(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
+    builder.preemption_bound = Some(4);
     builder.check(model);
 }
 
@@ -53,7 +53,7 @@ mod pending_counts {
             loom::thread::spawn(move || deliver(&node, input))
         });
         deliver(&node, 2);
-        threads.map(|t| t.join().unwrap());
+        threads.into_iter().for_each(|t| t.join().unwrap());
         assert_eq!(node.fired.load(Ordering::Relaxed), 1);
     }
 
@@ -95,7 +95,7 @@ mod pending_counts {
         if node.counter.merge_control(atomic) == Arrival::Live {
             fire(&node);
         }
-        threads.map(|t| t.join().unwrap());
+        threads.into_iter().for_each(|t| t.join().unwrap());
         assert_eq!(node.fired.load(Ordering::Relaxed), 1);
     }
 
@@ -558,11 +558,11 @@ mod cancellation {
         });
         // The caller's thread hands one item over and fires the other one.
         if design == Design::OfferBeforeCount {
-            run.offered.store(true, Ordering::Release);
+            run.offered.swap(true, Ordering::AcqRel);
             run.live.add();
         } else {
             run.live.add();
-            run.offered.store(true, Ordering::Release);
+            run.offered.swap(true, Ordering::AcqRel);
         }
         run.fire(0);
         if run.offered.swap(false, Ordering::AcqRel) {
