@@ -13,6 +13,7 @@ pub mod gemm;
 mod linear_algebra;
 mod math_binary;
 mod math_unary;
+mod nn;
 mod number;
 pub mod parallel;
 pub mod random;
@@ -37,6 +38,7 @@ pub fn register_all(registry: &mut KernelRegistry) {
     linear_algebra::register(registry);
     math_binary::register(registry);
     math_unary::register(registry);
+    nn::register(registry);
     random::register(registry);
     reduction::register(registry);
     state::register(registry);

@@ -8,6 +8,8 @@ mod sum;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use arithmetic::Add;
+
 use crate::elementwise::{binary, binary_kernel};
 use arithmetic::{Div, DivNoNan, FloorDiv, FloorMod, Maximum, Minimum, Mul, MulNoNan, Pow, RealDiv, SquaredDifference, Sub, TruncateDiv, TruncateMod};
 use comparison::{BitwiseAnd, BitwiseOr, BitwiseXor, Greater, GreaterEqual, LeftShift, Less, LessEqual, LogicalAnd, LogicalOr, RightShift};

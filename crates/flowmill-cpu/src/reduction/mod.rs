@@ -11,14 +11,35 @@ mod segment;
 mod tests;
 mod top_k;
 
+use crate::number::{Number, Ordered};
 use flowmill_runtime::KernelRegistry;
-use flowmill_tensor::{Complex, Shape, bf16, f16, for_dtype};
+use flowmill_tensor::{Complex, Result, Shape, Tensor, bf16, f16, for_dtype};
 use reduce::reduction;
 use reducers::{All, Any, EuclideanNorm, Max, Mean, Min, Prod, Sum};
 
 /// How many elements lie outside of `axis` and how many inside.
 fn outer_inner(shape: &Shape, axis: usize) -> (usize, usize) {
     (shape[..axis].iter().product(), shape[axis + 1..].iter().product())
+}
+
+/// The sum over `axes`, which must be axes of `x`, each once.
+pub(crate) fn sum_over<T: Number>(x: &Tensor, axes: &[i64]) -> Result<Tensor> {
+    reduce::reduce::<T, Sum>(x, &Tensor::vector(axes)?, false)
+}
+
+/// The sum of the squares of all elements, in the accumulator's type.
+pub(crate) fn sum_of_squares<T: reducers::Root>(x: &[T]) -> T::Acc {
+    reduce::reduce_slice::<T, EuclideanNorm>(x)
+}
+
+/// The sum of one row, on this thread.
+pub(crate) fn row_sum<T: Number>(row: &[T]) -> T::Acc {
+    reduce::fold_row::<T, Sum>(row)
+}
+
+/// The greatest element of one row, on this thread; NaN where there is one.
+pub(crate) fn row_max<T: Ordered>(row: &[T]) -> T {
+    reduce::fold_row::<T, Max>(row)
 }
 
 /// Registers the family.

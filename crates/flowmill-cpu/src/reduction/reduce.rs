@@ -57,7 +57,8 @@ crate::dispatch! {
 /// Rows shorter than this are merged element by element: lanes would cost more.
 const SHORT_ROW: usize = 8;
 
-fn fold_row<T: Word, R: Reducer<T>>(row: &[T]) -> R::Acc {
+/// The reduction of one row on this thread.
+pub(super) fn fold_row<T: Word, R: Reducer<T>>(row: &[T]) -> R::Acc {
     if row.len() < SHORT_ROW {
         return row.iter().fold(R::EMPTY, |acc, &x| R::merge(acc, R::load(x)));
     }
@@ -144,28 +145,45 @@ pub(super) fn reduction<T: Word, R: Reducer<T>>(init: &KernelInit<'_>) -> Result
     Ok(Arc::new(Reduction::<T, R> { keep_dims: init.attrs.get_or("keep_dims", false)?, cost, marker: PhantomData }))
 }
 
+/// The reduction of `x` over `axes`.
+///
+/// # Errors
+/// `InvalidArgument` for axes that are out of range or given twice.
+pub(super) fn reduce<T: Word, R: Reducer<T>>(input: &Tensor, axes: &Tensor, keep_dims: bool) -> Result<Tensor> {
+    let plan = Plan::new(input.shape(), axes, keep_dims)?;
+    let x = input.as_slice::<T>()?;
+    let mut out = Tensor::uninit(T::DTYPE, plan.shape.clone())?;
+    let target = out.as_mut_slice::<T>()?;
+    if x.is_empty() {
+        target.fill(R::finish(R::EMPTY, plan.count));
+    } else if let [Segment { reduced: false, .. }, Segment { size, reduced: true }] | [Segment { size, reduced: true }] = plan.segments[..]
+        && x.len() < PARALLEL_MIN
+    {
+        for (y, row) in target.iter_mut().zip(x.chunks_exact(size)) {
+            *y = R::finish(fold_row::<T, R>(row), plan.count);
+        }
+    } else {
+        let mut acc = vec![R::EMPTY; target.len()];
+        fold_parallel::<T, R>(x, &plan.segments, &mut acc);
+        for (y, acc) in target.iter_mut().zip(acc) {
+            *y = R::finish(acc, plan.count);
+        }
+    }
+    Ok(out)
+}
+
+/// The reduction of all elements of `x` before it is finished.
+pub(super) fn reduce_slice<T: Word, R: Reducer<T>>(x: &[T]) -> R::Acc {
+    let mut acc = [R::EMPTY];
+    if !x.is_empty() {
+        fold_parallel::<T, R>(x, &[Segment { size: x.len(), reduced: true }], &mut acc);
+    }
+    acc[0]
+}
+
 impl<T: Word, R: Reducer<T>> Kernel for Reduction<T, R> {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let input = ctx.input(0)?;
-        let plan = Plan::new(input.shape(), ctx.input(1)?, self.keep_dims)?;
-        let x = input.as_slice::<T>()?;
-        let mut out = Tensor::uninit(T::DTYPE, plan.shape.clone())?;
-        let target = out.as_mut_slice::<T>()?;
-        if x.is_empty() {
-            target.fill(R::finish(R::EMPTY, plan.count));
-        } else if let [Segment { reduced: false, .. }, Segment { size, reduced: true }] | [Segment { size, reduced: true }] = plan.segments[..]
-            && x.len() < PARALLEL_MIN
-        {
-            for (y, row) in target.iter_mut().zip(x.chunks_exact(size)) {
-                *y = R::finish(fold_row::<T, R>(row), plan.count);
-            }
-        } else {
-            let mut acc = vec![R::EMPTY; target.len()];
-            fold_parallel::<T, R>(x, &plan.segments, &mut acc);
-            for (y, acc) in target.iter_mut().zip(acc) {
-                *y = R::finish(acc, plan.count);
-            }
-        }
+        let out = reduce::<T, R>(ctx.input(0)?, ctx.input(1)?, self.keep_dims)?;
         ctx.set_output(0, out);
         Ok(())
     }

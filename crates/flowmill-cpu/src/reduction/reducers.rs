@@ -131,7 +131,7 @@ means! {
 }
 
 /// The square root of a sum of squares.
-pub(super) trait Root: Number {
+pub(crate) trait Root: Number {
     fn root(acc: Self::Acc) -> Self;
 }
 

@@ -1,0 +1,210 @@
+//! Activations and their gradients.
+
+use crate::elementwise::{BinaryOp, TRANSCENDENTAL, UnaryOp, Word, binary, for_blocks, unary};
+use crate::from_fn::from_fn;
+use crate::number::{Number, Ordered};
+use crate::simd::unary as simd;
+use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, Result, bail, bf16, f16, for_dtype};
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("Elu", unary!(Elu, [f16, bf16, f32, f64]));
+    registry.add("EluGrad", binary!(EluGrad, [f16, bf16, f32, f64]));
+    registry.add("LeakyRelu", make_leaky_relu);
+    registry.add("LeakyReluGrad", make_leaky_relu);
+    registry.add("Relu", unary!(Relu, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64]));
+    registry.add("Relu6", unary!(Relu6, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64]));
+    registry.add("Relu6Grad", binary!(Relu6Grad, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64]));
+    registry.add("ReluGrad", binary!(ReluGrad, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64]));
+    registry.add("Selu", unary!(Selu, [f16, bf16, f32, f64]));
+    registry.add("SeluGrad", binary!(SeluGrad, [f16, bf16, f32, f64]));
+    registry.add("Softplus", unary!(Softplus, [f16, bf16, f32, f64]));
+    registry.add("SoftplusGrad", binary!(SoftplusGrad, [f16, bf16, f32, f64]));
+    registry.add("Softsign", unary!(Softsign, [f16, bf16, f32, f64]));
+    registry.add("SoftsignGrad", binary!(SoftsignGrad, [f16, bf16, f32, f64]));
+}
+
+/// `max(x, 0)`; NaN stays.
+struct Relu;
+/// `min(max(x, 0), 6)`; NaN stays.
+struct Relu6;
+
+impl<T: Ordered> UnaryOp<T> for Relu {
+    type Out = T;
+    #[inline(always)]
+    fn apply(x: T) -> T {
+        if x < T::ZERO { T::ZERO } else { x }
+    }
+}
+
+impl<T: Ordered> UnaryOp<T> for Relu6 {
+    type Out = T;
+    #[inline(always)]
+    fn apply(x: T) -> T {
+        let six = T::from_count(6);
+        if x < T::ZERO {
+            T::ZERO
+        } else if x > six {
+            six
+        } else {
+            x
+        }
+    }
+}
+
+/// The constants of self-normalising networks (Klambauer et al., 2017).
+const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
+const SELU_SCALE_ALPHA: f64 = 1.758_099_340_847_376_6;
+
+macro_rules! activations {
+    ($($(#[$doc:meta])* $op:ident, |$x:ident| $body:expr, f32 $apply:expr, $map:expr;)*) => {
+        $(
+            $(#[$doc])*
+            struct $op;
+            impl UnaryOp<f64> for $op {
+                type Out = f64;
+                const COST: usize = TRANSCENDENTAL;
+                fn apply($x: f64) -> f64 { $body }
+            }
+            impl UnaryOp<f32> for $op {
+                type Out = f32;
+                const COST: usize = 3;
+                fn apply(x: f32) -> f32 { $apply(x) }
+                fn map(src: &[f32], dst: &mut [f32]) { $map(dst, src) }
+            }
+            activations!(@small $op, f16);
+            activations!(@small $op, bf16);
+        )*
+    };
+    (@small $op:ident, $t:ty) => {
+        impl UnaryOp<$t> for $op {
+            type Out = $t;
+            const COST: usize = TRANSCENDENTAL;
+            fn apply(x: $t) -> $t { <$t>::from_f32(<$op as UnaryOp<f32>>::apply(x.to_f32())) }
+        }
+    };
+}
+
+fn one(f: fn(&mut [f32]), x: f32) -> f32 {
+    let mut x = [x];
+    f(&mut x);
+    x[0]
+}
+
+/// The exponential part comes from the same vectorised function for scalars and for tensors.
+fn selu(x: f32, expm1: f32) -> f32 {
+    if x < 0.0 { SELU_SCALE_ALPHA as f32 * expm1 } else { SELU_SCALE as f32 * x }
+}
+
+fn map_selu(dst: &mut [f32], src: &[f32]) {
+    simd::expm1(dst, src);
+    for (y, &x) in dst.iter_mut().zip(src) {
+        *y = selu(x, *y);
+    }
+}
+
+fn softsign(x: f32) -> f32 {
+    x / (1.0 + x.abs())
+}
+
+activations! {
+    /// `exp(x) - 1` below zero, else x.
+    Elu, |x| if x < 0.0 { x.exp_m1() } else { x }, f32 |x| one(simd::elu_in_place, x), simd::elu;
+    /// `Elu`, scaled so that means and variances are kept.
+    Selu, |x| if x < 0.0 { SELU_SCALE_ALPHA * x.exp_m1() } else { SELU_SCALE * x }, f32 |x| selu(x, one(simd::expm1_in_place, x)), map_selu;
+    /// `log(1 + exp(x))`.
+    Softplus, |x| x.max(0.0) + (-x.abs()).exp().ln_1p() + (x - x), f32 |x| one(simd::softplus_in_place, x), simd::softplus;
+    /// `x / (1 + |x|)`.
+    Softsign, |x| x / (1.0 + x.abs()), f32 softsign, |dst, src| f32::map(src, dst, softsign);
+}
+
+/// `g` where the feature is positive, else zero.
+struct ReluGrad;
+/// `g` where the feature lies between 0 and 6, else zero.
+struct Relu6Grad;
+
+impl<T: Ordered> BinaryOp<T> for ReluGrad {
+    type Out = T;
+    const BROADCASTS: bool = false;
+    #[inline(always)]
+    fn apply(g: T, x: T) -> T {
+        if x > T::ZERO { g } else { T::ZERO }
+    }
+}
+
+impl<T: Ordered> BinaryOp<T> for Relu6Grad {
+    type Out = T;
+    const BROADCASTS: bool = false;
+    #[inline(always)]
+    fn apply(g: T, x: T) -> T {
+        if x > T::ZERO && x < T::from_count(6) { g } else { T::ZERO }
+    }
+}
+
+macro_rules! gradients {
+    ($($(#[$doc:meta])* $op:ident, $cost:expr, |$g:ident, $y:ident| $body:expr;)*) => {
+        $(
+            $(#[$doc])*
+            struct $op;
+            gradients!(@each [f32, f64] $op, $cost, |$g, $y| $body);
+            gradients!(@each [f16, bf16] $op, $cost, |g, y| Number::narrow(<$op as BinaryOp<f32>>::apply(g.to_f32(), y.to_f32())));
+        )*
+    };
+    (@each [$($t:ty),*] $op:ident, $cost:expr, |$g:ident, $y:ident| $body:expr) => {
+        $(impl BinaryOp<$t> for $op {
+            type Out = $t;
+            const COST: usize = $cost;
+            const BROADCASTS: bool = false;
+            #[inline(always)]
+            fn apply($g: $t, $y: $t) -> $t { $body }
+        })*
+    };
+}
+
+gradients! {
+    /// `g (y + 1)` below zero, else `g`, from the output `y`.
+    EluGrad, 1, |g, y| if y < 0.0 { (y + 1.0) * g } else { g };
+    /// `g / (1 + exp(-x))`.
+    SoftplusGrad, TRANSCENDENTAL, |g, x| g / ((-x).exp() + 1.0);
+    /// `g / (1 + |x|)²`.
+    SoftsignGrad, 1, |g, x| g / ((1.0 + x.abs()) * (1.0 + x.abs()));
+}
+
+/// The gradient of `Selu` from its output.
+struct SeluGrad;
+gradients!(@each [f32] SeluGrad, 1, |g, y| if y < 0.0 { g * (y + SELU_SCALE_ALPHA as f32) } else { g * SELU_SCALE as f32 });
+gradients!(@each [f64] SeluGrad, 1, |g, y| if y < 0.0 { g * (y + SELU_SCALE_ALPHA) } else { g * SELU_SCALE });
+gradients!(@each [f16, bf16] SeluGrad, 1, |g, y| Number::narrow(<SeluGrad as BinaryOp<f32>>::apply(g.to_f32(), y.to_f32())));
+
+/// `LeakyRelu` (one input) and `LeakyReluGrad` (a gradient and the features): multiplies by the slope where the feature is not positive.
+fn leaky<T: Ordered>(init: &KernelInit<'_>, slope: T, times: fn(T, T) -> T) -> Result<Arc<dyn Kernel>> {
+    let scale = move |y: T, x: T| if x > T::ZERO { y } else { times(y, slope) };
+    if init.op_def.name == "LeakyRelu" {
+        return from_fn(move |ctx| {
+            let mut x = ctx.take(0)?;
+            for_blocks(x.as_mut_slice::<T>()?, 1, |_, block| block.iter_mut().for_each(|x| *x = scale(*x, *x)));
+            ctx.set_output(0, x);
+            Ok(())
+        });
+    }
+    from_fn(move |ctx| {
+        let (mut g, x) = (ctx.take(0)?, ctx.take(1)?);
+        if g.shape() != x.shape() {
+            bail!(InvalidArgument, "Inputs must have the same size and shape.  Input 0: {} != input 1: {}", g.shape(), x.shape());
+        }
+        let features = x.as_slice::<T>()?;
+        for_blocks(g.as_mut_slice::<T>()?, 1, |start, block| block.iter_mut().zip(&features[start..]).for_each(|(g, &x)| *g = scale(*g, x)));
+        ctx.set_output(0, g);
+        Ok(())
+    })
+}
+
+fn make_leaky_relu(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let slope: f32 = init.attrs.get_or("alpha", 0.2f32)?;
+    match init.dtype("T")? {
+        DType::F32 => leaky::<f32>(init, slope, f32::times),
+        DType::F64 => leaky::<f64>(init, f64::from(slope), f64::times),
+        t => for_dtype!(t, [f16, bf16], T => leaky::<T>(init, T::from_f32(slope), T::times), _ => init.unsupported()),
+    }
+}
