@@ -118,7 +118,7 @@ pub(crate) const OPS: &[Op] = &[
     op("UniqueWithCountsV2", "(x: T, axis: Taxis) -> (y: T, idx: out_idx, count: out_idx)")
         .attrs("T: type; Taxis: index = int64; out_idx: index = int32")
         .shape(shape::unique_v2),
-    op("InvertPermutation", "(x: T) -> (y: T)").attrs("T: index = int32").shape(shape::unchanged_with_rank::<1>),
+    op("InvertPermutation", "(x: T) -> (y: T)").attrs("T: index = int32").shape(shape::invert_permutation),
     op("ListDiff", "(x: T, y: T) -> (out: T, idx: out_idx)").attrs("T: type; out_idx: index = int32").shape(shape::vectors),
     op("BroadcastTo", "(input: T, shape: Tidx) -> (output: T)").attrs("T: type; Tidx: index = int32").shape(shape::broadcast_to),
     op("BroadcastArgs", "(s0: T, s1: T) -> (r0: T)").attrs("T: index = int32").shape(shape::broadcast_args),

@@ -17,8 +17,8 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("num_batch_threads: int; max_batch_size: int; max_enqueued_batches: int = 10; batch_timeout_micros: int;
                 allowed_batch_sizes: list(int) = []; grad_timeout_micros: int; container: string = ''; shared_name: string = '';
                 batching_queue: string = ''; T: list(type) >= 1")
-        .shape(shape::unknown),
+        .shape(shape::batch),
     op("Unbatch", "(batched_tensor: T, batch_index: int64, id: int64) -> (unbatched_tensor: T)")
         .attrs("timeout_micros: int; container: string = ''; shared_name: string = ''; T: type")
-        .shape(shape::unknown),
+        .shape(shape::unbatch),
 ];

@@ -1,67 +1,106 @@
 //! Sparse and ragged tensors.
 
 use crate::op::{Op, op};
+use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("SparseToDense", "(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T) -> (dense: T)")
-        .attrs("validate_indices: bool = true; T: type; Tindices: index"),
-    op("SparseReorder", "(input_indices: int64, input_values: T, input_shape: int64) -> (output_indices: int64, output_values: T)").attrs("T: type"),
-    op("SparseReshape", "(input_indices: int64, input_shape: int64, new_shape: int64) -> (output_indices: int64, output_shape: int64)"),
+        .attrs("validate_indices: bool = true; T: type; Tindices: index")
+        .shape(shape::sparse_to_dense),
+    op("SparseReorder", "(input_indices: int64, input_values: T, input_shape: int64) -> (output_indices: int64, output_values: T)")
+        .attrs("T: type")
+        .shape(shape::sparse_reorder),
+    op("SparseReshape", "(input_indices: int64, input_shape: int64, new_shape: int64) -> (output_indices: int64, output_shape: int64)")
+        .shape(shape::sparse_reshape),
     op("SparseConcat", "(indices: N * int64, values: N * T, shapes: N * int64) -> (output_indices: int64, output_values: T, output_shape: int64)")
-        .attrs("concat_dim: int; N: int >= 2; T: type"),
+        .attrs("concat_dim: int; N: int >= 2; T: type")
+        .shape(shape::sparse_concat),
     op("SparseSlice", "(indices: int64, values: T, shape: int64, start: int64, size: int64) -> (output_indices: int64, output_values: T, output_shape: int64)")
-        .attrs("T: type"),
+        .attrs("T: type")
+        .shape(shape::sparse_slice),
     op("SparseSplit", "(split_dim: int64, indices: int64, values: T, shape: int64) -> (output_indices: num_split * int64, output_values: num_split * T, output_shape: num_split * int64)")
-        .attrs("num_split: int >= 1; T: type"),
+        .attrs("num_split: int >= 1; T: type")
+        .shape(shape::sparse_split),
     op("SparseTensorDenseMatMul", "(a_indices: Tindices, a_values: T, a_shape: int64, b: T) -> (product: T)")
-        .attrs("T: type; Tindices: index = int64; adjoint_a: bool = false; adjoint_b: bool = false"),
-    op("SparseTensorDenseAdd", "(a_indices: Tindices, a_values: T, a_shape: Tindices, b: T) -> (output: T)").attrs("T: number; Tindices: index"),
+        .attrs("T: type; Tindices: index = int64; adjoint_a: bool = false; adjoint_b: bool = false")
+        .shape(shape::sparse_tensor_dense_matmul),
+    op("SparseTensorDenseAdd", "(a_indices: Tindices, a_values: T, a_shape: Tindices, b: T) -> (output: T)")
+        .attrs("T: number; Tindices: index")
+        .shape(shape::sparse_tensor_dense_add),
     op("SparseFillEmptyRows", "(indices: int64, values: T, dense_shape: int64, default_value: T) -> (output_indices: int64, output_values: T, empty_row_indicator: bool, reverse_index_map: int64)")
-        .attrs("T: type"),
-    op("SparseFillEmptyRowsGrad", "(reverse_index_map: int64, grad_values: T) -> (d_values: T, d_default_value: T)").attrs("T: type"),
+        .attrs("T: type")
+        .shape(shape::sparse_fill_empty_rows),
+    op("SparseFillEmptyRowsGrad", "(reverse_index_map: int64, grad_values: T) -> (d_values: T, d_default_value: T)")
+        .attrs("T: type")
+        .shape(shape::sparse_fill_empty_rows_grad),
     op("SparseSegmentSum", "(data: T, indices: Tidx, segment_ids: Tsegmentids) -> (output: T)")
-        .attrs("T: real; Tidx: index = int32; Tsegmentids: index = int32; sparse_gradient: bool = false"),
+        .attrs("T: real; Tidx: index = int32; Tsegmentids: index = int32; sparse_gradient: bool = false")
+        .shape(shape::sparse_segment),
     op("SparseSegmentMean", "(data: T, indices: Tidx, segment_ids: Tsegmentids) -> (output: T)")
-        .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tsegmentids: index = int32; sparse_gradient: bool = false"),
+        .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tsegmentids: index = int32; sparse_gradient: bool = false")
+        .shape(shape::sparse_segment),
     op("SparseSegmentSqrtN", "(data: T, indices: Tidx, segment_ids: Tsegmentids) -> (output: T)")
-        .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tsegmentids: index = int32; sparse_gradient: bool = false"),
+        .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tsegmentids: index = int32; sparse_gradient: bool = false")
+        .shape(shape::sparse_segment),
     op("SparseSegmentSumWithNumSegments", "(data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments) -> (output: T)")
-        .attrs("T: real; Tidx: index = int32; Tnumsegments: index = int32; Tsegmentids: index = int32; sparse_gradient: bool = false"),
+        .attrs("T: real; Tidx: index = int32; Tnumsegments: index = int32; Tsegmentids: index = int32; sparse_gradient: bool = false")
+        .shape(shape::sparse_segment),
     op("SparseSegmentMeanWithNumSegments", "(data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments) -> (output: T)")
         .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tnumsegments: index = int32; Tsegmentids: index = int32;
-                sparse_gradient: bool = false"),
+                sparse_gradient: bool = false")
+        .shape(shape::sparse_segment),
     op("SparseSegmentSqrtNWithNumSegments", "(data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments) -> (output: T)")
         .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tnumsegments: index = int32; Tsegmentids: index = int32;
-                sparse_gradient: bool = false"),
+                sparse_gradient: bool = false")
+        .shape(shape::sparse_segment),
     op("SparseSegmentSumGrad", "(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32) -> (output: T)")
-        .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tsegmentids: index = int32"),
+        .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tsegmentids: index = int32")
+        .shape(shape::sparse_segment),
     op("SparseSegmentMeanGrad", "(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32) -> (output: T)")
-        .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tsegmentids: index = int32"),
+        .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tsegmentids: index = int32")
+        .shape(shape::sparse_segment),
     op("SparseSegmentSqrtNGrad", "(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32) -> (output: T)")
-        .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tsegmentids: index = int32"),
+        .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tsegmentids: index = int32")
+        .shape(shape::sparse_segment),
     op("SparseReduceSum", "(input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32) -> (output: T)")
-        .attrs("keep_dims: bool = false; T: number"),
+        .attrs("keep_dims: bool = false; T: number")
+        .shape(shape::sparse_reduce),
     op("SparseReduceMax", "(input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32) -> (output: T)")
-        .attrs("keep_dims: bool = false; T: real"),
-    op("SparseSoftmax", "(sp_indices: int64, sp_values: T, sp_shape: int64) -> (output: T)").attrs("T: {half, float, double}"),
-    op("SparseDenseCwiseMul", "(sp_indices: int64, sp_values: T, sp_shape: int64, dense: T) -> (output: T)").attrs("T: number"),
-    op("SparseDenseCwiseAdd", "(sp_indices: int64, sp_values: T, sp_shape: int64, dense: T) -> (output: T)").attrs("T: number"),
+        .attrs("keep_dims: bool = false; T: real")
+        .shape(shape::sparse_reduce),
+    op("SparseSoftmax", "(sp_indices: int64, sp_values: T, sp_shape: int64) -> (output: T)")
+        .attrs("T: {half, float, double}")
+        .shape(shape::sparse_values),
+    op("SparseDenseCwiseMul", "(sp_indices: int64, sp_values: T, sp_shape: int64, dense: T) -> (output: T)")
+        .attrs("T: number")
+        .shape(shape::sparse_dense_cwise),
+    op("SparseDenseCwiseAdd", "(sp_indices: int64, sp_values: T, sp_shape: int64, dense: T) -> (output: T)")
+        .attrs("T: number")
+        .shape(shape::sparse_dense_cwise),
     op("SparseCross", "(indices: N * int64, values: sparse_types, shapes: N * int64, dense_inputs: dense_types) -> (output_indices: int64, output_values: out_type, output_shape: int64)")
         .attrs("N: int >= 0; hashed_output: bool; num_buckets: int >= 0; hash_key: int; sparse_types: list({int64, string}) >= 0;
-                dense_types: list({int64, string}) >= 0; out_type: {int64, string}; internal_type: {int64, string}"),
+                dense_types: list({int64, string}) >= 0; out_type: {int64, string}; internal_type: {int64, string}")
+        .shape(shape::sparse_cross),
     op("SparseCrossV2", "(indices: N * int64, values: sparse_types, shapes: N * int64, dense_inputs: dense_types, sep: string) -> (output_indices: int64, output_values: string, output_shape: int64)")
-        .attrs("N: int >= 0; sparse_types: list({int64, string}) >= 0; dense_types: list({int64, string}) >= 0"),
+        .attrs("N: int >= 0; sparse_types: list({int64, string}) >= 0; dense_types: list({int64, string}) >= 0")
+        .shape(shape::sparse_cross),
     op("RaggedRange", "(starts: T, limits: T, deltas: T) -> (rt_nested_splits: Tsplits, rt_dense_values: T)")
-        .attrs("T: {bfloat16, float, double, int32, int64} = int32; Tsplits: index = int64"),
+        .attrs("T: {bfloat16, float, double, int32, int64} = int32; Tsplits: index = int64")
+        .shape(shape::ragged_range),
     op("RaggedGather", "(params_nested_splits: PARAMS_RAGGED_RANK * Tsplits, params_dense_values: Tvalues, indices: Tindices) -> (output_nested_splits: OUTPUT_RAGGED_RANK * Tsplits, output_dense_values: Tvalues)")
-        .attrs("Tvalues: type; Tindices: index; Tsplits: index = int64; PARAMS_RAGGED_RANK: int >= 1; OUTPUT_RAGGED_RANK: int >= 0"),
+        .attrs("Tvalues: type; Tindices: index; Tsplits: index = int64; PARAMS_RAGGED_RANK: int >= 1; OUTPUT_RAGGED_RANK: int >= 0")
+        .shape(shape::ragged_gather),
     op("RaggedTensorToTensor", "(shape: Tshape, values: T, default_value: T, row_partition_tensors: num_row_partition_tensors * Tindex) -> (result: T)")
         .attrs("T: type; Tindex: {int64, int32}; Tshape: {int64, int32}; num_row_partition_tensors: int >= 1;
-                row_partition_types: list(string)"),
+                row_partition_types: list(string)")
+        .shape(shape::ragged_to_tensor),
     op("RaggedTensorToSparse", "(rt_nested_splits: RAGGED_RANK * Tsplits, rt_dense_values: T) -> (sparse_indices: int64, sparse_values: T, sparse_dense_shape: int64)")
-        .attrs("RAGGED_RANK: int >= 1; T: type; Tsplits: index = int64"),
+        .attrs("RAGGED_RANK: int >= 1; T: type; Tsplits: index = int64")
+        .shape(shape::ragged_to_sparse),
     op("RaggedTensorToVariant", "(rt_nested_splits: RAGGED_RANK * Tsplits, rt_dense_values: Tvalues) -> (encoded_ragged: variant)")
-        .attrs("RAGGED_RANK: int >= 0; Tvalues: type; Tsplits: index = int64; batched_input: bool"),
+        .attrs("RAGGED_RANK: int >= 0; Tvalues: type; Tsplits: index = int64; batched_input: bool")
+        .shape(shape::ragged_to_variant),
     op("RaggedTensorFromVariant", "(encoded_ragged: variant) -> (output_nested_splits: output_ragged_rank * Tsplits, output_dense_values: Tvalues)")
-        .attrs("input_ragged_rank: int >= -1; output_ragged_rank: int >= 0; Tvalues: type; Tsplits: index = int64"),
+        .attrs("input_ragged_rank: int >= -1; output_ragged_rank: int >= 0; Tvalues: type; Tsplits: index = int64")
+        .shape(shape::ragged_from_variant),
 ];

@@ -1,14 +1,17 @@
 //! Fourier transforms.
 
 use crate::op::{Op, op};
+use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
-    op("FFT", "(input: Tcomplex) -> (output: Tcomplex)").attrs("Tcomplex: {complex64, complex128} = complex64"),
-    op("IFFT", "(input: Tcomplex) -> (output: Tcomplex)").attrs("Tcomplex: {complex64, complex128} = complex64"),
-    op("FFT2D", "(input: Tcomplex) -> (output: Tcomplex)").attrs("Tcomplex: {complex64, complex128} = complex64"),
-    op("IFFT2D", "(input: Tcomplex) -> (output: Tcomplex)").attrs("Tcomplex: {complex64, complex128} = complex64"),
+    op("FFT", "(input: Tcomplex) -> (output: Tcomplex)").attrs("Tcomplex: {complex64, complex128} = complex64").shape(shape::fft::<1>),
+    op("IFFT", "(input: Tcomplex) -> (output: Tcomplex)").attrs("Tcomplex: {complex64, complex128} = complex64").shape(shape::fft::<1>),
+    op("FFT2D", "(input: Tcomplex) -> (output: Tcomplex)").attrs("Tcomplex: {complex64, complex128} = complex64").shape(shape::fft::<2>),
+    op("IFFT2D", "(input: Tcomplex) -> (output: Tcomplex)").attrs("Tcomplex: {complex64, complex128} = complex64").shape(shape::fft::<2>),
     op("RFFT", "(input: Treal, fft_length: int32) -> (output: Tcomplex)")
-        .attrs("Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64"),
+        .attrs("Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64")
+        .shape(shape::rfft),
     op("IRFFT", "(input: Tcomplex, fft_length: int32) -> (output: Treal)")
-        .attrs("Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64"),
+        .attrs("Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64")
+        .shape(shape::rfft),
 ];

@@ -41,6 +41,12 @@ fn no_op_is_declared_twice() {
     assert!(seen.len() >= 637);
 }
 
+#[test]
+fn every_op_has_a_shape_function() {
+    let without: Vec<_> = flowmill_ops::catalogue().into_iter().filter(|def| def.shape_fn.is_none()).map(|def| def.name).collect();
+    assert!(without.is_empty(), "{without:?}");
+}
+
 fn tensorflow_ops() -> BTreeMap<String, Value> {
     // Python writes infinite numbers in a way that JSON does not know.
     let text = include_str!("data/tf_ops.jsonl").replace("-Infinity", "\"-inf\"").replace("Infinity", "\"inf\"");

@@ -88,10 +88,8 @@ fn reshaped_value(c: &mut Context<'_>) {
     let Some(input) = c.value(0) else { return };
     if let (Some(constant), Some(shape)) = (&input.constant, shape.to_shape()) {
         value::set(c, 0, constant.clone().reshaped(shape).ok());
-    } else if let (Some(sizes), Some(1)) = (&input.as_shape, shape.rank()) {
-        if let Some(output) = c.output_mut(0) {
-            output.as_shape = Some(sizes.clone());
-        }
+    } else if let (Some(sizes), Some(1), Some(output)) = (&input.as_shape, shape.rank(), c.output_mut(0)) {
+        output.as_shape = Some(sizes.clone());
     }
 }
 
@@ -148,12 +146,7 @@ pub(crate) fn squeeze(c: &mut Context<'_>) -> Result<()> {
 pub(crate) fn transpose(c: &mut Context<'_>) -> Result<()> {
     let (input, perm_shape) = (c.input(0), c.input(1));
     let perm = common::ints(c, 1)?;
-    let rank = match (input.rank(), perm_shape.num_elements(), &perm) {
-        (Some(rank), ..) => rank,
-        (None, Some(n), _) => n,
-        (None, None, Some(perm)) => perm.len(),
-        (None, None, None) => return Ok(()),
-    };
+    let Some(rank) = input.rank().or(perm_shape.num_elements().filter(|&n| n <= dims::MAX_RANK)) else { return Ok(()) };
     // One element permutes a vector or a scalar: both stay as they are.
     if input.rank().is_none() && rank < 2 {
         c.set_output(0, input);
@@ -195,7 +188,9 @@ pub(crate) fn split(c: &mut Context<'_>) -> Result<()> {
             dims::replaced(&input, axis, if size < 0 { size } else { size / parts.max(1) })
         }
     };
-    common::set_all(c, &shape)
+    common::set_all(c, &shape)?;
+    value::set_elements(c, 1);
+    Ok(())
 }
 
 /// Parts along the axis in input 2, with the lengths in input 1, of which one may be −1.
@@ -248,20 +243,27 @@ pub(crate) fn pack(c: &mut Context<'_>) -> Result<()> {
     let axis = new_axis(c, sizes.len())?;
     sizes.insert(axis, n as i64);
     c.set_output(0, PartialShape::new(&sizes));
-    // Scalars become a vector, whose elements may be sizes.
-    if item.rank() == Some(0) {
-        let dtype: DType = c.attrs().get("T")?;
-        let values: Option<Vec<Tensor>> = (0..n).map(|i| c.constant(i).cloned()).collect();
-        if !matches!(dtype, DType::I32 | DType::I64) {
-            return Ok(());
-        }
-        let elements: Result<Vec<i64>> = (0..n).map(|i| Ok(common::int(c, i)?.unwrap_or(dims::UNKNOWN))).collect();
-        match values {
-            Some(_) => value::set_ints(c, dtype, Some(elements?)),
-            None => value::set_sizes(c, dtype, Some(elements?)),
-        }
-    }
+    pack_value(c, item.rank(), axis);
     Ok(())
+}
+
+/// Scalars become a vector, whose elements may be sizes; rows become a matrix.
+fn pack_value(c: &mut Context<'_>, rank: Option<usize>, axis: usize) {
+    let Ok(dtype @ (DType::I32 | DType::I64)) = c.attrs().get::<DType>("T") else { return };
+    let rows: Option<Vec<Vec<i64>>> = (0..c.num_inputs()).map(|i| c.constant(i)?.to_i64_vec().ok()).collect();
+    match (rows, rank) {
+        (Some(rows), Some(_)) if axis == 0 => value::set_ints(c, dtype, Some(rows.concat())),
+        (Some(rows), Some(1)) => {
+            let length = rows.first().map_or(0, Vec::len);
+            let columns = (0..length).flat_map(|i| rows.iter().filter_map(move |row| row.get(i).copied())).collect();
+            value::set_ints(c, dtype, Some(columns));
+        }
+        (None, Some(0)) => {
+            let sizes = (0..c.num_inputs()).map(|i| common::int(c, i).ok().flatten().unwrap_or(dims::UNKNOWN)).collect();
+            value::set_sizes(c, dtype, Some(sizes));
+        }
+        _ => {}
+    }
 }
 
 /// The `axis` attribute as a place between `rank` dimensions.
@@ -284,7 +286,9 @@ pub(crate) fn unpack(c: &mut Context<'_>) -> Result<()> {
     let mut sizes = sizes.to_vec();
     let length = sizes.remove(axis.rem_euclid(rank) as usize);
     dims::expect(length, c.num_outputs() as i64)?;
-    common::set_all(c, &PartialShape::new(&sizes))
+    common::set_all(c, &PartialShape::new(&sizes))?;
+    value::set_elements(c, 0);
+    Ok(())
 }
 
 /// Inputs joined along an axis, which is the last input, or for `Concat` the first.

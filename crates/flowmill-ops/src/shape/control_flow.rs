@@ -84,9 +84,8 @@ pub(crate) fn symbolic_gradient(c: &mut Context<'_>) -> Result<()> {
 /// A function's argument: what the caller's node was told of it.
 pub(crate) fn arg(c: &mut Context<'_>) -> Result<()> {
     if c.attrs().contains("_output_shapes") {
-        if let Some(shape) = c.attrs().list::<PartialShape>("_output_shapes")?.into_iter().next() {
-            c.set_output(0, shape);
-        }
+        let shapes: Vec<PartialShape> = c.attrs().list("_output_shapes")?;
+        c.set_output(0, shapes.into_iter().next().unwrap_or_default());
     }
     if c.attrs().contains("_handle_dtypes") && c.attrs().contains("_handle_shapes") {
         let (dtypes, shapes) = (c.attrs().list("_handle_dtypes")?, c.attrs().list("_handle_shapes")?);
@@ -95,5 +94,23 @@ pub(crate) fn arg(c: &mut Context<'_>) -> Result<()> {
             output.elements = Some(dtypes.into_iter().zip(shapes).collect());
         }
     }
+    Ok(())
+}
+
+/// Tensors of several callers in one batch, where each came from, and the batch's id.
+pub(crate) fn batch(c: &mut Context<'_>) -> Result<()> {
+    for i in 0..c.num_inputs() {
+        let rows = dims::with_rank_at_least(&c.input(i), 1)?;
+        c.set_output(i, PartialShape::new(&[dims::UNKNOWN]).concat(&dims::suffix(&rows, 1)));
+    }
+    c.set_output(c.num_inputs(), PartialShape::new(&[dims::UNKNOWN, 3]));
+    c.set_output(c.num_inputs() + 1, PartialShape::scalar());
+    Ok(())
+}
+
+/// One caller's rows of a batch.
+pub(crate) fn unbatch(c: &mut Context<'_>) -> Result<()> {
+    let rows = dims::with_rank_at_least(&c.input(0), 1)?;
+    c.set_output(0, PartialShape::new(&[dims::UNKNOWN]).concat(&dims::suffix(&rows, 1)));
     Ok(())
 }

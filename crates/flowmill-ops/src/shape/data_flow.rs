@@ -274,10 +274,8 @@ pub(crate) fn queue(c: &mut Context<'_>) -> Result<()> {
     c.set_output(0, PartialShape::scalar());
     let dtypes: Vec<DType> = c.attrs().list("component_types")?;
     let shapes: Vec<PartialShape> = c.attrs().list("shapes")?;
-    if shapes.len() == dtypes.len() {
-        if let Some(output) = c.output_mut(0) {
-            output.elements = Some(dtypes.into_iter().zip(shapes).collect());
-        }
+    if let Some(output) = c.output_mut(0).filter(|_| shapes.len() == dtypes.len()) {
+        output.elements = Some(dtypes.into_iter().zip(shapes).collect());
     }
     Ok(())
 }

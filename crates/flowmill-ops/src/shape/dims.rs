@@ -10,6 +10,14 @@ pub(crate) fn size(shape: &PartialShape, index: usize) -> i64 {
     shape.dims().and_then(|d| d.get(index).copied()).unwrap_or(UNKNOWN)
 }
 
+/// The most dimensions a tensor has.
+pub(crate) const MAX_RANK: usize = 254;
+
+/// A size that is a rank, where it is known and one that a tensor can have.
+pub(crate) fn as_rank(size: i64) -> Option<usize> {
+    usize::try_from(size).ok().filter(|&rank| rank <= MAX_RANK)
+}
+
 /// What is known of a size that is both `a` and `b`.
 pub(crate) fn merge(a: i64, b: i64) -> Result<i64> {
     if a >= 0 && b >= 0 && a != b {

@@ -131,16 +131,10 @@ pub(crate) fn tile(c: &mut Context<'_>) -> Result<()> {
 pub(crate) fn pad(c: &mut Context<'_>) -> Result<()> {
     let paddings = dims::with_rank(&c.input(1), 2)?;
     dims::expect(dims::size(&paddings, 1), 2)?;
-    let rows = paddings.dim(0);
-    let input = match (c.input(0).rank(), rows) {
-        (None, None) => return Ok(()),
-        (None, Some(rank)) => PartialShape::unknown_of_rank(rank),
-        (Some(rank), None) => dims::with_rank(&c.input(0), rank)?,
-        (Some(_), Some(rank)) => dims::with_rank(&c.input(0), rank)?,
-    };
-    let rank = input.rank().unwrap_or(0);
+    let Some(rank) = dims::as_rank(dims::size(&paddings, 0)).or(c.input(0).rank()) else { return Ok(()) };
+    let input = dims::with_rank(&c.input(0), rank)?;
     let Some(values) = common::ints(c, 1)? else {
-        c.set_output(0, if rank > 0 { PartialShape::unknown_of_rank(rank) } else { PartialShape::scalar() });
+        c.set_output(0, PartialShape::unknown_of_rank(rank));
         return Ok(());
     };
     let mut sizes = Vec::with_capacity(rank);
@@ -178,7 +172,7 @@ pub(crate) fn range(c: &mut Context<'_>) -> Result<()> {
     } else if let (Some(start), Some(limit), Some(delta)) = (float(start), float(limit), float(delta)) {
         check_range(start, limit, delta)?;
         let count = ((limit - start) / delta).abs().ceil();
-        if !(count < 9.2e18) {
+        if count.is_nan() || count >= i64::MAX as f64 {
             bail!(InvalidArgument, "Requires ((limit - start) / delta) <= {}", i64::MAX);
         }
         c.set_output(0, PartialShape::new(&[count as i64]));
@@ -262,9 +256,8 @@ pub(crate) fn broadcast_args(c: &mut Context<'_>) -> Result<()> {
     let rank = if x < 0 || y < 0 { dims::UNKNOWN } else { x.max(y) };
     c.set_output(0, PartialShape::new(&[rank]));
     if let (Some(x), Some(y)) = (value::sizes(c, 0), value::sizes(c, 1)) {
-        if let Ok(shape) = PartialShape::broadcast(&PartialShape::new(&x), &PartialShape::new(&y)) {
-            value::set_shape(c, 0, c.attrs().get("T")?, shape);
-        }
+        let shape = PartialShape::broadcast(&PartialShape::new(&x), &PartialShape::new(&y))?;
+        value::set_shape(c, 0, c.attrs().get("T")?, shape);
     }
     Ok(())
 }
@@ -273,7 +266,36 @@ pub(crate) fn broadcast_args(c: &mut Context<'_>) -> Result<()> {
 pub(crate) fn broadcast_gradient_args(c: &mut Context<'_>) -> Result<()> {
     common::expect_vector(c, 0)?;
     common::expect_vector(c, 1)?;
-    common::vectors(c)
+    common::vectors(c)?;
+    let dtype: DType = c.attrs().get("T")?;
+    let (Some(x), Some(y)) = (common::ints(c, 0)?, common::ints(c, 1)?) else { return Ok(()) };
+    let rank = x.len().max(y.len());
+    let at = |shape: &[i64], axis: usize| (axis + shape.len()).checked_sub(rank).map_or(1, |i| shape[i]);
+    if PartialShape::broadcast(&PartialShape::new(&x), &PartialShape::new(&y)).is_err() {
+        return Ok(());
+    }
+    // A one, or a dimension that is not there, was repeated: its gradient is a sum. Equal shapes sum nothing.
+    for (output, shape) in [(0, &x), (1, &y)] {
+        let axes: Vec<i64> = (0..rank).filter(|&axis| x != y && at(shape, axis) == 1).map(|axis| axis as i64).collect();
+        value::set(c, output, Tensor::index_vector(dtype, &axes).ok());
+    }
+    Ok(())
+}
+
+/// The permutation that undoes the one in input 0.
+pub(crate) fn invert_permutation(c: &mut Context<'_>) -> Result<()> {
+    common::unchanged_with_rank::<1>(c)?;
+    let Some(perm) = common::ints(c, 0)? else { return Ok(()) };
+    let mut inverse = vec![-1; perm.len()];
+    for (i, &p) in perm.iter().enumerate() {
+        if let Some(slot) = usize::try_from(p).ok().and_then(|p| inverse.get_mut(p)) {
+            *slot = i as i64;
+        }
+    }
+    if inverse.iter().all(|&i| i >= 0) {
+        value::set_ints(c, c.attrs().get("T")?, Some(inverse));
+    }
+    Ok(())
 }
 
 /// Where each of the inputs starts in their concatenation.

@@ -261,9 +261,9 @@ pub(crate) fn matrix_diag_part_v2(c: &mut Context<'_>) -> Result<()> {
 
 /// Lower and upper diagonal, from one number or two.
 fn limits(band: &[i64]) -> Option<(i64, i64)> {
-    match band {
-        &[k] => Some((k, k)),
-        &[low, high] => Some((low, high)),
+    match *band {
+        [k] => Some((k, k)),
+        [low, high] => Some((low, high)),
         _ => None,
     }
 }

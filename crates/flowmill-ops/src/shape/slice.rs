@@ -10,11 +10,7 @@ pub(crate) fn slice(c: &mut Context<'_>) -> Result<()> {
     let begin_shape = dims::with_rank(&c.input(1), 1)?;
     let lengths = begin_shape.merge(&dims::with_rank(&c.input(2), 1)?)?;
     let (begin, size) = (common::ints(c, 1)?, common::ints(c, 2)?);
-    let rank = match (begin_shape.merge(&lengths)?.dim(0), input.rank()) {
-        (Some(n), _) => n,
-        (None, Some(rank)) => rank,
-        (None, None) => return Ok(()),
-    };
+    let Some(rank) = dims::as_rank(dims::size(&lengths, 0)).or(input.rank()) else { return Ok(()) };
     let input = dims::with_rank(&input, rank)?;
     // A size that comes from another shape is known in part.
     let partial_size = if size.is_none() { value::sizes(c, 2) } else { None };

@@ -1,21 +1,28 @@
 //! Ops that move elements between dimensions, turn them around, or sort them into parts.
 
-use super::{common, dims};
+use super::{common, dims, value};
 use flowmill_graph::InferenceContext as Context;
-use flowmill_tensor::{PartialShape, Result, bail};
+use flowmill_tensor::{DType, PartialShape, Result, bail};
 
-/// Block shape and margins of a batch op: inputs 1 and 2, or attribute `block_size` for two dimensions.
-fn blocks(c: &Context<'_>) -> Result<(Option<Vec<i64>>, Option<Vec<i64>>, Option<usize>)> {
+/// How a batch op cuts: the block's size and the margins (before, after) of each spatial dimension, and the number of those, as far as known.
+struct Blocks {
+    sizes: Option<Vec<i64>>,
+    margins: Option<Vec<i64>>,
+    count: Option<usize>,
+}
+
+/// From inputs 1 and 2, or from attribute `block_size` for two dimensions.
+fn blocks(c: &Context<'_>) -> Result<Blocks> {
     if c.attrs().contains("block_size") {
         let block: i64 = c.attrs().get("block_size")?;
         dims::with_rank(&c.input(1), 2)?;
-        return Ok((Some(vec![block; 2]), common::ints(c, 1)?, Some(2)));
+        return Ok(Blocks { sizes: Some(vec![block; 2]), margins: common::ints(c, 1)?, count: Some(2) });
     }
     let count = common::expect_vector(c, 1)?;
     let margins = dims::with_rank(&c.input(2), 2)?;
     dims::expect(dims::size(&margins, 1), 2)?;
     dims::merge(count, dims::size(&margins, 0))?;
-    Ok((common::ints(c, 1)?, common::ints(c, 2)?, usize::try_from(count).ok()))
+    Ok(Blocks { sizes: common::ints(c, 1)?, margins: common::ints(c, 2)?, count: dims::as_rank(count) })
 }
 
 /// Blocks of the dimensions after the first move into the batch.
@@ -29,7 +36,7 @@ pub(crate) fn batch_to_space(c: &mut Context<'_>) -> Result<()> {
 }
 
 fn blocked(c: &mut Context<'_>, spatial: fn(i64, i64, i64, i64) -> Result<i64>, batch: fn(i64, i64) -> Result<i64>) -> Result<()> {
-    let (block, margins, count) = blocks(c)?;
+    let Blocks { sizes: block, margins, count } = blocks(c)?;
     let Some(count) = count else { return Ok(()) };
     let input = dims::with_rank_at_least(&c.input(0), count + 1)?;
     let Some(sizes) = input.dims() else { return Ok(()) };
@@ -86,9 +93,9 @@ pub(crate) fn depth_to_space(c: &mut Context<'_>) -> Result<()> {
 /// Input 1 has a flag for each dimension.
 pub(crate) fn reverse(c: &mut Context<'_>) -> Result<()> {
     let flags = common::expect_vector(c, 1)?;
-    let input = match usize::try_from(flags) {
-        Ok(rank) => dims::with_rank(&c.input(0), rank)?,
-        Err(_) => c.input(0),
+    let input = match dims::as_rank(flags) {
+        Some(rank) => dims::with_rank(&c.input(0), rank)?,
+        None => c.input(0),
     };
     if input.rank().is_some_and(|r| r > 8) {
         bail!(InvalidArgument, "reverse does not work on tensors with more than 8 dimensions");
@@ -199,13 +206,9 @@ pub(crate) fn fill(c: &mut Context<'_>) -> Result<()> {
     common::expect_scalar(c, 1)?;
     let shape = c.input_as_shape(0)?;
     c.set_output(0, shape);
-    if let (Some(shape), Some(value)) = (c.input_as_shape(0)?.to_shape(), c.constant(1)) {
-        if let (Ok(n), Ok(v)) = (shape.checked_num_elements(), value.to_i64()) {
-            if n <= super::value::MAX_ELEMENTS {
-                let dtype = value.dtype();
-                super::value::set_ints(c, dtype, Some(vec![v; n]));
-            }
-        }
+    let count = c.output_mut(0).and_then(|o| o.shape.num_elements()).filter(|&n| n <= value::MAX_ELEMENTS);
+    if let (Some(n), Some(filled)) = (count, c.constant(1)) {
+        value::set_ints(c, filled.dtype(), filled.to_i64().ok().map(|v| vec![v; n]));
     }
     Ok(())
 }
@@ -225,8 +228,7 @@ pub(crate) fn dynamic_partition(c: &mut Context<'_>) -> Result<()> {
 
 /// Rows put together again: the last index tells how many there are.
 pub(crate) fn dynamic_stitch(c: &mut Context<'_>) -> Result<()> {
-    let n: i64 = c.attrs().get("N")?;
-    let n = usize::try_from(n).unwrap_or(0);
+    let n = c.num_inputs() / 2;
     let mut rest = PartialShape::unknown();
     let mut rows = Some(0i64);
     for i in 0..n {
@@ -242,5 +244,23 @@ pub(crate) fn dynamic_stitch(c: &mut Context<'_>) -> Result<()> {
         rows = rows.zip(largest).map(|(rows, largest)| rows.max(largest.saturating_add(1)));
     }
     c.set_output(0, PartialShape::new(&[rows.unwrap_or(dims::UNKNOWN)]).concat(&rest));
+    stitch_value(c, n);
     Ok(())
+}
+
+/// The value of vectors stitched from known ones; a place that no index names stays unknown.
+fn stitch_value(c: &mut Context<'_>, n: usize) {
+    let Ok(dtype @ (DType::I32 | DType::I64)) = c.attrs().get::<DType>("T") else { return };
+    let Some(length) = c.output_mut(0).and_then(|o| o.shape.num_elements()).filter(|&n| n <= value::MAX_ELEMENTS) else { return };
+    let mut stitched = vec![None; length];
+    for i in 0..n {
+        let known = |i: usize| c.constant(i).and_then(|t| t.to_i64_vec().ok());
+        let (Some(indices), Some(data)) = (known(i), known(i + n)) else { return };
+        for (index, value) in indices.into_iter().zip(data) {
+            if let Some(slot) = usize::try_from(index).ok().and_then(|i| stitched.get_mut(i)) {
+                *slot = Some(value);
+            }
+        }
+    }
+    value::set_ints(c, dtype, stitched.into_iter().collect());
 }

@@ -63,6 +63,23 @@ pub(crate) fn set_sizes(c: &mut Context<'_>, dtype: DType, sizes: Option<Vec<i64
     }
 }
 
+/// Sets each output to its equal share of the vector in input `i`, where that is known: for ops that take a tensor apart.
+pub(crate) fn set_elements(c: &mut Context<'_>, i: usize) {
+    let (Some(1), Ok(dtype @ (DType::I32 | DType::I64))) = (c.input(i).rank(), c.attrs().get::<DType>("T")) else { return };
+    let (Some(sizes), n) = (sizes(c, i), c.num_outputs()) else { return };
+    let share = sizes.len() / n.max(1);
+    let whole = c.constant(i).is_some();
+    for (output, part) in (0..n).zip(sizes.chunks_exact(share.max(1))) {
+        match c.output_mut(output).and_then(|o| o.shape.rank()) {
+            Some(1) if whole => set(c, output, Tensor::index_vector(dtype, part).ok()),
+            Some(0) if whole => set(c, output, Tensor::index_scalar(dtype, part[0]).ok()),
+            Some(1) => set_shape(c, output, dtype, PartialShape::new(part)),
+            Some(0) => set_scalar(c, output, dtype, part[0]),
+            _ => {}
+        }
+    }
+}
+
 /// Sets output 0, of the index type of input `like`, to known integers in the output's static shape.
 pub(crate) fn set_ints(c: &mut Context<'_>, dtype: DType, values: Option<Vec<i64>>) {
     let shape = c.output_mut(0).and_then(|o| o.shape.to_shape());

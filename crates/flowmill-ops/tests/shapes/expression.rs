@@ -153,12 +153,26 @@ impl Node {
 }
 
 fn apply(op: &str, attrs: Vec<(String, Literal)>, inputs: Vec<Input>) -> Result<Vec<Output>> {
+    let def = definition(op);
+    let attrs = attrs
+        .into_iter()
+        .map(|(name, value)| {
+            let kind = def.attr(&name).unwrap_or_else(|| panic!("{op} has no attribute {name}")).ty;
+            let value = attr_value(kind, &value);
+            (name, value)
+        })
+        .collect();
+    infer(op, attrs, inputs)
+}
+
+fn definition(op: &str) -> OpDef {
     let (_, declared) = flowmill_ops::declarations().find(|(_, o)| o.name() == op).unwrap_or_else(|| panic!("no op {op}"));
-    let mut node = Node { def: declared.definition()?, attrs: BTreeMap::new() };
-    for (name, value) in attrs {
-        let kind = node.def.attr(&name).unwrap_or_else(|| panic!("{op} has no attribute {name}")).ty;
-        node.attrs.insert(name, attr_value(kind, &value));
-    }
+    declared.definition().unwrap()
+}
+
+/// Completes the attributes and runs the op's shape function.
+fn infer(op: &str, attrs: Vec<(String, AttrValue)>, inputs: Vec<Input>) -> Result<Vec<Output>> {
+    let mut node = Node { def: definition(op), attrs: attrs.into_iter().collect() };
     let types = resolve(&mut node, &inputs);
     let values: Vec<ValueInfo> = inputs.into_iter().zip(types).map(|(input, dtype)| value_info(input, dtype)).collect();
     let Node { def, attrs } = node;
@@ -174,7 +188,7 @@ fn resolve(node: &mut Node, inputs: &[Input]) -> Vec<DType> {
     let args = node.def.inputs.clone();
     let open = args.iter().filter(|a| node.count(a).is_none()).count();
     let known: usize = args.iter().filter_map(|a| node.count(a)).sum();
-    let share = if open == 0 { 0 } else { (inputs.len() - known) / open };
+    let share = (inputs.len() - known).checked_div(open).unwrap_or(0);
     let counts: Vec<usize> = args.iter().map(|a| node.count(a).unwrap_or(share)).collect();
     assert_eq!(counts.iter().sum::<usize>(), inputs.len(), "inputs of {}", node.def.name);
     let type_of = |i: usize| match &inputs[i] {
@@ -245,8 +259,10 @@ fn value_info(input: Input, dtype: DType) -> ValueInfo {
         Input::Output((_, value)) => value,
         Input::Literal(_, literal, false) => ValueInfo { shape: shape(&literal), ..ValueInfo::default() },
         Input::Literal(_, literal, true) => {
-            let tensor = tensor(dtype, &literal);
-            ValueInfo { shape: tensor.shape().into(), constant: Some(tensor), ..ValueInfo::default() }
+            // As in a graph, where constants are nodes.
+            let proto = tensor(dtype, &literal).to_proto().unwrap();
+            let attrs = vec![("dtype".to_owned(), Value::Type(dtype.number()).into()), ("value".to_owned(), proto.into())];
+            infer("Const", attrs, Vec::new()).unwrap().remove(0).1
         }
     }
 }

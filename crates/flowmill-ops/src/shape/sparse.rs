@@ -1,0 +1,271 @@
+//! Sparse tensors (indices `[n, rank]`, values `[n]`, shape `[rank]`), ragged tensors (row splits and values), and transforms.
+
+use super::{common, dims};
+use flowmill_graph::InferenceContext as Context;
+use flowmill_tensor::{PartialShape, Result, bail};
+
+/// Number of elements and rank of the sparse tensor in inputs `at` to `at + 2`.
+fn sparse_input(c: &Context<'_>, at: usize) -> Result<(i64, i64)> {
+    let indices = dims::with_rank(&c.input(at), 2)?;
+    let count = dims::merge(dims::size(&indices, 0), common::expect_vector(c, at + 1)?)?;
+    let rank = dims::merge(dims::size(&indices, 1), common::expect_vector(c, at + 2)?)?;
+    Ok((count, rank))
+}
+
+/// Outputs `at` to `at + 2` are a sparse tensor.
+fn set_sparse(c: &mut Context<'_>, at: usize, count: i64, rank: i64) {
+    c.set_output(at, PartialShape::new(&[count, rank]));
+    c.set_output(at + 1, PartialShape::new(&[count]));
+    c.set_output(at + 2, PartialShape::new(&[rank]));
+}
+
+/// A dense tensor of the shape in input 1.
+pub(crate) fn sparse_to_dense(c: &mut Context<'_>) -> Result<()> {
+    common::expect_vector(c, 1)?;
+    let shape = c.input_as_shape(1)?;
+    c.set_output(0, shape);
+    Ok(())
+}
+
+/// The same elements in another order.
+pub(crate) fn sparse_reorder(c: &mut Context<'_>) -> Result<()> {
+    dims::with_rank(&c.input(0), 2)?;
+    common::expect_vector(c, 1)?;
+    common::expect_vector(c, 2)?;
+    common::unchanged_each(c)
+}
+
+/// The same elements under another shape, which is input 2.
+pub(crate) fn sparse_reshape(c: &mut Context<'_>) -> Result<()> {
+    let indices = dims::with_rank(&c.input(0), 2)?;
+    common::expect_vector(c, 1)?;
+    let rank = common::expect_vector(c, 2)?;
+    c.set_output(0, PartialShape::new(&[dims::size(&indices, 0), rank]));
+    c.set_output(1, PartialShape::new(&[rank]));
+    Ok(())
+}
+
+/// Sparse tensors joined: all indices, then all values, then all shapes are the inputs.
+pub(crate) fn sparse_concat(c: &mut Context<'_>) -> Result<()> {
+    let n = c.num_inputs() / 3;
+    let (mut count, mut rank) = (0, dims::UNKNOWN);
+    for i in 0..n {
+        let indices = dims::with_rank(&c.input(i), 2)?;
+        let elements = dims::merge(dims::size(&indices, 0), common::expect_vector(c, n + i)?)?;
+        let shape = dims::merge(dims::size(&indices, 1), common::expect_vector(c, 2 * n + i)?)?;
+        count = dims::add(count, elements)?;
+        rank = dims::merge(rank, shape)?;
+    }
+    set_sparse(c, 0, count, rank);
+    Ok(())
+}
+
+/// A part of a sparse tensor.
+pub(crate) fn sparse_slice(c: &mut Context<'_>) -> Result<()> {
+    let shape = dims::with_rank(&c.input(2), 1)?;
+    set_sparse(c, 0, dims::UNKNOWN, dims::size(&shape, 0));
+    Ok(())
+}
+
+/// Parts along the axis in input 0: all indices, then all values, then all shapes are the outputs.
+pub(crate) fn sparse_split(c: &mut Context<'_>) -> Result<()> {
+    let shape = c.input(3);
+    let n = c.num_outputs() / 3;
+    for i in 0..n {
+        let rank = shape.dim(0).map_or(dims::UNKNOWN, |r| r as i64);
+        c.set_output(i, PartialShape::new(&[dims::UNKNOWN, rank]));
+        c.set_output(n + i, PartialShape::new(&[dims::UNKNOWN]));
+        c.set_output(2 * n + i, shape.clone());
+    }
+    Ok(())
+}
+
+/// The product of a sparse matrix and a dense one, each transposed where the node says so.
+pub(crate) fn sparse_tensor_dense_matmul(c: &mut Context<'_>) -> Result<()> {
+    dims::with_rank(&c.input(0), 2)?;
+    common::expect_vector(c, 1)?;
+    let a = dims::with_rank(&c.input_as_shape(2)?, 2)?;
+    let b = dims::with_rank(&c.input(3), 2)?;
+    let (ta, tb): (bool, bool) = (c.attrs().get("adjoint_a")?, c.attrs().get("adjoint_b")?);
+    let at = |shape: &PartialShape, transposed: bool, i: usize| dims::size(shape, if transposed { 1 - i } else { i });
+    dims::merge(at(&a, ta, 1), at(&b, tb, 0))?;
+    c.set_output(0, PartialShape::new(&[at(&a, ta, 0), at(&b, tb, 1)]));
+    Ok(())
+}
+
+/// The dense tensor's shape, which is input 3's.
+pub(crate) fn sparse_tensor_dense_add(c: &mut Context<'_>) -> Result<()> {
+    c.set_output(0, c.input(3));
+    Ok(())
+}
+
+/// A sparse tensor without empty rows, which rows were, and where each element went.
+pub(crate) fn sparse_fill_empty_rows(c: &mut Context<'_>) -> Result<()> {
+    let (count, rank) = sparse_input(c, 0)?;
+    common::expect_scalar(c, 3)?;
+    let shape = c.input_as_shape(2)?;
+    c.set_output(0, PartialShape::new(&[dims::UNKNOWN, rank]));
+    c.set_output(1, PartialShape::new(&[dims::UNKNOWN]));
+    c.set_output(2, PartialShape::new(&[dims::size(&shape, 0)]));
+    c.set_output(3, PartialShape::new(&[count]));
+    Ok(())
+}
+
+/// The gradients of the values and of the default.
+pub(crate) fn sparse_fill_empty_rows_grad(c: &mut Context<'_>) -> Result<()> {
+    let count = common::expect_vector(c, 0)?;
+    common::expect_vector(c, 1)?;
+    c.set_output(0, PartialShape::new(&[count]));
+    c.set_output(1, PartialShape::scalar());
+    Ok(())
+}
+
+/// Chosen rows gathered into segments, as many as input 3 says if there is one.
+pub(crate) fn sparse_segment(c: &mut Context<'_>) -> Result<()> {
+    let data = dims::with_rank_at_least(&c.input(0), 1)?;
+    dims::with_rank(&c.input(1), 1)?.merge(&dims::with_rank(&c.input(2), 1)?)?;
+    let rows = if c.num_inputs() > 3 { common::size_input(c, 3)? } else { dims::UNKNOWN };
+    c.set_output(0, PartialShape::new(&[rows]).concat(&dims::suffix(&data, 1)));
+    Ok(())
+}
+
+/// A reduction of a sparse tensor to a dense one, where shape and axes are known.
+pub(crate) fn sparse_reduce(c: &mut Context<'_>) -> Result<()> {
+    let keep_dims: bool = c.attrs().get("keep_dims")?;
+    let (Some(sizes), Some(axes)) = (common::ints(c, 2)?, common::ints(c, 3)?) else { return Ok(()) };
+    let rank = sizes.len() as i64;
+    let mut reduced = vec![false; sizes.len()];
+    for axis in axes {
+        let index = if axis < 0 { axis + rank } else { axis };
+        match usize::try_from(index).ok().and_then(|i| reduced.get_mut(i)) {
+            Some(reduced) => *reduced = true,
+            None => bail!(InvalidArgument, "Invalid reduction dimension {axis} for input with {rank} dimensions."),
+        }
+    }
+    let kept = sizes.iter().zip(reduced).filter_map(|(&size, reduced)| if reduced { keep_dims.then_some(1) } else { Some(size) });
+    c.set_output(0, kept.collect());
+    Ok(())
+}
+
+/// The values of the sparse tensor in inputs 0 to 2.
+pub(crate) fn sparse_values(c: &mut Context<'_>) -> Result<()> {
+    dims::with_rank(&c.input(0), 2)?;
+    let count = common::expect_vector(c, 1)?;
+    c.set_output(0, PartialShape::new(&[count]));
+    Ok(())
+}
+
+/// As many values as there are indices.
+pub(crate) fn sparse_dense_cwise(c: &mut Context<'_>) -> Result<()> {
+    let indices = dims::with_rank(&c.input(0), 2)?;
+    c.set_output(0, PartialShape::new(&[dims::size(&indices, 0)]));
+    Ok(())
+}
+
+/// Crossed features: a sparse matrix.
+pub(crate) fn sparse_cross(c: &mut Context<'_>) -> Result<()> {
+    set_sparse(c, 0, dims::UNKNOWN, 2);
+    Ok(())
+}
+
+/// Rows of numbers from starts to limits: splits, then values.
+pub(crate) fn ragged_range(c: &mut Context<'_>) -> Result<()> {
+    let mut rows = dims::UNKNOWN;
+    for i in 0..3 {
+        let input = dims::with_rank_at_most(&c.input(i), 1)?;
+        if input.rank() == Some(1) {
+            rows = dims::merge(dims::size(&input, 0), rows)?;
+        }
+    }
+    if (0..3).all(|i| c.input(i).rank() == Some(0)) {
+        rows = 1;
+    }
+    c.set_output(0, PartialShape::new(&[dims::add(rows, 1)?]));
+    c.set_output(1, PartialShape::new(&[dims::UNKNOWN]));
+    Ok(())
+}
+
+/// Rows of a ragged tensor: splits for each dimension, then values.
+pub(crate) fn ragged_gather(c: &mut Context<'_>) -> Result<()> {
+    let splits: i64 = c.attrs().get("PARAMS_RAGGED_RANK")?;
+    let splits = usize::try_from(splits).unwrap_or(0);
+    for i in 0..splits {
+        common::expect_vector(c, i)?;
+    }
+    let last = c.num_outputs().saturating_sub(1);
+    for i in 0..last {
+        c.set_output(i, PartialShape::new(&[dims::UNKNOWN]));
+    }
+    let values = dims::with_rank_at_least(&c.input(splits), 1)?;
+    c.set_output(last, PartialShape::new(&[dims::UNKNOWN]).concat(&dims::suffix(&values, 1)));
+    Ok(())
+}
+
+/// A ragged tensor as a sparse one, whose rank is one more than the splits plus the values'.
+pub(crate) fn ragged_to_sparse(c: &mut Context<'_>) -> Result<()> {
+    let splits = c.num_inputs().saturating_sub(1);
+    let values = dims::with_rank_at_least(&c.input(splits), 1)?;
+    for i in 0..splits {
+        common::expect_vector(c, i)?;
+    }
+    let rank = values.rank().map_or(dims::UNKNOWN, |r| (r + splits) as i64);
+    let count = values.num_elements().map_or(dims::UNKNOWN, |n| n as i64);
+    set_sparse(c, 0, count, rank);
+    Ok(())
+}
+
+/// A ragged tensor as a dense one of the shape in input 0, as far as that says.
+pub(crate) fn ragged_to_tensor(c: &mut Context<'_>) -> Result<()> {
+    let partitions: Vec<&str> = c.attrs().list("row_partition_types")?;
+    let shape = c.input_as_shape(0)?;
+    // Row numbers need the number of rows beside them, which is no dimension of its own.
+    let splits = partitions.len() - usize::from(partitions.first() == Some(&"FIRST_DIM_SIZE"));
+    let values = dims::with_rank_at_least(&c.input(1), 1)?;
+    let ragged = PartialShape::unknown_of_rank(splits + 1).concat(&dims::suffix(&values, 1));
+    c.set_output(0, shape.merge(&ragged)?);
+    Ok(())
+}
+
+/// A variant for the whole of a ragged tensor, or one for each row.
+pub(crate) fn ragged_to_variant(c: &mut Context<'_>) -> Result<()> {
+    let splits = c.num_inputs().saturating_sub(1);
+    for i in 0..splits {
+        common::expect_vector(c, i)?;
+    }
+    let values = dims::with_rank_at_least(&c.input(splits), 1)?;
+    let rows = match (c.attrs().get::<bool>("batched_input")?, splits) {
+        (false, _) => None,
+        (true, 0) => Some(dims::size(&values, 0)),
+        (true, _) => Some(dims::size(&c.input(0), 0)).map(|n| if n > 0 { n - 1 } else { dims::UNKNOWN }),
+    };
+    c.set_output(0, rows.map_or_else(PartialShape::scalar, |n| PartialShape::new(&[n])));
+    Ok(())
+}
+
+/// Splits of a ragged tensor, and values of which nothing is known.
+pub(crate) fn ragged_from_variant(c: &mut Context<'_>) -> Result<()> {
+    for i in 0..c.num_outputs().saturating_sub(1) {
+        c.set_output(i, PartialShape::new(&[dims::UNKNOWN]));
+    }
+    Ok(())
+}
+
+/// A Fourier transform over the last `RANK` dimensions, whose sizes stay.
+pub(crate) fn fft<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
+    common::unchanged_with_rank_at_least::<RANK>(c)
+}
+
+/// One between real and complex numbers: the last dimension has the length in input 1, or half of it and one.
+pub(crate) fn rfft(c: &mut Context<'_>) -> Result<()> {
+    let input = dims::with_rank_at_least(&c.input(0), 1)?;
+    dims::expect(common::expect_vector(c, 1)?, 1)?;
+    let Some(rank) = input.rank() else { return Ok(()) };
+    let forward = c.op_def().name == "RFFT";
+    let length = match common::ints(c, 1)?.as_deref() {
+        Some(&[n]) if forward && n > 0 => n / 2 + 1,
+        Some(&[n]) => n,
+        _ => dims::UNKNOWN,
+    };
+    c.set_output(0, dims::replaced(&input, rank - 1, length));
+    Ok(())
+}
