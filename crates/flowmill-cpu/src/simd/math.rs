@@ -90,15 +90,18 @@ lanes! {
         p.mul(power_of_two(half)).mul(power_of_two(n.sub(half)))
     }
 
-    fn expm1<V>(x) -> V {
-        let clamped = V::splat(-20.0).max(V::splat(89.0).min(x));
-        let n = clamped.mul(V::splat(LOG2_E)).round();
-        let q = exp_minus_one_reduced(minus_n_ln2(clamped, n));
+    /// `exp(x) - 1` for x in -20..=89; a zero of either sign gives a zero.
+    fn expm1_bounded<V>(x) -> V {
+        let n = x.mul(V::splat(LOG2_E)).round();
+        let q = exp_minus_one_reduced(minus_n_ln2(x, n));
         // 2^n q + (2^n - 1), halved so that n = 128 does not overflow early.
         let s = power_of_two(n.sub(V::splat(1.0)));
         let result = s.mul_add(q, s.sub(V::splat(0.5)));
-        let result = result.add(result);
-        zero_to_zero(x, result)
+        result.add(result)
+    }
+
+    fn expm1<V>(x) -> V {
+        zero_to_zero(x, expm1_bounded(V::splat(-20.0).max(V::splat(89.0).min(x))))
     }
 
     fn log<V>(x) -> V {
@@ -138,16 +141,10 @@ lanes! {
     }
 
     fn tanh<V>(x) -> V {
-        let a = x.abs();
-        let z = x.mul(x);
-        let p = polynomial!(
-            V, z, -5.704_989e-3, 2.063_909e-2, -5.373_971_6e-2, 0.133_314_42, -0.333_332_8
-        );
-        let small = p.mul(z).mul_add(x, x);
-        let e = exp(a.add(a));
-        let large = V::splat(1.0).sub(V::splat(2.0).div(e.add(V::splat(1.0))));
-        let result = copy_sign(V::select(a.lt(V::splat(0.625)), small, large), x);
-        V::select(x.is_nan(), x, result)
+        // (exp(2 |x|) - 1) / (exp(2 |x|) + 1), which is 1 beyond 10; NaN passes.
+        let a = V::splat(10.0).min(x.abs());
+        let t = expm1_bounded(a.add(a));
+        copy_sign(t.div(t.add(V::splat(2.0))), x)
     }
 
     fn sigmoid<V>(x) -> V {

@@ -197,33 +197,31 @@ for_each_isa! {
     ) = layer_norm_kernel::<f32>;
 }
 
-/// Calls `f(vector, offset, lanes)` for all of a row; lanes beyond its end hold `fill`.
+/// Runs a block for each vector of a row: `for_each_vector!(V, row, n, fill, |x, i, lanes| block)`, where `x` holds the
+/// elements from `i` on and, beyond the `lanes` that exist, `fill`.
 ///
-/// # Safety
-/// The CPU has V's instruction set; `row` is readable for `n` elements.
-#[inline(always)]
-unsafe fn for_each_vector<V: MathVector>(
-    row: *const f32,
-    n: usize,
-    fill: f32,
-    mut f: impl FnMut(V, usize, usize),
-) {
-    // SAFETY: offsets stay below `n`; the tail is copied to an array that holds any vector.
-    unsafe {
-        let mut i = 0;
-        while i + V::LANES <= n {
-            f(V::load(row.add(i)), i, V::LANES);
-            i += V::LANES;
+/// A macro because a closure would be compiled without the instruction set of the function around it.
+///
+/// `row` must be readable for `n` elements.
+macro_rules! for_each_vector {
+    ($v:ident, $row:expr, $n:expr, $fill:expr, |$x:ident, $i:ident, $lanes:ident| $body:block) => {{
+        let (row, n): (*const f32, usize) = ($row, $n);
+        let mut $i = 0;
+        let $lanes = $v::LANES;
+        while $i + $v::LANES <= n {
+            let $x = $v::load(row.add($i));
+            $body
+            $i += $v::LANES;
         }
-        if i < n {
-            let mut tail = [fill; 16];
-            std::ptr::copy_nonoverlapping(row.add(i), tail.as_mut_ptr(), n - i);
-            f(V::load(tail.as_ptr()), i, n - i);
+        if $i < n {
+            let $lanes = n - $i;
+            let $x = $v::load_part_or(row.add($i), $lanes, $fill);
+            $body
         }
-    }
+    }};
 }
 
-/// The lanes of a vector folded from the first on.
+/// The lanes of a vector folded in halves.
 ///
 /// # Safety
 /// The CPU has V's instruction set.
@@ -232,7 +230,14 @@ unsafe fn fold_lanes<V: MathVector>(v: V, f: impl Fn(f32, f32) -> f32) -> f32 {
     let mut lanes = [0.0f32; 16];
     // SAFETY: no vector has more lanes.
     unsafe { v.store(lanes.as_mut_ptr()) };
-    lanes[1..V::LANES].iter().fold(lanes[0], |a, b| f(a, *b))
+    let mut half = V::LANES / 2;
+    while half > 0 {
+        for i in 0..half {
+            lanes[i] = f(lanes[i], lanes[i + half]);
+        }
+        half /= 2;
+    }
+    lanes[0]
 }
 
 /// # Safety
@@ -250,13 +255,15 @@ unsafe fn softmax_kernel<V: MathVector>(
         unsafe {
             let (src, dst) = (src.add(row * cols), dst.add(row * cols));
             let mut max = V::splat(f32::NEG_INFINITY);
-            for_each_vector(src, cols, f32::NEG_INFINITY, |x: V, _, _| max = max.max(x));
+            for_each_vector!(V, src, cols, f32::NEG_INFINITY, |x, i, _lanes| {
+                max = max.max(x);
+            });
             let max = V::splat(fold_lanes(
                 max,
                 |a, b| if b > a || b.is_nan() { b } else { a },
             ));
             let mut sum = V::zero();
-            for_each_vector(src, cols, f32::NEG_INFINITY, |x: V, i, lanes| {
+            for_each_vector!(V, src, cols, f32::NEG_INFINITY, |x, i, lanes| {
                 let e = exp(x.sub(max));
                 sum = sum.add(e);
                 if !logarithm {
@@ -266,13 +273,13 @@ unsafe fn softmax_kernel<V: MathVector>(
             let sum = V::splat(fold_lanes(sum, |a, b| a + b));
             if logarithm {
                 let log_sum = log(sum);
-                for_each_vector(src, cols, 0.0, |x: V, i, lanes| {
+                for_each_vector!(V, src, cols, 0.0, |x, i, lanes| {
                     x.sub(max).sub(log_sum).store_part(dst.add(i), lanes);
                 });
             } else {
                 let inverse = V::splat(1.0).div(sum);
-                for_each_vector(dst, cols, 0.0, |e: V, i, lanes| {
-                    e.mul(inverse).store_part(dst.add(i), lanes)
+                for_each_vector!(V, dst, cols, 0.0, |e, i, lanes| {
+                    e.mul(inverse).store_part(dst.add(i), lanes);
                 });
             }
         }
@@ -286,11 +293,13 @@ unsafe fn moments_kernel<V: MathVector>(src: *const f32, cols: usize) -> (f32, f
     // SAFETY: as the caller.
     unsafe {
         let mut sum = V::zero();
-        for_each_vector(src, cols, 0.0, |x: V, _, _| sum = sum.add(x));
+        for_each_vector!(V, src, cols, 0.0, |x, i, _lanes| {
+            sum = sum.add(x);
+        });
         let mean = fold_lanes(sum, |a, b| a + b) / cols as f32;
         let centre = V::splat(mean);
         let mut squares = V::zero();
-        for_each_vector(src, cols, mean, |x: V, _, _| {
+        for_each_vector!(V, src, cols, mean, |x, i, _lanes| {
             let d = x.sub(centre);
             squares = d.mul_add(d, squares);
         });
@@ -319,7 +328,7 @@ unsafe fn layer_norm_kernel<V: MathVector>(
             let (mean, variance) = moments_kernel::<V>(src, cols);
             let scale = V::splat(1.0 / (variance + epsilon).sqrt());
             let mean = V::splat(mean);
-            for_each_vector(src, cols, 0.0, |x: V, i, lanes| {
+            for_each_vector!(V, src, cols, 0.0, |x, i, lanes| {
                 let mut y = x.sub(mean).mul(scale);
                 if !gamma.is_null() {
                     y = y.mul(V::load_part(gamma.add(i), lanes));

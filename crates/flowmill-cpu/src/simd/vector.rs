@@ -43,6 +43,8 @@ pub(crate) unsafe trait MathVector: Vector<Elem = f32> {
     type Int: Copy;
     type Mask: Copy;
 
+    /// The first `n <= LANES` elements at `p`; the other lanes are `fill`.
+    unsafe fn load_part_or(p: *const f32, n: usize, fill: f32) -> Self;
     unsafe fn sqrt(self) -> Self;
     unsafe fn abs(self) -> Self;
     /// Rounds to the nearest integer, ties to even.
@@ -182,6 +184,15 @@ unsafe impl MathVector for Portable<f32, 4> {
     type Int = [i32; 4];
     type Mask = [bool; 4];
 
+    #[inline(always)]
+    unsafe fn load_part_or(p: *const f32, n: usize, fill: f32) -> Self {
+        let mut lanes = [fill; 4];
+        for (i, lane) in lanes.iter_mut().enumerate().take(n) {
+            // SAFETY: the caller gives `n` readable elements.
+            *lane = unsafe { *p.add(i) };
+        }
+        Self(lanes)
+    }
     #[inline(always)]
     unsafe fn sqrt(self) -> Self {
         Self(self.0.map(f32::sqrt))

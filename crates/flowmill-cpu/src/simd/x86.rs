@@ -152,6 +152,8 @@ unsafe impl MathVector for F32x16 {
     type Mask = __mmask16;
 
     methods! {
+        fn load_part_or(p: *const f32, n: usize, fill: f32) -> Self
+            = Self(_mm512_mask_loadu_ps(_mm512_set1_ps(fill), first16(n), p));
         fn sqrt(self: Self) -> Self = Self(_mm512_sqrt_ps(self.0));
         fn abs(self: Self) -> Self = Self(_mm512_abs_ps(self.0));
         fn round(self: Self) -> Self = Self(_mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0));
@@ -181,6 +183,8 @@ unsafe impl MathVector for F32x8 {
     type Mask = __m256;
 
     methods! {
+        fn load_part_or(p: *const f32, n: usize, fill: f32) -> Self
+            = Self(_mm256_blendv_ps(_mm256_set1_ps(fill), _mm256_maskload_ps(p, first_words(n)), _mm256_castsi256_ps(first_words(n))));
         fn sqrt(self: Self) -> Self = Self(_mm256_sqrt_ps(self.0));
         fn abs(self: Self) -> Self = Self(_mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0));
         fn round(self: Self) -> Self = Self(_mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0));
