@@ -11,6 +11,9 @@ use crate::resource::RefVariable;
 use flowmill_tensor::{Error, Result, Tensor, bail, error};
 use std::time::Instant;
 
+/// Instead of a number of items made ready: the fired item's reference is not to be settled, because an asynchronous kernel has it or the step failed.
+const UNSETTLED: u64 = u64::MAX;
+
 impl Worker<'_> {
     /// Fires a node and settles the reference that its item held.
     ///
@@ -29,27 +32,30 @@ impl Worker<'_> {
                     Err(e) => return self.fail(item.node, e),
                 }
             }
-            let ready = if dead { Ok(self.fire_dead(node, item)) } else { self.fire_live(node, item) };
-            match ready {
-                Ok(Some(ready)) => self.settle_current(ready),
-                Ok(None) => {}
-                Err(e) => self.fail(item.node, e),
+            let ready = if dead { self.fire_dead(node, item) } else { self.fire_live(node, item) };
+            if ready != UNSETTLED {
+                self.settle_current(ready);
             }
         }
     }
 
-    /// What a live node does; the number of items it made ready, or `None` where its reference is still in use.
+    /// What a live node does; the number of items it made ready.
     #[inline]
-    unsafe fn fire_live(&mut self, node: &Node, item: Item) -> Result<Option<u64>> {
+    unsafe fn fire_live(&mut self, node: &Node, item: Item) -> u64 {
         let iteration = item.iteration;
         // SAFETY: here and below, passed on to the caller; the node's slots belong to this firing.
         unsafe {
+            match node.kind {
+                Kind::Op | Kind::Program => return self.call(node, item),
+                Kind::NoOp => return self.signal(iteration, node.group, false),
+                _ if self.has_stats && node.kind != Kind::Async => self.record(node, item, self.now()),
+                _ => {}
+            }
             let inputs = self.inputs(node, iteration);
-            Ok(Some(match node.kind {
-                Kind::Op | Kind::Program => return self.call(node, item).map(Some),
+            match node.kind {
                 Kind::Async => {
-                    self.start_async(node, item)?;
-                    return Ok(None);
+                    self.start_async(node, item);
+                    UNSETTLED
                 }
                 Kind::Pass => {
                     let mut ready = 0;
@@ -59,12 +65,15 @@ impl Worker<'_> {
                             ready += self.deliver(iteration, group, value);
                         }
                     }
-                    ready + self.deliver_live(iteration, node.group + node.num_outputs)
+                    ready + self.signal(iteration, node.group + node.num_outputs, false)
                 }
-                Kind::Const => self.give(node, iteration, Some(self.tables.consts[node.arg as usize].clone())),
+                Kind::Const => {
+                    let value = self.tables.consts[node.arg as usize].clone();
+                    self.deliver(iteration, node.group, Some(value)) + self.signal(iteration, node.group + 1, false)
+                }
                 Kind::Ret => {
                     self.run.set_result(node.arg, inputs[0].take());
-                    self.deliver_live(iteration, node.group)
+                    self.signal(iteration, node.group, false)
                 }
                 Kind::Merge => {
                     let winner = if node.arg == NONE { inputs.iter().position(Option::is_some).unwrap_or(0) as u32 } else { (*iteration).counter(node.arg).winner() };
@@ -73,7 +82,7 @@ impl Worker<'_> {
                     if node.num_outputs > 1 {
                         ready += self.deliver(iteration, node.group + 1, Some(Tensor::scalar(winner as i32)));
                     }
-                    ready + self.deliver_live(iteration, node.group + node.num_outputs)
+                    ready + self.signal(iteration, node.group + node.num_outputs, false)
                 }
                 Kind::Enter | Kind::EnterConst => {
                     let value = inputs[0].take();
@@ -82,34 +91,41 @@ impl Worker<'_> {
                 }
                 Kind::Exit => {
                     let value = inputs[0].take();
-                    self.exit(node, iteration, value)?;
-                    0
+                    match self.exit(node, iteration, value) {
+                        Ok(()) => 0,
+                        Err(e) => self.fail_unsettled(e),
+                    }
                 }
                 Kind::NextIteration => {
                     let value = inputs[0].take();
                     self.next_iteration(node, iteration, value);
                     0
                 }
-                Kind::ControlTrigger => self.deliver_live(iteration, node.group),
-                Kind::Arg => bail!(Internal, "an argument does not fire"),
-            }))
+                Kind::ControlTrigger | Kind::NoOp | Kind::Arg | Kind::Op | Kind::Program => self.signal(iteration, node.group + node.num_outputs, false),
+            }
         }
     }
 
     /// What a dead node does: all its outputs are dead. A dead Exit waits for the end of its frame, a dead NextIteration starts nothing.
-    unsafe fn fire_dead(&mut self, node: &Node, item: Item) -> Option<u64> {
+    unsafe fn fire_dead(&mut self, node: &Node, item: Item) -> u64 {
         // SAFETY: passed on to the caller.
         unsafe {
             self.inputs(node, item.iteration).fill_with(|| None);
-            Some(match node.kind {
+            match node.kind {
                 Kind::Exit | Kind::NextIteration => 0,
                 Kind::Enter | Kind::EnterConst => {
                     self.enter(node, item.iteration, None);
                     0
                 }
                 _ => (node.group..=node.group + node.num_outputs).map(|group| self.deliver(item.iteration, group, None)).sum(),
-            })
+            }
         }
+    }
+
+    #[cold]
+    fn fail_unsettled(&mut self, error: Error) -> u64 {
+        self.fail(self.current, error);
+        UNSETTLED
     }
 
     /// The node's inputs.
@@ -121,11 +137,11 @@ impl Worker<'_> {
 
     /// Calls a kernel and delivers its outputs.
     #[inline]
-    unsafe fn call(&mut self, node: &Node, item: Item) -> Result<u64> {
+    unsafe fn call(&mut self, node: &Node, item: Item) -> u64 {
         let run = self.run;
         // SAFETY: passed on to the caller.
         let inputs = unsafe { self.inputs(node, item.iteration) };
-        let Some(kernel) = &node.kernel else { bail!(Internal, "the node has no kernel") };
+        let Some(kernel) = &node.kernel else { return self.fail_unsettled(error!(Internal, "the node has no kernel")) };
         let start = if self.has_stats { self.now() } else { 0 };
         let outputs = &mut self.outputs()[..node.num_outputs as usize];
         let mut context = KernelContext::new(inputs, outputs, &run.step);
@@ -143,17 +159,19 @@ impl Worker<'_> {
         if self.has_stats {
             self.record(node, item, start);
         }
-        if let Err(e) = result {
-            self.outputs().fill_with(|| None);
-            return Err(e);
+        match result {
+            // SAFETY: passed on to the caller.
+            Ok(()) => unsafe { self.give_outputs(node, item.iteration) },
+            Err(e) => {
+                self.outputs().fill_with(|| None);
+                self.fail_unsettled(e)
+            }
         }
-        // SAFETY: passed on to the caller.
-        unsafe { self.give_outputs(node, item.iteration) }
     }
 
     /// Delivers what a kernel left in the outputs.
     #[inline]
-    unsafe fn give_outputs(&mut self, node: &Node, iteration: *const Iteration) -> Result<u64> {
+    unsafe fn give_outputs(&mut self, node: &Node, iteration: *const Iteration) -> u64 {
         let mut ready = 0;
         for i in 0..node.num_outputs {
             let value = self.outputs()[i as usize].take();
@@ -161,13 +179,17 @@ impl Worker<'_> {
             match &value {
                 Some(tensor) if tensor.dtype() == check.dtype && !check.is_ref => {}
                 None if node.flags & MAY_BE_DEAD != 0 => {}
-                _ => self.check_output(node, i, &value)?,
+                _ => {
+                    if let Err(e) = self.check_output(node, i, &value) {
+                        return self.fail_unsettled(e);
+                    }
+                }
             }
             // SAFETY: passed on to the caller.
             ready += unsafe { self.deliver(iteration, node.group + i, value) };
         }
         // SAFETY: passed on to the caller.
-        Ok(ready + unsafe { self.deliver_live(iteration, node.group + node.num_outputs) })
+        ready + unsafe { self.signal(iteration, node.group + node.num_outputs, false) }
     }
 
     #[cold]
@@ -187,21 +209,15 @@ impl Worker<'_> {
         bail!(Internal, "Output {output} of type {got} does not match declared output type {} for node {{{{node {name}}}}}", check.dtype)
     }
 
-    /// One output and the control edges.
-    unsafe fn give(&mut self, node: &Node, iteration: *const Iteration, value: Slot) -> u64 {
-        // SAFETY: passed on to the caller.
-        unsafe { self.deliver(iteration, node.group, value) + self.deliver_live(iteration, node.group + 1) }
-    }
-
-    unsafe fn start_async(&mut self, node: &Node, item: Item) -> Result<()> {
+    unsafe fn start_async(&mut self, node: &Node, item: Item) {
         // SAFETY: passed on to the caller.
         let inputs = unsafe { self.inputs(node, item.iteration) };
-        let Some(kernel) = node.kernel.as_ref().and_then(|k| k.as_async()) else { bail!(Internal, "the node has no kernel") };
-        let inputs: Vec<Tensor> = inputs.iter_mut().filter_map(Option::take).collect();
-        self.shared = true;
-        self.run.add_live();
-        asynchronous::start(self.run, item, kernel, inputs);
-        Ok(())
+        if let Some(kernel) = node.kernel.as_ref().and_then(|k| k.as_async()) {
+            let inputs: Vec<Tensor> = inputs.iter_mut().filter_map(Option::take).collect();
+            self.shared = true;
+            self.run.add_live();
+            asynchronous::start(self.run, item, kernel, inputs);
+        }
     }
 
     /// Delivers what an asynchronous kernel gave.
@@ -211,23 +227,23 @@ impl Worker<'_> {
     pub(super) unsafe fn complete_async(&mut self, item: Item, completed: Completed) {
         let node = &self.tables.nodes[item.node as usize];
         self.current = item.node;
-        let result = completed.and_then(|values| {
-            if values.len() > node.num_outputs as usize {
-                bail!(Internal, "{} outputs instead of {}", values.len(), node.num_outputs);
+        let values = match completed {
+            Ok(values) if values.len() <= node.num_outputs as usize => values,
+            Ok(values) => return self.fail(item.node, error!(Internal, "{} outputs instead of {}", values.len(), node.num_outputs)),
+            Err(e) => return self.fail(item.node, e),
+        };
+        for (output, value) in self.outputs().iter_mut().zip(values) {
+            *output = value;
+        }
+        if self.has_stats {
+            self.record(node, item, u64::MAX);
+        }
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let ready = self.give_outputs(node, item.iteration);
+            if ready != UNSETTLED {
+                self.settle_current(ready);
             }
-            for (output, value) in self.outputs().iter_mut().zip(values) {
-                *output = value;
-            }
-            if self.has_stats {
-                self.record(node, item, self.now());
-            }
-            // SAFETY: passed on to the caller.
-            unsafe { self.give_outputs(node, item.iteration) }
-        });
-        match result {
-            // SAFETY: passed on to the caller.
-            Ok(ready) => unsafe { self.settle_current(ready) },
-            Err(e) => self.fail(item.node, e),
         }
     }
 
@@ -237,7 +253,10 @@ impl Worker<'_> {
         let name = &self.tables.names[item.node as usize];
         // SAFETY: a worker with an item in hand is part of the run.
         if let Some(stats) = unsafe { self.run.stats() } {
-            stats.record(&name.name, &name.op, u64::from(item.info >> 1) << 6, start, bytes as u64);
+            let scheduled = u64::from(item.info >> 1) << 6;
+            // An asynchronous kernel started when it was scheduled, or soon after.
+            let start = if start == u64::MAX { scheduled } else { start };
+            stats.record(&name.name, &name.op, scheduled, start, bytes as u64);
         }
     }
 
@@ -289,14 +308,21 @@ impl Worker<'_> {
         ready + unsafe { self.arrive(iteration, last, value, dead) }
     }
 
-    /// Delivers along control edges that the node was executed.
+    /// Delivers along control edges that the node was executed, or that it is dead.
     ///
     /// # Safety
     /// As [`Worker::deliver`].
     #[inline(always)]
-    pub(super) unsafe fn deliver_live(&mut self, iteration: *const Iteration, group: u32) -> u64 {
-        // SAFETY: passed on to the caller.
-        unsafe { self.deliver(iteration, group, Some(Tensor::scalar(true))) }
+    pub(super) unsafe fn signal(&mut self, iteration: *const Iteration, group: u32, dead: bool) -> u64 {
+        let tables = self.tables;
+        let mut ready = 0;
+        for edge in &tables.edges[tables.groups[group as usize] as usize..tables.groups[group as usize + 1] as usize] {
+            // A program takes control inputs as values.
+            let token = if edge.slot == NONE || dead { None } else { Some(Tensor::scalar(true)) };
+            // SAFETY: passed on to the caller.
+            ready += unsafe { self.arrive(iteration, edge, token, dead) };
+        }
+        ready
     }
 
     #[inline(always)]

@@ -5,7 +5,7 @@ use super::protocol::RingWord;
 use super::sync::{AtomicPtr, Ordering};
 use super::tables::{FrameTable, Kind, Node};
 use super::worker::Worker;
-use flowmill_tensor::{Result, Tensor, bail};
+use flowmill_tensor::{Result, bail};
 use std::ptr::{NonNull, null_mut};
 
 /// An iteration to deliver to, with what the caller must settle there.
@@ -64,16 +64,16 @@ impl Worker<'_> {
                 frame = self.create_frame(t, place, iteration);
             }
             let first = iteration_of((*frame).ring(0).load());
-            let token = value.as_ref().map(|_| Tensor::scalar(true));
+            let dead = value.is_none();
             let mut ready = 0;
             if node.kind == Kind::EnterConst {
                 // Published by the counters of the consumers and by `enters`.
                 *(*frame).invariants.add(node.extra as usize) = value;
-                ready += self.deliver(first, node.group, token.clone());
+                ready += self.signal(first, node.group, dead);
             } else {
                 ready += self.deliver(first, node.group, value);
             }
-            ready += self.deliver(first, node.group + 1, token);
+            ready += self.signal(first, node.group + 1, dead);
             if (*frame).enters.arrive(self.shared) && t.parallel_iterations > 1 {
                 self.unpark(t, frame, first);
             }
@@ -120,7 +120,7 @@ impl Worker<'_> {
                 bail!(InvalidArgument, "an Exit is live in more than one iteration of its loop");
             }
             let parent = (*frame).parent;
-            let ready = self.deliver(parent, node.group, value) + self.deliver_live(parent, node.group + 1);
+            let ready = self.deliver(parent, node.group, value) + self.signal(parent, node.group + 1, false);
             self.settle(parent, ready, 0);
         }
         Ok(())
@@ -153,7 +153,7 @@ impl Worker<'_> {
 
     unsafe fn give_next(&mut self, node: &Node, next: *const Iteration, value: Slot) -> u64 {
         // SAFETY: passed on to the caller.
-        unsafe { self.deliver(next, node.group, value) + self.deliver_live(next, node.group + 1) }
+        unsafe { self.deliver(next, node.group, value) + self.signal(next, node.group + 1, false) }
     }
 
     /// Moves the tokens parked in `from` to the next iteration, which has a place.
@@ -301,7 +301,7 @@ impl Worker<'_> {
             for (i, &exit) in t.exits.iter().enumerate() {
                 if !(*frame).exited(i as u32).load(Ordering::Relaxed) {
                     let node = &self.tables.nodes[exit as usize];
-                    ready += self.deliver(parent, node.group, None) + self.deliver(parent, node.group + 1, None);
+                    ready += self.deliver(parent, node.group, None) + self.signal(parent, node.group + 1, true);
                 }
             }
             self.drop_invariants(t, frame);

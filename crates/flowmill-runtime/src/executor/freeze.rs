@@ -163,6 +163,7 @@ impl<'a> Freezer<'a> {
         let frame = &mut self.frames[node.frame.0 as usize];
         match &node.kind {
             NodeKind::Op => match &node.kernel {
+                None if node.inputs.is_empty() && node.outputs.is_empty() => (Kind::NoOp, 0, 0),
                 None => (Kind::Pass, 0, 0),
                 Some(kernel) if kernel.as_async().is_some() => (Kind::Async, 0, 0),
                 Some(_) => (Kind::Op, 0, 0),

@@ -21,7 +21,8 @@ pub struct RunOptions<'a> {
     /// The most threads that run nodes beside each other, the calling one included. 1: nothing leaves the calling thread, except what kernels
     /// fork. 0: as many as the pool has.
     pub num_threads: usize,
-    /// The pool whose threads help. Without, it is the rayon pool that the calling thread belongs to, or the process's.
+    /// The pool whose threads help and in which kernels fork; the step moves there at once, unless a thread of it is what calls. Without, it is the
+    /// rayon pool that the calling thread belongs to, or the process's, and the step moves there when a kernel is worth it.
     pub pool: Option<&'a rayon::ThreadPool>,
     /// Where to record what each node did. Without, nothing is measured.
     pub stats: Option<&'a StatsCollector>,

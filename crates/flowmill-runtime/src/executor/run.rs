@@ -96,7 +96,9 @@ impl Run {
         worker.in_pool = self.threads.is_home(&in_run);
         let root = worker.create_root();
         worker.start(root, args);
-        self.drive(&mut worker);
+        if worker.in_pool || !self.threads.has_own_pool() || !self.drive_in_pool(&mut worker) {
+            self.drive(&mut worker);
+        }
         if worker.shared {
             self.finish_live();
             self.wait(&mut worker);
@@ -110,7 +112,7 @@ impl Run {
 
     fn result(&self) -> Result<Vec<Option<Tensor>>> {
         if let Some(error) = self.error.lock().take() {
-            return Err(error);
+            return Err(if error.is_derived() { self.step.cancel.reason().unwrap_or(error) } else { error });
         }
         if self.stopped.load(Ordering::Relaxed)
             && let Some(reason) = self.step.cancel.reason()
@@ -124,23 +126,27 @@ impl Run {
     /// Lets the worker work until it finds nothing more, on a thread of the pool once a kernel is worth it.
     fn drive(self: &Arc<Run>, worker: &mut Worker<'_>) {
         while worker.drive() == Pause::WantsPool {
-            let moved = Moved(worker);
-            let drive = move || {
-                let moved = moved;
-                // A kernel that waits for its pieces on this thread would wait for the whole run.
-                if InRun::is_set() {
-                    return false;
-                }
-                let _in_run = InRun::enter();
-                moved.0.in_pool = true;
-                moved.0.drive();
-                true
-            };
-            // SAFETY: the worker's thread is still part of the run.
-            let finished = unsafe { self.threads.install(drive) };
             // A pool that is busy is not asked again.
-            worker.in_pool = !finished;
+            worker.in_pool = !self.drive_in_pool(worker);
         }
+    }
+
+    /// The same on a thread of the pool, while this one waits. False where the thread that came was not free.
+    fn drive_in_pool(self: &Arc<Run>, worker: &mut Worker<'_>) -> bool {
+        let moved = Moved(worker);
+        let drive = move || {
+            let moved = moved;
+            // A kernel that waits for its pieces on this thread would wait for the whole run.
+            if InRun::is_set() {
+                return false;
+            }
+            let _in_run = InRun::enter();
+            moved.0.in_pool = true;
+            moved.0.drive();
+            true
+        };
+        // SAFETY: the worker's thread is still part of the run.
+        unsafe { self.threads.install(drive) }
     }
 
     /// Waits for the end on the calling thread, which takes over work that nobody else does.
@@ -206,6 +212,8 @@ impl Run {
                 }
                 std::hint::spin_loop();
             }
+            // Pieces of kernels, where this is a thread of the pool.
+            rayon::yield_now();
             if start.elapsed() >= SPIN {
                 return false;
             }

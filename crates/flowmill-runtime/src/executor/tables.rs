@@ -17,6 +17,8 @@ pub(super) enum Kind {
     Program,
     /// Has no kernel: passes its inputs on, if it has outputs.
     Pass,
+    /// Has no kernel, inputs or outputs.
+    NoOp,
     /// Gives constant `arg`.
     Const,
     /// Gives argument `arg` of the step; fires when the step starts.

@@ -60,7 +60,12 @@ impl Threads {
 
     /// Whether an expensive kernel may be called on this thread rather than on one of the pool.
     pub(super) fn is_home(&self, in_run: &InRun) -> bool {
-        in_run.was_set() || self.alone || self.limit == 1 || rayon::current_thread_index().is_some()
+        in_run.was_set() || self.alone || (self.limit == 1 && self.pool.is_none()) || rayon::current_thread_index().is_some()
+    }
+
+    /// Whether the caller named the pool: then the run moves there at once, because its kernels are not to fork elsewhere.
+    pub(super) fn has_own_pool(&self) -> bool {
+        self.pool.is_some()
     }
 
     /// Sends a helper to `run`.

@@ -111,7 +111,7 @@ impl<'r> Worker<'r> {
             let node = &tables.nodes[id as usize];
             let value = args.get_mut(node.arg as usize).and_then(Option::take);
             // SAFETY: the root lives as long as the run.
-            ready += unsafe { self.deliver(root, node.group, value) + self.deliver_live(root, node.group + 1) };
+            ready += unsafe { self.deliver(root, node.group, value) + self.signal(root, node.group + 1, false) };
         }
         for &id in &tables.frames[0].first_roots {
             ready += self.ready(root, id, false);
