@@ -54,7 +54,7 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::tensor_list_new),
     op("TensorListPushBack", "(input_handle: variant, tensor: element_dtype) -> (output_handle: variant)")
         .attrs("element_dtype: type")
-        .shape(shape::tensor_list_push::<1>),
+        .shape(shape::tensor_list_push),
     op("TensorListPopBack", "(input_handle: variant, element_shape: int32) -> (output_handle: variant, tensor: element_dtype)")
         .attrs("element_dtype: type")
         .shape(shape::tensor_list_pop),
@@ -64,7 +64,7 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::tensor_list_get),
     op("TensorListSetItem", "(input_handle: variant, index: int32, item: element_dtype) -> (output_handle: variant)")
         .attrs("element_dtype: type; resize_if_index_out_of_bounds: bool = false")
-        .shape(shape::tensor_list_push::<2>),
+        .shape(shape::tensor_list_set),
     op("TensorListStack", "(input_handle: variant, element_shape: int32) -> (tensor: element_dtype)")
         .attrs("element_dtype: type; num_elements: int = -1")
         .shape(shape::tensor_list_stack),

@@ -32,7 +32,7 @@ pub(crate) fn merge(c: &mut Context<'_>) -> Result<()> {
 /// stays.
 pub(crate) fn enter(c: &mut Context<'_>) -> Result<()> {
     let elements = c.value(0).and_then(|v| v.elements.clone());
-    let shape = if c.attrs().get("is_constant")? && elements.is_none() { c.input(0) } else { PartialShape::unknown() };
+    let shape = if c.attrs().get("is_constant")? { c.input(0) } else { PartialShape::unknown() };
     if let Some(output) = c.output_mut(0) {
         *output = ValueInfo { shape, elements, ..ValueInfo::default() };
     }

@@ -135,12 +135,22 @@ fn element_shape_input(c: &Context<'_>, i: usize) -> Result<PartialShape> {
 /// What the list in input 0 holds: its type must be the node's.
 fn list_element(c: &Context<'_>) -> Result<PartialShape> {
     let want: DType = c.attrs().get("element_dtype")?;
-    match element(c, 0) {
-        None => Ok(PartialShape::unknown()),
-        Some((have, _)) if have != want => {
-            bail!(InvalidArgument, "Expected list with element dtype {} but got list with element dtype {}", common::cpp_name(want), common::cpp_name(have))
+    let Some((have, shape)) = element(c, 0) else { return Ok(PartialShape::unknown()) };
+    if have == want {
+        return Ok(shape);
+    }
+    let (want, have) = (common::cpp_name(want), common::cpp_name(have));
+    match c.op_def().name.as_str() {
+        "TensorListPushBack" => {
+            bail!(InvalidArgument, "Trying to push to list with wrong element dtype. List has type {have} but trying to push element with type {want}")
         }
-        Some((_, shape)) => Ok(shape),
+        "TensorListPopBack" => {
+            bail!(InvalidArgument, "Trying to read from list with wrong element dtype. List has type {have} but trying to push element with type {want}")
+        }
+        "TensorListStack" | "TensorListConcat" | "TensorListConcatV2" => {
+            bail!(InvalidArgument, "Trying to read from list with wrong element dtype. List has type {have} but expected type {want}")
+        }
+        _ => bail!(InvalidArgument, "Expected list with element dtype {want} but got list with element dtype {have}"),
     }
 }
 
@@ -151,15 +161,22 @@ fn set_list(c: &mut Context<'_>, output: usize, shape: PartialShape) -> Result<(
     Ok(())
 }
 
-/// A list with one more, or another, element, which is input 1 or 2.
-pub(crate) fn tensor_list_push<const ITEM: usize>(c: &mut Context<'_>) -> Result<()> {
+/// A list with one more element. As in TensorFlow, an element of another shape is found when the step runs.
+pub(crate) fn tensor_list_push(c: &mut Context<'_>) -> Result<()> {
     let held = list_element(c)?;
-    // A push only fails when it runs, as in TensorFlow.
-    if ITEM == 2 {
-        c.input(2).merge(&held)?;
-    }
     c.set_output(0, c.input(0));
     set_list(c, 0, held)
+}
+
+/// A list with another element, input 2, at an index. As in TensorFlow, one of another type is found when the step runs.
+pub(crate) fn tensor_list_set(c: &mut Context<'_>) -> Result<()> {
+    let held = element(c, 0);
+    if let Some((_, shape)) = &held {
+        c.input(2).merge(shape)?;
+    }
+    c.set_output(0, c.input(0));
+    set_element(c, 0, held);
+    Ok(())
 }
 
 /// The list without its last element, and that element.

@@ -10,15 +10,15 @@ pub(crate) fn slice(c: &mut Context<'_>) -> Result<()> {
     let begin_shape = dims::with_rank(&c.input(1), 1)?;
     let lengths = begin_shape.merge(&dims::with_rank(&c.input(2), 1)?)?;
     let (begin, size) = (common::ints(c, 1)?, common::ints(c, 2)?);
+    // What comes from other shapes is known in part.
+    let (partial_begin, partial_size) = (value::sizes(c, 1), if size.is_none() { value::sizes(c, 2) } else { None });
     let Some(rank) = dims::as_rank(dims::size(&lengths, 0)).or(input.rank()) else { return Ok(()) };
     let input = dims::with_rank(&input, rank)?;
-    // A size that comes from another shape is known in part.
-    let partial_size = if size.is_none() { value::sizes(c, 2) } else { None };
     let mut sizes = Vec::with_capacity(rank);
     for i in 0..rank {
         let available = dims::size(&input, i);
         let at = |v: &Option<Vec<i64>>| v.as_ref().and_then(|v| v.get(i).copied());
-        sizes.push(match (at(&begin), at(&size)) {
+        sizes.push(match (at(&partial_begin), at(&size)) {
             (Some(begin), Some(-1)) => dims::subtract(available, begin)?,
             (_, Some(size)) if size < -1 => bail!(InvalidArgument, "Invalid value in tensor used for shape: {size}"),
             (_, Some(size)) => size,

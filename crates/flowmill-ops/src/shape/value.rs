@@ -128,11 +128,11 @@ fn zip(x: &[i64], y: &[i64], f: fn(i64, i64) -> Option<i64>) -> Option<Vec<i64>>
     }
 }
 
-/// A reduction of all elements of an integer vector or scalar.
+/// A reduction of all elements of an integer tensor.
 pub(crate) fn reduce(c: &mut Context<'_>, f: fn(&[i64]) -> Option<i64>) -> Result<()> {
-    let Some(dtype) = index_type(c, 0) else { return Ok(()) };
-    let whole = super::ints(c, 1)?.is_some_and(|axes| matches!(axes.as_slice(), [0 | -1]));
-    if whole && c.input(0).rank() == Some(1) {
+    let (Some(dtype), Some(axes), Some(rank)) = (index_type(c, 0), super::ints(c, 1)?, c.input(0).rank()) else { return Ok(()) };
+    let is_whole = (0..rank as i64).all(|axis| axes.contains(&axis) || axes.contains(&(axis - rank as i64)));
+    if is_whole {
         let value = super::ints(c, 0)?.and_then(|v| f(&v)).map(|v| vec![v]);
         set_ints(c, dtype, value);
     }
