@@ -20,3 +20,4 @@ mod worker;
 pub use freeze::MAX_PARALLEL_ITERATIONS;
 pub use plan::{Plan, RunOptions};
 pub use stats::{NodeStats, StatsCollector};
+pub use threads::enter;

@@ -1,5 +1,7 @@
 //! Loom models of the state words: every interleaving of two or three threads, within a bound on preemptions, and with every value that the
 //! memory model lets a load see. Each protocol has mutants, which loom must reject: a model that accepts them would prove nothing.
+//!
+//! The `unsafe` blocks read and write loom's cells, which check every access for a race.
 
 use super::{Arrival, Counter, Enters, Live, Parked, Participants, Refs, RingEntry, RingWord, merge, ordinary};
 use loom::cell::UnsafeCell;

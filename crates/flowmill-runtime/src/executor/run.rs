@@ -9,7 +9,7 @@ use super::sync::{AtomicBool, AtomicI64, Ordering};
 use super::threads::{InRun, Threads};
 use super::wake::Wake;
 use super::worker::{Pause, Worker};
-use crate::step::StepContext;
+use crate::step::{Poll, StepContext};
 use crossbeam_deque::{Injector, Steal};
 use flowmill_tensor::{Error, Result, Tensor};
 use parking_lot::Mutex;
@@ -164,8 +164,11 @@ impl Run {
                 continue;
             }
             self.participants.leave();
-            if self.queue_is_empty() && !self.has_ended() {
-                self.wake.wait();
+            while self.queue_is_empty() && !self.has_ended() {
+                if self.wake.wait(self.step.poll.as_ref().map(|_| Poll::INTERVAL)) {
+                    break;
+                }
+                self.poll();
             }
             self.participants.rejoin();
         }
@@ -323,6 +326,15 @@ impl Run {
         self.stop();
         self.step.rendezvous.abort(error.clone());
         self.step.cancel.cancel(error);
+    }
+
+    /// Lets the caller look up, if this is its thread; says when to do so again.
+    #[cold]
+    pub(super) fn poll(&self) -> Instant {
+        if let Some(poll) = &self.step.poll {
+            poll.ask();
+        }
+        Instant::now() + Poll::INTERVAL
     }
 
     pub(super) fn stop(&self) {

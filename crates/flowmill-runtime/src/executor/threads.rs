@@ -38,6 +38,24 @@ impl Drop for InRun {
     }
 }
 
+/// Calls `f` on a thread of `pool`, for a step that begins outside of it; on this thread where none is free.
+///
+/// Unlike `pool.install`, `f` never runs inside of another step's kernel that waits for its pieces: it would delay that kernel, and hang
+/// where it needs a lock that the kernel holds.
+pub fn enter<R: Send, F: FnOnce() -> R + Send>(pool: &ThreadPool, f: F) -> R {
+    if pool.current_thread_index().is_some() {
+        return f();
+    }
+    let entered = pool.install(|| {
+        if InRun::is_set() {
+            return Err(f);
+        }
+        let _in_run = InRun::enter();
+        Ok(f())
+    });
+    entered.unwrap_or_else(|f| f())
+}
+
 /// Where a run's helpers come from, and what its thread brought along that they need too.
 pub(super) struct Threads {
     /// The most threads that work on the run at once.

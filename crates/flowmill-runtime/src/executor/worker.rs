@@ -3,12 +3,14 @@
 use super::block::{BlockPool, Iteration, Slot};
 use super::run::{Item, Run, Work};
 use super::tables::{EXPENSIVE, Tables};
+use crate::step::Poll;
 use flowmill_tensor::{Tensor, error};
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Why a worker stops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +52,8 @@ pub(super) struct Worker<'r> {
     has_helpers: bool,
     pub has_stats: bool,
     ticks: u32,
+    /// When the caller wants to look up, if it does.
+    next_poll: Option<Instant>,
     /// The item to fire next; its iteration is null where there is none.
     next: Item,
     /// The first of the expensive items, fired when no cheap one is left.
@@ -79,6 +83,7 @@ impl<'r> Worker<'r> {
             has_helpers: run.has_helpers(),
             has_stats: run.has_stats(),
             ticks: 0,
+            next_poll: run.step.poll.is_some().then(|| Instant::now() + Poll::INTERVAL),
             next: NO_ITEM,
             kept: None,
             iteration: null(),
@@ -177,7 +182,7 @@ impl<'r> Worker<'r> {
                 return Pause::Drained;
             };
             self.ticks = self.ticks.wrapping_add(1);
-            if self.ticks.is_multiple_of(STOP_INTERVAL) && self.run.must_stop() {
+            if self.ticks.is_multiple_of(STOP_INTERVAL) && self.must_stop() {
                 self.abandon();
                 continue;
             }
@@ -186,6 +191,17 @@ impl<'r> Worker<'r> {
             unsafe { self.fire(item) };
             self.drain_completed();
         }
+    }
+
+    /// Whether the step is cancelled. Lets the caller look up before, where it wants to.
+    #[inline]
+    fn must_stop(&mut self) -> bool {
+        if let Some(at) = self.next_poll
+            && Instant::now() >= at
+        {
+            self.next_poll = Some(self.run.poll());
+        }
+        self.run.must_stop()
     }
 
     fn wants_pool(&self, item: Item) -> bool {

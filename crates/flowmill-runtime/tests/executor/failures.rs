@@ -3,7 +3,7 @@
 use crate::support::*;
 use flowmill_runtime::executor::RunOptions;
 use flowmill_runtime::plan::{FrameId, NodeKind};
-use flowmill_runtime::{AsyncContext, Cost, Kernel, KernelContext, StepContext};
+use flowmill_runtime::{AsyncContext, Cost, Kernel, KernelContext, Poll, StepContext};
 use flowmill_tensor::{Code, Error};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -233,5 +233,34 @@ fn a_plan_runs_after_it_failed() {
     for options in all_options() {
         assert_eq!(run_with(&plan, &[-1], options).unwrap_err().code(), Code::InvalidArgument);
         assert_eq!(run_with(&plan, &[4], options).unwrap(), [Some(4)]);
+    }
+}
+
+#[test]
+fn the_caller_looks_up_from_a_busy_loop_and_from_waiting() {
+    let mut busy = Builder::new();
+    let zero = busy.arg();
+    let exits = busy.while_loop(ROOT, 2, &[zero], |b, f, v| out(b.op(f, &[v[0]], pure(|_| 1))), |b, f, v| vec![out(b.pass(f, v[0]))]);
+    busy.ret(exits[0]);
+    let mut waiting = Builder::new();
+    let zero = waiting.arg();
+    let kernel = AsyncFun(|ctx: AsyncContext| {
+        std::thread::spawn(move || {
+            eventually(|| ctx.step().cancel.is_cancelled());
+            let error = ctx.step().cancel.check().unwrap_err();
+            ctx.done(Err(error));
+        });
+    });
+    let recv = waiting.node("_Recv", NodeKind::Op, ROOT, &[zero], 1, Some(Arc::new(kernel)));
+    waiting.ret(out(recv));
+    for builder in [busy, waiting] {
+        let plan = builder.plan();
+        for options in [RunOptions { num_threads: 1, ..RunOptions::default() }, RunOptions::default()] {
+            let mut step = step();
+            let cancel = step.cancel.clone();
+            step.poll = Some(Poll::new(move || cancel.cancel(Error::cancelled("Ctrl-C"))));
+            let result = plan.run(&Arc::new(step), vec![int(0)], options);
+            assert_eq!(result.unwrap_err().code(), Code::Cancelled);
+        }
     }
 }

@@ -322,7 +322,7 @@ fn check(seed: u64) {
     let mut generator = Generator { random: Random(seed), next: 2 };
     let mut vars = vec![1, 2];
     let program = generator.block(0, &mut vars);
-    let mut lowering = Lowering { b: Builder::new(), random: Random(!seed), cheap: seed % 3 == 0 };
+    let mut lowering = Lowering { b: Builder::new(), random: Random(!seed), cheap: seed.is_multiple_of(3) };
     let mut scope: Scope = [1, 2].map(|var| (var, Value { edge: lowering.b.arg(), varies: true })).into();
     lowering.block(Place { frame: FrameId::ROOT, pivot: None }, &program, &mut scope);
     for var in &vars {
