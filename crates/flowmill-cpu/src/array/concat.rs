@@ -6,7 +6,7 @@ use super::nd::{PARALLEL_CHUNK, PARALLEL_MIN};
 use crate::from_fn::{from_fn, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
-use rayon::prelude::*;
+use crate::parallel;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ fn join<'a, T: Item>(inputs: impl Iterator<Item = Result<&'a Tensor>>, shape: Sh
             return Ok(());
         }
         let rows = (PARALLEL_CHUNK / row_len).max(1);
-        out.par_chunks_mut(rows * row_len).enumerate().for_each(|(i, chunk)| join_rows(chunk, &parts, row_len, i * rows));
+        parallel::chunks(out, rows * row_len, |i, chunk| join_rows(chunk, &parts, row_len, i * rows));
         Ok(())
     })
 }

@@ -6,7 +6,7 @@ use super::nd::{PARALLEL_CHUNK, PARALLEL_MIN};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Element, Error, Result, Shape, Tensor, bail, error, for_dtype};
-use rayon::prelude::*;
+use crate::parallel;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -83,7 +83,7 @@ fn gather<T: Item, I: Index>(params: &Tensor, index: &Tensor, axis: i64, batch_d
             gather_rows(out, source, positions, &extent, 0);
         } else {
             let rows = (PARALLEL_CHUNK / inner).max(1);
-            out.par_chunks_mut(rows * inner).enumerate().for_each(|(i, chunk)| gather_rows(chunk, source, positions, &extent, i * rows));
+            parallel::chunks(out, rows * inner, |i, chunk| gather_rows(chunk, source, positions, &extent, i * rows));
         }
         Ok(())
     })

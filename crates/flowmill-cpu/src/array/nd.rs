@@ -2,7 +2,7 @@
 //! rearrangements made of them.
 
 use super::item::Item;
-use rayon::prelude::*;
+use crate::parallel;
 use smallvec::SmallVec;
 
 /// Sizes of a walk.
@@ -90,7 +90,7 @@ pub(crate) fn read_strided<T: Item>(out: &mut [T], source: &[T], offset: isize, 
     }
     let inner = out.len() / outermost;
     let rows = (PARALLEL_CHUNK / inner).max(1);
-    out.par_chunks_mut(rows * inner).enumerate().for_each(|(i, chunk)| {
+    parallel::chunks(out, rows * inner, |i, chunk| {
         let mut dims = dims.clone();
         dims[0] = chunk.len() / inner;
         read_block(chunk, source, offset + strides[0] * (i * rows) as isize, &dims, &strides);

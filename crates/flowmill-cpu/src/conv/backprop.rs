@@ -100,9 +100,7 @@ pub fn conv2d_backprop_input(
             one_image(image, input_backprop);
         }
     } else {
-        use rayon::prelude::*;
-        let images = input_backprop.par_chunks_exact_mut(image_len).enumerate();
-        images.for_each(|(image, input_backprop)| one_image(image, input_backprop));
+        parallel::chunks(input_backprop, image_len, one_image);
     }
 }
 

@@ -123,15 +123,12 @@ pub(super) fn for_each_row<T: Send>(
             f(row, slice);
         }
     } else {
-        use rayon::prelude::*;
         let at_once = rows.div_ceil(4 * threads);
-        data.par_chunks_mut(at_once * row_len)
-            .enumerate()
-            .for_each(|(chunk, slices)| {
-                for (i, slice) in slices.chunks_exact_mut(row_len).enumerate() {
-                    f(chunk * at_once + i, slice);
-                }
-            });
+        parallel::chunks(data, at_once * row_len, |chunk, slices| {
+            for (i, slice) in slices.chunks_exact_mut(row_len).enumerate() {
+                f(chunk * at_once + i, slice);
+            }
+        });
     }
 }
 

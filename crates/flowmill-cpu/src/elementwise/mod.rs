@@ -13,7 +13,7 @@ pub(crate) use operand::{Operand, broadcast_positions};
 pub(crate) use map::{UnaryOp, unary_kernel};
 pub(crate) use word::Word;
 
-use rayon::prelude::*;
+use crate::parallel;
 
 /// Elements of cost 1 from which element-wise work is given to several threads.
 pub(crate) const PARALLEL_MIN: usize = 1 << 16;
@@ -33,7 +33,7 @@ pub(crate) fn for_blocks<D: Send>(out: &mut [D], cost: usize, body: impl Fn(usiz
         return;
     }
     let block = (BLOCK / cost.max(1)).max(CHUNK);
-    out.par_chunks_mut(block).enumerate().for_each(|(i, chunk)| body(i * block, chunk));
+    parallel::chunks(out, block, |i, chunk| body(i * block, chunk));
 }
 
 /// Copies `chunk` to `buffer`, which is at least as long, and gives the copy back as elements of `A`, which is the same type as `D`; `None` where it is not.

@@ -59,16 +59,16 @@ word! {
     f32, map_wide, zip_wide, |w| f32::from_bits(w as u32), |x| u64::from(x.to_bits());
     f64, map_wide, zip_wide, |w| f64::from_bits(w), |x| x.to_bits();
     f16, map_baseline, zip_baseline, |w| f16::from_bits(w as u16), |x| u64::from(x.to_bits());
-    bf16, map_wide, zip_wide, |w| bf16::from_bits(w as u16), |x| u64::from(x.to_bits());
+    bf16, map_baseline, zip_baseline, |w| bf16::from_bits(w as u16), |x| u64::from(x.to_bits());
     i8, map_baseline, zip_baseline, |w| w as i8, |x| u64::from(x as u8);
     i16, map_baseline, zip_baseline, |w| w as i16, |x| u64::from(x as u16);
     i32, map_wide, zip_wide, |w| w as i32, |x| u64::from(x as u32);
     i64, map_wide, zip_wide, |w| w as i64, |x| x as u64;
-    u8, map_wide, zip_wide, |w| w as u8, |x| u64::from(x);
+    u8, map_baseline, zip_baseline, |w| w as u8, |x| u64::from(x);
     u16, map_baseline, zip_baseline, |w| w as u16, |x| u64::from(x);
     u32, map_baseline, zip_baseline, |w| w as u32, |x| u64::from(x);
     u64, map_baseline, zip_baseline, |w| w, |x| x;
-    bool, map_wide, zip_wide, |w| w & 1 != 0, |x| u64::from(x);
+    bool, map_baseline, zip_baseline, |w| w & 1 != 0, |x| u64::from(x);
     Complex<f32>, map_baseline, zip_baseline,
         |w| Complex::new(f32::from_bits(w as u32), f32::from_bits((w >> 32) as u32)),
         |x| u64::from(x.re.to_bits()) | u64::from(x.im.to_bits()) << 32;

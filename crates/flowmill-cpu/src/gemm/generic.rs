@@ -103,14 +103,10 @@ pub fn matmul_generic<T: Ring + bytemuck::Pod>(
     if parallel::threads() == 1 || m == 1 || work < 2 * GRAIN {
         rows_of(0..m, c);
     } else {
-        use rayon::prelude::*;
         let rows = GRAIN.div_ceil(n.saturating_mul(k).max(1)).max(1);
-        c[..m * n]
-            .par_chunks_mut(rows * n)
-            .enumerate()
-            .for_each(|(i, c)| {
-                rows_of(i * rows..m.min((i + 1) * rows), c);
-            });
+        parallel::chunks(&mut c[..m * n], rows * n, |i, c| {
+            rows_of(i * rows..m.min((i + 1) * rows), c);
+        });
     }
 }
 

@@ -321,11 +321,11 @@ pub fn gemm_batch<T: Element>(
             one(i, c);
         }
     } else {
-        use rayon::prelude::*;
-        c[..batch * size]
-            .par_chunks_exact_mut(size)
-            .with_min_len(batch.div_ceil(4 * pieces))
-            .enumerate()
-            .for_each(|(i, c)| one(i, c));
+        let at_once = batch.div_ceil(4 * pieces);
+        parallel::chunks(&mut c[..batch * size], at_once * size, |i, c| {
+            for (j, c) in c.chunks_exact_mut(size).enumerate() {
+                one(i * at_once + j, c);
+            }
+        });
     }
 }

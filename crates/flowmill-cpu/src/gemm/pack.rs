@@ -142,11 +142,12 @@ pub(crate) fn pack_panels<T: Element>(
             pack_one(panel, dst);
         }
     } else {
-        use rayon::prelude::*;
-        dst.par_chunks_mut(width * k)
-            .with_min_len(PACK_GRAIN.div_ceil(width * k))
-            .enumerate()
-            .for_each(|(panel, dst)| pack_one(panel, dst));
+        let at_once = PACK_GRAIN.div_ceil(width * k);
+        parallel::chunks(dst, at_once * width * k, |i, dst| {
+            for (panel, dst) in dst.chunks_mut(width * k).enumerate() {
+                pack_one(i * at_once + panel, dst);
+            }
+        });
     }
 }
 

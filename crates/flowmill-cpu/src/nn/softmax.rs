@@ -8,7 +8,7 @@ use crate::simd::unary as simd;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use num_traits::Float;
-use rayon::prelude::*;
+use crate::parallel;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -70,7 +70,7 @@ fn for_rows<T: Send>(data: &mut [T], columns: usize, f: impl Fn(&mut [T]) + Sync
         data.chunks_exact_mut(columns).for_each(f);
     } else {
         let rows = (PARALLEL_MIN / 8).div_ceil(columns);
-        data.par_chunks_mut(rows * columns).for_each(|block| block.chunks_exact_mut(columns).for_each(&f));
+        parallel::chunks(data, rows * columns, |_, block| block.chunks_exact_mut(columns).for_each(&f));
     }
 }
 

@@ -8,7 +8,7 @@ use super::reducers::Reducer;
 use crate::elementwise::{PARALLEL_MIN, Word};
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Result, Tensor};
-use rayon::prelude::*;
+use crate::parallel;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -102,7 +102,8 @@ fn fold_parallel<T: Word, R: Reducer<T>>(x: &[T], segments: &[Segment], acc: &mu
     if !first.reduced {
         let rows = GRAIN.div_ceil(row);
         let width = acc.len() / first.size;
-        acc.par_chunks_mut(rows * width).zip(x.par_chunks(rows * row)).for_each(|(acc, x)| {
+        parallel::chunks(acc, rows * width, |i, acc| {
+            let x = &x[i * rows * row..x.len().min((i + 1) * rows * row)];
             let outer = Segment { size: x.len() / row, reduced: false };
             fold_under::<T, R>(outer, rest, x, acc);
         });
@@ -110,16 +111,13 @@ fn fold_parallel<T: Word, R: Reducer<T>>(x: &[T], segments: &[Segment], acc: &mu
     }
     let rows = GRAIN.div_ceil(row).max(first.size.div_ceil(PARTS));
     let width = acc.len();
-    let parts: Vec<Vec<R::Acc>> = x
-        .par_chunks(rows * row)
-        .map(|x| {
-            let mut acc = vec![R::EMPTY; width];
-            fold_under::<T, R>(Segment { size: x.len() / row, reduced: true }, rest, x, &mut acc);
-            acc
-        })
-        .collect();
-    for part in parts {
-        for (acc, part) in acc.iter_mut().zip(part) {
+    let mut parts = vec![R::EMPTY; x.len().div_ceil(rows * row) * width];
+    parallel::chunks(&mut parts, width, |i, acc| {
+        let x = &x[i * rows * row..x.len().min((i + 1) * rows * row)];
+        fold_under::<T, R>(Segment { size: x.len() / row, reduced: true }, rest, x, acc);
+    });
+    for part in parts.chunks_exact(width) {
+        for (acc, &part) in acc.iter_mut().zip(part) {
             *acc = R::merge(*acc, part);
         }
     }

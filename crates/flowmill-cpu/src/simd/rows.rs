@@ -19,15 +19,13 @@ where
     if rows.saturating_mul(cols) < FORK_ELEMENTS || parallel::threads() == 1 || rows == 1 {
         f(0, rows, dst);
     } else {
-        use rayon::prelude::*;
         let at_once = rows
             .div_ceil(2 * parallel::threads())
             .max(FORK_ELEMENTS / 4 / cols.max(1))
             .max(1);
-        dst[..rows * dst_cols]
-            .par_chunks_mut(at_once * dst_cols)
-            .enumerate()
-            .for_each(|(i, dst)| f(i * at_once, dst.len() / dst_cols, dst));
+        parallel::chunks(&mut dst[..rows * dst_cols], at_once * dst_cols, |i, dst| {
+            f(i * at_once, dst.len() / dst_cols, dst);
+        });
     }
 }
 
