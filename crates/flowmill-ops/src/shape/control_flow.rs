@@ -28,13 +28,15 @@ pub(crate) fn merge(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Into a frame. The first iteration says nothing of the shapes of later ones, so only a loop invariant keeps its shape; what a handle refers to
-/// stays.
+/// Into a frame. The first iteration says nothing of the shapes of later ones, so only a loop invariant stays what it is; what a handle refers to
+/// stays known.
 pub(crate) fn enter(c: &mut Context<'_>) -> Result<()> {
+    if c.attrs().get("is_constant")? {
+        return common::identity(c);
+    }
     let elements = c.value(0).and_then(|v| v.elements.clone());
-    let shape = if c.attrs().get("is_constant")? { c.input(0) } else { PartialShape::unknown() };
     if let Some(output) = c.output_mut(0) {
-        *output = ValueInfo { shape, elements, ..ValueInfo::default() };
+        output.elements = elements;
     }
     Ok(())
 }

@@ -43,10 +43,10 @@ fn count(c: &Context<'_>, attr: &str) -> Result<usize> {
 }
 
 /// The number of row splits over a batch: one more than its rows.
-fn num_splits(batch: &PartialShape) -> i64 {
+fn num_splits(batch: &PartialShape) -> Result<i64> {
     match batch.dims() {
-        Some(&[n]) if n >= 0 => n + 1,
-        _ => dims::UNKNOWN,
+        Some(&[n]) => dims::add(n, 1),
+        _ => Ok(dims::UNKNOWN),
     }
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn parse_example(c: &mut Context<'_>) -> Result<()> {
     outputs.put_sparse(c, sparse, rank);
     outputs.put_dense(c, "dense_shapes", &batch)?;
     outputs.put(c, ragged, &vector(dims::UNKNOWN));
-    outputs.put(c, ragged, &vector(num_splits(&batch)));
+    outputs.put(c, ragged, &vector(num_splits(&batch)?));
     Ok(())
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn parse_example(c: &mut Context<'_>) -> Result<()> {
 pub(crate) fn parse_sequence_example(c: &mut Context<'_>) -> Result<()> {
     let batch = dims::with_rank_at_most(&c.input(0), 1)?;
     let rank = |more: i64| batch.rank().map_or(dims::UNKNOWN, |r| r as i64 + more);
-    let splits = num_splits(&batch);
+    let splits = num_splits(&batch)?;
     let mut outputs = Outputs { next: 0 };
     let ragged = count(c, "context_ragged_value_types")?;
     let sparse = count(c, "context_sparse_types")?;

@@ -229,7 +229,7 @@ pub(crate) fn matrix_diag_v2(c: &mut Context<'_>) -> Result<()> {
     // A band of several diagonals has a dimension for them.
     let batch = dims::without_last(&diagonal, if low == high { 1 } else { 2.min(rank) });
     let length = dims::size(&diagonal, rank - 1);
-    let (min_rows, min_columns) = if length < 0 { (-1, -1) } else { (length + (-high).max(0), length + low.max(0)) };
+    let (min_rows, min_columns) = (dims::add(length, high.saturating_neg().max(0))?, dims::add(length, low.max(0))?);
     let (rows, columns) = (rows.filter(|&n| n >= 0), columns.filter(|&n| n >= 0));
     let (rows, columns) = match (rows, columns) {
         (None, None) if min_rows >= 0 => (min_rows.max(min_columns), min_rows.max(min_columns)),
@@ -249,7 +249,7 @@ pub(crate) fn matrix_diag_part_v2(c: &mut Context<'_>) -> Result<()> {
         bail!(InvalidArgument, "lower_diag_index is greater than upper_diag_index");
     }
     let (m, n) = (dims::size(&input, rank - 2), dims::size(&input, rank - 1));
-    let length = if m < 0 || n < 0 { dims::UNKNOWN } else { (m + high.min(0)).min(n + (-low).min(0)) };
+    let length = if m < 0 || n < 0 { dims::UNKNOWN } else { m.saturating_add(high.min(0)).min(n.saturating_sub(low.max(0))) };
     let mut sizes = Vec::new();
     if low != high {
         sizes.push(high.saturating_sub(low).saturating_add(1));

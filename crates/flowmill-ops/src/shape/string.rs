@@ -55,7 +55,7 @@ pub(crate) fn substr(c: &mut Context<'_>) -> Result<()> {
 
 /// Code points of strings as a ragged tensor: row starts, then values.
 pub(crate) fn unicode_decode(c: &mut Context<'_>) -> Result<()> {
-    let count = c.input(0).num_elements().map_or(dims::UNKNOWN, |n| n as i64 + 1);
+    let count = dims::add(c.input(0).num_elements().map_or(dims::UNKNOWN, |n| n as i64), 1)?;
     c.set_output(0, PartialShape::new(&[count]));
     for i in 1..c.num_outputs() {
         c.set_output(i, PartialShape::new(&[dims::UNKNOWN]));
