@@ -23,7 +23,10 @@ impl<F: Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static> Kernel
 }
 
 /// A cheap kernel that calls `compute`. It is a `Result` so that makers can end with it.
-pub(crate) fn from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
+///
+/// # Errors
+/// Never.
+pub fn from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
     Ok(Arc::new(FromFn { compute, cost: Cost::Cheap }))
 }
 

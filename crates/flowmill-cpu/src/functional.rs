@@ -125,7 +125,7 @@ impl Kernel for While {
         let step = ctx.step();
         let mut variables = take_inputs(ctx, 0)?;
         loop {
-            step.cancel.check()?;
+            step.look_up()?;
             let results = self.cond.call(variables.clone(), step)?;
             let [condition] = &results[..] else {
                 bail!(InvalidArgument, "Expected a single scalar return value from WhileOp cond, got {} tensors.", results.len());
@@ -170,7 +170,7 @@ fn make_for(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let mut variables = take_inputs(ctx, 3)?;
         let mut i = i64::from(start);
         while if delta > 0 { i < i64::from(limit) } else { i > i64::from(limit) } {
-            step.cancel.check()?;
+            step.look_up()?;
             let count = variables.len();
             let mut args = Vec::with_capacity(count + 1);
             // Between `start` and `limit`, which are `i32`.

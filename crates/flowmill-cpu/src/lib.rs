@@ -15,6 +15,7 @@ mod math_binary;
 mod math_unary;
 mod nn;
 mod number;
+pub mod logging;
 pub mod parallel;
 pub mod random;
 mod reduction;
@@ -26,6 +27,8 @@ pub mod summarize;
 #[cfg(test)]
 mod testing;
 
+pub use from_fn::from_fn;
+
 use flowmill_runtime::KernelRegistry;
 
 /// Registers every CPU kernel, a family a line.
@@ -35,6 +38,7 @@ pub fn register_all(registry: &mut KernelRegistry) {
     control_flow::register(registry);
     data_flow::register(registry);
     functional::register(registry);
+    logging::register(registry);
     linear_algebra::register(registry);
     math_binary::register(registry);
     math_unary::register(registry);

@@ -27,6 +27,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod io_kernels;
 mod saved_model;
 
 pub use flowmill_graph::{Graph, ImportOptions, ImportResults, OpRegistry, import_graph_def};
@@ -45,6 +46,7 @@ static REGISTRY: LazyLock<Result<Arc<OpRegistry>>> = LazyLock::new(|| OpRegistry
 static KERNELS: LazyLock<Arc<KernelRegistry>> = LazyLock::new(|| {
     let mut kernels = KernelRegistry::new();
     flowmill_cpu::register_all(&mut kernels);
+    io_kernels::register(&mut kernels);
     Arc::new(kernels)
 });
 

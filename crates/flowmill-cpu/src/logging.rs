@@ -1,0 +1,133 @@
+//! `Print`, `PrintV2`, `Timestamp`.
+
+use crate::from_fn::from_fn;
+use crate::summarize::summarize;
+use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
+use flowmill_tensor::{Result, Tensor, bail};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Registers the family.
+pub fn register(registry: &mut KernelRegistry) {
+    registry.add("Print", make_print);
+    registry.add("PrintV2", make_print_v2);
+    registry.add("Timestamp", make_timestamp);
+}
+
+/// `Print`: writes the message and the data to the standard error, the first `first_n` times; passes its first input on.
+fn make_print(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let message = init.attrs.get_or::<&str>("message", "")?.to_owned();
+    let first_n = init.attrs.get_or("first_n", -1i64)?;
+    let summarize_n = init.attrs.get_or("summarize", 3i64)?;
+    let calls = AtomicI64::new(0);
+    from_fn(move |ctx| {
+        if first_n < 0 || calls.fetch_add(1, Ordering::Relaxed) < first_n {
+            let data: String = ctx.inputs_from(1).map(|t| format!("[{}]", summarize(t, summarize_n))).collect();
+            // A closed standard error is no reason to fail a step.
+            let _ = writeln!(std::io::stderr(), "{message}{data}");
+        }
+        ctx.forward(0, 0)
+    })
+}
+
+/// Where `PrintV2` writes.
+enum Stream {
+    Stdout,
+    Stderr,
+    /// TensorFlow's log, which is the standard error.
+    Log(&'static str),
+    File(String),
+}
+
+impl Stream {
+    fn parse(name: &str) -> Result<Stream> {
+        match name {
+            "stdout" => Ok(Stream::Stdout),
+            "stderr" => Ok(Stream::Stderr),
+            "log(info)" => Ok(Stream::Log("INFO")),
+            "log(warning)" => Ok(Stream::Log("WARNING")),
+            "log(error)" => Ok(Stream::Log("ERROR")),
+            _ => match name.strip_prefix("file://") {
+                Some(path) => Ok(Stream::File(path.to_owned())),
+                None => bail!(InvalidArgument, "Unknown output stream: {name}, Valid streams are: stdout stderr log(info) log(warning) log(error)"),
+            },
+        }
+    }
+
+    fn write(&self, text: &[u8], end: &[u8]) -> Result<()> {
+        let line = [text, end].concat();
+        // A closed standard stream is no reason to fail a step; a file that cannot be written is.
+        match self {
+            Stream::Stdout => {
+                let mut stdout = std::io::stdout().lock();
+                let _ = stdout.write_all(&line).and_then(|()| stdout.flush());
+            }
+            Stream::Stderr => {
+                let _ = std::io::stderr().write_all(&line);
+            }
+            Stream::Log(level) => {
+                let _ = writeln!(std::io::stderr(), "{level}: {}", String::from_utf8_lossy(text));
+            }
+            Stream::File(path) => {
+                let written = OpenOptions::new().create(true).append(true).open(path).and_then(|mut file| file.write_all(&line));
+                if let Err(e) = written {
+                    bail!(InvalidArgument, "Failed to write to {path}: {e}");
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn make_print_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let stream = Stream::parse(init.attrs.get_or("output_stream", "stderr")?)?;
+    let end = init.attrs.get_or::<&str>("end", "\n")?.to_owned();
+    from_fn(move |ctx| {
+        let input = ctx.input(0)?;
+        match (input.rank(), input.as_strings()?) {
+            (0, [text]) => stream.write(text, end.as_bytes()),
+            _ => bail!(InvalidArgument, "Input is expected to be scalar, but got {}", input.shape()),
+        }
+    })
+}
+
+/// `Timestamp`: seconds since 1970, as `float64`.
+fn make_timestamp(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64());
+        ctx.set_output(0, Tensor::scalar(now));
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::testing::{run, run1};
+    use flowmill_tensor::{Code, Tensor};
+
+    #[test]
+    fn print_passes_its_input_on() {
+        let out = run1("Print", &[("message", "x = ".into())], vec![Tensor::scalar(1f32), Tensor::vector(&[1i32, 2]).unwrap()]).unwrap();
+        assert_eq!(out.to_scalar::<f32>().unwrap(), 1.0);
+    }
+
+    #[test]
+    fn text_goes_to_files_and_only_to_known_streams() {
+        let path = std::env::temp_dir().join(format!("flowmill-print-{}", std::process::id()));
+        let stream = format!("file://{}", path.display());
+        for text in ["one", "two"] {
+            run("PrintV2", &[("output_stream", stream.as_str().into()), ("end", ";".into())], vec![Tensor::string(text)]).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one;two;");
+        std::fs::remove_file(path).unwrap();
+        let e = run("PrintV2", &[("output_stream", "foo".into())], vec![Tensor::string("x")]).unwrap_err();
+        assert_eq!(e.message(), "Unknown output stream: foo, Valid streams are: stdout stderr log(info) log(warning) log(error)");
+        let e = run("PrintV2", &[], vec![Tensor::from_strings([1], vec!["x".into()]).unwrap()]).unwrap_err();
+        assert_eq!(e.message(), "Input is expected to be scalar, but got [1]");
+        assert_eq!(run("PrintV2", &[("output_stream", "file:///nonexistent/x".into())], vec![Tensor::string("x")]).unwrap_err().code(), Code::InvalidArgument);
+    }
+}
