@@ -2,7 +2,21 @@
 
 #![forbid(unsafe_code)]
 
+mod categorical;
+mod distribution;
+mod philox;
+mod shuffle;
+mod stateful;
+mod stateless;
+#[cfg(test)]
+mod tests;
+
 use flowmill_runtime::KernelRegistry;
 
 /// Registers the kernels of the random ops.
-pub fn register(_registry: &mut KernelRegistry) {}
+pub fn register(registry: &mut KernelRegistry) {
+    categorical::register(registry);
+    shuffle::register(registry);
+    stateful::register(registry);
+    stateless::register(registry);
+}

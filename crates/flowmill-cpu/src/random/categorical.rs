@@ -1,0 +1,84 @@
+//! Drawing classes by their logits: `Multinomial`, `StatelessMultinomial`.
+
+use super::distribution::{RESERVED_PER_ELEMENT, uniform_f64};
+use super::philox::{Numbers, Philox};
+use super::stateful::SharedGenerator;
+use super::stateless::from_seed;
+use crate::array::args::scalar_index;
+use crate::from_fn::from_fn;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16, f16, for_dtype};
+use num_traits::ToPrimitive;
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("Multinomial", make_multinomial);
+    registry.add("StatelessMultinomial", make_stateless_multinomial);
+}
+
+fn make_multinomial(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let shared = SharedGenerator::from_attrs(init)?;
+    let output_type = init.attrs.get_or("output_dtype", DType::I64)?;
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(move |ctx| {
+        let output = multinomial::<T>(ctx, output_type, |elements| Ok(shared.reserve_blocks(elements.saturating_mul(RESERVED_PER_ELEMENT))))?;
+        ctx.set_output(0, output);
+        Ok(())
+    }), _ => init.unsupported())
+}
+
+fn make_stateless_multinomial(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let output_type = init.attrs.get_or("output_dtype", DType::I64)?;
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(move |ctx| {
+        let output = multinomial::<T>(ctx, output_type, |_| from_seed(ctx.input(2)?))?;
+        ctx.set_output(0, output);
+        Ok(())
+    }), _ => init.unsupported())
+}
+
+/// `num_samples` classes for each row of logits; `generator` is told how many elements to reserve for.
+fn multinomial<T: Element + ToPrimitive>(ctx: &KernelContext<'_>, output_type: DType, generator: impl FnOnce(u64) -> Result<Philox>) -> Result<Tensor> {
+    let (logits, samples) = (ctx.input(0)?, ctx.input(1)?);
+    if logits.rank() != 2 {
+        bail!(InvalidArgument, "logits should be a matrix, got shape {}", logits.shape());
+    }
+    if samples.rank() != 0 {
+        bail!(InvalidArgument, "num_samples should be a scalar, got shape {}", samples.shape());
+    }
+    let samples = scalar_index(samples, "num_samples")?;
+    let Ok(samples) = usize::try_from(samples) else { bail!(InvalidArgument, "num_samples should be non-negative, got {samples}") };
+    let (batch, classes) = (logits.shape()[0], logits.shape()[1]);
+    if classes == 0 {
+        bail!(InvalidArgument, "num_classes should be positive, got {classes}");
+    }
+    let Some(count) = batch.checked_mul(samples) else { bail!(InvalidArgument, "too many samples: {batch} times {samples}") };
+    // The output is allocated first, which checks the memory limit.
+    let mut drawn = Tensor::uninit(DType::I64, [batch, samples])?;
+    let generator = generator((batch as u64).saturating_mul(samples.div_ceil(4) as u64 * 4))?;
+    if count > 0 {
+        let rows = logits.as_slice::<T>()?.chunks_exact(classes).zip(drawn.as_mut_slice::<i64>()?.chunks_exact_mut(samples));
+        let mut numbers = Numbers::new(generator);
+        rows.for_each(|(row, out)| draw_row(row, &mut numbers, out));
+    }
+    if output_type == DType::I64 { Ok(drawn) } else { Tensor::index_vector(output_type, drawn.as_slice::<i64>()?)?.reshaped([batch, samples]) }
+}
+
+/// Draws by inverting the cumulative sums of the exponentials. Logits that are not finite have no share.
+fn draw_row<T: ToPrimitive>(logits: &[T], numbers: &mut Numbers, out: &mut [i64]) {
+    let logits: Vec<f64> = logits.iter().map(|x| x.to_f64().unwrap_or(f64::NAN)).collect();
+    let largest = logits.iter().copied().filter(|x| x.is_finite()).fold(f64::NEG_INFINITY, f64::max);
+    let mut total = 0.0;
+    let sums: Vec<f64> = logits
+        .iter()
+        .map(|&x| {
+            if x.is_finite() {
+                total += (x - largest).exp();
+            }
+            total
+        })
+        .collect();
+    for slot in out {
+        let (low, high) = (numbers.next(), numbers.next());
+        let at = uniform_f64(low, high) * total;
+        *slot = sums.partition_point(|&sum| sum <= at) as i64;
+    }
+}

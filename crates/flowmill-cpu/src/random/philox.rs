@@ -1,0 +1,89 @@
+//! The Philox 4×32 generator with ten rounds, by Salmon, Moraes, Dror and Shaw: "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
+
+const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
+const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
+const ROUNDS: usize = 10;
+
+/// The seeds' own key, with which TensorFlow spreads a stateless op's seeds over key and counter.
+const SCRAMBLE_KEY: [u32; 2] = [0x3ec8_f720, 0x0246_1e29];
+
+/// A position in one of 2^64 streams of 2^128 blocks of four 32-bit numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Philox {
+    key: u64,
+    counter: u128,
+}
+
+impl Philox {
+    pub(super) fn new(key: u64, counter: u128) -> Philox {
+        Philox { key, counter }
+    }
+
+    /// The generator of a stateful op's seeds.
+    pub(super) fn from_seeds(seed: u64, seed2: u64) -> Philox {
+        Philox { key: seed, counter: u128::from(seed2) << 64 }
+    }
+
+    /// The generator of a stateless op's seeds.
+    pub(super) fn from_stateless_seed([seed, seed2]: [u64; 2]) -> Philox {
+        let key = u64::from(SCRAMBLE_KEY[1]) << 32 | u64::from(SCRAMBLE_KEY[0]);
+        let [a, b, c, d] = Philox { key, counter: u128::from(seed2) << 64 | u128::from(seed) }.block();
+        Philox { key: u64::from(b) << 32 | u64::from(a), counter: (u128::from(d) << 32 | u128::from(c)) << 64 }
+    }
+
+    pub(super) fn key(&self) -> u64 {
+        self.key
+    }
+
+    /// The counter's low and high word.
+    pub(super) fn counter(&self) -> [u64; 2] {
+        [self.counter as u64, (self.counter >> 64) as u64]
+    }
+
+    /// Moves on by so many blocks.
+    pub(super) fn skip(&mut self, blocks: u64) {
+        self.counter = self.counter.wrapping_add(u128::from(blocks));
+    }
+
+    /// The block here.
+    fn block(&self) -> [u32; 4] {
+        let c = self.counter;
+        let mut x = [c as u32, (c >> 32) as u32, (c >> 64) as u32, (c >> 96) as u32];
+        let mut key = [self.key as u32, (self.key >> 32) as u32];
+        for _ in 0..ROUNDS {
+            let (p, q) = (u64::from(MULTIPLIERS[0]) * u64::from(x[0]), u64::from(MULTIPLIERS[1]) * u64::from(x[2]));
+            x = [(q >> 32) as u32 ^ x[1] ^ key[0], q as u32, (p >> 32) as u32 ^ x[3] ^ key[1], p as u32];
+            key = [key[0].wrapping_add(WEYL[0]), key[1].wrapping_add(WEYL[1])];
+        }
+        x
+    }
+
+    /// The block here; moves on by one.
+    pub(super) fn next(&mut self) -> [u32; 4] {
+        let block = self.block();
+        self.skip(1);
+        block
+    }
+}
+
+/// The numbers of a generator one by one.
+pub(super) struct Numbers {
+    generator: Philox,
+    block: [u32; 4],
+    used: usize,
+}
+
+impl Numbers {
+    pub(super) fn new(generator: Philox) -> Numbers {
+        Numbers { generator, block: [0; 4], used: 4 }
+    }
+
+    pub(super) fn next(&mut self) -> u32 {
+        if self.used == self.block.len() {
+            self.block = self.generator.next();
+            self.used = 0;
+        }
+        self.used += 1;
+        self.block[self.used - 1]
+    }
+}

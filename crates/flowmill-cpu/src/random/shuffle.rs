@@ -1,0 +1,44 @@
+//! `RandomShuffle`: the rows of a tensor in random order.
+
+use super::philox::Numbers;
+use super::stateful::SharedGenerator;
+use crate::array::args::product;
+use crate::array::item::{Item, for_item};
+use crate::from_fn::from_fn;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::Result;
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("RandomShuffle", make_random_shuffle);
+}
+
+fn make_random_shuffle(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let generator = SharedGenerator::from_attrs(init)?;
+    for_item!(init.dtype("T")?, T => from_fn(move |ctx| shuffle::<T>(ctx, &generator)))
+}
+
+fn shuffle<T: Item>(ctx: &mut KernelContext<'_>, generator: &SharedGenerator) -> Result<()> {
+    let input = ctx.input(0)?;
+    let rows = input.shape().first().copied().unwrap_or(1);
+    if rows <= 1 || input.num_elements() <= 1 {
+        return ctx.forward(0, 0);
+    }
+    let mut numbers = Numbers::new(generator.reserve_blocks((rows as u64 - 1).div_ceil(4)));
+    let mut order: Vec<usize> = (0..rows).collect();
+    for i in 0..rows - 1 {
+        // TensorFlow draws 32 bits however many rows are left.
+        let left = (rows - i) as u32;
+        order.swap(i, i + (numbers.next() % left.max(1)) as usize);
+    }
+    let run = product(&input.shape()[1..]);
+    let source = T::items(input)?;
+    let output = T::build(input.dtype(), input.shape().clone(), source, |out| {
+        if run > 0 {
+            out.chunks_exact_mut(run).zip(&order).for_each(|(to, &row)| to.clone_from_slice(&source[row * run..][..run]));
+        }
+        Ok(())
+    })?;
+    ctx.set_output(0, output);
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! Ops whose generator moves on with each call: `RandomUniform` and its kin.
+
+use super::distribution::{Normal, RESERVED_PER_ELEMENT, RandomFloat, RandomInteger, TruncatedNormal, Uniform, UniformInteger, draw};
+use super::philox::Philox;
+use crate::array::args::{indices, shape_argument};
+use crate::from_fn::from_fn;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use parking_lot::Mutex;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("RandomStandardNormal", make_normal);
+    registry.add("RandomUniform", make_uniform);
+    registry.add("RandomUniformInt", make_uniform_int);
+    registry.add("TruncatedNormal", make_truncated_normal);
+}
+
+/// The state of one node: calls take their numbers one after the other, each from a part of the stream of its own.
+pub(super) struct SharedGenerator(Mutex<Philox>);
+
+impl SharedGenerator {
+    /// From the attributes `seed` and `seed2`; where both are zero, from the system's entropy.
+    pub(super) fn from_attrs(init: &KernelInit<'_>) -> Result<SharedGenerator> {
+        let seed: i64 = init.attrs.get_or("seed", 0)?;
+        let seed2: i64 = init.attrs.get_or("seed2", 0)?;
+        let entropy = || RandomState::new().build_hasher().finish();
+        let (seed, seed2) = if seed == 0 && seed2 == 0 { (entropy(), entropy()) } else { (seed as u64, seed2 as u64) };
+        Ok(SharedGenerator(Mutex::new(Philox::from_seeds(seed, seed2))))
+    }
+
+    /// The generator for a call that makes `elements`.
+    pub(super) fn reserve(&self, elements: usize) -> Philox {
+        self.reserve_blocks((elements as u64).saturating_mul(RESERVED_PER_ELEMENT))
+    }
+
+    /// The generator for a call that uses at most so many blocks.
+    pub(super) fn reserve_blocks(&self, blocks: u64) -> Philox {
+        let mut generator = self.0.lock();
+        let reserved = *generator;
+        generator.skip(blocks);
+        reserved
+    }
+}
+
+/// The shape that the first input describes; a scalar is refused.
+pub(super) fn shape_input(ctx: &KernelContext<'_>) -> Result<Shape> {
+    let sizes = ctx.input(0)?;
+    if sizes.rank() == 1
+        && let Some(size) = indices(sizes)?.into_iter().find(|&size| size < 0)
+    {
+        bail!(InvalidArgument, "Dimension {size} must be >= 0");
+    }
+    shape_argument(sizes, "shape")
+}
+
+fn make_float(init: &KernelInit<'_>, draw: fn(Philox, Shape) -> Result<Tensor>) -> Result<Arc<dyn Kernel>> {
+    let generator = SharedGenerator::from_attrs(init)?;
+    from_fn(move |ctx| {
+        let shape = shape_input(ctx)?;
+        let generator = generator.reserve(shape.num_elements());
+        ctx.set_output(0, draw(generator, shape)?);
+        Ok(())
+    })
+}
+
+pub(super) fn draw_uniform<T: RandomFloat>(generator: Philox, shape: Shape) -> Result<Tensor> {
+    draw(Uniform::<T>(PhantomData), generator, shape)
+}
+
+pub(super) fn draw_normal<T: RandomFloat>(generator: Philox, shape: Shape) -> Result<Tensor> {
+    draw(Normal::<T>(PhantomData), generator, shape)
+}
+
+pub(super) fn draw_truncated_normal<T: RandomFloat>(generator: Philox, shape: Shape) -> Result<Tensor> {
+    draw(TruncatedNormal::<T>(PhantomData), generator, shape)
+}
+
+fn make_uniform(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    for_dtype!(init.dtype("dtype")?, [f16, bf16, f32, f64], T => make_float(init, draw_uniform::<T>), _ => init.unsupported())
+}
+
+fn make_normal(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    for_dtype!(init.dtype("dtype")?, [f16, bf16, f32, f64], T => make_float(init, draw_normal::<T>), _ => init.unsupported())
+}
+
+fn make_truncated_normal(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    for_dtype!(init.dtype("dtype")?, [f16, bf16, f32, f64], T => make_float(init, draw_truncated_normal::<T>), _ => init.unsupported())
+}
+
+/// Integers between the scalars in inputs `low` and `low + 1`, the latter excluded.
+///
+/// # Errors
+/// `InvalidArgument` where there are none.
+pub(super) fn integer_range<T: RandomInteger>(ctx: &KernelContext<'_>, low: usize) -> Result<UniformInteger<T>> {
+    let bound = |i: usize, name: &str| -> Result<T> {
+        match ctx.input(i)? {
+            t if t.rank() == 0 => t.to_scalar(),
+            t => bail!(InvalidArgument, "{name} must be 0-D, got shape {}", t.shape()),
+        }
+    };
+    let (low, high) = (bound(low, "minval")?, bound(low + 1, "maxval")?);
+    if low >= high {
+        bail!(InvalidArgument, "Need minval < maxval, got {low} >= {high}");
+    }
+    Ok(UniformInteger { low, high })
+}
+
+fn make_uniform_int(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let generator = SharedGenerator::from_attrs(init)?;
+    for_dtype!(init.dtype("Tout")?, [i32, i64], T => from_fn(move |ctx| {
+        let shape = shape_input(ctx)?;
+        let output = if shape.num_elements() == 0 {
+            Tensor::zeros(<T as Element>::DTYPE, shape)?
+        } else {
+            let range = integer_range::<T>(ctx, 1)?;
+            draw(range, generator.reserve(shape.num_elements()), shape)?
+        };
+        ctx.set_output(0, output);
+        Ok(())
+    }), _ => init.unsupported())
+}
