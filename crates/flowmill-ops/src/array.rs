@@ -98,17 +98,20 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: type; Tpaddings: index = int32; mode: {'REFLECT', 'SYMMETRIC'}")
         .shape(shape::pad),
     op("Reverse", "(tensor: T, dims: bool) -> (output: T)")
-        .attrs("T: {uint8, int8, uint16, int16, uint32, int32, uint64, int64, bool, bfloat16, half, float, double, complex64, complex128, string}")
+        .attrs("T: {uint8, int8, uint16, int16, uint32, int32, uint64, int64, bool, bfloat16, half, float, double, complex64, complex128,
+                    string}")
         .shape(shape::reverse),
     op("ReverseV2", "(tensor: T, axis: Tidx) -> (output: T)")
         .attrs("Tidx: index = int32;
-                T: {uint8, int8, uint16, int16, int32, uint32, int64, uint64, bool, bfloat16, half, float, double, complex64, complex128, string}")
+                T: {uint8, int8, uint16, int16, int32, uint32, int64, uint64, bool, bfloat16, half, float, double, complex64, complex128,
+                    string}")
         .shape(shape::reverse_v2),
     op("ReverseSequence", "(input: T, seq_lengths: Tlen) -> (output: T)")
         .attrs("seq_dim: int; batch_dim: int = 0; T: type; Tlen: index = int64")
         .shape(shape::reverse_sequence),
     op("Where", "(input: T) -> (index: int64)")
-        .attrs("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64, bool} = bool")
+        .attrs("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16,
+                    complex128, half, uint32, uint64, bool} = bool")
         .shape(shape::where_),
     op("Unique", "(x: T) -> (y: T, idx: out_idx)").attrs("T: type; out_idx: index = int32").shape(shape::unique),
     op("UniqueV2", "(x: T, axis: Taxis) -> (y: T, idx: out_idx)")
@@ -126,8 +129,10 @@ pub(crate) const OPS: &[Op] = &[
     op("StopGradient", "(input: T) -> (output: T)").attrs("T: type").shape(shape::identity),
     op("PreventGradient", "(input: T) -> (output: T)").attrs("T: type; message: string = ''").shape(shape::identity),
     op("Bitcast", "(input: T) -> (output: type)")
-        .attrs("T: {bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, complex128, qint8, quint8, qint16, quint16, qint32};
-                type: {bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, complex128, qint8, quint8, qint16, quint16, qint32}")
+        .attrs("T: {bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, complex128, qint8,
+                    quint8, qint16, quint16, qint32};
+                type: {bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, complex128, qint8,
+                    quint8, qint16, quint16, qint32}")
         .shape(shape::bitcast),
     op("EnsureShape", "(input: T) -> (output: T)").attrs("shape: shape; T: type").shape(shape::ensure_shape),
     op("Snapshot", "(input: T) -> (output: T)").attrs("T: type").shape(shape::identity),

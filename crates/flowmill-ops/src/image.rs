@@ -35,18 +35,34 @@ pub(crate) const OPS: &[Op] = &[
     op("NonMaxSuppressionV2", "(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold) -> (selected_indices: int32)")
         .attrs("T: {half, float} = float; T_threshold: {half, float} = float")
         .shape(shape::non_max_suppression),
-    op("NonMaxSuppressionV3", "(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold) -> (selected_indices: int32)")
-        .attrs("T: {half, float} = float; T_threshold: {half, float} = float")
-        .shape(shape::non_max_suppression),
-    op("NonMaxSuppressionV4", "(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold) -> (selected_indices: int32, valid_outputs: int32)")
-        .attrs("T: {half, float} = float; T_threshold: {half, float} = float; pad_to_max_output_size: bool = false")
-        .shape(shape::non_max_suppression),
-    op("NonMaxSuppressionV5", "(boxes: T, scores: T, max_output_size: int32, iou_threshold: T, score_threshold: T, soft_nms_sigma: T) -> (selected_indices: int32, selected_scores: T, valid_outputs: int32)")
-        .attrs("T: {half, float} = float; pad_to_max_output_size: bool = false")
-        .shape(shape::non_max_suppression),
-    op("CombinedNonMaxSuppression", "(boxes: float, scores: float, max_output_size_per_class: int32, max_total_size: int32, iou_threshold: float, score_threshold: float) -> (nmsed_boxes: float, nmsed_scores: float, nmsed_classes: float, valid_detections: int32)")
-        .attrs("pad_per_class: bool = false; clip_boxes: bool = true")
-        .shape(shape::combined_non_max_suppression),
+    op(
+        "NonMaxSuppressionV3",
+        "(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold)
+         -> (selected_indices: int32)",
+    )
+    .attrs("T: {half, float} = float; T_threshold: {half, float} = float")
+    .shape(shape::non_max_suppression),
+    op(
+        "NonMaxSuppressionV4",
+        "(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold)
+         -> (selected_indices: int32, valid_outputs: int32)",
+    )
+    .attrs("T: {half, float} = float; T_threshold: {half, float} = float; pad_to_max_output_size: bool = false")
+    .shape(shape::non_max_suppression),
+    op(
+        "NonMaxSuppressionV5",
+        "(boxes: T, scores: T, max_output_size: int32, iou_threshold: T, score_threshold: T, soft_nms_sigma: T)
+         -> (selected_indices: int32, selected_scores: T, valid_outputs: int32)",
+    )
+    .attrs("T: {half, float} = float; pad_to_max_output_size: bool = false")
+    .shape(shape::non_max_suppression),
+    op(
+        "CombinedNonMaxSuppression",
+        "(boxes: float, scores: float, max_output_size_per_class: int32, max_total_size: int32, iou_threshold: float, score_threshold: float)
+         -> (nmsed_boxes: float, nmsed_scores: float, nmsed_classes: float, valid_detections: int32)",
+    )
+    .attrs("pad_per_class: bool = false; clip_boxes: bool = true")
+    .shape(shape::combined_non_max_suppression),
     op("DecodeJpeg", "(contents: string) -> (image: uint8)")
         .attrs("channels: int = 0; ratio: int = 1; fancy_upscaling: bool = true; try_recover_truncated: bool = false;
                 acceptable_fraction: float = 1.0; dct_method: string = ''")

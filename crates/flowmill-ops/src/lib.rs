@@ -8,7 +8,14 @@
 //!     .shape(shape::conv2d),
 //! ```
 //!
-//! and is a constant: its text is read when the op is first needed. Names, arguments, attributes, defaults, constraints and flags are TensorFlow's.
+//! and is a constant, read when a registry is built. Names, arguments, attributes, defaults, constraints and flags are TensorFlow's.
+//!
+//! # Adding an op
+//! 1. Write its declaration into its family's file. A new family is a file and a line in `FAMILIES`.
+//! 2. Choose its shape function in `shape/` (most ops share one), or write one there.
+//! 3. Add cases to `tests/shapes/*.txt`, the part before the arrow only, and let `tests/shapes/expect.py`, which needs TensorFlow, write the rest.
+//!
+//! Tests compare the declaration with TensorFlow's, the shapes with the cases, and find an op that lacks either.
 #![forbid(unsafe_code)]
 
 mod op;

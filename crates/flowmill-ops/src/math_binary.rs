@@ -14,7 +14,8 @@ pub(crate) const OPS: &[Op] = &[
         .shape(|c| shape::broadcast_binary_of(c, i64::checked_add)),
     op("AddN", "(inputs: N * T) -> (sum: T)")
         .attrs("N: int >= 1;
-                T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64, variant}")
+                T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16,
+                    complex128, half, uint32, uint64, variant}")
         .commutative()
         .aggregate()
         .shape(shape::add_n),

@@ -130,29 +130,53 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("depth_radius: int = 5; bias: float = 1.0; alpha: float = 1.0; beta: float = 0.5; T: {half, bfloat16, float} = float")
         .shape(shape::merged_first::<4>),
     op("L2Loss", "(t: T) -> (output: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::scalars),
-    op("FusedBatchNorm", "(x: T, scale: T, offset: T, mean: T, variance: T) -> (y: T, batch_mean: T, batch_variance: T, reserve_space_1: T, reserve_space_2: T)")
-        .attrs("T: {float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0; data_format: {'NHWC', 'NCHW'} = 'NHWC';
+    op(
+        "FusedBatchNorm",
+        "(x: T, scale: T, offset: T, mean: T, variance: T)
+         -> (y: T, batch_mean: T, batch_variance: T, reserve_space_1: T, reserve_space_2: T)",
+    )
+    .attrs("T: {float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0; data_format: {'NHWC', 'NCHW'} = 'NHWC';
                 is_training: bool = true")
-        .shape(shape::fused_batch_norm),
-    op("FusedBatchNormV2", "(x: T, scale: U, offset: U, mean: U, variance: U) -> (y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U)")
-        .attrs("T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0;
+    .shape(shape::fused_batch_norm),
+    op(
+        "FusedBatchNormV2",
+        "(x: T, scale: U, offset: U, mean: U, variance: U)
+         -> (y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U)",
+    )
+    .attrs("T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0;
                 data_format: {'NHWC', 'NCHW'} = 'NHWC'; is_training: bool = true")
-        .shape(shape::fused_batch_norm),
-    op("FusedBatchNormV3", "(x: T, scale: U, offset: U, mean: U, variance: U) -> (y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U)")
-        .attrs("T: {half, bfloat16, float}; U: {bfloat16, float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0;
+    .shape(shape::fused_batch_norm),
+    op(
+        "FusedBatchNormV3",
+        "(x: T, scale: U, offset: U, mean: U, variance: U)
+         -> (y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U)",
+    )
+    .attrs("T: {half, bfloat16, float}; U: {bfloat16, float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0;
                 data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'; is_training: bool = true")
-        .shape(shape::fused_batch_norm),
-    op("FusedBatchNormGrad", "(y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T) -> (x_backprop: T, scale_backprop: T, offset_backprop: T, reserve_space_3: T, reserve_space_4: T)")
-        .attrs("T: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW'} = 'NHWC'; is_training: bool = true")
-        .shape(shape::fused_batch_norm_grad),
-    op("FusedBatchNormGradV2", "(y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U) -> (x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_3: U, reserve_space_4: U)")
-        .attrs("T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW'} = 'NHWC';
+    .shape(shape::fused_batch_norm),
+    op(
+        "FusedBatchNormGrad",
+        "(y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T)
+         -> (x_backprop: T, scale_backprop: T, offset_backprop: T, reserve_space_3: T, reserve_space_4: T)",
+    )
+    .attrs("T: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW'} = 'NHWC'; is_training: bool = true")
+    .shape(shape::fused_batch_norm_grad),
+    op(
+        "FusedBatchNormGradV2",
+        "(y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U)
+         -> (x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_3: U, reserve_space_4: U)",
+    )
+    .attrs("T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW'} = 'NHWC';
                 is_training: bool = true")
-        .shape(shape::fused_batch_norm_grad),
-    op("FusedBatchNormGradV3", "(y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U) -> (x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_4: U, reserve_space_5: U)")
-        .attrs("T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC';
+    .shape(shape::fused_batch_norm_grad),
+    op(
+        "FusedBatchNormGradV3",
+        "(y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U)
+         -> (x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_4: U, reserve_space_5: U)",
+    )
+    .attrs("T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC';
                 is_training: bool = true")
-        .shape(shape::fused_batch_norm_grad),
+    .shape(shape::fused_batch_norm_grad),
     op("BatchNormWithGlobalNormalization", "(t: T, m: T, v: T, beta: T, gamma: T) -> (result: T)")
         .attrs("T: number; variance_epsilon: float; scale_after_normalization: bool")
         .deprecated(9, "FusedBatchNorm replaces it")
@@ -196,18 +220,30 @@ pub(crate) const OPS: &[Op] = &[
     op("Dilation2D", "(input: T, filter: T) -> (output: T)")
         .attrs("T: real; strides: list(int) >= 4; rates: list(int) >= 4; padding: {'SAME', 'VALID'}")
         .shape(shape::dilation_2d),
-    op("CTCGreedyDecoder", "(inputs: T, sequence_length: int32) -> (decoded_indices: int64, decoded_values: int64, decoded_shape: int64, log_probability: T)")
-        .attrs("merge_repeated: bool = false; blank_index: int = -1; T: {float, double} = float")
-        .shape(shape::ctc_greedy_decoder),
+    op(
+        "CTCGreedyDecoder",
+        "(inputs: T, sequence_length: int32)
+         -> (decoded_indices: int64, decoded_values: int64, decoded_shape: int64, log_probability: T)",
+    )
+    .attrs("merge_repeated: bool = false; blank_index: int = -1; T: {float, double} = float")
+    .shape(shape::ctc_greedy_decoder),
     op("LSTMBlockCell", "(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> (i: T, cs: T, f: T, o: T, ci: T, co: T, h: T)")
         .attrs("forget_bias: float = 1.0; cell_clip: float = 3.0; use_peephole: bool = false; T: {half, float}")
         .shape(shape::lstm_block_cell),
-    op("BlockLSTM", "(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> (i: T, cs: T, f: T, o: T, ci: T, co: T, h: T)")
-        .attrs("forget_bias: float = 1.0; cell_clip: float = 3.0; use_peephole: bool = false; T: {half, float}")
-        .shape(shape::block_lstm),
-    op("BlockLSTMV2", "(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> (i: T, cs: T, f: T, o: T, ci: T, co: T, h: T)")
-        .attrs("cell_clip: float = 0.0; use_peephole: bool = false; T: {half, float}")
-        .shape(shape::block_lstm),
+    op(
+        "BlockLSTM",
+        "(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T)
+         -> (i: T, cs: T, f: T, o: T, ci: T, co: T, h: T)",
+    )
+    .attrs("forget_bias: float = 1.0; cell_clip: float = 3.0; use_peephole: bool = false; T: {half, float}")
+    .shape(shape::block_lstm),
+    op(
+        "BlockLSTMV2",
+        "(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T)
+         -> (i: T, cs: T, f: T, o: T, ci: T, co: T, h: T)",
+    )
+    .attrs("cell_clip: float = 0.0; use_peephole: bool = false; T: {half, float}")
+    .shape(shape::block_lstm),
     op("GRUBlockCell", "(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T) -> (r: T, u: T, c: T, h: T)")
         .attrs("T: {float}")
         .shape(shape::gru_block_cell),
@@ -228,9 +264,13 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, half, float}; num_args: int >= 0;
                 fused_ops: list(string) = []; epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2")
         .shape(shape::matmul),
-    op("_FusedBatchNormEx", "(x: T, scale: U, offset: U, mean: U, variance: U, side_input: num_side_inputs * T) -> (y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U)")
-        .attrs("T: {half, float, bfloat16}; U: {float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0;
+    op(
+        "_FusedBatchNormEx",
+        "(x: T, scale: U, offset: U, mean: U, variance: U, side_input: num_side_inputs * T)
+         -> (y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U)",
+    )
+    .attrs("T: {half, float, bfloat16}; U: {float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0;
                 num_side_inputs: int >= 0 = 0; activation_mode: string = 'Identity'; data_format: {'NHWC', 'NCHW'} = 'NHWC';
                 is_training: bool = true")
-        .shape(shape::fused_batch_norm),
+    .shape(shape::fused_batch_norm),
 ];

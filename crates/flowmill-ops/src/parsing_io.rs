@@ -4,20 +4,45 @@ use crate::op::{Op, op};
 use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
-    op("ParseExample", "(serialized: string, names: string, sparse_keys: Nsparse * string, dense_keys: Ndense * string, dense_defaults: Tdense) -> (sparse_indices: Nsparse * int64, sparse_values: sparse_types, sparse_shapes: Nsparse * int64, dense_values: Tdense)")
-        .attrs("Nsparse: int >= 0; Ndense: int >= 0; sparse_types: list({float, int64, string}) >= 0;
+    op(
+        "ParseExample",
+        "(serialized: string, names: string, sparse_keys: Nsparse * string, dense_keys: Ndense * string, dense_defaults: Tdense)
+         -> (sparse_indices: Nsparse * int64, sparse_values: sparse_types, sparse_shapes: Nsparse * int64, dense_values: Tdense)",
+    )
+    .attrs("Nsparse: int >= 0; Ndense: int >= 0; sparse_types: list({float, int64, string}) >= 0;
                 Tdense: list({float, int64, string}) >= 0; dense_shapes: list(shape) >= 0")
-        .shape(shape::parse_example),
-    op("ParseExampleV2", "(serialized: string, names: string, sparse_keys: string, dense_keys: string, ragged_keys: string, dense_defaults: Tdense) -> (sparse_indices: num_sparse * int64, sparse_values: sparse_types, sparse_shapes: num_sparse * int64, dense_values: Tdense, ragged_values: ragged_value_types, ragged_row_splits: ragged_split_types)")
-        .attrs("Tdense: list({float, int64, string}) >= 0; num_sparse: int >= 0; sparse_types: list({float, int64, string}) >= 0;
+    .shape(shape::parse_example),
+    op(
+        "ParseExampleV2",
+        "(serialized: string, names: string, sparse_keys: string, dense_keys: string, ragged_keys: string, dense_defaults: Tdense)
+         -> (sparse_indices: num_sparse * int64, sparse_values: sparse_types, sparse_shapes: num_sparse * int64, dense_values: Tdense,
+         ragged_values: ragged_value_types, ragged_row_splits: ragged_split_types)",
+    )
+    .attrs("Tdense: list({float, int64, string}) >= 0; num_sparse: int >= 0; sparse_types: list({float, int64, string}) >= 0;
                 ragged_value_types: list({float, int64, string}) >= 0; ragged_split_types: list(index) >= 0; dense_shapes: list(shape) >= 0")
-        .shape(shape::parse_example),
-    op("ParseSingleExample", "(serialized: string, dense_defaults: Tdense) -> (sparse_indices: num_sparse * int64, sparse_values: sparse_types, sparse_shapes: num_sparse * int64, dense_values: Tdense)")
-        .attrs("num_sparse: int >= 0; sparse_keys: list(string) >= 0; dense_keys: list(string) >= 0;
+    .shape(shape::parse_example),
+    op(
+        "ParseSingleExample",
+        "(serialized: string, dense_defaults: Tdense)
+         -> (sparse_indices: num_sparse * int64, sparse_values: sparse_types, sparse_shapes: num_sparse * int64, dense_values: Tdense)",
+    )
+    .attrs("num_sparse: int >= 0; sparse_keys: list(string) >= 0; dense_keys: list(string) >= 0;
                 sparse_types: list({float, int64, string}) >= 0; Tdense: list({float, int64, string}) >= 0; dense_shapes: list(shape) >= 0")
-        .shape(shape::parse_example),
-    op("ParseSequenceExampleV2", "(serialized: string, debug_name: string, context_sparse_keys: string, context_dense_keys: string, context_ragged_keys: string, feature_list_sparse_keys: string, feature_list_dense_keys: string, feature_list_ragged_keys: string, feature_list_dense_missing_assumed_empty: bool, context_dense_defaults: Tcontext_dense) -> (context_sparse_indices: Ncontext_sparse * int64, context_sparse_values: context_sparse_types, context_sparse_shapes: Ncontext_sparse * int64, context_dense_values: Tcontext_dense, context_ragged_values: context_ragged_value_types, context_ragged_row_splits: context_ragged_split_types, feature_list_sparse_indices: Nfeature_list_sparse * int64, feature_list_sparse_values: feature_list_sparse_types, feature_list_sparse_shapes: Nfeature_list_sparse * int64, feature_list_dense_values: feature_list_dense_types, feature_list_dense_lengths: Nfeature_list_dense * int64, feature_list_ragged_values: feature_list_ragged_value_types, feature_list_ragged_outer_splits: feature_list_ragged_split_types, feature_list_ragged_inner_splits: feature_list_ragged_split_types)")
-        .attrs("Ncontext_sparse: int >= 0 = 0; Tcontext_dense: list({float, int64, string}) >= 0 = [];
+    .shape(shape::parse_example),
+    op(
+        "ParseSequenceExampleV2",
+        "(serialized: string, debug_name: string, context_sparse_keys: string, context_dense_keys: string, context_ragged_keys: string,
+          feature_list_sparse_keys: string, feature_list_dense_keys: string, feature_list_ragged_keys: string,
+          feature_list_dense_missing_assumed_empty: bool, context_dense_defaults: Tcontext_dense)
+         -> (context_sparse_indices: Ncontext_sparse * int64, context_sparse_values: context_sparse_types,
+         context_sparse_shapes: Ncontext_sparse * int64, context_dense_values: Tcontext_dense, context_ragged_values: context_ragged_value_types,
+         context_ragged_row_splits: context_ragged_split_types, feature_list_sparse_indices: Nfeature_list_sparse * int64,
+         feature_list_sparse_values: feature_list_sparse_types, feature_list_sparse_shapes: Nfeature_list_sparse * int64,
+         feature_list_dense_values: feature_list_dense_types, feature_list_dense_lengths: Nfeature_list_dense * int64,
+         feature_list_ragged_values: feature_list_ragged_value_types, feature_list_ragged_outer_splits: feature_list_ragged_split_types,
+         feature_list_ragged_inner_splits: feature_list_ragged_split_types)",
+    )
+    .attrs("Ncontext_sparse: int >= 0 = 0; Tcontext_dense: list({float, int64, string}) >= 0 = [];
                 context_sparse_types: list({float, int64, string}) >= 0 = [];
                 context_ragged_value_types: list({float, int64, string}) >= 0 = []; context_ragged_split_types: list(index) >= 0 = [];
                 context_dense_shapes: list(shape) >= 0 = []; Nfeature_list_sparse: int >= 0 = 0; Nfeature_list_dense: int >= 0 = 0;
@@ -25,7 +50,7 @@ pub(crate) const OPS: &[Op] = &[
                 feature_list_sparse_types: list({float, int64, string}) >= 0 = [];
                 feature_list_ragged_value_types: list({float, int64, string}) >= 0 = [];
                 feature_list_ragged_split_types: list(index) >= 0 = []; feature_list_dense_shapes: list(shape) >= 0 = []")
-        .shape(shape::parse_sequence_example),
+    .shape(shape::parse_sequence_example),
     op("ParseTensor", "(serialized: string) -> (output: out_type)").attrs("out_type: type").shape(shape::unknown),
     op("SerializeTensor", "(tensor: T) -> (serialized: string)").attrs("T: type").shape(shape::scalars),
     op("SaveV2", "(prefix: string, tensor_names: string, shape_and_slices: string, tensors: dtypes)")

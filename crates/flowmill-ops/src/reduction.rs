@@ -15,13 +15,13 @@ pub(crate) const OPS: &[Op] = &[
         .shape(|c| shape::reduction_of(c, shape::value::product)),
     op("Max", "(input: T, reduction_indices: Tidx) -> (output: T)")
         .attrs("keep_dims: bool = false;
-                T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, quint8, qint32, qint16, quint16};
-                Tidx: index = int32")
+                T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, quint8, qint32, qint16,
+                quint16}; Tidx: index = int32")
         .shape(|c| shape::reduction_of(c, |v| v.iter().copied().max())),
     op("Min", "(input: T, reduction_indices: Tidx) -> (output: T)")
         .attrs("keep_dims: bool = false;
-                T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, quint8, qint32, qint16, quint16};
-                Tidx: index = int32")
+                T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, quint8, qint32, qint16,
+                quint16}; Tidx: index = int32")
         .shape(|c| shape::reduction_of(c, |v| v.iter().copied().min())),
     op("All", "(input: bool, reduction_indices: Tidx) -> (output: bool)")
         .attrs("keep_dims: bool = false; Tidx: index = int32")
@@ -33,12 +33,12 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("keep_dims: bool = false; T: number; Tidx: index = int32")
         .shape(shape::reduction),
     op("ArgMax", "(input: T, dimension: Tidx) -> (output: output_type)")
-        .attrs("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, quint8, qint32, qint16, quint16, bool};
-                Tidx: {int16, int32, int64} = int32; output_type: {int16, uint16, int32, int64} = int64")
+        .attrs("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, quint8, qint32, qint16,
+                quint16, bool}; Tidx: {int16, int32, int64} = int32; output_type: {int16, uint16, int32, int64} = int64")
         .shape(shape::arg_max),
     op("ArgMin", "(input: T, dimension: Tidx) -> (output: output_type)")
-        .attrs("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, quint8, qint32, qint16, quint16, bool};
-                Tidx: index = int32; output_type: index = int64")
+        .attrs("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, quint8, qint32, qint16,
+                quint16, bool}; Tidx: index = int32; output_type: index = int64")
         .shape(shape::arg_max),
     op("Cumsum", "(x: T, axis: Tidx) -> (out: T)")
         .attrs("exclusive: bool = false; reverse: bool = false; T: number; Tidx: index = int32")

@@ -15,21 +15,33 @@ pub(crate) const OPS: &[Op] = &[
     op("SparseConcat", "(indices: N * int64, values: N * T, shapes: N * int64) -> (output_indices: int64, output_values: T, output_shape: int64)")
         .attrs("concat_dim: int; N: int >= 2; T: type")
         .shape(shape::sparse_concat),
-    op("SparseSlice", "(indices: int64, values: T, shape: int64, start: int64, size: int64) -> (output_indices: int64, output_values: T, output_shape: int64)")
-        .attrs("T: type")
-        .shape(shape::sparse_slice),
-    op("SparseSplit", "(split_dim: int64, indices: int64, values: T, shape: int64) -> (output_indices: num_split * int64, output_values: num_split * T, output_shape: num_split * int64)")
-        .attrs("num_split: int >= 1; T: type")
-        .shape(shape::sparse_split),
+    op(
+        "SparseSlice",
+        "(indices: int64, values: T, shape: int64, start: int64, size: int64)
+         -> (output_indices: int64, output_values: T, output_shape: int64)",
+    )
+    .attrs("T: type")
+    .shape(shape::sparse_slice),
+    op(
+        "SparseSplit",
+        "(split_dim: int64, indices: int64, values: T, shape: int64)
+         -> (output_indices: num_split * int64, output_values: num_split * T, output_shape: num_split * int64)",
+    )
+    .attrs("num_split: int >= 1; T: type")
+    .shape(shape::sparse_split),
     op("SparseTensorDenseMatMul", "(a_indices: Tindices, a_values: T, a_shape: int64, b: T) -> (product: T)")
         .attrs("T: type; Tindices: index = int64; adjoint_a: bool = false; adjoint_b: bool = false")
         .shape(shape::sparse_tensor_dense_matmul),
     op("SparseTensorDenseAdd", "(a_indices: Tindices, a_values: T, a_shape: Tindices, b: T) -> (output: T)")
         .attrs("T: number; Tindices: index")
         .shape(shape::sparse_tensor_dense_add),
-    op("SparseFillEmptyRows", "(indices: int64, values: T, dense_shape: int64, default_value: T) -> (output_indices: int64, output_values: T, empty_row_indicator: bool, reverse_index_map: int64)")
-        .attrs("T: type")
-        .shape(shape::sparse_fill_empty_rows),
+    op(
+        "SparseFillEmptyRows",
+        "(indices: int64, values: T, dense_shape: int64, default_value: T)
+         -> (output_indices: int64, output_values: T, empty_row_indicator: bool, reverse_index_map: int64)",
+    )
+    .attrs("T: type")
+    .shape(shape::sparse_fill_empty_rows),
     op("SparseFillEmptyRowsGrad", "(reverse_index_map: int64, grad_values: T) -> (d_values: T, d_default_value: T)")
         .attrs("T: type")
         .shape(shape::sparse_fill_empty_rows_grad),
@@ -77,26 +89,46 @@ pub(crate) const OPS: &[Op] = &[
     op("SparseDenseCwiseAdd", "(sp_indices: int64, sp_values: T, sp_shape: int64, dense: T) -> (output: T)")
         .attrs("T: number")
         .shape(shape::sparse_dense_cwise),
-    op("SparseCross", "(indices: N * int64, values: sparse_types, shapes: N * int64, dense_inputs: dense_types) -> (output_indices: int64, output_values: out_type, output_shape: int64)")
-        .attrs("N: int >= 0; hashed_output: bool; num_buckets: int >= 0; hash_key: int; sparse_types: list({int64, string}) >= 0;
+    op(
+        "SparseCross",
+        "(indices: N * int64, values: sparse_types, shapes: N * int64, dense_inputs: dense_types)
+         -> (output_indices: int64, output_values: out_type, output_shape: int64)",
+    )
+    .attrs("N: int >= 0; hashed_output: bool; num_buckets: int >= 0; hash_key: int; sparse_types: list({int64, string}) >= 0;
                 dense_types: list({int64, string}) >= 0; out_type: {int64, string}; internal_type: {int64, string}")
-        .shape(shape::sparse_cross),
-    op("SparseCrossV2", "(indices: N * int64, values: sparse_types, shapes: N * int64, dense_inputs: dense_types, sep: string) -> (output_indices: int64, output_values: string, output_shape: int64)")
-        .attrs("N: int >= 0; sparse_types: list({int64, string}) >= 0; dense_types: list({int64, string}) >= 0")
-        .shape(shape::sparse_cross),
+    .shape(shape::sparse_cross),
+    op(
+        "SparseCrossV2",
+        "(indices: N * int64, values: sparse_types, shapes: N * int64, dense_inputs: dense_types, sep: string)
+         -> (output_indices: int64, output_values: string, output_shape: int64)",
+    )
+    .attrs("N: int >= 0; sparse_types: list({int64, string}) >= 0; dense_types: list({int64, string}) >= 0")
+    .shape(shape::sparse_cross),
     op("RaggedRange", "(starts: T, limits: T, deltas: T) -> (rt_nested_splits: Tsplits, rt_dense_values: T)")
         .attrs("T: {bfloat16, float, double, int32, int64} = int32; Tsplits: index = int64")
         .shape(shape::ragged_range),
-    op("RaggedGather", "(params_nested_splits: PARAMS_RAGGED_RANK * Tsplits, params_dense_values: Tvalues, indices: Tindices) -> (output_nested_splits: OUTPUT_RAGGED_RANK * Tsplits, output_dense_values: Tvalues)")
-        .attrs("Tvalues: type; Tindices: index; Tsplits: index = int64; PARAMS_RAGGED_RANK: int >= 1; OUTPUT_RAGGED_RANK: int >= 0")
-        .shape(shape::ragged_gather),
-    op("RaggedTensorToTensor", "(shape: Tshape, values: T, default_value: T, row_partition_tensors: num_row_partition_tensors * Tindex) -> (result: T)")
-        .attrs("T: type; Tindex: {int64, int32}; Tshape: {int64, int32}; num_row_partition_tensors: int >= 1;
+    op(
+        "RaggedGather",
+        "(params_nested_splits: PARAMS_RAGGED_RANK * Tsplits, params_dense_values: Tvalues, indices: Tindices)
+         -> (output_nested_splits: OUTPUT_RAGGED_RANK * Tsplits, output_dense_values: Tvalues)",
+    )
+    .attrs("Tvalues: type; Tindices: index; Tsplits: index = int64; PARAMS_RAGGED_RANK: int >= 1; OUTPUT_RAGGED_RANK: int >= 0")
+    .shape(shape::ragged_gather),
+    op(
+        "RaggedTensorToTensor",
+        "(shape: Tshape, values: T, default_value: T, row_partition_tensors: num_row_partition_tensors * Tindex)
+         -> (result: T)",
+    )
+    .attrs("T: type; Tindex: {int64, int32}; Tshape: {int64, int32}; num_row_partition_tensors: int >= 1;
                 row_partition_types: list(string)")
-        .shape(shape::ragged_to_tensor),
-    op("RaggedTensorToSparse", "(rt_nested_splits: RAGGED_RANK * Tsplits, rt_dense_values: T) -> (sparse_indices: int64, sparse_values: T, sparse_dense_shape: int64)")
-        .attrs("RAGGED_RANK: int >= 1; T: type; Tsplits: index = int64")
-        .shape(shape::ragged_to_sparse),
+    .shape(shape::ragged_to_tensor),
+    op(
+        "RaggedTensorToSparse",
+        "(rt_nested_splits: RAGGED_RANK * Tsplits, rt_dense_values: T)
+         -> (sparse_indices: int64, sparse_values: T, sparse_dense_shape: int64)",
+    )
+    .attrs("RAGGED_RANK: int >= 1; T: type; Tsplits: index = int64")
+    .shape(shape::ragged_to_sparse),
     op("RaggedTensorToVariant", "(rt_nested_splits: RAGGED_RANK * Tsplits, rt_dense_values: Tvalues) -> (encoded_ragged: variant)")
         .attrs("RAGGED_RANK: int >= 0; Tvalues: type; Tsplits: index = int64; batched_input: bool")
         .shape(shape::ragged_to_variant),

@@ -5,8 +5,8 @@ use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("AsString", "(input: T) -> (output: string)")
-        .attrs("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, complex64, complex128, bool, variant, string};
-                precision: int = -1; scientific: bool = false; shortest: bool = false; width: int = -1; fill: string = ''")
+        .attrs("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, complex64, complex128, bool,
+                variant, string}; precision: int = -1; scientific: bool = false; shortest: bool = false; width: int = -1; fill: string = ''")
         .shape(shape::unchanged),
     op("StringJoin", "(inputs: N * string) -> (output: string)").attrs("N: int >= 0; separator: string = ''").shape(shape::string_join),
     op("StringSplit", "(input: string, delimiter: string) -> (indices: int64, values: string, shape: int64)")

@@ -19,9 +19,13 @@ pub(crate) const OPS: &[Op] = &[
     op("ApplyAdadelta", "(var: Ref(T), accum: Ref(T), accum_update: Ref(T), lr: T, rho: T, epsilon: T, grad: T) -> (out: Ref(T))")
         .attrs("T: number; use_locking: bool = false")
         .shape(shape::optimizer_step),
-    op("ApplyAdam", "(var: Ref(T), m: Ref(T), v: Ref(T), beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T) -> (out: Ref(T))")
-        .attrs("T: number; use_locking: bool = false; use_nesterov: bool = false")
-        .shape(shape::optimizer_step),
+    op(
+        "ApplyAdam",
+        "(var: Ref(T), m: Ref(T), v: Ref(T), beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T)
+         -> (out: Ref(T))",
+    )
+    .attrs("T: number; use_locking: bool = false; use_nesterov: bool = false")
+    .shape(shape::optimizer_step),
     op("ApplyAdaMax", "(var: Ref(T), m: Ref(T), v: Ref(T), beta1_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T) -> (out: Ref(T))")
         .attrs("T: number; use_locking: bool = false")
         .shape(shape::optimizer_step),
@@ -64,14 +68,20 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: number; use_locking: bool = false")
         .stateful()
         .shape(shape::optimizer_step),
-    op("ResourceApplyAdam", "(var: resource, m: resource, v: resource, beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T)")
-        .attrs("T: number; use_locking: bool = false; use_nesterov: bool = false")
-        .stateful()
-        .shape(shape::optimizer_step),
-    op("ResourceApplyAdamWithAmsgrad", "(var: resource, m: resource, v: resource, vhat: resource, beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T)")
-        .attrs("T: number; use_locking: bool = false")
-        .stateful()
-        .shape(shape::optimizer_step),
+    op(
+        "ResourceApplyAdam",
+        "(var: resource, m: resource, v: resource, beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T)",
+    )
+    .attrs("T: number; use_locking: bool = false; use_nesterov: bool = false")
+    .stateful()
+    .shape(shape::optimizer_step),
+    op(
+        "ResourceApplyAdamWithAmsgrad",
+        "(var: resource, m: resource, v: resource, vhat: resource, beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T)",
+    )
+    .attrs("T: number; use_locking: bool = false")
+    .stateful()
+    .shape(shape::optimizer_step),
     op("ResourceApplyAdaMax", "(var: resource, m: resource, v: resource, beta1_power: T, lr: T, beta1: T, beta2: T, epsilon: T, grad: T)")
         .attrs("T: number; use_locking: bool = false")
         .stateful()
