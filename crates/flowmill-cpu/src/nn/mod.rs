@@ -1,8 +1,13 @@
 //! Kernels of neural networks.
 
 mod activation;
+mod batch_norm;
 mod bias;
+mod conv;
+mod depthwise;
+mod pool;
 mod softmax;
+mod window;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +16,10 @@ use flowmill_runtime::KernelRegistry;
 /// Registers the family.
 pub fn register(registry: &mut KernelRegistry) {
     activation::register(registry);
+    batch_norm::register(registry);
     bias::register(registry);
+    conv::register(registry);
+    depthwise::register(registry);
+    pool::register(registry);
     softmax::register(registry);
 }

@@ -1,0 +1,200 @@
+//! `FusedBatchNorm` in its three versions, for inference and training, and `FusedBatchNormGrad`.
+
+use crate::from_fn::expensive_from_fn;
+use crate::parallel;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16};
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    for op in ["FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"] {
+        registry.add(op, make);
+    }
+    for op in ["FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"] {
+        registry.add(op, make_grad);
+    }
+}
+
+/// Elements that one thread takes at a time.
+const GRAIN: usize = 1 << 15;
+
+struct Norm {
+    dtype: DType,
+    epsilon: f32,
+    average_factor: f32,
+    training: bool,
+}
+
+impl Norm {
+    fn new(init: &KernelInit<'_>) -> Result<Norm> {
+        let format = init.attrs.get_or("data_format", "NHWC")?;
+        if format != "NHWC" {
+            bail!(Unimplemented, "The CPU implementation of {} only supports NHWC tensor format, got {format}", init.op_def.name);
+        }
+        let dtype = init.dtype("T")?;
+        if !matches!(dtype, DType::F32 | DType::F16 | DType::BF16) {
+            return init.unsupported();
+        }
+        Ok(Norm {
+            dtype,
+            epsilon: init.attrs.get_or("epsilon", 1e-4)?,
+            average_factor: init.attrs.get_or("exponential_avg_factor", 1.0)?,
+            training: init.attrs.get_or("is_training", true)?,
+        })
+    }
+
+    /// The values in `float32`.
+    fn widen(&self, x: &Tensor) -> Result<Tensor> {
+        if self.dtype == DType::F32 { Ok(x.clone()) } else { widen(x) }
+    }
+
+    fn narrow(&self, x: Tensor) -> Result<Tensor> {
+        if self.dtype == DType::F32 { Ok(x) } else { narrow(&x, self.dtype) }
+    }
+}
+
+fn widen(x: &Tensor) -> Result<Tensor> {
+    let values: Vec<f32> = match x.dtype() {
+        DType::F16 => x.as_slice::<f16>()?.iter().map(|v| v.to_f32()).collect(),
+        DType::BF16 => x.as_slice::<bf16>()?.iter().map(|v| v.to_f32()).collect(),
+        _ => return Ok(x.clone()),
+    };
+    Tensor::from_slice(x.shape().clone(), &values)
+}
+
+fn narrow(x: &Tensor, dtype: DType) -> Result<Tensor> {
+    let values = x.as_slice::<f32>()?;
+    match dtype {
+        DType::F16 => Tensor::from_slice(x.shape().clone(), &values.iter().map(|&v| f16::from_f32(v)).collect::<Vec<_>>()),
+        DType::BF16 => Tensor::from_slice(x.shape().clone(), &values.iter().map(|&v| bf16::from_f32(v)).collect::<Vec<_>>()),
+        _ => Ok(x.clone()),
+    }
+}
+
+/// The number of channels, where `x` has at least four dimensions and each of `vectors` has that many elements.
+fn channels(x: &Shape, vectors: &[(&str, &Tensor)]) -> Result<usize> {
+    if x.rank() != 4 && x.rank() != 5 {
+        bail!(InvalidArgument, "input must be 4 or 5-dimensional{x}");
+    }
+    let channels = x[x.rank() - 1];
+    for (name, vector) in vectors {
+        if vector.rank() != 1 || vector.num_elements() != channels {
+            bail!(InvalidArgument, "{name} must have the same number of elements as the channels of x, got {} and {channels}", vector.shape());
+        }
+    }
+    Ok(channels)
+}
+
+/// `out[.., c] = x[.., c] * scale[c] + offset[c]`.
+fn scale_and_shift(x: &[f32], scale: &[f32], offset: &[f32], out: &mut [f32]) {
+    let channels = scale.len().max(1);
+    let at_once = GRAIN.div_ceil(channels) * channels;
+    parallel::chunks(out, at_once, |i, out| {
+        for (out, x) in out.chunks_exact_mut(channels).zip(x[i * at_once..].chunks_exact(channels)) {
+            for (((out, x), s), o) in out.iter_mut().zip(x).zip(scale).zip(offset) {
+                *out = x * s + o;
+            }
+        }
+    });
+}
+
+/// Mean and variance (of the population) of each channel, summed in `float64` in a fixed order.
+fn moments(x: &[f32], channels: usize) -> (Vec<f32>, Vec<f32>) {
+    let rows = (x.len() / channels.max(1)).max(1) as f64;
+    let mut sums = vec![0f64; channels];
+    for row in x.chunks_exact(channels.max(1)) {
+        sums.iter_mut().zip(row).for_each(|(s, &v)| *s += f64::from(v));
+    }
+    let means: Vec<f64> = sums.iter().map(|s| s / rows).collect();
+    let mut squares = vec![0f64; channels];
+    for row in x.chunks_exact(channels.max(1)) {
+        for ((s, &v), m) in squares.iter_mut().zip(row).zip(&means) {
+            let d = f64::from(v) - m;
+            *s += d * d;
+        }
+    }
+    (means.iter().map(|&m| m as f32).collect(), squares.iter().map(|s| (s / rows) as f32).collect())
+}
+
+fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let norm = Norm::new(init)?;
+    let has_reserve_3 = init.op_def.name == "FusedBatchNormV3";
+    expensive_from_fn(move |ctx| forward(ctx, &norm, has_reserve_3))
+}
+
+fn forward(ctx: &mut KernelContext<'_>, norm: &Norm, has_reserve_3: bool) -> Result<()> {
+    let x = norm.widen(ctx.input(0)?)?;
+    let (scale, offset, mean, variance) = (ctx.take(1)?, ctx.take(2)?, ctx.take(3)?, ctx.take(4)?);
+    let n = channels(x.shape(), &[("scale", &scale), ("offset", &offset)])?;
+    let given = !norm.training || norm.average_factor != 1.0;
+    if given {
+        channels(x.shape(), &[("mean", &mean), ("variance", &variance)])?;
+    }
+    let values = x.as_slice::<f32>()?;
+    let (used_mean, used_variance) =
+        if norm.training { moments(values, n) } else { (mean.as_slice::<f32>()?.to_vec(), variance.as_slice::<f32>()?.to_vec()) };
+    let factors: Vec<f32> = scale.as_slice::<f32>()?.iter().zip(&used_variance).map(|(s, v)| s / (v + norm.epsilon).sqrt()).collect();
+    let shifts: Vec<f32> = offset.as_slice::<f32>()?.iter().zip(&used_mean).zip(&factors).map(|((o, m), f)| o - m * f).collect();
+    let mut out = Tensor::uninit(DType::F32, x.shape().clone())?;
+    scale_and_shift(values, &factors, &shifts, out.as_mut_slice()?);
+    ctx.set_output(0, norm.narrow(out)?);
+
+    let rows = values.len() / n.max(1);
+    // Batch variance is of the population, the running one of the sample, as in TensorFlow.
+    let bessel = if norm.training { rows as f32 / (rows.max(2) - 1) as f32 } else { 1.0 };
+    let (mut batch_mean, mut batch_variance) = (used_mean.clone(), used_variance.iter().map(|v| v * bessel).collect::<Vec<_>>());
+    if norm.training && norm.average_factor != 1.0 {
+        let factor = norm.average_factor;
+        let blend = |new: &mut [f32], old: &[f32]| new.iter_mut().zip(old).for_each(|(n, o)| *n = (1.0 - factor) * o + factor * *n);
+        blend(&mut batch_mean, mean.as_slice()?);
+        blend(&mut batch_variance, variance.as_slice()?);
+    }
+    ctx.set_output(1, Tensor::vector(&batch_mean)?);
+    ctx.set_output(2, Tensor::vector(&batch_variance)?);
+    ctx.set_output(3, Tensor::vector(&used_mean)?);
+    ctx.set_output(4, Tensor::vector(&used_variance)?);
+    if has_reserve_3 {
+        ctx.set_output(5, Tensor::vector::<f32>(&[])?);
+    }
+    Ok(())
+}
+
+fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let norm = Norm::new(init)?;
+    expensive_from_fn(move |ctx| backward(ctx, &norm))
+}
+
+fn backward(ctx: &mut KernelContext<'_>, norm: &Norm) -> Result<()> {
+    let (gradient, x) = (norm.widen(ctx.input(0)?)?, norm.widen(ctx.input(1)?)?);
+    let (scale, mean, variance) = (ctx.take(2)?, ctx.take(3)?, ctx.take(4)?);
+    let n = channels(x.shape(), &[("scale", &scale), ("reserve_space_1", &mean), ("reserve_space_2", &variance)])?;
+    if gradient.shape() != x.shape() {
+        bail!(InvalidArgument, "x and y_backprop must have same shape, got {} and {}", x.shape(), gradient.shape());
+    }
+    let (dy, values) = (gradient.as_slice::<f32>()?, x.as_slice::<f32>()?);
+    let (scale, mean) = (scale.as_slice::<f32>()?, mean.as_slice::<f32>()?);
+    let inverse: Vec<f32> = variance.as_slice::<f32>()?.iter().map(|v| 1.0 / (v + norm.epsilon).sqrt()).collect();
+    let rows = (values.len() / n.max(1)).max(1) as f64;
+    let (mut sums, mut products) = (vec![0f64; n], vec![0f64; n]);
+    for (dy, x) in dy.chunks_exact(n.max(1)).zip(values.chunks_exact(n.max(1))) {
+        for c in 0..n {
+            sums[c] += f64::from(dy[c]);
+            products[c] += f64::from(dy[c]) * f64::from((x[c] - mean[c]) * inverse[c]);
+        }
+    }
+    let mut dx = Tensor::uninit(DType::F32, x.shape().clone())?;
+    for ((dx, dy), x) in dx.as_mut_slice::<f32>()?.chunks_exact_mut(n.max(1)).zip(dy.chunks_exact(n.max(1))).zip(values.chunks_exact(n.max(1))) {
+        for c in 0..n {
+            let normalized = (x[c] - mean[c]) * inverse[c];
+            let centered = if norm.training { dy[c] - (sums[c] / rows) as f32 - normalized * (products[c] / rows) as f32 } else { dy[c] };
+            dx[c] = centered * scale[c] * inverse[c];
+        }
+    }
+    ctx.set_output(0, norm.narrow(dx)?);
+    ctx.set_output(1, Tensor::vector(&products.iter().map(|&p| p as f32).collect::<Vec<_>>())?);
+    ctx.set_output(2, Tensor::vector(&sums.iter().map(|&s| s as f32).collect::<Vec<_>>())?);
+    for i in 3..ctx.num_outputs() {
+        ctx.set_output(i, Tensor::vector::<f32>(&[])?);
+    }
+    Ok(())
+}
