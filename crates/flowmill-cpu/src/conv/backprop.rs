@@ -95,7 +95,8 @@ pub fn conv2d_backprop_input(
             },
         );
     };
-    if window.batch < parallel::threads() || window.work(window.channels) < 500_000 {
+    let threads = parallel::threads();
+    if threads == 1 || window.batch < threads || window.work(window.channels) < 500_000 {
         for (image, input_backprop) in input_backprop.chunks_exact_mut(image_len).enumerate() {
             one_image(image, input_backprop);
         }
