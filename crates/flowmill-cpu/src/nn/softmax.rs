@@ -4,7 +4,7 @@ use crate::elementwise::{PARALLEL_MIN, Word};
 use crate::from_fn::from_fn;
 use crate::number::{Number, Ordered};
 use crate::reduction::{row_max, row_sum, sum_of_squares};
-use crate::simd::unary as simd;
+use crate::simd::{rows, unary as simd};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use num_traits::Float;
@@ -76,7 +76,7 @@ fn for_rows<T: Send>(data: &mut [T], columns: usize, f: impl Fn(&mut [T]) + Sync
 
 fn make_softmax(init: &KernelInit<'_>, log: bool) -> Result<Arc<dyn Kernel>> {
     match init.dtype("T")? {
-        DType::F32 => softmax::<f32>(if log { log_softmax_row } else { softmax_row }),
+        DType::F32 => softmax_f32(if log { rows::log_softmax_in_place } else { rows::softmax_in_place }),
         DType::F64 => softmax::<f64>(if log { log_softmax_row } else { softmax_row }),
         t => for_dtype!(t, [f16, bf16], T => softmax::<T>(if log { |row| widened(row, log_softmax_row) } else { |row| widened(row, softmax_row) }), _ => init.unsupported()),
     }
@@ -86,6 +86,18 @@ fn widened<T: Number<Acc = f32>>(row: &mut [T], f: fn(&mut [f32])) {
     let mut wide: Vec<f32> = row.iter().map(|x| x.widen()).collect();
     f(&mut wide);
     row.iter_mut().zip(wide).for_each(|(x, y)| *x = T::narrow(y));
+}
+
+fn softmax_f32(all_rows: fn(&mut [f32], usize)) -> Result<Arc<dyn Kernel>> {
+    from_fn(move |ctx| {
+        let mut x = ctx.take(0)?;
+        let Some(&columns) = x.shape().last() else {
+            bail!(InvalidArgument, "logits must have >= 1 dimension, got {}", x.shape());
+        };
+        all_rows(x.as_mut_slice()?, columns);
+        ctx.set_output(0, x);
+        Ok(())
+    })
 }
 
 fn softmax<T: Word>(row: fn(&mut [T])) -> Result<Arc<dyn Kernel>> {

@@ -62,6 +62,32 @@ pub fn log_softmax(dst: &mut [f32], src: &[f32], cols: usize) {
     softmax_for(isa(), dst, src, cols, true);
 }
 
+/// [`softmax`] in place.
+///
+/// # Panics
+/// If `cols` does not divide the length.
+pub fn softmax_in_place(x: &mut [f32], cols: usize) {
+    softmax_in_place_for(isa(), x, cols, false);
+}
+
+/// [`log_softmax`] in place.
+///
+/// # Panics
+/// If `cols` does not divide the length.
+pub fn log_softmax_in_place(x: &mut [f32], cols: usize) {
+    softmax_in_place_for(isa(), x, cols, true);
+}
+
+fn softmax_in_place_for(isa: Isa, x: &mut [f32], cols: usize, logarithm: bool) {
+    let rows = rows_of(x, x, cols);
+    if rows > 0 {
+        for_each_piece(rows, cols, x, cols, |_, rows, x| {
+            // SAFETY: the CPU has `isa`; the slice holds `rows` rows of `cols` and is source and destination.
+            unsafe { softmax_rows(isa, x.as_mut_ptr(), x.as_ptr(), rows, cols, logarithm) }
+        });
+    }
+}
+
 fn softmax_for(isa: Isa, dst: &mut [f32], src: &[f32], cols: usize, logarithm: bool) {
     let rows = rows_of(dst, src, cols);
     if rows > 0 {
@@ -379,6 +405,9 @@ mod tests {
                 assert_close(&dst, &want, "softmax");
                 softmax_for(isa, &mut dst, &src, cols, true);
                 assert_close(&dst, &want_log, "log_softmax");
+                let mut in_place = src.clone();
+                softmax_in_place_for(isa, &mut in_place, cols, true);
+                assert_eq!(in_place, dst, "in place");
             }
         }
     }
