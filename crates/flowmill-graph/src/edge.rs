@@ -3,6 +3,7 @@
 use crate::signature::{Signature, TensorType, type_names};
 use crate::{CONTROL_SLOT, EdgeId, Graph, NodeId, OutputId};
 use flowmill_tensor::{Result, bail};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// An edge: a tensor on its way into a node, or an order between two nodes.
@@ -38,15 +39,24 @@ pub(crate) struct EdgeRecord {
     src: NodeId,
     dst: NodeId,
     src_output: i32,
-    /// Place among the in-edges of `dst`; for a data edge that is `dst_input`.
-    in_place: u32,
+    /// One more than the place among the in-edges of `dst`; for a data edge that place is `dst_input`. Never zero, which leaves the
+    /// arena a value that marks free slots.
+    in_place: NonZeroU32,
     /// Place among the out-edges of `src`.
     out_place: u32,
 }
 
 impl EdgeRecord {
+    fn new(src: NodeId, src_output: i32, dst: NodeId, in_place: u32, out_place: u32) -> EdgeRecord {
+        EdgeRecord { src, dst, src_output, in_place: NonZeroU32::MIN.saturating_add(in_place), out_place }
+    }
+
+    fn in_place(&self) -> u32 {
+        self.in_place.get() - 1
+    }
+
     fn edge(&self, id: EdgeId) -> Edge {
-        let dst_input = if self.src_output == CONTROL_SLOT { CONTROL_SLOT } else { self.in_place as i32 };
+        let dst_input = if self.src_output == CONTROL_SLOT { CONTROL_SLOT } else { self.in_place() as i32 };
         Edge { id, src: self.src, src_output: self.src_output, dst: self.dst, dst_input }
     }
 }
@@ -157,7 +167,7 @@ impl Graph {
     pub(crate) fn is_listed(&self, id: EdgeId) -> bool {
         self.edges.get(id).is_some_and(|record| {
             let out = self.get(record.src).and_then(|n| n.out_edges.get(record.out_place as usize));
-            let into = self.get(record.dst).and_then(|n| n.in_edges.get(record.in_place as usize));
+            let into = self.get(record.dst).and_then(|n| n.in_edges.get(record.in_place() as usize));
             out == Some(&id) && into == Some(&id)
         })
     }
@@ -172,7 +182,7 @@ impl Graph {
             *slot = id;
         }
         self.change_count += 1;
-        self.edges.insert(EdgeRecord { src: src.node, dst, src_output: src.slot as i32, in_place: dst_input as u32, out_place })
+        self.edges.insert(EdgeRecord::new(src.node, src.slot as i32, dst, dst_input as u32, out_place))
     }
 
     /// Lets `dst` run only after `src`. Gives `None` where there is such an edge already.
@@ -204,7 +214,7 @@ impl Graph {
         let in_place = to.in_edges.len() as u32;
         to.in_edges.push(id);
         self.change_count += 1;
-        self.edges.insert(EdgeRecord { src, dst, src_output: CONTROL_SLOT, in_place, out_place })
+        self.edges.insert(EdgeRecord::new(src, CONTROL_SLOT, dst, in_place, out_place))
     }
 
     /// Removes an edge. The other control inputs of its end keep their order.
@@ -222,7 +232,7 @@ impl Graph {
         {
             moved.out_place = record.out_place;
         }
-        let (place, dst) = (record.in_place as usize, self.node_mut(record.dst)?);
+        let (place, dst) = (record.in_place() as usize, self.node_mut(record.dst)?);
         if record.src_output == CONTROL_SLOT {
             dst.in_edges.remove(place);
             self.number_in_edges(record.dst, place)?;
@@ -238,7 +248,7 @@ impl Graph {
         let edges = self.nodes.get(node).map_or(&[][..], |n| &n.in_edges);
         for (place, &edge) in edges.iter().enumerate().skip(start) {
             if let Some(record) = self.edges.get_mut(edge) {
-                record.in_place = place as u32;
+                record.in_place = NonZeroU32::MIN.saturating_add(place as u32);
             }
         }
         Ok(())

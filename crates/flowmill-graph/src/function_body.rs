@@ -1,7 +1,7 @@
 //! A function as a graph.
 
 use crate::builtin::{ARG, RETVAL};
-use crate::signature::arg_types;
+use crate::signature::{TypeList, arg_types};
 use crate::{Attrs, Function, FunctionLibrary, Graph, ImportOptions, NodeId, OpDef, OpRegistry, TensorType, arg_ranges, complete_attrs, import_graph_def};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::{AttrValue, DataType, FunctionDef, GraphDef, NodeDef};
@@ -84,7 +84,7 @@ fn instantiate(function: &Function, attrs: &Attrs, library: &Arc<FunctionLibrary
 struct Item {
     node: Arc<str>,
     first: usize,
-    types: Vec<TensorType>,
+    types: TypeList,
     /// An argument that stands for a list: each tensor has an `_Arg` of its own, `name_i`.
     is_arg_list: bool,
 }
@@ -118,7 +118,7 @@ impl BodyBuilder<'_> {
     fn add_args(&mut self) -> Result<Vec<DType>> {
         let mut dtypes: Vec<DType> = Vec::new();
         for (place, arg) in self.signature.inputs.iter().enumerate() {
-            let mut types = Vec::new();
+            let mut types = TypeList::new();
             arg_types(arg, self.bound, &mut types)?;
             let item = Item { node: arg.name.as_str().into(), first: 0, is_arg_list: types.len() > 1, types };
             let given = u32::try_from(place).ok().and_then(|place| self.def.arg_attr.get(&place));
@@ -149,7 +149,7 @@ impl BodyBuilder<'_> {
             complete_attrs(&node.name, op_def, &mut attrs)?;
             let name: Arc<str> = node.name.as_str().into();
             for (arg, range) in op_def.outputs.iter().zip(arg_ranges(&op_def.outputs, &attrs)?) {
-                let mut types = Vec::new();
+                let mut types = TypeList::new();
                 arg_types(arg, &attrs, &mut types)?;
                 self.items.insert(format!("{name}:{}", arg.name), Item { node: name.clone(), first: range.start, types, is_arg_list: false });
             }
@@ -184,7 +184,7 @@ impl BodyBuilder<'_> {
         let mut dtypes = Vec::new();
         for output in &self.signature.outputs {
             let Some(source) = self.def.ret.get(&output.name) else { bail!(InvalidArgument, "Return '{}' missing.", output.name) };
-            let mut expected = Vec::new();
+            let mut expected = TypeList::new();
             arg_types(output, self.bound, &mut expected)?;
             let tensors = self.tensors(source).map_err(|e| e.append(format_args!(" of return '{}'", output.name)))?;
             if tensors.len() != expected.len() || tensors.iter().zip(&expected).any(|((_, t), e)| t.dtype != e.dtype) {

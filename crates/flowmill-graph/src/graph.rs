@@ -3,13 +3,14 @@
 use crate::arena::Arena;
 use crate::check::{complete_attrs, is_valid_internal_name};
 use crate::edge::EdgeRecord;
+use crate::name_hash::{NameHash, NameHasher};
 use crate::node::{EdgeList, NodeRest};
-use crate::signature::{Signature, TensorType, resolve_types};
+use crate::signature::{Signature, TensorType, TypeList, resolve_types};
 use crate::{Attrs, EdgeId, FunctionLibrary, Node, NodeId, OpDef, OpRegistry, OutputId, builtin, versions};
 use flowmill_proto::{AttrValue, GraphDef, NodeDef, VersionDef};
 use flowmill_tensor::{Result, bail};
-use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
-use std::hash::BuildHasher;
+use hashbrown::{HashSet, HashTable};
+use std::borrow::Borrow;
 use std::ops::Index;
 use std::sync::{Arc, LazyLock};
 
@@ -28,11 +29,13 @@ pub struct Graph {
     pub(crate) registry: Arc<OpRegistry>,
     pub(crate) nodes: Arena<NodeId, Node>,
     pub(crate) edges: Arena<EdgeId, EdgeRecord>,
-    /// Node ids by the hash of the node's name.
-    names: HashTable<(u32, NodeId)>,
-    hasher: DefaultHashBuilder,
+    /// Node ids by their names, each with the name's hash, so that growing the table looks at no node.
+    names: HashTable<(NameHash, NodeId)>,
+    pub(crate) hasher: NameHasher,
+    /// Nodes with smaller ids are in `names` before they are inserted.
+    names_known: usize,
     signatures: HashSet<Arc<Signature>>,
-    devices: HashSet<Arc<str>>,
+    devices: HashSet<Device>,
     /// As they came; `None` where a message had none.
     pub(crate) versions: Option<VersionDef>,
     library: Arc<FunctionLibrary>,
@@ -54,7 +57,8 @@ impl Graph {
             nodes: Arena::new(),
             edges: Arena::new(),
             names: HashTable::new(),
-            hasher: DefaultHashBuilder::default(),
+            hasher: NameHasher::default(),
+            names_known: 0,
             signatures: HashSet::new(),
             devices: HashSet::new(),
             versions: Some(versions::current()),
@@ -67,7 +71,7 @@ impl Graph {
         };
         for name in ["_SOURCE", "_SINK"] {
             // A fresh arena has room for two nodes.
-            let _ = graph.insert(name.into(), NO_OP.clone(), None, Attrs::default(), None, Arc::default());
+            let _ = graph.insert((name.into(), graph.hasher.hash(name)), NO_OP.clone(), None, Attrs::default(), None, Arc::default());
         }
         let _ = graph.add_control_edge(NodeId::SOURCE, NodeId::SINK);
         graph
@@ -190,15 +194,11 @@ impl Graph {
         self.op_nodes().map(Node::id).collect()
     }
 
-    pub(crate) fn hash_name(&self, name: &str) -> u64 {
-        self.hasher.hash_one(name)
-    }
-
     /// The node called `name`.
     pub fn find_node(&self, name: &str) -> Option<&Node> {
-        let hash = self.hash_name(name);
-        let same = |&(short, id): &(u32, NodeId)| short == hash as u32 && self.nodes.get(id).is_some_and(|n| *n.name == *name);
-        self.names.find(hash, same).and_then(|&(_, id)| self.get(id))
+        let hash = self.hasher.hash(name);
+        let same = |&(other, id): &(NameHash, NodeId)| other == hash && self.nodes.get(id).is_some_and(|n| *n.name == *name);
+        self.names.find(hash.spread(), same).and_then(|&(_, id)| self.get(id))
     }
 
     /// Adds a node.
@@ -252,7 +252,8 @@ impl Graph {
         let (mut def, op_def, signature) = node;
         let rest = NodeRest::take(&mut def);
         let device = self.intern_device(&def.device);
-        self.insert(def.name.into(), op_def, device, Attrs(def.attr), rest, signature)?;
+        let hash = self.hasher.hash(&def.name);
+        self.insert((def.name.into(), hash), op_def, device, Attrs(def.attr), rest, signature)?;
         for (i, &input) in inputs.iter().enumerate() {
             self.connect(input, id, i)?;
         }
@@ -279,7 +280,7 @@ impl Graph {
     }
 
     pub(crate) fn resolve_signature(&mut self, op_def: &OpDef, attrs: &Attrs) -> Result<Arc<Signature>> {
-        let mut types: Vec<TensorType> = Vec::with_capacity(8);
+        let mut types = TypeList::new();
         let num_inputs = resolve_types(op_def, attrs, &mut types)?;
         Ok(self.intern_signature(&types, num_inputs))
     }
@@ -305,45 +306,51 @@ impl Graph {
         signature
     }
 
-    pub(crate) fn intern_device(&mut self, device: &str) -> Option<Arc<str>> {
+    pub(crate) fn intern_device(&mut self, device: &str) -> Option<Arc<String>> {
         if device.is_empty() {
             return None;
         }
-        Some(self.devices.get_or_insert_with(device, |d| d.into()).clone())
+        Some(self.devices.get_or_insert_with(device, |d| Device(Arc::new(d.to_owned()))).0.clone())
     }
 
     /// Makes room for that many more nodes and edges, so that importing does not grow tables step by step.
     pub(crate) fn reserve(&mut self, nodes: usize, edges: usize) {
         self.nodes.reserve(nodes);
         self.edges.reserve(edges);
-        let hasher = &self.hasher;
-        let arena = &self.nodes;
-        self.names.reserve(nodes, |&(_, id)| arena.get(id).map_or(0, |n| hasher.hash_one(&*n.name)));
     }
 
-    /// Adds a node whose parts are checked; its inputs are not connected.
+    /// Takes over a table of names, with the ids that the next insertions will give. The graph has no nodes yet but its first two.
+    pub(crate) fn adopt_names(&mut self, mut names: HashTable<(NameHash, NodeId)>) {
+        for &(hash, id) in &self.names {
+            names.insert_unique(hash.spread(), (hash, id), |(hash, _)| hash.spread());
+        }
+        self.names = names;
+        self.names_known = self.nodes.num_keys() + self.names.len() - 2;
+    }
+
+    /// Adds a node whose parts are checked; its inputs are not connected. The hash is that of the name by `self.hasher`.
     pub(crate) fn insert(
         &mut self,
-        name: Arc<str>,
+        (name, hash): (Arc<str>, NameHash),
         op_def: Arc<OpDef>,
-        device: Option<Arc<str>>,
+        device: Option<Arc<String>>,
         attrs: Attrs,
         rest: Option<Box<NodeRest>>,
         signature: Arc<Signature>,
     ) -> Result<NodeId> {
         let id = self.nodes.next_key()?;
-        let hash = self.hash_name(&name);
         let in_edges = EdgeList::from_elem(EdgeId::NONE, signature.inputs().len());
         self.nodes.insert(Node { id, name, op_def, signature, device, attrs, in_edges, out_edges: EdgeList::new(), rest })?;
-        let (arena, hasher) = (&self.nodes, &self.hasher);
-        self.names.insert_unique(hash, (hash as u32, id), |&(_, id)| arena.get(id).map_or(0, |n| hasher.hash_one(&*n.name)));
+        if id.index() >= self.names_known {
+            self.names.insert_unique(hash.spread(), (hash, id), |(hash, _)| hash.spread());
+        }
         self.change_count += 1;
         Ok(id)
     }
 
     fn forget_name(&mut self, id: NodeId, name: &str) {
-        let hash = self.hash_name(name);
-        if let Ok(entry) = self.names.find_entry(hash, |&(_, other)| other == id) {
+        let hash = self.hasher.hash(name);
+        if let Ok(entry) = self.names.find_entry(hash.spread(), |&(_, other)| other == id) {
             entry.remove();
         }
     }
@@ -388,9 +395,8 @@ impl Graph {
         }
         self.forget_name(id, &old);
         self.node_mut(id)?.name = name.into();
-        let hash = self.hash_name(name);
-        let (arena, hasher) = (&self.nodes, &self.hasher);
-        self.names.insert_unique(hash, (hash as u32, id), |&(_, id)| arena.get(id).map_or(0, |n| hasher.hash_one(&*n.name)));
+        let hash = self.hasher.hash(name);
+        self.names.insert_unique(hash.spread(), (hash, id), |(hash, _)| hash.spread());
         self.count_rewrite();
         Ok(())
     }
@@ -446,6 +452,16 @@ impl Graph {
                 return name;
             }
         }
+    }
+}
+
+/// A device's name in the set of those that nodes share, found by `&str`.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Device(Arc<String>);
+
+impl Borrow<str> for Device {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 

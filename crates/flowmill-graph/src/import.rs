@@ -94,7 +94,7 @@ pub fn import_graph_def(graph: &mut Graph, mut def: GraphDef, options: &ImportOp
 
     let was_empty = graph.num_nodes() == 2;
     let before = (graph.versions.clone(), graph.library().clone(), graph.has_library_field);
-    commit(graph, nodes, &names, plan, options, &mut results)?;
+    commit(graph, nodes, names, plan, options, &mut results)?;
     if let Some(library) = library {
         graph.set_library(library);
     }
@@ -136,7 +136,8 @@ fn plan(
 ) -> Result<Plan> {
     let mut plan = Plan { nodes: Vec::with_capacity(nodes.len()), sources: Vec::with_capacity(nodes.len() * 2) };
     let mut unknown = Vec::new();
-    for node in nodes.iter_mut() {
+    for i in 0..nodes.len() {
+        let node = &mut nodes[i];
         let found = library.and_then(|l| l.op_def(&node.op)).cloned().or_else(|| graph.op_def(&node.op).ok().cloned());
         let Some(op_def) = found else {
             unknown.push((node.op.clone(), node.name.clone()));
@@ -151,16 +152,16 @@ fn plan(
         complete_attrs(&node.name, &op_def, &mut attrs)?;
         let signature = graph.resolve_signature(&op_def, &attrs).map_err(|e| at(node, e))?;
         node.attr = attrs.0;
+        names.rewrite_attrs(nodes, i, options)?;
         plan.nodes.push(Planned { op_def, signature, first_source: 0, num_sources: 0, skipped: false });
     }
     if !unknown.is_empty() {
         return Err(unknown_ops(&unknown));
     }
-    for (i, planned) in plan.nodes.iter_mut().enumerate() {
-        names.rewrite_attrs(nodes, i, options)?;
-        if options.skip_mapped_nodes {
+    if options.skip_mapped_nodes {
+        for (planned, node) in plan.nodes.iter_mut().zip(&*nodes) {
             let outputs = planned.signature.outputs().len() as i32;
-            planned.skipped = outputs > 0 && (0..outputs).all(|slot| input_map.get(&nodes[i].name, slot).is_some());
+            planned.skipped = outputs > 0 && (0..outputs).all(|slot| input_map.get(&node.name, slot).is_some());
         }
     }
     edges::find_sources(graph, nodes, names, input_map, options, &mut plan)?;
@@ -189,10 +190,13 @@ fn unknown_ops(unknown: &[(String, String)]) -> Error {
 }
 
 /// The second half: adds what was planned.
-fn commit(graph: &mut Graph, nodes: Vec<NodeDef>, names: &Names, plan: Plan, options: &ImportOptions, results: &mut ImportResults) -> Result<()> {
+fn commit(graph: &mut Graph, nodes: Vec<NodeDef>, mut names: Names, plan: Plan, options: &ImportOptions, results: &mut ImportResults) -> Result<()> {
     graph.nodes.check_room(nodes.len())?;
     graph.edges.check_room(plan.sources.len())?;
     graph.reserve(nodes.len(), plan.sources.len());
+    if names.are_kept() && graph.num_nodes() == 2 && !plan.nodes.iter().any(|n| n.skipped) {
+        graph.adopt_names(names.take_ids());
+    }
     let default_device = graph.intern_device(&options.default_device);
     let mut ids = Vec::with_capacity(nodes.len());
     for (i, (mut node, planned)) in nodes.into_iter().zip(&plan.nodes).enumerate() {
@@ -202,8 +206,7 @@ fn commit(graph: &mut Graph, nodes: Vec<NodeDef>, names: &Names, plan: Plan, opt
         }
         let rest = NodeRest::take(&mut node);
         let device = graph.intern_device(&node.device).or_else(|| default_device.clone());
-        let name: Arc<str> = names.imported(i, &node.name).into();
-        let id = graph.insert(name, planned.op_def.clone(), device, Attrs(node.attr), rest, planned.signature.clone())?;
+        let id = graph.insert(names.hashed(i, &node.name), planned.op_def.clone(), device, Attrs(node.attr), rest, planned.signature.clone())?;
         ids.push(id);
         results.nodes.push(id);
     }

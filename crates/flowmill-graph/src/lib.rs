@@ -15,6 +15,7 @@ mod graph;
 mod ids;
 mod import;
 mod infer;
+mod name_hash;
 mod node;
 mod op_def;
 mod op_def_proto;

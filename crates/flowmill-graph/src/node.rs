@@ -18,8 +18,8 @@ pub struct Node {
     pub(crate) name: Arc<str>,
     pub(crate) op_def: Arc<OpDef>,
     pub(crate) signature: Arc<Signature>,
-    /// `None` for none.
-    pub(crate) device: Option<Arc<str>>,
+    /// `None` for none. A thin pointer: graphs have many nodes and few devices.
+    pub(crate) device: Option<Arc<String>>,
     pub(crate) attrs: Attrs,
     /// Data inputs by `dst_input` ([`EdgeId::NONE`] where not connected), then control inputs in the order they were added.
     pub(crate) in_edges: EdgeList,
@@ -75,7 +75,7 @@ impl Node {
 
     /// The device asked for, which may be partial; empty for none.
     pub fn device(&self) -> &str {
-        self.device.as_deref().unwrap_or("")
+        self.device.as_deref().map_or("", String::as_str)
     }
 
     /// The attributes, defaults included.

@@ -4,6 +4,7 @@ use crate::{ArgDef, ArgType, Attrs, OpDef};
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_tensor::{DType, Result, bail};
+use smallvec::SmallVec;
 use std::fmt;
 use std::ops::Range;
 
@@ -45,6 +46,9 @@ impl fmt::Debug for TensorType {
         fmt::Display::fmt(self, f)
     }
 }
+
+/// Types of inputs and outputs; those of most nodes need no memory of their own.
+pub(crate) type TypeList = SmallVec<[TensorType; 8]>;
 
 /// The name that TensorFlow's C++ messages use.
 pub(crate) fn type_name(dtype: DType) -> &'static str {
@@ -88,7 +92,7 @@ impl Signature {
 }
 
 /// Appends the types of one argument's tensors.
-pub(crate) fn arg_types(arg: &ArgDef, attrs: &Attrs, types: &mut Vec<TensorType>) -> Result<()> {
+pub(crate) fn arg_types(arg: &ArgDef, attrs: &Attrs, types: &mut TypeList) -> Result<()> {
     let dtype = match &arg.ty {
         ArgType::ListAttr(attr) => {
             for dtype in attrs.list::<DType>(attr)? {
@@ -111,7 +115,7 @@ pub(crate) fn arg_types(arg: &ArgDef, attrs: &Attrs, types: &mut Vec<TensorType>
 }
 
 /// Appends the types of all inputs, then those of all outputs; gives the number of inputs.
-pub(crate) fn resolve_types(op_def: &OpDef, attrs: &Attrs, types: &mut Vec<TensorType>) -> Result<usize> {
+pub(crate) fn resolve_types(op_def: &OpDef, attrs: &Attrs, types: &mut TypeList) -> Result<usize> {
     let start = types.len();
     for arg in &op_def.inputs {
         arg_types(arg, attrs, types)?;
@@ -128,7 +132,7 @@ pub(crate) fn resolve_types(op_def: &OpDef, attrs: &Attrs, types: &mut Vec<Tenso
 /// # Errors
 /// `InvalidArgument` where an attribute that says so is missing or out of range.
 pub fn arg_ranges(args: &[ArgDef], attrs: &Attrs) -> Result<Vec<Range<usize>>> {
-    let mut types = Vec::new();
+    let mut types = TypeList::new();
     args.iter()
         .map(|arg| {
             let start = types.len();

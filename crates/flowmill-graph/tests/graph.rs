@@ -1,5 +1,5 @@
 //! The graph itself: nodes, edges, names, ids.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;
 

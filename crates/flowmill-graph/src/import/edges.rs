@@ -31,6 +31,14 @@ pub(super) fn find_sources(graph: &Graph, nodes: &[NodeDef], names: &Names, inpu
     Ok(())
 }
 
+/// The place of a node that node `i` takes something from: often the one before, which costs no look at the table.
+fn find_near(nodes: &[NodeDef], names: &Names, i: usize, name: &str) -> Option<u32> {
+    match i.checked_sub(1) {
+        Some(before) if nodes[before].name == name => Some(before as u32),
+        _ => names.find(nodes, name),
+    }
+}
+
 /// Appends the sources of node `i`, data first; gives the number of data inputs.
 fn find_inputs(graph: &Graph, nodes: &[NodeDef], names: &Names, input_map: &InputMap, plan: &mut Plan, i: usize) -> Result<usize> {
     let node = &nodes[i];
@@ -49,7 +57,7 @@ fn find_inputs(graph: &Graph, nodes: &[NodeDef], names: &Names, input_map: &Inpu
         in_controls = name.is_control();
         let source = match input_map.take(name.node, name.slot) {
             Some(source) => source,
-            None => match names.find(nodes, name.node) {
+            None => match find_near(nodes, names, i, name.node) {
                 // Only a control input can name a node that is left out: all its tensors are mapped.
                 Some(place) if plan.nodes[place as usize].skipped && name.is_control() => match input_map.get(name.node, 0) {
                     Some(mapped) => Source { slot: CONTROL_SLOT, ..mapped },

@@ -1,23 +1,29 @@
 //! Names on import: checks, prefix, and names made unique.
 
 use super::ImportOptions;
-use crate::Graph;
+use crate::{Graph, NodeId};
+use crate::name_hash::{NameHash, NameHasher};
 use crate::check::{is_valid_internal_name, is_valid_node_name};
 use flowmill_proto::NodeDef;
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{Bytes, Result, bail};
-use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
+use hashbrown::{HashMap, HashSet, HashTable};
 use std::borrow::Cow;
-use std::hash::BuildHasher;
+use std::sync::Arc;
 
 /// What a colocation group starts with in the attribute `_class`.
 const COLOCATION_PREFIX: &[u8] = b"loc:@";
 
 /// The names of a message's nodes and what they become in the graph.
 pub(super) struct Names {
-    /// Places of the message's nodes by the hash of their names.
-    places: HashTable<(u32, u32)>,
-    hasher: DefaultHashBuilder,
+    /// The message's nodes by their names, each with the id it has if all nodes are added: the graph takes this table over where it can.
+    ids: HashTable<(NameHash, NodeId)>,
+    /// The id of the first.
+    first: NodeId,
+    /// The graph's.
+    hasher: NameHasher,
+    /// Hashes of the message's names, by place.
+    hashes: Vec<NameHash>,
     /// Empty, or ending in a slash.
     prefix: String,
     /// Full names of nodes whose own would be taken, by place.
@@ -26,7 +32,14 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn new(graph: &Graph, nodes: &[NodeDef], options: &ImportOptions) -> Result<Names> {
-        let mut names = Names { places: HashTable::with_capacity(nodes.len()), hasher: DefaultHashBuilder::default(), prefix: String::new(), renamed: HashMap::new() };
+        let mut names = Names {
+            ids: HashTable::with_capacity(nodes.len()),
+            first: graph.nodes.next_key()?,
+            hasher: graph.hasher.clone(),
+            hashes: Vec::with_capacity(nodes.len()),
+            prefix: String::new(),
+            renamed: HashMap::new(),
+        };
         for (place, node) in nodes.iter().enumerate() {
             if !(is_valid_node_name(&node.name) || options.allow_internal_names && is_valid_internal_name(&node.name)) {
                 bail!(InvalidArgument, "Node '{}': Node name contains invalid characters", node.name);
@@ -34,14 +47,15 @@ impl Names {
             if node.op.is_empty() {
                 bail!(InvalidArgument, "Node '{}' does not specify an operation", node.name);
             }
-            let hash = names.hasher.hash_one(&*node.name);
-            let hasher = &names.hasher;
-            let same = |&(short, other): &(u32, u32)| short == hash as u32 && nodes[other as usize].name == node.name;
-            let entry = names.places.entry(hash, same, |&(_, i)| hasher.hash_one(&*nodes[i as usize].name));
+            let hash = names.hasher.hash(&node.name);
+            let first = names.first.0;
+            let same = |&(other, id): &(NameHash, NodeId)| other == hash && nodes[(id.0 - first) as usize].name == node.name;
+            let entry = names.ids.entry(hash.spread(), same, |(hash, _)| hash.spread());
             if let hashbrown::hash_table::Entry::Occupied(_) = entry {
                 bail!(InvalidArgument, "Node '{}' is not unique", node.name);
             }
-            entry.insert((hash as u32, place as u32));
+            entry.insert((hash, NodeId(first + place as u32)));
+            names.hashes.push(hash);
         }
         names.resolve_collisions(graph, nodes, options)?;
         Ok(names)
@@ -103,9 +117,20 @@ impl Names {
 
     /// The place of the message's node called `name`.
     pub(super) fn find(&self, nodes: &[NodeDef], name: &str) -> Option<u32> {
-        let hash = self.hasher.hash_one(name);
-        let same = |&(short, place): &(u32, u32)| short == hash as u32 && nodes[place as usize].name == name;
-        self.places.find(hash, same).map(|&(_, place)| place)
+        let hash = self.hasher.hash(name);
+        let place = |id: NodeId| id.0 - self.first.0;
+        let same = |&(other, id): &(NameHash, NodeId)| other == hash && nodes[place(id) as usize].name == name;
+        self.ids.find(hash.spread(), same).map(|&(_, id)| place(id))
+    }
+
+    /// Whether every node keeps its name.
+    pub(super) fn are_kept(&self) -> bool {
+        self.prefix.is_empty() && self.renamed.is_empty()
+    }
+
+    /// The table of names and the ids that nodes have if all are added.
+    pub(super) fn take_ids(&mut self) -> HashTable<(NameHash, NodeId)> {
+        std::mem::take(&mut self.ids)
     }
 
     /// The name the node at `place`, called `name` in the message, has in the graph.
@@ -117,6 +142,13 @@ impl Names {
         }
     }
 
+    /// The name of [`Names::imported`] as the graph keeps it, with its hash.
+    pub(super) fn hashed(&self, place: usize, name: &str) -> (Arc<str>, NameHash) {
+        let imported = self.imported(place, name);
+        let hash = if *imported == *name { self.hashes[place] } else { self.hasher.hash(&imported) };
+        (imported.as_ref().into(), hash)
+    }
+
     /// Lets attributes that hold names follow the nodes: colocation groups, and frames, which get the prefix.
     pub(super) fn rewrite_attrs(&self, nodes: &mut [NodeDef], place: usize, options: &ImportOptions) -> Result<()> {
         if !self.prefix.is_empty()
@@ -125,8 +157,7 @@ impl Names {
         {
             *frame = [self.prefix.as_bytes(), frame].concat().into();
         }
-        let renames = !self.prefix.is_empty() || !self.renamed.is_empty();
-        if !(renames || options.validate_colocation) || !nodes[place].attr.contains_key("_class") {
+        if (self.are_kept() && !options.validate_colocation) || !nodes[place].attr.contains_key("_class") {
             return Ok(());
         }
         let Some(mut class) = nodes[place].attr.get_mut("_class").map(std::mem::take) else { return Ok(()) };

@@ -2,7 +2,7 @@
 
 use super::lexer::{Lexer, Token};
 use super::tensor::{read_tensor, tensor_hash};
-use crate::signature::resolve_types;
+use crate::signature::{TypeList, resolve_types};
 use crate::{AttrType, Attrs, Graph, ImportOptions, OpDef, OpRegistry, TensorName, TensorType, complete_attrs, import_graph_def, infer_attrs};
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, GraphDef, NameAttrList, NodeDef, TensorProto, TensorShapeProto};
@@ -85,12 +85,12 @@ fn infer_missing_attrs(nodes: &mut [NodeDef], registry: &OpRegistry) {
         infer_attrs(op_def, &types, &mut attrs);
         node.attr = attrs.0;
         let mut completed = Attrs(node.attr.clone());
-        let mut types = Vec::new();
+        let mut types = TypeList::new();
         // What is wrong here is reported when the node is imported.
         if complete_attrs(&node.name, op_def, &mut completed).is_ok()
             && let Ok(num_inputs) = resolve_types(op_def, &completed, &mut types)
         {
-            outputs.insert(node.name.clone(), types.split_off(num_inputs));
+            outputs.insert(node.name.clone(), types[num_inputs..].to_vec());
         }
     }
 }
