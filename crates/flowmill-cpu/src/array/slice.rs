@@ -1,4 +1,4 @@
-//! `Slice` and the ops with NumPy-like indexing: `StridedSlice`, its gradient, and the assignments to slices.
+//! `Slice` and the ops with NumPy-like indexing: `StridedSlice`, its gradient, and `TensorStridedSliceUpdate`.
 
 use super::args::{Indices, indices, shape_argument};
 use super::broadcast::broadcast_strides;
@@ -6,7 +6,6 @@ use super::item::{Item, contiguous, for_item};
 use super::nd::{Strides, read_strided, row_major, write_strided};
 use super::slice_spec::{Masks, Region, resolve};
 use crate::from_fn::{from_fn, linear_from_fn};
-use crate::state::Variable;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
@@ -14,9 +13,7 @@ use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Slice", make_slice);
-    registry.add("ResourceStridedSliceAssign", make_strided_slice_assign);
     registry.add("StridedSlice", make_strided_slice);
-    registry.add("StridedSliceAssign", make_strided_slice_assign);
     registry.add("StridedSliceGrad", make_strided_slice_grad);
     registry.add("TensorStridedSliceUpdate", make_tensor_strided_slice_update);
 }
@@ -139,16 +136,6 @@ fn make_tensor_strided_slice_update(init: &KernelInit<'_>) -> Result<Arc<dyn Ker
         assign_slice::<T>(&mut target, ctx, &masks)?;
         ctx.set_output(0, target);
         Ok(())
-    }))
-}
-
-/// `StridedSliceAssign`, whose output is the variable, and `ResourceStridedSliceAssign`, which has none.
-fn make_strided_slice_assign(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let masks = Masks::from_attrs(init.attrs)?;
-    let has_output = init.op_def.name == "StridedSliceAssign";
-    for_item!(init.dtype("T")?, T => from_fn(move |ctx| {
-        Variable::from_input(ctx, 0)?.update(|value| assign_slice::<T>(value, ctx, &masks))?;
-        if has_output { ctx.forward(0, 0) } else { Ok(()) }
     }))
 }
 

@@ -11,6 +11,9 @@ use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16, f16, for_dtype
 use num_traits::ToPrimitive;
 use std::sync::Arc;
 
+/// Blocks that a call reserves for each sample, which takes two numbers.
+const RESERVED_PER_SAMPLE: u64 = 2 * RESERVED_PER_ELEMENT;
+
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Multinomial", make_multinomial);
     registry.add("StatelessMultinomial", make_stateless_multinomial);
@@ -20,7 +23,7 @@ fn make_multinomial(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let shared = SharedGenerator::from_attrs(init)?;
     let output_type = init.attrs.get_or("output_dtype", DType::I64)?;
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => from_fn(move |ctx| {
-        let output = multinomial::<T>(ctx, output_type, |elements| Ok(shared.reserve_blocks(elements.saturating_mul(RESERVED_PER_ELEMENT))))?;
+        let output = multinomial::<T>(ctx, output_type, |elements| Ok(shared.reserve_blocks(elements.saturating_mul(RESERVED_PER_SAMPLE))))?;
         ctx.set_output(0, output);
         Ok(())
     }), _ => init.unsupported())

@@ -1,8 +1,8 @@
 //! From random bits to numbers, element for element as TensorFlow does it.
 
 use super::philox::{Numbers, Philox};
+use crate::parallel;
 use flowmill_tensor::{Element, Result, Shape, Tensor, bf16, f16};
-use rayon::prelude::*;
 
 /// Blocks of the generator that a call reserves for each element it makes, whatever it uses.
 pub(super) const RESERVED_PER_ELEMENT: u64 = 256;
@@ -45,7 +45,7 @@ pub(super) fn draw<D: Distribution>(distribution: D, generator: Philox, shape: S
     if out.len() < PARALLEL_MIN {
         fill(0, out);
     } else {
-        out.par_chunks_mut(GROUPS_PER_TASK * D::GROUP).enumerate().for_each(|(i, chunk)| fill(i * GROUPS_PER_TASK, chunk));
+        parallel::chunks(out, GROUPS_PER_TASK * D::GROUP, |i, chunk| fill(i * GROUPS_PER_TASK, chunk));
     }
     Ok(tensor)
 }

@@ -1,5 +1,6 @@
 //! Strings to hash buckets. The functions are part of saved models' meaning: they never change.
 
+use super::farm::fingerprint64;
 use super::map_to_numbers;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, bail};
@@ -9,7 +10,7 @@ use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("StringToHashBucket", |init| make_buckets(init, murmur));
-    registry.add("StringToHashBucketFast", |init| make_buckets(init, farmhash::fingerprint64));
+    registry.add("StringToHashBucketFast", |init| make_buckets(init, fingerprint64));
     registry.add("StringToHashBucketStrong", make_strong_buckets);
 }
 
@@ -38,7 +39,7 @@ fn make_strong_buckets(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 /// MurmurHash64A by Austin Appleby, with the seed of TensorFlow's `Hash64`.
 fn murmur(s: &[u8]) -> u64 {
-    const SEED: u64 = 0xDECA_FCAF_FE;
+    const SEED: u64 = 0x00DE_CAFC_AFFE;
     const MULTIPLIER: u64 = 0xc6a4_a793_5bd1_e995;
     const SHIFT: u32 = 47;
     let mut hash = SEED ^ (s.len() as u64).wrapping_mul(MULTIPLIER);

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod encode;
+mod farm;
 mod format;
 mod hash;
 mod join;

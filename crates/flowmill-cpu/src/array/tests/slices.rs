@@ -1,8 +1,4 @@
 use super::*;
-use crate::state::ResourceVariable;
-use flowmill_runtime::RefVariable;
-use flowmill_tensor::{PartialShape, ResourceHandle};
-use std::sync::Arc;
 
 #[test]
 fn slice_takes_begin_and_size() {
@@ -88,23 +84,4 @@ fn slices_are_assigned_with_broadcasting() {
     assert_eq!(update(s(5)).unwrap(), v(&[5, 5, 3]));
     assert_eq!(update(t([1, 1], &[5])).unwrap(), v(&[5, 5, 3]));
     invalid(update(v(&[1, 2, 3])), "Cannot broadcast input shape [3] into final shape [2]");
-}
-
-#[test]
-fn variables_take_assignments_to_slices_and_survive_bad_ones() {
-    let spec = Spec { begin: &[1], end: &[3], strides: &[1], masks: [0; 5] };
-    let by_ref = Arc::new(RefVariable::new(DType::I32, PartialShape::new(&[3])));
-    *by_ref.lock() = Some(v(&[1, 2, 3]));
-    let assign = |value: Tensor| spec.call("StridedSliceAssign", vec![by_ref.to_edge("v")], Some(value)).run();
-    assert!(assign(v(&[7, 8])).unwrap()[0].is_some());
-    invalid(assign(v(&[7, 8, 9])), "Cannot broadcast");
-    assert_eq!(by_ref.get(), Some(v(&[1, 7, 8])));
-
-    let by_handle = Arc::new(ResourceVariable::new(DType::I32, PartialShape::new(&[3])));
-    let handle = || Tensor::resource(ResourceHandle::new("", "r", Some(by_handle.clone()), vec![]));
-    let assign = |value: Tensor| spec.call("ResourceStridedSliceAssign", vec![handle()], Some(value)).run();
-    assert!(assign(s(1)).is_err());
-    *by_handle.lock() = Some(v(&[1, 2, 3]));
-    assign(s(4)).unwrap();
-    assert_eq!(by_handle.get(), Some(v(&[1, 4, 4])));
 }
