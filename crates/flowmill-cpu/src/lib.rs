@@ -26,6 +26,7 @@ pub mod string;
 pub mod summarize;
 #[cfg(test)]
 mod testing;
+mod training;
 
 pub use from_fn::from_fn;
 
@@ -47,4 +48,5 @@ pub fn register_all(registry: &mut KernelRegistry) {
     reduction::register(registry);
     state::register(registry);
     string::register(registry);
+    training::register(registry);
 }
