@@ -3,9 +3,9 @@
 //! Integers keep their low bits. Floats to integers round towards zero; what does not fit becomes what x86 makes of it, which is what TensorFlow's scalar
 //! loops give: the most negative `int32` or `int64`, of which narrower types keep the low bits. Complex numbers lose their imaginary part.
 
-use crate::elementwise::{UnaryOp, Word, unary_kernel};
+use crate::elementwise::{UnaryOp, Word, for_blocks, unary_kernel};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry, ScalarOp};
-use flowmill_tensor::{Complex, DType, Result, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Complex, DType, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -174,14 +174,48 @@ other_targets! {
     f64, 0.0;
 }
 
-/// Casts to `D`.
-struct To<D>(PhantomData<D>);
+/// The cast of one pair of types. It is not generic over them: there are more than two hundred pairs.
+struct Cast {
+    from: DType,
+    to: DType,
+    convert: fn(&Tensor, &mut Tensor) -> Result<()>,
+    word: fn(u64) -> u64,
+}
 
-impl<S: Source, D: Target<S::Wide>> UnaryOp<S> for To<D> {
-    type Out = D;
-    #[inline(always)]
-    fn apply(x: S) -> D {
-        D::cast(x.wide(), x.imaginary())
+#[inline(always)]
+fn cast<S: Source, D: Target<S::Wide>>(x: S) -> D {
+    D::cast(x.wide(), x.imaginary())
+}
+
+fn convert<S: Source, D: Target<S::Wide>>(src: &Tensor, dst: &mut Tensor) -> Result<()> {
+    let src = src.as_slice::<S>()?;
+    for_blocks(dst.as_mut_slice::<D>()?, 1, &|start, block| S::map(&src[start..start + block.len()], block, cast::<S, D>));
+    Ok(())
+}
+
+fn cast_kernel<S: Source, D: Target<S::Wide>>() -> Arc<dyn Kernel> {
+    Arc::new(Cast { from: S::DTYPE, to: D::DTYPE, convert: convert::<S, D>, word: |x| cast::<S, D>(S::from_word(x)).to_word() })
+}
+
+impl Kernel for Cast {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let x = ctx.input(0)?;
+        let scalar = x.scalar_bits(self.from).and_then(|x| Tensor::from_scalar_bits(self.to, (self.word)(x)));
+        let out = match scalar {
+            Some(out) => out,
+            None => {
+                let mut out = Tensor::uninit(self.to, x.shape().clone())?;
+                (self.convert)(x, &mut out)?;
+                out
+            }
+        };
+        ctx.set_output(0, out);
+        Ok(())
+    }
+
+    fn scalar_op(&self) -> Option<ScalarOp> {
+        let fits = |t: DType| t.size().is_some_and(|size| size <= 8);
+        (fits(self.from) && fits(self.to)).then_some(ScalarOp::Unary { from: self.from, to: self.to, f: self.word })
     }
 }
 
@@ -273,7 +307,7 @@ where
     Complex<f32>: Target<S::Wide>,
     Complex<f64>: Target<S::Wide>,
 {
-    for_dtype!(to, [f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, bool, Complex<f32>, Complex<f64>], D => Some(unary_kernel::<To<D>, S>()), _ => None)
+    for_dtype!(to, [f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, bool, Complex<f32>, Complex<f64>], D => Some(cast_kernel::<S, D>()), _ => None)
 }
 
 #[cfg(test)]

@@ -34,12 +34,12 @@ impl<A: Word, D: Word> Unary<A, D> {
     pub(crate) fn transform(&self, mut x: Tensor) -> Result<Tensor> {
         if A::DTYPE == D::DTYPE && x.is_unique() {
             let data = x.as_mut_slice::<D>()?;
-            if data.len() <= SMALL_CHUNK { self.map_in_place::<SMALL_CHUNK>(data) } else { for_blocks(data, self.cost, |_, block| self.map_in_place::<CHUNK>(block)) }
+            if data.len() <= SMALL_CHUNK { self.map_in_place::<SMALL_CHUNK>(data) } else { for_blocks(data, self.cost, &|_, block| self.map_in_place::<CHUNK>(block)) }
             return Ok(x);
         }
         let mut out = Tensor::uninit(D::DTYPE, x.shape().clone())?;
         let src = x.as_slice::<A>()?;
-        for_blocks(out.as_mut_slice::<D>()?, self.cost, |start, block| (self.map)(&src[start..start + block.len()], block));
+        for_blocks(out.as_mut_slice::<D>()?, self.cost, &|start, block| (self.map)(&src[start..start + block.len()], block));
         Ok(out)
     }
 

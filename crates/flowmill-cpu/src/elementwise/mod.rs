@@ -27,7 +27,7 @@ const SMALL_CHUNK: usize = 64;
 pub(crate) const TRANSCENDENTAL: usize = 8;
 
 /// Calls `body(start, block)` for blocks that cover `out`, on several threads where `out.len() * cost` is large.
-pub(crate) fn for_blocks<D: Send>(out: &mut [D], cost: usize, body: impl Fn(usize, &mut [D]) + Sync) {
+pub(crate) fn for_blocks<D: Send>(out: &mut [D], cost: usize, body: &(dyn Fn(usize, &mut [D]) + Sync)) {
     if out.len().saturating_mul(cost) < PARALLEL_MIN {
         body(0, out);
         return;

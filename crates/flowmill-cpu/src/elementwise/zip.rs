@@ -84,11 +84,11 @@ impl<A: Word, D: Word> Binary<A, D> {
         let dst = out.as_mut_slice::<D>()?;
         if left.is_same() && right.is_same() {
             let (a, b) = (a.as_slice::<A>()?, b.as_slice::<A>()?);
-            for_blocks(dst, self.cost, |start, block| (self.zip)(&a[start..start + block.len()], &b[start..start + block.len()], block));
+            for_blocks(dst, self.cost, &|start, block| (self.zip)(&a[start..start + block.len()], &b[start..start + block.len()], block));
         } else if dst.len() <= SMALL_CHUNK {
             self.zip_chunks::<SMALL_CHUNK>(&left, &right, 0, dst);
         } else {
-            for_blocks(dst, self.cost, |start, block| self.zip_chunks::<CHUNK>(&left, &right, start, block));
+            for_blocks(dst, self.cost, &|start, block| self.zip_chunks::<CHUNK>(&left, &right, start, block));
         }
         Ok(out)
     }
@@ -108,7 +108,7 @@ impl<A: Word, D: Word> Binary<A, D> {
         if data.len() <= SMALL_CHUNK {
             self.zip_chunks_in_place::<SMALL_CHUNK>(&other, side, 0, data);
         } else {
-            for_blocks(data, self.cost, |start, block| self.zip_chunks_in_place::<CHUNK>(&other, side, start, block));
+            for_blocks(data, self.cost, &|start, block| self.zip_chunks_in_place::<CHUNK>(&other, side, start, block));
         }
         Ok(())
     }

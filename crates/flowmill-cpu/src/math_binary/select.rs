@@ -81,7 +81,7 @@ fn select_dense<T: Word>(condition: &Tensor, mut then: Tensor, otherwise: Tensor
     let conditions = Operand::new(condition.as_slice::<bool>()?, condition.shape(), &shape);
     let rejected = Operand::new(otherwise.as_slice::<T>()?, otherwise.shape(), &shape);
     if *then.shape() == shape && then.is_unique() {
-        for_blocks(then.as_mut_slice::<T>()?, 1, |start, block| {
+        for_blocks(then.as_mut_slice::<T>()?, 1, &|start, block| {
             let (mut c, mut e) = ([false; CHUNK], [T::default(); CHUNK]);
             for (i, chunk) in block.chunks_mut(CHUNK).enumerate() {
                 let (at, n) = (start + i * CHUNK, chunk.len());
@@ -94,7 +94,7 @@ fn select_dense<T: Word>(condition: &Tensor, mut then: Tensor, otherwise: Tensor
     }
     let mut out = Tensor::uninit(T::DTYPE, shape.clone())?;
     let accepted = Operand::new(then.as_slice::<T>()?, then.shape(), &shape);
-    for_blocks(out.as_mut_slice::<T>()?, 1, |start, block| {
+    for_blocks(out.as_mut_slice::<T>()?, 1, &|start, block| {
         let (mut c, mut t, mut e) = ([false; CHUNK], [T::default(); CHUNK], [T::default(); CHUNK]);
         for (i, chunk) in block.chunks_mut(CHUNK).enumerate() {
             let (at, n) = (start + i * CHUNK, chunk.len());
@@ -127,7 +127,7 @@ fn clip<T: Ordered>(ctx: &mut KernelContext<'_>) -> Result<()> {
     }
     let lows = Operand::new(low.as_slice::<T>()?, low.shape(), &shape);
     let highs = Operand::new(high.as_slice::<T>()?, high.shape(), &shape);
-    for_blocks(value.as_mut_slice::<T>()?, 1, |start, block| {
+    for_blocks(value.as_mut_slice::<T>()?, 1, &|start, block| {
         let (mut l, mut h) = ([T::ZERO; CHUNK], [T::ZERO; CHUNK]);
         for (i, chunk) in block.chunks_mut(CHUNK).enumerate() {
             let (at, n) = (start + i * CHUNK, chunk.len());

@@ -183,7 +183,7 @@ fn leaky<T: Ordered>(init: &KernelInit<'_>, slope: T, times: fn(T, T) -> T) -> R
     if init.op_def.name == "LeakyRelu" {
         return from_fn(move |ctx| {
             let mut x = ctx.take(0)?;
-            for_blocks(x.as_mut_slice::<T>()?, 1, |_, block| block.iter_mut().for_each(|x| *x = scale(*x, *x)));
+            for_blocks(x.as_mut_slice::<T>()?, 1, &|_, block| block.iter_mut().for_each(|x| *x = scale(*x, *x)));
             ctx.set_output(0, x);
             Ok(())
         });
@@ -194,7 +194,7 @@ fn leaky<T: Ordered>(init: &KernelInit<'_>, slope: T, times: fn(T, T) -> T) -> R
             bail!(InvalidArgument, "Inputs must have the same size and shape.  Input 0: {} != input 1: {}", g.shape(), x.shape());
         }
         let features = x.as_slice::<T>()?;
-        for_blocks(g.as_mut_slice::<T>()?, 1, |start, block| block.iter_mut().zip(&features[start..]).for_each(|(g, &x)| *g = scale(*g, x)));
+        for_blocks(g.as_mut_slice::<T>()?, 1, &|start, block| block.iter_mut().zip(&features[start..]).for_each(|(g, &x)| *g = scale(*g, x)));
         ctx.set_output(0, g);
         Ok(())
     })
