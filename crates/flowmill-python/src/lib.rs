@@ -1,4 +1,17 @@
 //! Flowmill's Python module `flowmill._core`.
+//!
+//! Thin: what a Rust user would miss is in the crate `flowmill`. Classes are frozen and lock inside, so that the module is safe without the GIL.
+
+mod checkpoint;
+mod convert;
+mod dtypes;
+mod errors;
+mod gate;
+mod graph;
+mod interrupt;
+mod saved_model;
+mod session;
+mod step_stats;
 
 use pyo3::prelude::*;
 
@@ -7,4 +20,17 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_export]
+    use crate::checkpoint::{PyCheckpointReader, checkpoint_state, latest_checkpoint};
+    #[pymodule_export]
+    use crate::convert::PyTensor;
+    #[pymodule_export]
+    use crate::dtypes::numpy_dtype;
+    #[pymodule_export]
+    use crate::graph::PyGraph;
+    #[pymodule_export]
+    use crate::saved_model::PySavedModel;
+    #[pymodule_export]
+    use crate::session::{PyCallable, PySession};
 }

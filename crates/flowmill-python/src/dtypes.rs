@@ -1,0 +1,26 @@
+//! Element types by their number in `types.proto`, as Python knows them.
+
+use flowmill_tensor::DType;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyAny;
+
+/// References are numbered past the types they refer to.
+const REF_OFFSET: i32 = 100;
+
+/// The number of a type.
+pub fn number(dtype: DType, is_ref: bool) -> i32 {
+    dtype.number() + if is_ref { REF_OFFSET } else { 0 }
+}
+
+/// The type with a number; a reference's gives what it refers to.
+pub fn from_number(number: i32) -> PyResult<DType> {
+    let plain = if number > REF_OFFSET { number - REF_OFFSET } else { number };
+    DType::from_number(plain).ok_or_else(|| PyTypeError::new_err(format!("there is no type number {number}")))
+}
+
+/// `numpy.dtype` of the type with a number.
+#[pyfunction]
+pub fn numpy_dtype(py: Python<'_>, number: i32) -> PyResult<Bound<'_, PyAny>> {
+    Ok(crate::convert::numpy_dtype(py, from_number(number)?)?.into_any())
+}

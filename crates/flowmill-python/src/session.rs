@@ -1,0 +1,225 @@
+//! `flowmill._core.Session` and `Callable`: steps from Python values to Python values.
+
+use crate::convert::{from_python, to_numpy};
+use crate::errors::to_py_err;
+use crate::gate;
+use crate::graph::{PyGraph, shape_to_python};
+use crate::step_stats::step_stats;
+use flowmill_graph::{Graph, TensorName};
+use flowmill_runtime::program::FuseOptions;
+use flowmill_runtime::{Callable, RunOptions, RunOutcome, Session, SessionOptions};
+use flowmill_tensor::{DType, PartialShape, Tensor};
+use parking_lot::Mutex;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyTuple};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A session.
+#[pyclass(frozen, name = "Session", module = "flowmill._core")]
+pub struct PySession(Arc<Session>);
+
+#[pymethods]
+impl PySession {
+    #[new]
+    #[pyo3(signature = (graph, *, intra_op_threads=0, inter_op_threads=0, device_count=BTreeMap::new(), allow_soft_placement=false, optimize=true,
+        disabled_passes=Vec::new(), strands=true, loops=true, parallel_iterations=None, timeout=None))]
+    #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn new(
+        graph: &Bound<'_, PyGraph>,
+        intra_op_threads: usize,
+        inter_op_threads: usize,
+        device_count: BTreeMap<String, usize>,
+        allow_soft_placement: bool,
+        optimize: bool,
+        disabled_passes: Vec<String>,
+        strands: bool,
+        loops: bool,
+        parallel_iterations: Option<u32>,
+        timeout: Option<f64>,
+    ) -> PyResult<PySession> {
+        let options = SessionOptions {
+            intra_op_threads,
+            inter_op_threads,
+            device_count,
+            allow_soft_placement,
+            optimize,
+            disabled_passes,
+            fuse: FuseOptions { strands, loops, ..FuseOptions::ALL },
+            parallel_iterations,
+            timeout: timeout.map(seconds).transpose()?,
+        };
+        let session = Session::new(graph.get().shared().clone(), flowmill::kernels(), options).map_err(to_py_err)?;
+        Ok(PySession(Arc::new(session)))
+    }
+
+    /// Prepares a step. `layout` has for each value to give its place among `fetches`, or `None` for a `None`; without a layout the one
+    /// fetch is given by itself.
+    #[pyo3(signature = (feeds, fetches, targets, layout))]
+    fn make_callable(&self, py: Python<'_>, feeds: Vec<String>, fetches: Vec<String>, targets: Vec<String>, layout: Option<Vec<Option<usize>>>) -> PyResult<PyCallable> {
+        let layout = match layout {
+            None => Layout::Single,
+            Some(places) => Layout::List(places),
+        };
+        let names = Names { feeds, fetches, targets };
+        let state = gate::detached(py, || names.prepare(&self.0))?;
+        Ok(PyCallable { session: self.0.clone(), names, layout, state: Mutex::new(Arc::new(state)) })
+    }
+
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.0.close());
+    }
+
+    /// Drops the resources in these containers; all where the list is empty.
+    fn reset(&self, py: Python<'_>, containers: Vec<String>) {
+        py.detach(|| self.0.reset(&containers));
+    }
+}
+
+impl PySession {
+    /// The session.
+    pub fn session(&self) -> &Arc<Session> {
+        &self.0
+    }
+
+    /// Wraps a session.
+    pub fn wrap(session: Arc<Session>) -> PySession {
+        PySession(session)
+    }
+}
+
+fn seconds(seconds: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(seconds).map_err(|e| crate::errors::invalid_argument(format!("a timeout of {seconds} s: {e}")))
+}
+
+/// A step with its feeds, fetches and targets looked up, called with one value a feed.
+#[pyclass(frozen, name = "Callable", module = "flowmill._core")]
+pub struct PyCallable {
+    session: Arc<Session>,
+    names: Names,
+    layout: Layout,
+    state: Mutex<Arc<State>>,
+}
+
+struct Names {
+    feeds: Vec<String>,
+    fetches: Vec<String>,
+    targets: Vec<String>,
+}
+
+enum Layout {
+    Single,
+    List(Vec<Option<usize>>),
+}
+
+/// What depends on the state of the graph.
+struct State {
+    callable: Callable,
+    feeds: Vec<Feed>,
+    change_count: u64,
+}
+
+struct Feed {
+    dtype: DType,
+    shape: PartialShape,
+}
+
+impl Names {
+    fn prepare(&self, session: &Arc<Session>) -> flowmill_tensor::Result<State> {
+        fn all(names: &[String]) -> Vec<&str> {
+            names.iter().map(String::as_str).collect()
+        }
+        let change_count = session.graph().read().change_count();
+        let callable = session.make_callable(&all(&self.feeds), &all(&self.fetches), &all(&self.targets))?;
+        let graph = session.graph().read();
+        let feeds = self.feeds.iter().map(|name| describe(&graph, name)).collect();
+        Ok(State { callable, feeds, change_count })
+    }
+}
+
+/// What Python has to know of a tensor that is fed; its name was checked.
+fn describe(graph: &Graph, name: &str) -> Feed {
+    let unknown = || Feed { dtype: DType::F32, shape: PartialShape::unknown() };
+    let Some(tensor) = TensorName::parse(name) else { return unknown() };
+    let Some(node) = graph.find_node(tensor.node) else { return unknown() };
+    let Some(output) = node.output_types().get(tensor.slot as usize) else { return unknown() };
+    let is_placeholder = node.op().starts_with("Placeholder");
+    let shape = if is_placeholder { node.attrs().get_or("shape", PartialShape::unknown()).unwrap_or_default() } else { PartialShape::unknown() };
+    Feed { dtype: output.dtype, shape }
+}
+
+impl PyCallable {
+    /// The state for the graph as it is now.
+    fn state(&self, py: Python<'_>) -> PyResult<Arc<State>> {
+        let state = self.state.lock().clone();
+        if self.session.graph().read().change_count() == state.change_count {
+            return Ok(state);
+        }
+        let state = Arc::new(gate::detached(py, || self.names.prepare(&self.session))?);
+        *self.state.lock() = state.clone();
+        Ok(state)
+    }
+
+    fn execute<'py>(&self, py: Python<'py>, values: &[Bound<'py, PyAny>], options: RunOptions) -> PyResult<RunOutcome> {
+        let state = self.state(py)?;
+        if values.len() != state.feeds.len() {
+            return Err(crate::errors::invalid_argument(format!("{} values for {} feeds", values.len(), state.feeds.len())));
+        }
+        let mut args = Vec::with_capacity(values.len());
+        for (i, (value, feed)) in values.iter().zip(&state.feeds).enumerate() {
+            args.push(self.feed(i, value, feed)?);
+        }
+        gate::step(py, |token| state.callable.run_with(args, &RunOptions { cancel: Some(token), ..options }))
+    }
+
+    /// A value as the tensor to feed.
+    fn feed(&self, i: usize, value: &Bound<'_, PyAny>, feed: &Feed) -> PyResult<Tensor> {
+        let py = value.py();
+        let refused = |cause: Option<PyErr>| {
+            let name = self.names.feeds.get(i).map_or("", String::as_str);
+            let number = feed.dtype.number();
+            let explain = py.import("flowmill._feeds")?.getattr("refusal")?;
+            PyResult::Ok(PyErr::from_value(explain.call1((name, number, shape_to_python(&feed.shape), value, cause))?))
+        };
+        match from_python(value, Some(feed.dtype)) {
+            Ok(tensor) if feed.shape.is_compatible_with(tensor.shape()) => Ok(tensor),
+            Ok(_) => Err(refused(None)?),
+            Err(cause) => Err(refused(Some(cause))?),
+        }
+    }
+
+    fn lay_out<'py>(&self, py: Python<'py>, values: Vec<Tensor>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.layout {
+            Layout::Single => match values.into_iter().next() {
+                Some(value) => to_numpy(py, value),
+                None => Ok(py.None().into_bound(py)),
+            },
+            Layout::List(places) => {
+                let values = values.into_iter().map(|v| to_numpy(py, v)).collect::<PyResult<Vec<_>>>()?;
+                let none = py.None().into_bound(py);
+                Ok(PyList::new(py, places.iter().map(|place| place.and_then(|i| values.get(i)).unwrap_or(&none)))?.into_any())
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl PyCallable {
+    /// Runs the step with one value for each feed.
+    #[pyo3(signature = (*values))]
+    fn __call__<'py>(&self, py: Python<'py>, values: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        let values: Vec<Bound<'py, PyAny>> = values.iter().collect();
+        let outcome = self.execute(py, &values, RunOptions::default())?;
+        self.lay_out(py, outcome.values)
+    }
+
+    /// The same with options: a timeout in seconds; `trace` gives statistics, as a serialised `StepStats`.
+    #[pyo3(signature = (values, *, timeout=None, trace=false))]
+    fn run<'py>(&self, py: Python<'py>, values: Vec<Bound<'py, PyAny>>, timeout: Option<f64>, trace: bool) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyBytes>>)> {
+        let options = RunOptions { timeout: timeout.map(seconds).transpose()?, trace, cancel: None };
+        let outcome = self.execute(py, &values, options)?;
+        let stats = outcome.stats.as_ref().map(|s| PyBytes::new(py, &step_stats(s)));
+        Ok((self.lay_out(py, outcome.values)?, stats))
+    }
+}

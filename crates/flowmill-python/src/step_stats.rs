@@ -1,0 +1,32 @@
+//! What a step did, as TensorFlow's `StepStats`.
+
+use flowmill_proto::{AllocatorMemoryUsed, DeviceStepStats, Message, NodeExecStats, StepStats};
+use flowmill_runtime::StatsCollector;
+
+/// The device that all nodes ran on.
+const DEVICE: &str = "/job:localhost/replica:0/task:0/device:CPU:0";
+
+/// Takes what was collected and serialises it.
+pub fn step_stats(stats: &StatsCollector) -> Vec<u8> {
+    let start = stats.start_time() as i64;
+    let nodes = stats.take().into_iter().map(|node| {
+        let nanos = |t: u64| start.saturating_mul(1000).saturating_add(t as i64);
+        NodeExecStats {
+            node_name: node.name.to_string(),
+            timeline_label: format!("{} = {}()", node.name, node.op),
+            all_start_micros: nanos(node.start) / 1000,
+            all_start_nanos: nanos(node.start),
+            op_end_rel_micros: (node.end.saturating_sub(node.start) / 1000) as i64,
+            op_end_rel_nanos: node.end.saturating_sub(node.start) as i64,
+            all_end_rel_micros: (node.end.saturating_sub(node.start) / 1000) as i64,
+            all_end_rel_nanos: node.end.saturating_sub(node.start) as i64,
+            scheduled_micros: nanos(node.scheduled) / 1000,
+            scheduled_nanos: nanos(node.scheduled),
+            thread_id: node.thread,
+            memory: vec![AllocatorMemoryUsed { allocator_name: "cpu".to_owned(), total_bytes: node.output_bytes as i64, ..Default::default() }],
+            ..Default::default()
+        }
+    });
+    let device = DeviceStepStats { device: DEVICE.to_owned(), node_stats: nodes.collect(), ..Default::default() };
+    StepStats { dev_stats: vec![device], ..Default::default() }.encode_to_vec()
+}
