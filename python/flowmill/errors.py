@@ -31,9 +31,14 @@ class OpError(Exception):
 
     def __init__(self, node_def, op, message, error_code):
         super().__init__(node_def, op, message, error_code)
-        self.node_def, self.op, self.message, self.error_code = node_def, op, message, error_code
+        self._node_def, self.op, self.message, self.error_code = node_def, op, message, error_code
         self.node_name = getattr(node_def, "name", None)
         self.op_type = getattr(node_def, "op", None)
+
+    @property
+    def node_def(self):
+        """The node's definition, where it is known."""
+        return self._node_def if self._node_def is not None or self.op is None else self.op.node_def
 
     def __str__(self):
         if self.node_name:

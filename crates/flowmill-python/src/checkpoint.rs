@@ -3,9 +3,11 @@
 use crate::convert::to_numpy;
 use crate::errors::to_py_err;
 use crate::gate::detached;
-use flowmill_savedmodel::CheckpointReader;
+use flowmill_proto::Message;
+use flowmill_savedmodel::{CheckpointReader, checkpoint_exists, read_checkpoint_state};
 use pyo3::prelude::*;
-use std::path::PathBuf;
+use pyo3::types::PyBytes;
+use std::path::{Path, PathBuf};
 
 /// Reads the tensors of a checkpoint, of either format.
 #[pyclass(frozen, name = "CheckpointReader", module = "flowmill._core")]
@@ -16,6 +18,10 @@ impl PyCheckpointReader {
     #[new]
     fn new(py: Python<'_>, prefix: PathBuf) -> PyResult<PyCheckpointReader> {
         detached(py, || CheckpointReader::open(prefix)).map(PyCheckpointReader)
+    }
+
+    fn __contains__(&self, name: &str) -> bool {
+        self.0.dtype_and_shape(name).is_ok()
     }
 
     /// The names of the tensors, sorted.
@@ -36,19 +42,16 @@ impl PyCheckpointReader {
     }
 }
 
-/// The newest checkpoint that the state file `file_name` of a directory names.
+/// The prefix of the newest checkpoint that the state file `file_name` of a directory names; `None` where it is not there.
 #[pyfunction]
-pub fn latest_checkpoint(py: Python<'_>, directory: PathBuf, file_name: &str) -> PyResult<Option<PathBuf>> {
-    detached(py, || {
-        let Some(state) = flowmill_savedmodel::read_checkpoint_state(&directory, file_name)? else { return Ok(None) };
-        let prefix = directory.join(state.model_checkpoint_path);
-        Ok(flowmill_savedmodel::checkpoint_exists(&prefix).then_some(prefix))
-    })
+pub fn latest_checkpoint(py: Python<'_>, directory: PathBuf, file_name: &str) -> PyResult<Option<String>> {
+    let state = detached(py, || read_checkpoint_state(&directory, file_name))?;
+    Ok(state.map(|s| s.model_checkpoint_path).filter(|path| !path.is_empty() && checkpoint_exists(Path::new(path))))
 }
 
-/// The state file `file_name` of a directory, as a serialised `CheckpointState`, with its paths made absolute.
+/// What the state file `file_name` of a directory says, as a serialised `CheckpointState`.
 #[pyfunction]
-pub fn checkpoint_state(py: Python<'_>, directory: PathBuf, file_name: &str) -> PyResult<Option<Vec<u8>>> {
-    use flowmill_proto::Message;
-    detached(py, || Ok(flowmill_savedmodel::read_checkpoint_state(&directory, file_name)?.map(|state| state.encode_to_vec())))
+pub fn checkpoint_state<'py>(py: Python<'py>, directory: PathBuf, file_name: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    let state = detached(py, || read_checkpoint_state(&directory, file_name))?;
+    Ok(state.map(|s| PyBytes::new(py, &s.encode_to_vec())))
 }

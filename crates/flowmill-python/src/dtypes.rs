@@ -24,3 +24,10 @@ pub fn from_number(number: i32) -> PyResult<DType> {
 pub fn numpy_dtype(py: Python<'_>, number: i32) -> PyResult<Bound<'_, PyAny>> {
     Ok(crate::convert::numpy_dtype(py, from_number(number)?)?.into_any())
 }
+
+/// The serialised `OpDef` of an op; `None` where it is not known.
+#[pyfunction]
+pub fn op_def<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    let registry = flowmill::registry().map_err(to_py_err)?;
+    Ok(registry.get(name).map(|op| PyBytes::new(py, &op.to_proto().encode_to_vec())))
+}

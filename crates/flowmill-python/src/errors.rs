@@ -1,4 +1,4 @@
-//! The one gate between Python and Rust: maps errors, releases the GIL.
+//! Errors as Python's exceptions.
 
 use flowmill_tensor::{Code, Error};
 use pyo3::prelude::*;
@@ -16,11 +16,6 @@ fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>>
     static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let make = MAKE.get_or_try_init(py, || py.import("flowmill.errors")?.getattr("_make").map(Bound::unbind))?;
     make.bind(py).call1((error.code() as u8, error.message(), error.node(), error.op()))
-}
-
-/// Runs `f` without the GIL and maps its error.
-pub fn detached<T: Send>(py: Python<'_>, f: impl FnOnce() -> flowmill_tensor::Result<T> + Send) -> PyResult<T> {
-    py.detach(f).map_err(to_py_err)
 }
 
 /// `InvalidArgument` with this message.

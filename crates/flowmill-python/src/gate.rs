@@ -1,27 +1,57 @@
 //! The one gate between Python and Rust: releases the GIL, maps errors, notices Ctrl-C.
 
 use crate::errors::to_py_err;
-use crate::interrupt;
-use flowmill_runtime::CancelToken;
-use flowmill_tensor::Result;
+use flowmill_runtime::{CancelToken, Poll};
+use flowmill_tensor::{Error, Result};
+use parking_lot::Mutex;
 use pyo3::prelude::*;
+use std::cell::Cell;
+use std::sync::Arc;
 
 /// Runs `f` without the GIL and maps its error.
 pub fn detached<T: Send>(py: Python<'_>, f: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     py.detach(f).map_err(to_py_err)
 }
 
-/// Runs a step without the GIL and maps its error. The step must end early when the token is cancelled, which Ctrl-C does.
+/// Runs a step without the GIL and maps its error. The step is to end when the token is cancelled and to ask the poll now and then.
+///
+/// On Python's main thread, the only one that signals' handlers run on, the poll lets them run; where one raises, as Ctrl-C's does, the step is
+/// cancelled.
 ///
 /// # Errors
-/// `KeyboardInterrupt` where Ctrl-C ended the step; else the step's error.
-pub fn step<T: Send>(py: Python<'_>, f: impl FnOnce(CancelToken) -> Result<T> + Send) -> PyResult<T> {
+/// What a signal's handler raised; else the step's error.
+pub fn step<T: Send>(py: Python<'_>, f: impl FnOnce(CancelToken, Option<Poll>) -> Result<T> + Send) -> PyResult<T> {
     let token = CancelToken::new();
-    let watch = interrupt::watch(py, &token)?;
-    let result = py.detach(|| f(token));
-    drop(watch);
-    result.map_err(|error| match py.check_signals() {
-        Ok(()) => to_py_err(error),
-        Err(interrupt) => interrupt,
-    })
+    if !is_main_thread(py)? {
+        return py.detach(|| f(token, None)).map_err(to_py_err);
+    }
+    let raised: Arc<Mutex<Option<PyErr>>> = Arc::default();
+    let poll = {
+        let (raised, token) = (raised.clone(), token.clone());
+        Poll::new(move || {
+            if let Err(error) = Python::attach(|py| py.check_signals()) {
+                raised.lock().get_or_insert(error);
+                token.cancel(Error::cancelled("Interrupted"));
+            }
+        })
+    };
+    let result = py.detach(|| f(token, Some(poll)));
+    let raised = raised.lock().take();
+    match raised {
+        Some(error) => Err(error),
+        None => result.map_err(to_py_err),
+    }
+}
+
+fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
+    thread_local! {
+        static IS_MAIN: Cell<Option<bool>> = const { Cell::new(None) };
+    }
+    if let Some(known) = IS_MAIN.get() {
+        return Ok(known);
+    }
+    let threading = py.import("threading")?;
+    let is_main = threading.call_method0("main_thread")?.getattr("ident")?.eq(threading.call_method0("get_ident")?)?;
+    IS_MAIN.set(Some(is_main));
+    Ok(is_main)
 }

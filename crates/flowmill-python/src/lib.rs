@@ -8,7 +8,6 @@ mod dtypes;
 mod errors;
 mod gate;
 mod graph;
-mod interrupt;
 mod saved_model;
 mod session;
 mod step_stats;

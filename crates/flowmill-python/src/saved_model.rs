@@ -16,15 +16,26 @@ use std::path::PathBuf;
 #[pyclass(frozen, name = "SavedModel", module = "flowmill._core")]
 pub struct PySavedModel(LoadedModel);
 
+/// The tag of graphs for serving.
+const SERVING: &str = "serve";
+
 /// A tensor of a signature: its name, the number of its type, its shape.
 type Spec = (String, i32, Option<Vec<i64>>);
 
 #[pymethods]
 impl PySavedModel {
+    /// Opens a model. Without tags it takes the only graph, or the one for serving.
     #[new]
-    fn new(py: Python<'_>, path: PathBuf, tags: Vec<String>) -> PyResult<PySavedModel> {
-        let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
-        gate::detached(py, || SavedModel::open(path)?.load(&tags)).map(PySavedModel)
+    fn new(py: Python<'_>, path: PathBuf, tags: Option<Vec<String>>) -> PyResult<PySavedModel> {
+        gate::detached(py, || {
+            let model = SavedModel::open(path)?;
+            let sets = model.tag_sets();
+            let only = sets.first().filter(|_| sets.len() == 1).map(|tags| tags.iter().map(|&t| t.to_owned()).collect());
+            let tags: Vec<String> = tags.or(only).unwrap_or_else(|| vec![SERVING.to_owned()]);
+            let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
+            model.load(&tags)
+        })
+        .map(PySavedModel)
     }
 
     /// Adds the model's nodes to a graph.

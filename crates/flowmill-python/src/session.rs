@@ -170,7 +170,7 @@ impl PyCallable {
         for (i, (value, feed)) in values.iter().zip(&state.feeds).enumerate() {
             args.push(self.feed(i, value, feed)?);
         }
-        gate::step(py, |token| state.callable.run_with(args, &RunOptions { cancel: Some(token), ..options }))
+        gate::step(py, |token, poll| state.callable.run_with(args, &RunOptions { cancel: Some(token), poll, ..options }))
     }
 
     /// A value as the tensor to feed.
@@ -217,7 +217,7 @@ impl PyCallable {
     /// The same with options: a timeout in seconds; `trace` gives statistics, as a serialised `StepStats`.
     #[pyo3(signature = (values, *, timeout=None, trace=false))]
     fn run<'py>(&self, py: Python<'py>, values: Vec<Bound<'py, PyAny>>, timeout: Option<f64>, trace: bool) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyBytes>>)> {
-        let options = RunOptions { timeout: timeout.map(seconds).transpose()?, trace, cancel: None };
+        let options = RunOptions { timeout: timeout.map(seconds).transpose()?, trace, ..RunOptions::default() };
         let outcome = self.execute(py, &values, options)?;
         let stats = outcome.stats.as_ref().map(|s| PyBytes::new(py, &step_stats(s)));
         Ok((self.lay_out(py, outcome.values)?, stats))

@@ -1,0 +1,68 @@
+"""What is fed to a step: keys looked up, values refused with a reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flowmill.dtypes import as_dtype
+from flowmill.graph import Graph
+from flowmill.tensor import Tensor
+from flowmill.tensor_shape import TensorShape
+
+
+def flatten(graph: Graph, feed_dict) -> dict[Tensor, Any]:
+    """The tensors that a feed dictionary names, with their values. A tuple as a key takes a value of the same structure.
+
+    Raises:
+        TypeError: where it is no dictionary or a key is no tensor.
+        ValueError: where structures differ or a tensor may not be fed.
+    """
+    if not feed_dict:
+        return {}
+    if not hasattr(feed_dict, "items"):
+        raise TypeError(f"Argument `feed_dict` must be a dictionary, not {type(feed_dict).__name__}.")
+    feeds: dict[Tensor, Any] = {}
+    for key, value in feed_dict.items():
+        for tensor, part in _pairs(graph, key, value):
+            if not graph.is_feedable(tensor):
+                raise ValueError(f"Tensor {tensor.name} may not be fed.")
+            feeds[tensor] = part
+    return feeds
+
+
+def _pairs(graph: Graph, key, value):
+    if isinstance(key, tuple):
+        if not isinstance(value, (tuple, list)) or len(key) != len(value):
+            raise ValueError(f"The feed's key {key} and its value {value!r} have different structures.")
+        for k, v in zip(key, value):
+            yield from _pairs(graph, k, v)
+        return
+    try:
+        yield graph.as_graph_element(key, allow_operation=False), value
+    except (TypeError, ValueError, KeyError) as error:
+        raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
+
+
+def refusal(name: str, dtype: int, shape, value, cause) -> Exception:
+    """The exception for a value that cannot be fed. Called by Rust.
+
+    Args:
+        name: the tensor's.
+        dtype: the number of its type.
+        shape: its static shape as a list, None where nothing is known of it.
+        value: what was to be fed.
+        cause: why it could not be converted; None where the shape is wrong.
+    """
+    if isinstance(value, Tensor):
+        return TypeError(
+            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, lists and numpy ndarrays. "
+            f"The tensor object was {value} which was passed to the feed with key {name}.")
+    if cause is None:
+        import numpy as np
+
+        return ValueError(f"Cannot feed value of shape {np.shape(value)} for Tensor {name}, which has shape {TensorShape(shape)}")
+    if isinstance(cause, OverflowError):
+        return TypeError(
+            f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {as_dtype(dtype)}. "
+            "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64).")
+    return cause

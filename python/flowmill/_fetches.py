@@ -1,0 +1,90 @@
+"""What is fetched from a step: any nesting of tensors, operations and names."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flowmill.errors import FailedPreconditionError
+from flowmill.graph import Graph
+from flowmill.tensor import Operation, Tensor
+
+
+class Fetches:
+    """A structure of fetches taken apart.
+
+    Attributes:
+        tensors: the tensors to fetch, once each.
+        targets: the operations to run.
+        layout: for each leaf of the structure its place among `tensors`, None for an operation.
+        rebuild: makes the structure of a list of the leaves' values.
+    """
+
+    def __init__(self, graph: Graph, fetches):
+        self._graph = graph
+        self._places: dict[Tensor, int] = {}
+        self.targets: list[Operation] = []
+        self.layout: list[int | None] = []
+        self.rebuild = self._take_apart(fetches)
+        self.tensors = list(self._places)
+
+    def _take_apart(self, fetch) -> Callable[[list], Any]:
+        """Notes the leaves of a structure; gives what makes it of all leaves' values."""
+        if isinstance(fetch, (list, tuple)):
+            return self._sequence(fetch)
+        if isinstance(fetch, Mapping):
+            return self._mapping(fetch)
+        if hasattr(type(fetch), "__attrs_attrs__"):
+            names = [a.name for a in type(fetch).__attrs_attrs__]
+            parts = [self._take_apart(getattr(fetch, n)) for n in names]
+            return lambda values: type(fetch)(*(p(values) for p in parts))
+        return self._leaf(fetch)
+
+    def _sequence(self, fetch):
+        parts = [self._take_apart(f) for f in fetch]
+        kind = type(fetch)
+        if hasattr(kind, "_fields"):  # a named tuple
+            return lambda values: kind(*(p(values) for p in parts))
+        if kind in (list, tuple):
+            return lambda values: kind([p(values) for p in parts])
+        kind = list if isinstance(fetch, list) else tuple
+        return lambda values: kind([p(values) for p in parts])
+
+    def _mapping(self, fetch):
+        parts = [(key, self._take_apart(f)) for key, f in fetch.items()]
+
+        def rebuild(values):
+            if isinstance(fetch, collections.defaultdict):
+                made = collections.defaultdict(fetch.default_factory)
+            else:
+                made = type(fetch)()
+            for key, part in parts:
+                made[key] = part(values)
+            return made
+
+        return rebuild
+
+    def _leaf(self, fetch):
+        element = self._element(fetch)
+        place = len(self.layout)
+        if isinstance(element, Operation):
+            self.targets.append(element)
+            self.layout.append(None)
+        else:
+            self.layout.append(self._places.setdefault(element, len(self._places)))
+        return lambda values: values[place]
+
+    def _element(self, fetch) -> Tensor | Operation:
+        if fetch is None:
+            raise TypeError('Fetch argument None has invalid type "NoneType": it cannot be None.')
+        try:
+            element = self._graph.as_graph_element(fetch)
+        except TypeError as error:
+            raise TypeError(f'Fetch argument {fetch!r} has invalid type "{type(fetch).__name__}", must be a string or Tensor. ({error})') from None
+        except (ValueError, KeyError) as error:
+            raise ValueError(f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({error.args[0]})") from None
+        op = element if isinstance(element, Operation) else element.op
+        if not (self._graph.is_fetchable(element) and self._graph.is_fetchable(op)):
+            raise FailedPreconditionError(None, op, f"Operation {op.name!r} has been marked as not fetchable.")
+        return element

@@ -1,0 +1,272 @@
+"""Graphs as Python holds them, and the default graph of each thread."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from flowmill import _core, _protos
+from flowmill.tensor import Operation, Tensor
+
+
+class Graph:
+    """A dataflow graph. Its nodes live in Rust; :class:`Operation` and :class:`Tensor` objects are made when they are asked for.
+
+    Many threads may use one graph.
+    """
+
+    def __init__(self):
+        self._core = _core.Graph()
+        self._lock = threading.RLock()
+        self._operations: dict[int, Operation] = {}
+        self._names_in_use: dict[str, int] = {}
+        self._collections: dict[Any, list] = {}
+        self._unfeedable: set[Tensor] = set()
+        self._unfetchable: set[Tensor | Operation] = set()
+        self._finalized = False
+        self.seed: int | None = None
+
+    # What it holds
+
+    def _operation(self, node_id: int) -> Operation:
+        found = self._operations.get(node_id)
+        if found is None:
+            with self._lock:
+                found = self._operations.get(node_id)
+                if found is None:
+                    found = self._operations[node_id] = Operation(self, node_id)
+        return found
+
+    def _find(self, name: str) -> Operation | None:
+        node_id = self._core.find_node(name)
+        return None if node_id is None else self._operation(node_id)
+
+    def get_operations(self) -> list[Operation]:
+        """All operations, in the order in which they were added."""
+        return [self._operation(n) for n in self._core.node_ids()]
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """The operation called `name`.
+
+        Raises:
+            KeyError: where there is none.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
+        return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor called `name`, such as ``"x:0"``.
+
+        Raises:
+            KeyError: where there is none.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
+        return self.as_graph_element(name, allow_tensor=True, allow_operation=False)
+
+    def as_graph_element(self, obj, allow_tensor: bool = True, allow_operation: bool = True) -> Tensor | Operation:
+        """The tensor or operation that `obj` is, names, or stands for by a method ``_as_graph_element``.
+
+        Raises:
+            TypeError: where it can be neither.
+            ValueError: where it is of another graph, or its name is malformed.
+            KeyError: where the graph has nothing of that name.
+        """
+        if not (allow_tensor or allow_operation):
+            raise ValueError("allow_tensor and allow_operation can't both be False.")
+        stands_for = getattr(obj, "_as_graph_element", None)
+        if stands_for is not None:
+            obj = stands_for()
+        kinds = " or ".join(kind for kind, allowed in (("Tensor", allow_tensor), ("Operation", allow_operation)) if allowed)
+        if isinstance(obj, (str, bytes)):
+            name = obj if isinstance(obj, str) else obj.decode()
+            if ":" in name:
+                if not allow_tensor:
+                    raise ValueError(f"Name {name!r} appears to refer to a Tensor, not a {kinds}.")
+                return self._tensor_called(name)
+            if not allow_operation:
+                what = "refers to an Operation" if self._core.find_node(name) is not None else "looks like an (invalid) Operation name"
+                raise ValueError(f'The name {name!r} {what}, not a {kinds}. Tensor names must be of the form "<op_name>:<output_index>".')
+            found = self._find(name)
+            if found is None:
+                raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
+            return found
+        if (isinstance(obj, Tensor) and allow_tensor) or (isinstance(obj, Operation) and allow_operation):
+            if obj.graph is not self:
+                raise ValueError(f"{'Tensor' if isinstance(obj, Tensor) else 'Operation'} {obj.name} is not an element of this graph.")
+            return obj
+        raise TypeError(f"Can not convert a {type(obj).__name__} into a {kinds}.")
+
+    def _tensor_called(self, name: str) -> Tensor:
+        op_name, _, digits = name.rpartition(":")
+        if not digits.isdecimal() or ":" in op_name or not op_name:
+            raise ValueError(f'The name {name!r} looks a like a Tensor name, but is not a valid one. Tensor names must be of the form "<op_name>:<output_index>".')
+        op = self._find(op_name)
+        if op is None:
+            raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, does not exist in the graph.")
+        if int(digits) >= len(op._outputs):
+            raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, exists but only has {len(op._outputs)} outputs.")
+        return op._outputs[int(digits)]
+
+    @property
+    def version(self) -> int:
+        """Grows with every operation; 0 for an empty graph."""
+        return self._core.version()
+
+    @property
+    def graph_def_versions(self):
+        """The versions as a `VersionDef`."""
+        producer, min_consumer = self._core.versions()
+        return _protos.get("VersionDef")(producer=producer, min_consumer=min_consumer)
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False):
+        """The graph as a `GraphDef`.
+
+        Args:
+            from_version: leaves out the operations that the graph had when its version was this.
+            add_shapes: adds an attribute ``_output_shapes`` to every node.
+        """
+        graph_def = _protos.get("GraphDef").FromString(self._core.to_graph_def())
+        if add_shapes:
+            for node, op in zip(graph_def.node, self.get_operations()):
+                node.attr["_output_shapes"].list.shape.extend(t.shape.as_proto() for t in op._outputs)
+        if from_version is not None:
+            known = sum(node_id < from_version + 2 for node_id in self._core.node_ids())
+            del graph_def.node[:known]
+        return graph_def
+
+    # Names
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """`name`, or the first of ``name_1``, ``name_2``, … that neither an operation nor a scope has. Case does not distinguish names."""
+        with self._lock:
+            key = name.lower()
+            count = self._names_in_use.get(key, 0)
+            free = count == 0 and self._core.find_node(name) is None
+            if mark_as_used:
+                self._names_in_use[key] = count + 1
+            if free:
+                return name
+            count = max(count, 1)
+            while self._names_in_use.get(f"{key}_{count}") or self._core.find_node(f"{name}_{count}") is not None:
+                count += 1
+            if mark_as_used:
+                self._names_in_use[f"{key}_{count}"] = 1
+                self._names_in_use[key] = count + 1
+            return f"{name}_{count}"
+
+    # Collections
+
+    def add_to_collection(self, name, value) -> None:
+        self._check_not_finalized()
+        with self._lock:
+            self._collections.setdefault(name, []).append(value)
+
+    def add_to_collections(self, names, value) -> None:
+        for name in dict.fromkeys((names,) if isinstance(names, str) else names):
+            self.add_to_collection(name, value)
+
+    def get_collection_ref(self, name) -> list:
+        """The list itself, to be changed."""
+        with self._lock:
+            return self._collections.setdefault(name, [])
+
+    def get_collection(self, name, scope: str | None = None) -> list:
+        """A copy of a collection; with `scope`, of the items whose names begin with a match of that regular expression."""
+        import re
+
+        with self._lock:
+            items = list(self._collections.get(name, ()))
+        return items if scope is None else [i for i in items if re.match(scope, getattr(i, "name", ""))]
+
+    def get_all_collection_keys(self) -> list:
+        with self._lock:
+            return [key for key in self._collections if isinstance(key, str)]
+
+    @property
+    def collections(self) -> list:
+        return self.get_all_collection_keys()
+
+    def clear_collection(self, name) -> None:
+        self._check_not_finalized()
+        with self._lock:
+            self._collections.pop(name, None)
+
+    # What may be done with it
+
+    def finalize(self) -> None:
+        """Forbids changes from now on."""
+        self._finalized = True
+
+    @property
+    def finalized(self) -> bool:
+        return self._finalized
+
+    def _check_not_finalized(self) -> None:
+        if self._finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+
+    def prevent_feeding(self, tensor: Tensor) -> None:
+        self._unfeedable.add(tensor)
+
+    def is_feedable(self, tensor: Tensor) -> bool:
+        return tensor not in self._unfeedable
+
+    def prevent_fetching(self, op: Tensor | Operation) -> None:
+        self._unfetchable.add(op)
+
+    def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
+        return tensor_or_op not in self._unfetchable
+
+    def as_default(self) -> contextlib.AbstractContextManager[Graph]:
+        """Makes this the thread's default graph within a ``with`` block."""
+        return _as_default(self)
+
+
+class _Defaults(threading.local):
+    def __init__(self):
+        self.graphs: list[Graph] = []
+
+
+_defaults = _Defaults()
+_global_default: Graph | None = None
+_global_lock = threading.Lock()
+
+
+@contextlib.contextmanager
+def _as_default(graph: Graph) -> Iterator[Graph]:
+    stack = _defaults.graphs
+    stack.append(graph)
+    try:
+        yield graph
+    finally:
+        if not stack or stack[-1] is not graph:
+            raise AssertionError("Nesting violated for the default graphs: `with graph.as_default()` blocks must end in the reverse order.")
+        stack.pop()
+
+
+def get_default_graph() -> Graph:
+    """The innermost graph that ``with graph.as_default()`` made the thread's default; else one that all threads share."""
+    global _global_default
+    if _defaults.graphs:
+        return _defaults.graphs[-1]
+    with _global_lock:
+        if _global_default is None:
+            _global_default = Graph()
+        return _global_default
+
+
+def reset_default_graph() -> None:
+    """Puts an empty graph in the place of the one that all threads share.
+
+    Raises:
+        AssertionError: within ``with graph.as_default()``.
+    """
+    global _global_default
+    if _defaults.graphs:
+        raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. Leave the `with graph.as_default()` block first.")
+    with _global_lock:
+        _global_default = Graph()

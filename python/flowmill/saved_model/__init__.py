@@ -1,0 +1,42 @@
+"""SavedModels: graphs on disk with their variables, tables, assets and signatures."""
+
+from __future__ import annotations
+
+import os
+
+from flowmill.saved_model import loader, signature_constants, tag_constants
+from flowmill.saved_model._model import Model, Signature, TensorSpec
+from flowmill.saved_model.loader import maybe_saved_model_directory
+from flowmill.saved_model.loader import maybe_saved_model_directory as contains_saved_model
+from flowmill.saved_model.signature_constants import (
+    CLASSIFY_METHOD_NAME, DEFAULT_SERVING_SIGNATURE_DEF_KEY, PREDICT_METHOD_NAME, REGRESS_METHOD_NAME,
+)
+from flowmill.saved_model.tag_constants import GPU, SERVING, TPU, TRAINING
+
+__all__ = [
+    "CLASSIFY_METHOD_NAME", "DEFAULT_SERVING_SIGNATURE_DEF_KEY", "GPU", "Model", "PREDICT_METHOD_NAME", "REGRESS_METHOD_NAME", "SERVING",
+    "Signature", "TPU", "TRAINING", "TensorSpec", "contains_saved_model", "load", "loader", "maybe_saved_model_directory",
+    "signature_constants", "tag_constants",
+]
+
+
+def load(sess, tags=None, export_dir=None, import_scope=None, *, config=None):
+    """Loads a SavedModel, in one of two ways.
+
+    ``load(path, tags=None)`` gives a :class:`Model`, whose signatures are called by name::
+
+        model = tf.saved_model.load("digits/1")
+        model.signatures["serving_default"](images=images)["classes"]
+
+    ``load(sess, tags, export_dir, import_scope=None)`` is TensorFlow 1's: it adds the model to a session's graph and gives its `MetaGraphDef`.
+
+    Args:
+        sess: a session, or the directory of a model.
+        tags: the tags of the graph to load. Without, a path must have one graph only, or one with the tag ``serve``.
+        export_dir: the directory, where `sess` is a session.
+        import_scope: goes before the names of all nodes.
+        config: for the session of a :class:`Model`: a `ConfigProto` or `SessionOptions`.
+    """
+    if isinstance(sess, (str, os.PathLike)):
+        return Model(os.fspath(sess), tags, config=config)
+    return loader.load(sess, tags, export_dir, import_scope)

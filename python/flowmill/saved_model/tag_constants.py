@@ -1,0 +1,7 @@
+"""Usual tags of the graphs of a SavedModel."""
+
+SERVING = "serve"
+TRAINING = "train"
+EVAL = "eval"
+GPU = "gpu"
+TPU = "tpu"

@@ -1,0 +1,287 @@
+"""Sessions: what runs a graph."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from flowmill import _core
+from flowmill._feeds import flatten
+from flowmill._fetches import Fetches
+from flowmill.errors import OpError
+from flowmill.graph import Graph, get_default_graph
+from flowmill.tensor import Operation, Tensor
+
+# Between fetches and feeds in the key of a step.
+_FEEDS = object()
+# `RunOptions.trace_level` without a trace.
+_NO_TRACE = 0
+
+
+class SessionOptions:
+    """How a session runs its steps: what a `ConfigProto` can say and what it cannot. Pass one as ``Session(config=...)``.
+
+    Args:
+        config: a `ConfigProto` to begin with; the other arguments go before what it says.
+        intra_op_threads: threads inside kernels; 0 is one a core.
+        inter_op_threads: threads that run nodes beside each other; 0 is one a core.
+        device_count: number of devices by type, such as ``{"CPU": 2}``.
+        allow_soft_placement: puts nodes whose device does not exist on the CPU.
+        optimize: rewrites graphs before they run.
+        disabled_passes: names of rewriting passes to leave out.
+        strands: runs chains of cheap nodes as one unit.
+        loops: runs loops with nothing to overlap without frames.
+        parallel_iterations: for every loop, in place of what the graph says.
+        timeout: seconds after which a step ends with `DeadlineExceededError`.
+    """
+
+    def __init__(self, config=None, **options):
+        unknown = options.keys() - _SWITCHES
+        if unknown:
+            raise TypeError(f"SessionOptions has no argument {sorted(unknown)[0]!r}; it has {', '.join(sorted(_SWITCHES))}.")
+        self._options: dict[str, Any] = {} if config is None else _of_config(config)
+        self._options.update(options)
+
+    def __repr__(self):
+        return f"SessionOptions({', '.join(f'{k}={v!r}' for k, v in self._options.items())})"
+
+
+_SWITCHES = {
+    "intra_op_threads", "inter_op_threads", "device_count", "allow_soft_placement", "optimize", "disabled_passes", "strands", "loops",
+    "parallel_iterations", "timeout",
+}
+
+
+def _of_config(config) -> dict[str, Any]:
+    """What a `ConfigProto`, Flowmill's or TensorFlow's, says of a session."""
+    if not hasattr(config, "inter_op_parallelism_threads"):
+        raise TypeError(f"Argument `config` must be a tf.ConfigProto, but got {type(config).__name__!r}")
+    options = {
+        "intra_op_threads": max(config.intra_op_parallelism_threads, 0),
+        "inter_op_threads": 1 if config.inter_op_parallelism_threads < 0 else config.inter_op_parallelism_threads,
+        "device_count": dict(config.device_count),
+        "allow_soft_placement": config.allow_soft_placement,
+    }
+    graph_options = config.graph_options
+    # -1 is OptimizerOptions.L0.
+    if graph_options.optimizer_options.opt_level == -1 or graph_options.rewrite_options.disable_meta_optimizer:
+        options["optimize"] = False
+    if config.operation_timeout_in_ms > 0:
+        options["timeout"] = config.operation_timeout_in_ms / 1000
+    return options
+
+
+class Session:
+    """Runs a graph and holds its variables. As a context manager it becomes the thread's default session, with its graph as the default
+    graph, and is closed at the end.
+
+    Many threads may run steps at once. The graph may grow between steps.
+
+    Args:
+        target: an address to connect to; empty for this process.
+        graph: the graph, the thread's default one where it is None.
+        config: a `ConfigProto` or `SessionOptions`.
+    """
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config=None):
+        if not isinstance(target, (str, bytes)):
+            hint = ' Did you do "Session(config)" instead of "Session(config=config)"?' if hasattr(target, "device_count") else ""
+            raise TypeError(f"Argument `target` must be a string, but got {type(target).__name__!r}.{hint}")
+        if graph is not None and not isinstance(graph, Graph):
+            raise TypeError(f"Argument `graph` must be a tf.Graph, but got {type(graph).__name__!r}")
+        self._target = target
+        self._graph = get_default_graph() if graph is None else graph
+        options = config if isinstance(config, SessionOptions) else SessionOptions(config)
+        self._core = _core.Session(self._graph._core, **options._options)
+        self._closed = False
+        # What to call for fetches and feeds met before, and what makes the result of its result.
+        self._steps: dict[tuple, tuple[Any, Any]] = {}
+        self._entered: contextlib.ExitStack | None = None
+
+    @property
+    def graph(self) -> Graph:
+        return self._graph
+
+    @property
+    def graph_def(self):
+        """The graph as a `GraphDef`."""
+        return self._graph.as_graph_def()
+
+    @property
+    def sess_str(self) -> str:
+        return self._target
+
+    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        """Runs what `fetches` needs and gives its values in the same structure.
+
+        Args:
+            fetches: a tensor, an operation (its value is None), the name of one, or lists, tuples, named tuples, dictionaries and attrs classes of
+                such.
+            feed_dict: values for tensors, which are then not computed. Keys are tensors, their names, or tuples of those.
+            options: a `RunOptions`: a timeout, a trace level.
+            run_metadata: a `RunMetadata` to be filled.
+
+        Raises:
+            RuntimeError: where the session is closed or its graph empty.
+            TypeError, ValueError: where fetches or feeds have the wrong type or shape, or do not exist.
+            errors.OpError: where an operation fails.
+        """
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        cls = type(fetches)
+        try:
+            if cls is list or cls is tuple:
+                key = (cls, *fetches, _FEEDS, *feed_dict) if feed_dict else (cls, *fetches)
+            else:
+                key = (fetches, *feed_dict) if feed_dict else (fetches,)
+            step, rebuild = self._steps[key]
+            values = feed_dict.values() if feed_dict else ()
+        except (KeyError, TypeError):
+            step, rebuild, values = self._prepare(fetches, feed_dict)
+        try:
+            if options is None and run_metadata is None:
+                result = step(*values)
+            else:
+                result = _run_with(step, values, options, run_metadata)
+        except OpError as error:
+            self._locate(error)
+            raise
+        return result if rebuild is None else rebuild(result)
+
+    def _prepare(self, fetches, feed_dict):
+        """Looks up fetches and feeds, and keeps what was found where the key tells steps apart."""
+        if not self._graph.version:
+            raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
+        feeds = flatten(self._graph, feed_dict)
+        found = Fetches(self._graph, fetches)
+        cls = type(fetches)
+        is_sequence = cls is list or cls is tuple
+        leaves = fetches if is_sequence else (fetches,)
+        is_flat = all(type(leaf) in _LEAVES for leaf in leaves)
+        step = self._callable(list(feeds), found, single=is_flat and not is_sequence)
+        rebuild = found.rebuild if not is_flat else tuple if cls is tuple else None
+        if is_flat and all(type(k) in _LEAVES for k in feed_dict or ()):
+            separated = (_FEEDS, *feed_dict) if feed_dict and is_sequence else tuple(feed_dict or ())
+            self._steps[(cls, *leaves, *separated) if is_sequence else (*leaves, *separated)] = step, rebuild
+        return step, rebuild, feeds.values()
+
+    def _callable(self, feeds: list[Tensor], found: Fetches, single: bool):
+        names = [t.name for t in found.tensors]
+        return self._core.make_callable([t.name for t in feeds], names, [op.name for op in found.targets], None if single else found.layout)
+
+    def _locate(self, error: OpError) -> None:
+        if error.op is None and error.node_name:
+            error.op = self._graph._find(error.node_name)
+
+    def make_callable(self, fetches, feed_list=None, accept_options: bool = False):
+        """A function that runs `fetches` with one argument for each tensor of `feed_list`: what to use for a step that runs many times.
+
+        Args:
+            fetches: as for :meth:`run`.
+            feed_list: tensors or their names.
+            accept_options: the function takes `options` and `run_metadata` too.
+        """
+        if feed_list is not None and not isinstance(feed_list, (list, tuple)):
+            raise TypeError(f"Argument `feed_list` must be a list or tuple. Received: feed_list={feed_list}")
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        if not self._graph.version:
+            raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
+        feeds = [self._graph.as_graph_element(f, allow_operation=False) for f in feed_list or ()]
+        found = Fetches(self._graph, fetches)
+        single = type(fetches) in _LEAVES
+        step = self._callable(feeds, found, single)
+        rebuild = None if single or type(fetches) is list and all(type(f) in _LEAVES for f in fetches) else found.rebuild
+        if accept_options:
+            def with_options(*values, options=None, run_metadata=None):
+                result = _run_with(step, values, options, run_metadata)
+                return result if rebuild is None else rebuild(result)
+            return with_options
+        return step if rebuild is None else lambda *values: rebuild(step(*values))
+
+    def as_default(self) -> contextlib.AbstractContextManager[Session]:
+        """Makes this the thread's default session within a ``with`` block; does not close it at the end."""
+        return _as_default(self)
+
+    def __enter__(self) -> Session:
+        if self._entered is not None:
+            raise RuntimeError("Session context managers are not re-entrant. Use `Session.as_default()` if you want to enter a session multiple times.")
+        self._entered = contextlib.ExitStack()
+        self._entered.enter_context(self._graph.as_default())
+        self._entered.enter_context(self.as_default())
+        return self
+
+    def __exit__(self, *exc_info) -> None:
+        entered, self._entered = self._entered, None
+        try:
+            if entered is not None:
+                entered.__exit__(*exc_info)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Ends steps that are running with `CancelledError`; no step can run afterwards."""
+        self._closed = True
+        self._steps.clear()
+        self._core.close()
+
+
+# What stands for itself in a key: equal only to itself, and no structure.
+_LEAVES = frozenset((str, Tensor, Operation))
+
+
+def _run_with(step, values, options, run_metadata):
+    timeout, trace = None, False
+    if options is not None:
+        if options.timeout_in_ms > 0:
+            timeout = options.timeout_in_ms / 1000
+        trace = options.trace_level != _NO_TRACE
+    result, step_stats = step.run(list(values), timeout=timeout, trace=trace and run_metadata is not None)
+    if run_metadata is not None:
+        run_metadata.Clear()
+        if step_stats is not None:
+            run_metadata.step_stats.ParseFromString(step_stats)
+    return result
+
+
+class InteractiveSession(Session):
+    """A session that is the default one, with its graph, from its making until it is closed: for a shell."""
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config=None):
+        super().__init__(target, graph, config)
+        self._installed = contextlib.ExitStack()
+        if graph is not None:
+            self._installed.enter_context(graph.as_default())
+        self._installed.enter_context(self.as_default())
+
+    def close(self) -> None:
+        super().close()
+        self._installed.close()
+
+
+class _Defaults(threading.local):
+    def __init__(self):
+        self.sessions: list[Session] = []
+
+
+_defaults = _Defaults()
+
+
+@contextlib.contextmanager
+def _as_default(session: Session) -> Iterator[Session]:
+    _defaults.sessions.append(session)
+    try:
+        yield session
+    finally:
+        # Sessions for a shell may end in any order.
+        for i in reversed(range(len(_defaults.sessions))):
+            if _defaults.sessions[i] is session:
+                del _defaults.sessions[i]
+                break
+
+
+def get_default_session() -> Session | None:
+    """The thread's innermost default session, None where it has none."""
+    return _defaults.sessions[-1] if _defaults.sessions else None

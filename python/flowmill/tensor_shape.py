@@ -1,0 +1,308 @@
+"""Static shapes, which may be known in part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+
+class Dimension:
+    """One size of a shape; `value` is None where it is not known. Comparisons with an unknown size give None."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value):
+        if isinstance(value, Dimension):
+            value = value._value
+        if value is not None:
+            value = value.__index__()
+            if value < 0:
+                raise ValueError(f"Dimension {value} must be >= 0")
+        self._value = value
+
+    @property
+    def value(self) -> int | None:
+        return self._value
+
+    def is_compatible_with(self, other) -> bool:
+        other = as_dimension(other)
+        return self._value is None or other._value is None or self._value == other._value
+
+    def assert_is_compatible_with(self, other) -> None:
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Dimensions {self} and {other} are not compatible")
+
+    def merge_with(self, other) -> Dimension:
+        other = as_dimension(other)
+        self.assert_is_compatible_with(other)
+        return other if self._value is None else self
+
+    def _combine(self, other, f):
+        try:
+            other = as_dimension(other)
+        except (TypeError, ValueError, AttributeError):
+            return NotImplemented
+        return Dimension(None if self._value is None or other._value is None else f(self._value, other._value))
+
+    def __add__(self, other):
+        return self._combine(other, lambda a, b: a + b)
+
+    __radd__ = __add__
+
+    def __sub__(self, other):
+        return self._combine(other, lambda a, b: a - b)
+
+    def __rsub__(self, other):
+        return self._combine(other, lambda a, b: b - a)
+
+    def __mul__(self, other):
+        return self._combine(other, lambda a, b: a * b)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other):
+        return self._combine(other, lambda a, b: a // b)
+
+    def __rfloordiv__(self, other):
+        return self._combine(other, lambda a, b: b // a)
+
+    def __mod__(self, other):
+        return self._combine(other, lambda a, b: a % b)
+
+    def __rmod__(self, other):
+        return self._combine(other, lambda a, b: b % a)
+
+    def _compare(self, other, f):
+        try:
+            other = as_dimension(other)
+        except (TypeError, ValueError, AttributeError):
+            return NotImplemented
+        return None if self._value is None or other._value is None else f(self._value, other._value)
+
+    def __eq__(self, other):
+        return self._compare(other, lambda a, b: a == b)
+
+    def __ne__(self, other):
+        return self._compare(other, lambda a, b: a != b)
+
+    def __lt__(self, other):
+        return self._compare(other, lambda a, b: a < b)
+
+    def __le__(self, other):
+        return self._compare(other, lambda a, b: a <= b)
+
+    def __gt__(self, other):
+        return self._compare(other, lambda a, b: a > b)
+
+    def __ge__(self, other):
+        return self._compare(other, lambda a, b: a >= b)
+
+    def __int__(self):
+        return self._value
+
+    def __index__(self):
+        return self._value
+
+    def __hash__(self):
+        return hash(self._value)
+
+    def __repr__(self):
+        return f"Dimension({self._value})"
+
+    def __str__(self):
+        return "?" if self._value is None else str(self._value)
+
+
+def as_dimension(value) -> Dimension:
+    """`value` as a Dimension."""
+    return value if isinstance(value, Dimension) else Dimension(value)
+
+
+def dimension_value(dimension):
+    """The size of a Dimension; anything else as it is."""
+    return dimension._value if isinstance(dimension, Dimension) else dimension
+
+
+class TensorShape:
+    """A static shape. `TensorShape(None)` says nothing, `TensorShape([None, 3])` leaves one of two sizes open.
+
+    Takes what describes a shape: a list of sizes (−1 and None mean unknown), one size, another shape, a `TensorShapeProto`.
+    """
+
+    __slots__ = ("_dims",)
+
+    def __init__(self, dims):
+        if dims is None:
+            self._dims = None
+        elif isinstance(dims, TensorShape):
+            self._dims = dims._dims
+        elif hasattr(dims, "unknown_rank"):
+            self._dims = None if dims.unknown_rank else tuple(None if d.size < 0 else d.size for d in dims.dim)
+        else:
+            if isinstance(dims, (int, Dimension)):
+                dims = (dims,)
+            self._dims = tuple(_size(d) for d in dims)
+
+    @property
+    def rank(self) -> int | None:
+        return None if self._dims is None else len(self._dims)
+
+    ndims = rank
+
+    @property
+    def dims(self) -> list[Dimension] | None:
+        return None if self._dims is None else [Dimension(d) for d in self._dims]
+
+    def as_list(self) -> list[int | None]:
+        """The sizes, None where they are not known.
+
+        Raises:
+            ValueError: where the rank is not known.
+        """
+        if self._dims is None:
+            raise ValueError("as_list() is not defined on an unknown TensorShape.")
+        return list(self._dims)
+
+    def as_proto(self):
+        """The shape as a `TensorShapeProto`."""
+        from flowmill import _protos
+
+        proto = _protos.get("TensorShapeProto")()
+        if self._dims is None:
+            proto.unknown_rank = True
+        else:
+            for size in self._dims:
+                proto.dim.add(size=-1 if size is None else size)
+        return proto
+
+    def num_elements(self) -> int | None:
+        if not self.is_fully_defined():
+            return None
+        product = 1
+        for size in self._dims:
+            product *= size
+        return product
+
+    def is_fully_defined(self) -> bool:
+        return self._dims is not None and None not in self._dims
+
+    def assert_is_fully_defined(self) -> None:
+        if not self.is_fully_defined():
+            raise ValueError(f"Shape {self} is not fully defined")
+
+    def is_compatible_with(self, other) -> bool:
+        """Whether one tensor can have both shapes."""
+        other = as_shape(other)
+        if self._dims is None or other._dims is None:
+            return True
+        return len(self._dims) == len(other._dims) and all(a is None or b is None or a == b for a, b in zip(self._dims, other._dims))
+
+    def assert_is_compatible_with(self, other) -> None:
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {other} are incompatible")
+
+    def assert_has_rank(self, rank: int) -> None:
+        if self.rank not in (None, rank):
+            raise ValueError(f"Shape {self} must have rank {rank}")
+
+    def assert_same_rank(self, other) -> None:
+        other = as_shape(other)
+        if self.rank is not None and other.rank is not None and self.rank != other.rank:
+            raise ValueError(f"Shapes {self} and {other} must have the same rank")
+
+    def merge_with(self, other) -> TensorShape:
+        """What both shapes say together.
+
+        Raises:
+            ValueError: where they contradict each other.
+        """
+        other = as_shape(other)
+        self.assert_is_compatible_with(other)
+        if self._dims is None or other._dims is None:
+            return other if self._dims is None else self
+        return TensorShape([b if a is None else a for a, b in zip(self._dims, other._dims)])
+
+    def concatenate(self, other) -> TensorShape:
+        other = as_shape(other)
+        return TensorShape(None if self._dims is None or other._dims is None else self._dims + other._dims)
+
+    def with_rank(self, rank: int) -> TensorShape:
+        """The shape, with `rank` unknown sizes where nothing was known.
+
+        Raises:
+            ValueError: where the rank is another one.
+        """
+        self.assert_has_rank(rank)
+        return TensorShape([None] * rank) if self._dims is None else self
+
+    def with_rank_at_least(self, rank: int) -> TensorShape:
+        if self.rank is not None and self.rank < rank:
+            raise ValueError(f"Shape {self} must have rank at least {rank}")
+        return self
+
+    def with_rank_at_most(self, rank: int) -> TensorShape:
+        if self.rank is not None and self.rank > rank:
+            raise ValueError(f"Shape {self} must have rank at most {rank}")
+        return self
+
+    def __len__(self):
+        if self._dims is None:
+            raise ValueError("Cannot take the length of shape with unknown rank.")
+        return len(self._dims)
+
+    def __bool__(self):
+        return self._dims is not None
+
+    def __iter__(self) -> Iterator[Dimension]:
+        if self._dims is None:
+            raise ValueError("Cannot iterate over a shape with unknown rank.")
+        return (Dimension(d) for d in self._dims)
+
+    def __getitem__(self, key):
+        if isinstance(key, slice):
+            if self._dims is not None:
+                return TensorShape(self._dims[key])
+            start, stop = key.start or 0, key.stop
+            return TensorShape(None if stop is None or start < 0 or stop < 0 else [None] * max(stop - start, 0))
+        return Dimension(None if self._dims is None else self._dims[key])
+
+    def __eq__(self, other):
+        try:
+            return self._dims == as_shape(other)._dims
+        except (TypeError, ValueError, AttributeError):
+            return NotImplemented
+
+    def __hash__(self):
+        return hash(self._dims)
+
+    def __repr__(self):
+        return f"TensorShape({None if self._dims is None else list(self._dims)})"
+
+    def __str__(self):
+        if self._dims is None:
+            return "<unknown>"
+        sizes = ["?" if d is None else str(d) for d in self._dims]
+        return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
+
+    def __reduce__(self):
+        return TensorShape, (None if self._dims is None else list(self._dims),)
+
+
+def _size(value) -> int | None:
+    if isinstance(value, Dimension):
+        return value._value
+    if value is None:
+        return None
+    size = value.__index__()
+    if size < -1:
+        raise ValueError(f"Dimension {size} must be >= 0")
+    return None if size == -1 else size
+
+
+def as_shape(shape) -> TensorShape:
+    """`shape` as a TensorShape."""
+    return shape if isinstance(shape, TensorShape) else TensorShape(shape)
+
+
+def unknown_shape(rank: int | None = None) -> TensorShape:
+    """A shape of which at most the rank is known."""
+    return TensorShape(None if rank is None else [None] * rank)

@@ -1,0 +1,109 @@
+"""Checkpoints, and the messages of training data."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from flowmill import _core, _protos
+from flowmill.dtypes import DType, as_dtype
+
+_MESSAGES = frozenset((
+    "BytesList", "CheckpointState", "ClusterDef", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList", "Int64List",
+    "JobDef", "SaverDef", "SequenceExample", "ServerDef",
+))
+
+
+def __getattr__(name: str):
+    if name in _MESSAGES:
+        globals()[name] = message = _protos.get(name)
+        return message
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted(_MESSAGES.union(globals()))
+
+
+def latest_checkpoint(checkpoint_dir, latest_filename: str | None = None) -> str | None:
+    """The prefix of the newest checkpoint of a directory, None where it has none."""
+    return _core.latest_checkpoint(os.fspath(checkpoint_dir), latest_filename or "checkpoint")
+
+
+def get_checkpoint_state(checkpoint_dir, latest_filename: str | None = None):
+    """What a directory's state file says, as a `CheckpointState`; None where there is none."""
+    state = _core.checkpoint_state(os.fspath(checkpoint_dir), latest_filename or "checkpoint")
+    return None if state is None else _protos.get("CheckpointState").FromString(state)
+
+
+def checkpoint_exists(checkpoint_prefix) -> bool:
+    """Whether there is a checkpoint with this prefix."""
+    prefix = os.fspath(checkpoint_prefix)
+    return os.path.isfile(prefix + ".index") or os.path.isfile(prefix)
+
+
+class CheckpointReader:
+    """Reads the tensors of a checkpoint, one at a time."""
+
+    def __init__(self, filename):
+        """Opens the checkpoint with this prefix.
+
+        Raises:
+            errors.NotFoundError: where there is none.
+            errors.DataLossError: where it is damaged.
+        """
+        self._core = _core.CheckpointReader(os.fspath(filename))
+
+    def has_tensor(self, tensor_str: str) -> bool:
+        return tensor_str in self._core
+
+    def get_tensor(self, tensor_str: str) -> np.ndarray:
+        """A tensor's value.
+
+        Raises:
+            errors.NotFoundError: where there is no such tensor.
+        """
+        return self._core.read(tensor_str)
+
+    def get_variable_to_shape_map(self) -> dict[str, list[int]]:
+        return {name: self._core.dtype_and_shape(name)[1] for name in self._core.names()}
+
+    def get_variable_to_dtype_map(self) -> dict[str, DType]:
+        return {name: as_dtype(self._core.dtype_and_shape(name)[0]) for name in self._core.names()}
+
+    def debug_string(self) -> bytes:
+        """One line a tensor: its name, type and shape."""
+        lines = []
+        for name in self._core.names():
+            dtype, shape = self._core.dtype_and_shape(name)
+            lines.append(f"{name} ({as_dtype(dtype).name}) [{','.join(map(str, shape))}]\n")
+        return "".join(lines).encode()
+
+
+NewCheckpointReader = CheckpointReader
+
+
+def load_checkpoint(ckpt_dir_or_file) -> CheckpointReader:
+    """A reader of a checkpoint, or of the newest one of a directory.
+
+    Raises:
+        ValueError: where a directory has no checkpoint.
+    """
+    path = os.fspath(ckpt_dir_or_file)
+    if os.path.isdir(path):
+        latest = latest_checkpoint(path)
+        if latest is None:
+            raise ValueError(f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}")
+        path = latest
+    return CheckpointReader(path)
+
+
+def load_variable(ckpt_dir_or_file, name: str) -> np.ndarray:
+    """The value of one variable of a checkpoint."""
+    return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
+
+
+def list_variables(ckpt_dir_or_file) -> list[tuple[str, list[int]]]:
+    """Names and shapes of a checkpoint's variables, sorted."""
+    return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
