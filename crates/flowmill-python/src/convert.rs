@@ -2,7 +2,7 @@
 
 use flowmill_tensor::{Bytes, Complex, DType, Element, Shape, Tensor, bf16, f16};
 use numpy::npyffi::{self, NPY_TYPES, PY_ARRAY_API, PyArrayObject, array::PyArray_Check, npy_intp};
-use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -23,7 +23,7 @@ impl PyTensor {
     }
 }
 
-/// Feeds up to this many bytes are copied: cheaper than keeping the array.
+/// Arrays up to this many bytes are copied both ways: cheaper than keeping their owner.
 const COPIED_BYTES: usize = 512;
 
 /// NumPy's number of a type that it knows itself.
@@ -51,7 +51,11 @@ fn type_number(dtype: DType) -> Option<NPY_TYPES> {
 /// The `numpy.dtype` of an element type; `bfloat16`, the 8-bit floats and the 4-bit integers are those of `ml_dtypes`.
 pub fn numpy_dtype(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, PyArrayDescr>> {
     if let Some(number) = type_number(dtype) {
-        return Ok(PyArrayDescr::from_npy_type(py, number));
+        // SAFETY: NumPy gives a new reference to the descriptor of a type that it knows.
+        return unsafe {
+            let descr = PY_ARRAY_API.PyArray_DescrFromType(py, number as c_int);
+            Ok(Bound::from_owned_ptr_or_err(py, descr.cast())?.cast_into_unchecked())
+        };
     }
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     if dtype.size().is_none() {
@@ -85,48 +89,63 @@ fn strings_to_numpy<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py
 
 fn dense_to_numpy(py: Python<'_>, mut tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
     let descr = numpy_dtype(py, tensor.dtype())?;
-    if !tensor.is_unique() {
-        // Whoever gets an array may write to it; shared data stay as they are.
-        tensor = copy_of(&tensor)?;
+    if tensor.rank() == 0 {
+        let bytes = tensor.as_bytes().map_err(to_py_err)?;
+        // SAFETY: the data are one element of the descriptor's type, which NumPy copies; it takes references of its own.
+        return unsafe {
+            let scalar = PY_ARRAY_API.PyArray_Scalar(py, bytes.as_ptr().cast_mut().cast(), descr.as_dtype_ptr(), std::ptr::null_mut());
+            Bound::from_owned_ptr_or_err(py, scalar)
+        };
     }
-    let mut dims: Vec<npy_intp> = tensor.shape().iter().map(|&d| d as npy_intp).collect();
-    let is_scalar = dims.is_empty();
+    // Whoever gets an array may write to it; shared data stay as they are.
+    let is_given_away = tensor.num_bytes() > COPIED_BYTES && tensor.is_unique();
+    let dims: Vec<npy_intp> = tensor.shape().iter().map(|&d| d as npy_intp).collect();
+    if !is_given_away {
+        let bytes = tensor.as_bytes().map_err(to_py_err)?;
+        // SAFETY: a null pointer lets NumPy allocate.
+        let (array, data) = unsafe { new_array(py, descr, dims, std::ptr::null_mut())? };
+        if !bytes.is_empty() {
+            // SAFETY: a new contiguous array of the same type and shape has as many bytes of its own.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), data, bytes.len()) };
+        }
+        return Ok(array);
+    }
     let owner = Bound::new(py, PyTensor(tensor))?;
     let data = owner.get().0.as_bytes().map_err(to_py_err)?.as_ptr().cast_mut();
-    // SAFETY: the descriptor's reference is stolen by NewFromDescr, hence `into_dtype_ptr`; the data are `num_elements` elements of the
-    // descriptor's type, alive and unmoved as long as `owner`, which becomes the array's base; the tensor is unique, so writes are seen by
-    // nobody else.
+    // SAFETY: the data are elements of the descriptor's type for these sizes, alive and unmoved as long as `owner`, which becomes the array's
+    // base; the tensor is unique, so that writes are seen by nobody else.
+    unsafe {
+        let (array, _) = new_array(py, descr, dims, data)?;
+        if PY_ARRAY_API.PyArray_SetBaseObject(py, array.as_ptr().cast::<PyArrayObject>(), owner.into_ptr()) != 0 {
+            return Err(PyErr::fetch(py));
+        }
+        Ok(array)
+    }
+}
+
+/// A contiguous array over `data`, or over new memory where that is null; and where its data are.
+///
+/// # Safety
+/// `data` is null or valid for the array's elements, as long as the array lives.
+unsafe fn new_array<'py>(py: Python<'py>, descr: Bound<'py, PyArrayDescr>, mut dims: Vec<npy_intp>, data: *mut u8) -> PyResult<(Bound<'py, PyAny>, *mut u8)> {
+    let flags = if data.is_null() { 0 } else { npyffi::NPY_ARRAY_CARRAY };
+    // SAFETY: NewFromDescr steals the descriptor's reference, hence `into_dtype_ptr`; it copies the sizes; the caller vouches for the data.
     unsafe {
         let array = PY_ARRAY_API.PyArray_NewFromDescr(
             py,
-            PY_ARRAY_API.get_type_object(py, npyffi::NpyTypes::PyArray_Type),
+            npyffi::get_type_object(py, npyffi::NpyTypes::PyArray_Type),
             descr.into_dtype_ptr(),
             dims.len() as c_int,
             dims.as_mut_ptr(),
             std::ptr::null_mut(),
             data.cast(),
-            npyffi::NPY_ARRAY_CARRAY,
+            flags,
             std::ptr::null_mut(),
         );
-        if array.is_null() {
-            return Err(PyErr::fetch(py));
-        }
-        let array = Bound::from_owned_ptr(py, array);
-        if PY_ARRAY_API.PyArray_SetBaseObject(py, array.as_ptr().cast::<PyArrayObject>(), owner.into_ptr()) != 0 {
-            return Err(PyErr::fetch(py));
-        }
-        if !is_scalar {
-            return Ok(array);
-        }
-        // Gives a NumPy scalar for a zero-dimensional array and takes the array's reference.
-        let scalar = PY_ARRAY_API.PyArray_Return(py, array.into_ptr().cast::<PyArrayObject>());
-        Bound::from_owned_ptr_or_err(py, scalar)
+        let array = Bound::from_owned_ptr_or_err(py, array)?;
+        let data = (*array.as_ptr().cast::<PyArrayObject>()).fields.data;
+        Ok((array, data.cast()))
     }
-}
-
-fn copy_of(tensor: &Tensor) -> PyResult<Tensor> {
-    let bytes = tensor.as_bytes().map_err(to_py_err)?;
-    Tensor::copy_from_bytes(tensor.dtype(), tensor.shape().clone(), bytes).map_err(to_py_err)
 }
 
 /// A tensor with the value of any object that NumPy can make an array of.
@@ -160,8 +179,6 @@ pub fn from_python(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<T
     };
     tensor_over(array, found)
 }
-
-use numpy::PyArrayDescrMethods;
 
 /// Python and NumPy scalars for a known type, without an array in between.
 fn quick_scalar(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Tensor>> {
@@ -215,7 +232,7 @@ fn tensor_over(array: Bound<'_, PyUntypedArray>, dtype: DType) -> PyResult<Tenso
     }
     let n = shape.num_elements();
     // SAFETY: the array object is alive; its data pointer is valid for `n` elements of `size` bytes, contiguous and aligned (FromAny was asked so).
-    let data = unsafe { (*array.as_array_ptr()).data.cast::<u8>().cast_const() };
+    let data = unsafe { (*array.as_array_ptr()).fields.data.cast::<u8>().cast_const() };
     if n * size <= COPIED_BYTES || dtype == DType::Bool {
         // SAFETY: as above; the bytes are copied before the array can go.
         let bytes = if n == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(data, n * size) } };

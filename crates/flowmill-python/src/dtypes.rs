@@ -1,9 +1,11 @@
 //! Element types by their number in `types.proto`, as Python knows them.
 
+use crate::errors::to_py_err;
+use flowmill_proto::Message;
 use flowmill_tensor::DType;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyAny;
+use pyo3::types::{PyAny, PyBytes};
 
 /// References are numbered past the types they refer to.
 const REF_OFFSET: i32 = 100;

@@ -3,11 +3,11 @@
 use crate::dtypes;
 use crate::errors::to_py_err;
 use crate::gate::detached;
-use flowmill_graph::{Graph, ImportOptions, ImportResults, Node, NodeId, OutputId, ShapeRefiner, import_graph_def};
+use flowmill_graph::{Graph, ImportOptions, ImportResults, Node, NodeId, import_graph_def};
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{GraphDef, Message};
 use flowmill_tensor::{Bytes, Error, PartialShape, Result};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -19,8 +19,6 @@ use std::sync::Arc;
 #[pyclass(frozen, name = "Graph", module = "flowmill._core")]
 pub struct PyGraph {
     graph: Arc<RwLock<Graph>>,
-    /// Static shapes found so far, for the state of the graph with this change count.
-    shapes: Mutex<(u64, ShapeRefiner)>,
 }
 
 impl PyGraph {
@@ -47,7 +45,7 @@ impl PyGraph {
     #[new]
     fn new() -> PyResult<PyGraph> {
         let graph = flowmill::new_graph().map_err(to_py_err)?;
-        Ok(PyGraph { graph: Arc::new(RwLock::new(graph)), shapes: Mutex::new((0, ShapeRefiner::new())) })
+        Ok(PyGraph { graph: Arc::new(RwLock::new(graph)) })
     }
 
     /// Adds the nodes of a serialised `GraphDef`, or of the one in a file. Gives a list of `(node, output)` for `return_tensors`, of nodes for
@@ -143,12 +141,9 @@ impl PyGraph {
 
     /// The static shape of a tensor: `None` where the rank is unknown, −1 for a size that is.
     fn shape(&self, id: u32, slot: u32) -> PyResult<Option<Vec<i64>>> {
-        self.with_node(id, |graph, n| {
-            let mut shapes = self.shapes.lock();
-            if shapes.0 != graph.change_count() {
-                *shapes = (graph.change_count(), ShapeRefiner::new());
-            }
-            let shape = shapes.1.shape(graph, OutputId { node: n.id(), slot });
+        self.with_node(id, |_, n| {
+            let declares = slot == 0 && n.op().starts_with("Placeholder");
+            let shape = if declares { n.attrs().get_or("shape", PartialShape::unknown())? } else { PartialShape::unknown() };
             Ok(shape_to_python(&shape))
         })
     }

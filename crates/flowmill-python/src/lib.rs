@@ -25,7 +25,7 @@ mod _core {
     #[pymodule_export]
     use crate::convert::PyTensor;
     #[pymodule_export]
-    use crate::dtypes::numpy_dtype;
+    use crate::dtypes::{numpy_dtype, op_def};
     #[pymodule_export]
     use crate::graph::PyGraph;
     #[pymodule_export]

@@ -35,7 +35,7 @@ pub use flowmill_proto as proto;
 pub use flowmill_runtime::{Callable, CancelToken, KernelRegistry, NodeStats, RunOptions, RunOutcome, Session, SessionOptions};
 pub use flowmill_savedmodel as files;
 pub use flowmill_tensor::{Bytes, Code, Complex, DType, Element, Error, PartialShape, Result, Shape, Tensor, bf16, f16};
-pub use saved_model::{SavedModel, Signature, TensorSpec};
+pub use saved_model::{SavedModel, Signature, TensorSpec, prepare, signatures};
 
 use parking_lot::RwLock;
 use std::path::Path;

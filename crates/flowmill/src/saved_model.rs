@@ -107,7 +107,11 @@ pub fn prepare(session: &Session, loaded: &files::LoadedModel) -> Result<()> {
     Ok(())
 }
 
-fn signatures(meta_graph: &proto::MetaGraphDef) -> Result<BTreeMap<String, Signature>> {
+/// The signatures of a meta graph that are for calling, by name.
+///
+/// # Errors
+/// `Unimplemented` for sparse and composite tensors, `InvalidArgument` for a type that does not exist.
+pub fn signatures(meta_graph: &proto::MetaGraphDef) -> Result<BTreeMap<String, Signature>> {
     let spec = |info: &proto::TensorInfo| -> Result<TensorSpec> {
         let Some(proto::tensor_info::Encoding::Name(tensor)) = &info.encoding else {
             bail!(Unimplemented, "a signature's sparse or composite tensor");
