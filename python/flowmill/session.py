@@ -168,6 +168,8 @@ class Session:
         return step, rebuild, feeds.values()
 
     def _callable(self, feeds: list[Tensor], found: Fetches, single: bool):
+        if not (found.tensors or found.targets):
+            return _NOTHING
         names = [t.name for t in found.tensors]
         return self._core.make_callable([t.name for t in feeds], names, [op.name for op in found.targets], None if single else found.layout)
 
@@ -230,6 +232,19 @@ class Session:
 
 # What stands for itself in a key: equal only to itself, and no structure.
 _LEAVES = frozenset((str, Tensor, Operation))
+
+
+class _Nothing:
+    """The step of an empty structure of fetches."""
+
+    def __call__(self, *values):
+        return []
+
+    def run(self, values, *, timeout=None, trace=False):
+        return [], None
+
+
+_NOTHING = _Nothing()
 
 
 def _run_with(step, values, options, run_metadata):

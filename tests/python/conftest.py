@@ -1,0 +1,25 @@
+"""What the tests share: paths of test data, and TensorFlow as the oracle."""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "oracle"))
+
+
+@pytest.fixture(scope="session")
+def data() -> pathlib.Path:
+    """The directory of test data."""
+    return pathlib.Path(__file__).parents[1] / "data"
+
+
+@pytest.fixture(scope="session")
+def tf1():
+    """TensorFlow with its version 1 API, imported once for all tests: that takes seconds."""
+    import tensorflow.compat.v1 as tf
+
+    tf.disable_v2_behavior()
+    return tf
