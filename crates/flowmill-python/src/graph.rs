@@ -3,11 +3,11 @@
 use crate::dtypes;
 use crate::errors::to_py_err;
 use crate::gate::detached;
-use flowmill_graph::{Graph, ImportOptions, ImportResults, Node, NodeId, import_graph_def};
+use flowmill_graph::{Graph, ImportOptions, ImportResults, Node, NodeId, OutputId, ShapeRefiner, import_graph_def};
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{GraphDef, Message};
 use flowmill_tensor::{Bytes, Error, PartialShape, Result};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -19,6 +19,8 @@ use std::sync::Arc;
 #[pyclass(frozen, name = "Graph", module = "flowmill._core")]
 pub struct PyGraph {
     graph: Arc<RwLock<Graph>>,
+    /// The static shapes of the graph when it had this change count.
+    shapes: Mutex<Option<(u64, ShapeRefiner)>>,
 }
 
 impl PyGraph {
@@ -45,7 +47,7 @@ impl PyGraph {
     #[new]
     fn new() -> PyResult<PyGraph> {
         let graph = flowmill::new_graph().map_err(to_py_err)?;
-        Ok(PyGraph { graph: Arc::new(RwLock::new(graph)) })
+        Ok(PyGraph { graph: Arc::new(RwLock::new(graph)), shapes: Mutex::new(None) })
     }
 
     /// Adds the nodes of a serialised `GraphDef`, or of the one in a file. Gives a list of `(node, output)` for `return_tensors`, of nodes for
@@ -141,10 +143,18 @@ impl PyGraph {
 
     /// The static shape of a tensor: `None` where the rank is unknown, −1 for a size that is.
     fn shape(&self, id: u32, slot: u32) -> PyResult<Option<Vec<i64>>> {
-        self.with_node(id, |_, n| {
-            let declares = slot == 0 && n.op().starts_with("Placeholder");
-            let shape = if declares { n.attrs().get_or("shape", PartialShape::unknown())? } else { PartialShape::unknown() };
-            Ok(shape_to_python(&shape))
+        self.with_node(id, |graph, n| {
+            let mut shapes = self.shapes.lock();
+            let refiner = match &mut *shapes {
+                Some((change_count, refiner)) if *change_count == graph.change_count() => refiner,
+                stale => {
+                    let mut refiner = ShapeRefiner::new();
+                    // A node that contradicts its inputs fails when it runs; what comes after it has unknown shapes.
+                    let _ = refiner.infer_graph(graph);
+                    &mut stale.insert((graph.change_count(), refiner)).1
+                }
+            };
+            Ok(shape_to_python(&refiner.shape(OutputId { node: n.id(), slot })))
         })
     }
 

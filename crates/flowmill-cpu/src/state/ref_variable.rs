@@ -88,11 +88,12 @@ fn make_is_initialized(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// `Assign`: the variable takes the value over without a copy; a later update copies where somebody still holds it.
+/// `Assign`: the variable takes the value over, without a copy where it is a tensor's own memory; a later update copies where somebody still holds it.
 fn make_assign(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let validate_shape = init.attrs.get_or("validate_shape", true)?;
     from_fn(move |ctx| {
-        let value = ctx.take(1)?;
+        // An array of the caller's may change after the step.
+        let value = ctx.take(1)?.into_owned()?;
         let variable = ctx.ref_input(0)?;
         if variable.dtype() != value.dtype() {
             bail!(InvalidArgument, "Trying to assign variable with wrong dtype. Expected {} got {}", variable.dtype().cpp_name(), value.dtype().cpp_name());

@@ -115,7 +115,8 @@ fn make_assign(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
     let validate_shape = init.attrs.get_or("validate_shape", false)?;
     from_fn(move |ctx| {
-        let value = ctx.take(1)?;
+        // An array of the caller's may change after the step.
+        let value = ctx.take(1)?.into_owned()?;
         let variable = Variable::from_input(ctx, 0)?;
         if value.dtype() != dtype || variable.dtype() != dtype {
             bail!(InvalidArgument, "Trying to assign variable with wrong dtype. Expected {} got {}", variable.dtype().cpp_name(), value.dtype().cpp_name());
