@@ -162,7 +162,7 @@ impl BodyBuilder<'_> {
             let mut input = Vec::with_capacity(node.input.len());
             for name in &node.input {
                 if name.starts_with('^') {
-                    input.push(self.control_input(name)?);
+                    input.extend(self.control_input(name));
                 } else {
                     input.extend(self.tensors(name).map_err(|e| e.append(format_args!(" of node '{}'", node.name)))?.into_iter().map(|(name, _)| name));
                 }
@@ -172,11 +172,12 @@ impl BodyBuilder<'_> {
         Ok(())
     }
 
-    /// A control input may name an argument that is a list: any of its `_Arg`s does then.
-    fn control_input(&self, name: &str) -> Result<String> {
+    /// A control input may name an argument that is a list: any of its `_Arg`s does then, if there are any.
+    fn control_input(&self, name: &str) -> Option<String> {
         match self.items.get(&name[1..]) {
-            Some(item) if item.is_arg_list => Ok(format!("^{}", item.tensor(0))),
-            _ => Ok(name.to_owned()),
+            Some(item) if item.types.is_empty() => None,
+            Some(item) if item.is_arg_list => Some(format!("^{}", item.tensor(0))),
+            _ => Some(name.to_owned()),
         }
     }
 

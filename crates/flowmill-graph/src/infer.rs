@@ -2,6 +2,7 @@
 
 use crate::{Attrs, OpDef};
 use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail};
+use smallvec::SmallVec;
 
 /// Infers the static shapes of one node's outputs. Registered with the op.
 pub type ShapeFn = fn(&mut InferenceContext<'_>) -> Result<()>;
@@ -24,14 +25,14 @@ pub struct ValueInfo {
 pub struct InferenceContext<'a> {
     op_def: &'a OpDef,
     attrs: &'a Attrs,
-    inputs: &'a [ValueInfo],
+    inputs: SmallVec<[&'a ValueInfo; 4]>,
     outputs: Vec<ValueInfo>,
 }
 
 impl<'a> InferenceContext<'a> {
     /// A context whose outputs are all unknown.
-    pub fn new(op_def: &'a OpDef, attrs: &'a Attrs, inputs: &'a [ValueInfo], num_outputs: usize) -> InferenceContext<'a> {
-        InferenceContext { op_def, attrs, inputs, outputs: vec![ValueInfo::default(); num_outputs] }
+    pub fn new(op_def: &'a OpDef, attrs: &'a Attrs, inputs: impl IntoIterator<Item = &'a ValueInfo>, num_outputs: usize) -> InferenceContext<'a> {
+        InferenceContext { op_def, attrs, inputs: inputs.into_iter().collect(), outputs: vec![ValueInfo::default(); num_outputs] }
     }
 
     /// The op.
@@ -56,7 +57,7 @@ impl<'a> InferenceContext<'a> {
 
     /// Everything known of input `i`; unknown where there is no such input.
     pub fn value(&self, i: usize) -> Option<&'a ValueInfo> {
-        self.inputs.get(i)
+        self.inputs.get(i).copied()
     }
 
     /// The static shape of input `i`.
@@ -66,7 +67,7 @@ impl<'a> InferenceContext<'a> {
 
     /// The constant value of input `i`, where known.
     pub fn constant(&self, i: usize) -> Option<&'a Tensor> {
-        self.inputs.get(i)?.constant.as_ref()
+        self.value(i)?.constant.as_ref()
     }
 
     /// The static shape that the *value* of input `i` describes; −1 entries are unknown sizes.
@@ -74,7 +75,7 @@ impl<'a> InferenceContext<'a> {
     /// # Errors
     /// `InvalidArgument` where the value cannot be a shape.
     pub fn input_as_shape(&self, i: usize) -> Result<PartialShape> {
-        let Some(value) = self.inputs.get(i) else { return Ok(PartialShape::unknown()) };
+        let Some(value) = self.value(i) else { return Ok(PartialShape::unknown()) };
         if let Some(t) = &value.constant {
             // A scalar -1 stands for an unknown shape.
             if t.rank() == 0 {

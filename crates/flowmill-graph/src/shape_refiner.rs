@@ -126,20 +126,13 @@ impl ShapeRefiner {
 
     /// With `assume_loops`, what comes over a back edge that was not seen has the shape of what comes in.
     fn infer(&self, graph: &Graph, node: &Node, assume_loops: bool) -> Result<Vec<ValueInfo>> {
+        let input = |i: usize| graph.input(node.id(), i).and_then(|src| self.value(src));
         let num_inputs = node.num_inputs();
-        let mut inputs = Vec::with_capacity(num_inputs);
-        let mut incoming = None;
-        for i in 0..num_inputs {
-            let value = graph.input(node.id(), i).and_then(|src| self.value(src)).cloned();
-            if incoming.is_none() {
-                incoming = value.as_ref().map(|v| ValueInfo { shape: v.shape.clone(), elements: v.elements.clone(), ..Default::default() });
-            }
-            inputs.push(value);
-        }
-        let is_loop = assume_loops && node.is_merge();
-        let inputs: Vec<ValueInfo> =
-            inputs.into_iter().map(|v| v.or_else(|| incoming.clone().filter(|_| is_loop)).unwrap_or_default()).collect();
-        let mut context = InferenceContext::new(node.op_def(), node.attrs(), &inputs, node.num_outputs());
+        let incoming = if assume_loops && node.is_merge() { (0..num_inputs).find_map(input) } else { None };
+        // The value that comes in is not the one of later iterations, its shape may be.
+        let assumed = incoming.map(|v| ValueInfo { shape: v.shape.clone(), elements: v.elements.clone(), ..Default::default() }).unwrap_or_default();
+        let inputs = (0..num_inputs).map(|i| input(i).unwrap_or(&assumed));
+        let mut context = InferenceContext::new(node.op_def(), node.attrs(), inputs, node.num_outputs());
         if let Some(shape_fn) = node.op_def().shape_fn {
             shape_fn(&mut context).map_err(|e| e.at_node(node.name(), node.op()))?;
         }
