@@ -30,7 +30,7 @@ fn halve(first: usize, end: usize, f: &(dyn Fn(usize) + Sync)) {
         }
     } else {
         let middle = first + (end - first).div_ceil(2);
-        rayon::join(|| halve(first, middle, f), || halve(middle, end, f));
+        flowmill_runtime::intra_op::join(|| halve(first, middle, f), || halve(middle, end, f));
     }
 }
 

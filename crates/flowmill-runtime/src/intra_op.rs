@@ -31,3 +31,12 @@ pub(crate) fn alone<R>(f: impl FnOnce() -> R) -> R {
     let _reset = Reset(ALONE.replace(true));
     f()
 }
+
+/// `rayon::join` for kernels. While one of the two waits, its thread may take pieces of kernels, but neither a node nor a step, which could
+/// take long, or need a lock that the waiting kernel holds.
+pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
+    if ALONE.get() {
+        return (a(), b());
+    }
+    rayon::join(|| crate::executor::piece(a), || crate::executor::piece(b))
+}

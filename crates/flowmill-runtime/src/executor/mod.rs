@@ -20,4 +20,5 @@ mod worker;
 pub use freeze::MAX_PARALLEL_ITERATIONS;
 pub use plan::{Plan, RunOptions};
 pub use stats::{NodeStats, StatsCollector};
-pub use threads::enter;
+pub(crate) use threads::piece;
+pub use threads::{begin, enter};

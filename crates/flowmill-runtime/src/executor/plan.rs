@@ -18,8 +18,8 @@ pub struct Plan {
 /// How a step runs.
 #[derive(Clone, Copy, Default)]
 pub struct RunOptions<'a> {
-    /// The most threads that run nodes beside each other, the calling one included. 1: nothing leaves the calling thread, except what kernels
-    /// fork. 0: as many as the pool has.
+    /// The most threads that run nodes beside each other, the calling one included. 1 without a pool: nothing leaves the calling thread.
+    /// 0: as many as the pool has. Kernels fork only on threads of a pool.
     pub num_threads: usize,
     /// The pool whose threads help and in which kernels fork; the step moves there at once, unless a thread of it is what calls. Without, it is the
     /// rayon pool that the calling thread belongs to, or the process's, and the step moves there when a kernel is worth it.

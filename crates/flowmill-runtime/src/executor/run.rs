@@ -9,6 +9,7 @@ use super::sync::{AtomicBool, AtomicI64, Ordering};
 use super::threads::{InRun, Threads};
 use super::wake::Wake;
 use super::worker::{Pause, Worker};
+use crate::intra_op;
 use crate::step::{Poll, StepContext};
 use crossbeam_deque::{Injector, Steal};
 use flowmill_tensor::{Error, Result, Tensor};
@@ -96,18 +97,28 @@ impl Run {
         worker.in_pool = self.threads.is_home(&in_run);
         let root = worker.create_root();
         worker.start(root, args);
-        if worker.in_pool || !self.threads.has_own_pool() || !self.drive_in_pool(&mut worker) {
-            self.drive(&mut worker);
-        }
-        if worker.shared {
-            self.finish_live();
-            self.wait(&mut worker);
+        if rayon::current_thread_index().is_some() {
+            self.work(&mut worker);
+        } else {
+            // A kernel that forks outside of the pool waits for the pool's threads, which may wait for a lock that it holds.
+            intra_op::alone(|| self.work(&mut worker));
         }
         // SAFETY: the run has ended: this thread alone knows its blocks.
         unsafe { worker.destroy_tree(root) };
         drop(worker);
         debug_assert_eq!(self.blocks.load(Ordering::Relaxed), 0, "blocks of iterations and frames that were not given back");
         self.result()
+    }
+
+    /// Works until the run has ended.
+    fn work(self: &Arc<Run>, worker: &mut Worker<'_>) {
+        if worker.in_pool || !self.threads.has_own_pool() || !self.drive_in_pool(worker) {
+            self.drive(worker);
+        }
+        if worker.shared {
+            self.finish_live();
+            self.wait(worker);
+        }
     }
 
     fn result(&self) -> Result<Vec<Option<Tensor>>> {
@@ -164,13 +175,30 @@ impl Run {
                 continue;
             }
             self.participants.leave();
-            while self.queue_is_empty() && !self.has_ended() {
-                if self.wake.wait(self.step.poll.as_ref().map(|_| Poll::INTERVAL)) {
-                    break;
-                }
-                self.poll();
-            }
+            self.sleep();
             self.participants.rejoin();
+        }
+    }
+
+    /// Sleeps until there may be work or the run has ended. A thread of the pool gets up now and then: other threads may be inside of kernels that
+    /// have pieces for it.
+    fn sleep(&self) {
+        const NAPS: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(1)];
+        let in_pool = rayon::current_thread_index().is_some();
+        let mut nap = NAPS[0];
+        let mut next_poll = Instant::now() + Poll::INTERVAL;
+        while self.queue_is_empty() && !self.has_ended() {
+            let timeout = if in_pool { Some(nap) } else { self.step.poll.as_ref().map(|_| Poll::INTERVAL) };
+            if self.wake.wait(timeout) {
+                return;
+            }
+            nap = (nap * 2).min(NAPS[1]);
+            while rayon::yield_now() == Some(rayon::Yield::Executed) {
+                nap = NAPS[0];
+            }
+            if Instant::now() >= next_poll {
+                next_poll = self.poll();
+            }
         }
     }
 

@@ -38,7 +38,7 @@ impl Drop for InRun {
     }
 }
 
-/// Calls `f` on a thread of `pool`, for a step that begins outside of it; on this thread where none is free.
+/// Calls `f` on a thread of `pool`, for a step that begins outside of it; on this thread, without forks, where none is free.
 ///
 /// Unlike `pool.install`, `f` never runs inside of another step's kernel that waits for its pieces: it would delay that kernel, and hang
 /// where it needs a lock that the kernel holds.
@@ -46,14 +46,25 @@ pub fn enter<R: Send, F: FnOnce() -> R + Send>(pool: &ThreadPool, f: F) -> R {
     if pool.current_thread_index().is_some() {
         return f();
     }
-    let entered = pool.install(|| {
-        if InRun::is_set() {
-            return Err(f);
-        }
-        let _in_run = InRun::enter();
-        Ok(f())
-    });
-    entered.unwrap_or_else(|f| f())
+    pool.install(|| begin(f)).unwrap_or_else(|f| intra_op::alone(f))
+}
+
+/// What a job of a pool calls to begin a step: gives `f` back where the thread is inside of a kernel.
+///
+/// # Errors
+/// `f`, not called.
+pub fn begin<R, F: FnOnce() -> R>(f: F) -> Result<R, F> {
+    if InRun::is_set() {
+        return Err(f);
+    }
+    let _in_run = InRun::enter();
+    Ok(f())
+}
+
+/// Marks the thread as inside of a kernel while it calls `f`, a piece of it.
+pub(crate) fn piece<R>(f: impl FnOnce() -> R) -> R {
+    let _in_run = InRun::enter();
+    f()
 }
 
 /// Where a run's helpers come from, and what its thread brought along that they need too.

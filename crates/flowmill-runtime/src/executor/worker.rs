@@ -7,6 +7,7 @@ use crate::step::Poll;
 use flowmill_tensor::{Tensor, error};
 use std::any::Any;
 use std::cell::Cell;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null;
 use std::sync::Arc;
@@ -61,7 +62,7 @@ pub(super) struct Worker<'r> {
     /// The iteration of the item fired last, and how many of its references this worker holds without an item.
     iteration: *const Iteration,
     debt: u64,
-    scratch: Box<Scratch>,
+    scratch: ManuallyDrop<Box<Scratch>>,
 }
 
 const NO_ITEM: Item = Item { iteration: null(), node: 0, info: 0 };
@@ -88,7 +89,7 @@ impl<'r> Worker<'r> {
             kept: None,
             iteration: null(),
             debt: 0,
-            scratch,
+            scratch: ManuallyDrop::new(scratch),
         }
     }
 
@@ -335,8 +336,8 @@ impl<'r> Worker<'r> {
 
 impl Drop for Worker<'_> {
     fn drop(&mut self) {
-        let fresh = Box::new(Scratch { pool: BlockPool::new(), stack: Vec::new(), outputs: Vec::new(), completed: Vec::new() });
-        SCRATCH.set(Some(std::mem::replace(&mut self.scratch, fresh)));
+        // SAFETY: taken once, here.
+        SCRATCH.set(Some(unsafe { ManuallyDrop::take(&mut self.scratch) }));
     }
 }
 

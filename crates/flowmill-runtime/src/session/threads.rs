@@ -5,7 +5,7 @@
 
 use super::SessionOptions;
 use super::executable::Executable;
-use crate::executor::StatsCollector;
+use crate::executor::{self, StatsCollector};
 use crate::step::{Poll, StepContext};
 use flowmill_tensor::{Result, Tensor, error};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -42,25 +42,30 @@ pub(super) fn run(pool: Option<&Arc<ThreadPool>>, executable: &Arc<Executable>, 
         return crate::intra_op::alone(|| executable.run(step, args, 1, stats));
     };
     match &step.poll {
-        None => pool.install(|| executable.run(step, args, executable.num_threads(), stats)),
+        None => executor::enter(pool, || executable.run(step, args, executable.num_threads(), stats)),
         Some(poll) => watch(pool, poll, executable, step, args, stats),
     }
 }
 
 /// Runs a step in the pool while this thread waits and asks `poll` now and then.
 fn watch(pool: &Arc<ThreadPool>, poll: &Poll, executable: &Arc<Executable>, step: &Arc<StepContext>, args: Vec<Tensor>, stats: Option<Arc<StatsCollector>>) -> Results {
-    let done: Arc<(Mutex<Option<Results>>, Condvar)> = Arc::default();
+    /// The results, or the step itself where no thread was free.
+    type Outcome = std::result::Result<Results, Box<dyn FnOnce() -> Results + Send>>;
+    let done: Arc<(Mutex<Option<Outcome>>, Condvar)> = Arc::default();
     let (their_done, executable, step) = (done.clone(), executable.clone(), step.clone());
-    pool.spawn(move || {
+    let job: Box<dyn FnOnce() -> Results + Send> = Box::new(move || {
         let results = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| executable.run(&step, args, executable.num_threads(), stats)));
-        let results = results.unwrap_or_else(|_| Err(error!(Internal, "a step panicked")));
-        *their_done.0.lock() = Some(results);
+        results.unwrap_or_else(|_| Err(error!(Internal, "a step panicked")))
+    });
+    pool.spawn(move || {
+        let outcome = executor::begin(job);
+        *their_done.0.lock() = Some(outcome);
         their_done.1.notify_one();
     });
     let mut slot = done.0.lock();
     loop {
-        if let Some(results) = slot.take() {
-            return results;
+        if let Some(outcome) = slot.take() {
+            return outcome.unwrap_or_else(|job| crate::intra_op::alone(job));
         }
         if done.1.wait_for(&mut slot, Poll::INTERVAL).timed_out() {
             poll.ask();

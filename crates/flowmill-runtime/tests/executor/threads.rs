@@ -100,7 +100,7 @@ fn kernels_may_run_plans_and_fork() {
     let x = inner.arg();
     let kernel = expensive(|ctx| {
         let x = ctx.input(0)?.to_scalar::<i64>()?;
-        let (a, b) = rayon::join(|| x * 2, || x * 3);
+        let (a, b) = flowmill_runtime::intra_op::join(|| x * 2, || x * 3);
         ctx.set_output(0, int(a + b));
         Ok(())
     });
@@ -126,4 +126,49 @@ fn kernels_may_run_plans_and_fork() {
             assert_eq!(run_with(&plan, &[3], options).unwrap(), [Some(8 * 4 * 15)]);
         }
     }
+}
+
+/// A kernel that waits for its pieces while it holds a lock: what its thread runs meanwhile must not be a node that wants the lock.
+#[test]
+fn a_lock_held_while_a_kernel_forks_is_safe() {
+    fn work(depth: u32) -> i64 {
+        if depth == 0 {
+            return std::hint::black_box((0..300).sum::<i64>()) - 44849;
+        }
+        let (a, b) = flowmill_runtime::intra_op::join(|| work(depth - 1), || work(depth - 1));
+        a + b
+    }
+    let total = Arc::new(Mutex::new(0));
+    let kernel = {
+        let total = total.clone();
+        expensive(move |ctx| {
+            let mut total = total.lock().unwrap();
+            *total += work(5);
+            ctx.set_output(0, int(1));
+            Ok(())
+        })
+    };
+    let mut b = Builder::new();
+    let nodes: Vec<_> = (0..12).map(|_| out(b.node("Big", NodeKind::Op, ROOT, &[], 1, Some(kernel.clone())))).collect();
+    let sum = b.op(ROOT, &nodes, pure(|x| x.iter().sum()));
+    b.ret(out(sum));
+    let plan = b.plan();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    std::thread::scope(|scope| {
+        for t in 0..4 {
+            let (plan, pool) = (&plan, &pool);
+            scope.spawn(move || {
+                for _ in 0..25 {
+                    let options = RunOptions::default();
+                    let sum = match t {
+                        0 => run_with(plan, &[], options),
+                        1 => run_with(plan, &[], RunOptions { pool: Some(pool), ..options }),
+                        _ => flowmill_runtime::executor::enter(pool, || run_with(plan, &[], options)),
+                    };
+                    assert_eq!(sum.unwrap(), [Some(12)]);
+                }
+            });
+        }
+    });
+    assert_eq!(*total.lock().unwrap(), 4 * 25 * 12 * 32);
 }
