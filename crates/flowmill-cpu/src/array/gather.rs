@@ -5,7 +5,7 @@ use super::item::{Item, contiguous, for_item};
 use super::nd::{PARALLEL_CHUNK, PARALLEL_MIN};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Element, Error, Result, Shape, Tensor, bail, error, for_dtype};
+use flowmill_tensor::{Element, Error, Result, Shape, Tensor, bail, error, for_dtype, memory_limit};
 use crate::parallel;
 use std::sync::Arc;
 
@@ -161,6 +161,9 @@ pub(super) fn slice_offsets(index: &Tensor, shape: &Shape, ignore: bool, describ
     let rows = product(index.shape().split_last().map_or(&[][..], |(_, outer)| outer));
     let strides = shape.strides();
     if depth == 0 {
+        if rows > memory_limit() / size_of::<Option<usize>>() {
+            bail!(ResourceExhausted, "OOM when resolving indices of shape{}", index.shape());
+        }
         return Ok(vec![Some(0); rows]);
     }
     let flat: Indices = indices(index)?;

@@ -76,8 +76,10 @@ fn pad<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let strides = row_major(&shape);
     let output = T::build(input.dtype(), shape, std::slice::from_ref(&value), |out| {
         out.fill(value.clone());
-        let offset = paddings.iter().zip(&strides).map(|(&(before, _), &stride)| before as isize * stride).sum();
-        write_strided(out, offset, input.shape(), &strides, source);
+        if !source.is_empty() {
+            let offset = paddings.iter().zip(&strides).map(|(&(before, _), &stride)| before as isize * stride).sum();
+            write_strided(out, offset, input.shape(), &strides, source);
+        }
         Ok(())
     })?;
     ctx.set_output(0, output);
@@ -128,6 +130,11 @@ fn make_mirror_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             mirror.check(border, size, "")?;
         }
         let shape = padded(input.shape(), &paddings)?;
+        if shape.num_elements() == 0 {
+            let output = ctx.take(0)?.reshaped(shape)?;
+            ctx.set_output(0, output);
+            return Ok(());
+        }
         let strides = row_major(input.shape());
         let maps: Vec<Vec<usize>> = paddings
             .iter()
@@ -167,9 +174,9 @@ fn mirror_pad_grad<T: Element + AddAssign>(ctx: &mut KernelContext<'_>, mirror: 
             continue;
         }
         let (outer, inner) = (product(&shape[..axis]), product(&shape[axis + 1..]));
-        let map = mirror.map((before, after), size);
-        let mut next = vec![T::default(); outer * size * inner];
-        if inner > 0 {
+        let mut next = vec![T::default(); if folded.is_empty() { 0 } else { outer * size * inner }];
+        if !folded.is_empty() {
+            let map = mirror.map((before, after), size);
             for (to, from) in next.chunks_exact_mut(size * inner).zip(folded.chunks_exact(map.len() * inner)) {
                 for (row, &target) in from.chunks_exact(inner).zip(&map) {
                     to[target * inner..][..inner].iter_mut().zip(row).for_each(|(a, b)| *a += *b);

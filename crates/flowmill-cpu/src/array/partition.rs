@@ -25,6 +25,9 @@ fn dynamic_partition<T: Item>(ctx: &mut KernelContext<'_>, count: usize) -> Resu
     let Some(inner) = data.shape().strip_prefix(partitions.shape().dims()) else {
         bail!(InvalidArgument, "data.shape must start with partitions.shape, got data.shape = {}, partitions.shape = {}", data.shape(), partitions.shape());
     };
+    if count > ctx.num_outputs() {
+        bail!(Internal, "{count} partitions for {} outputs", ctx.num_outputs());
+    }
     let mut members: Vec<Vec<usize>> = vec![Vec::new(); count];
     for (i, &partition) in partitions.as_slice::<i32>()?.iter().enumerate() {
         match usize::try_from(partition).ok().and_then(|p| members.get_mut(p)) {

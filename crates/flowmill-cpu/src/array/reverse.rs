@@ -157,6 +157,9 @@ fn roll<T: Item>(input: &Tensor, shift: &Tensor, axis: &Tensor) -> Result<Tensor
         let size = shape[axis].max(1) as i64;
         shifts[axis] = (shifts[axis] + shift.rem_euclid(size)).rem_euclid(size);
     }
+    if input.num_elements() == 0 {
+        return Ok(input.clone());
+    }
     // Dimensions inside of the last one that moves are copied as runs.
     let moved = shifts.iter().rposition(|&shift| shift != 0).map_or(0, |axis| axis + 1);
     let strides = row_major(shape);

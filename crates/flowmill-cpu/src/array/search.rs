@@ -113,7 +113,8 @@ fn unravel_index(index: &Tensor, dims: &Tensor, dtype: DType) -> Result<Tensor> 
     if flat.iter().any(|&i| i >= total) {
         bail!(InvalidArgument, "index is out of bound as with dims");
     }
-    let mut columns = vec![0i64; sizes.len() * flat.len()];
+    let mut output = Tensor::uninit(DType::I64, [sizes.len(), flat.len()])?;
+    let columns = output.as_mut_slice::<i64>()?;
     for (column, &index) in flat.iter().enumerate() {
         let mut rest = index;
         for (axis, &size) in sizes.iter().enumerate().rev() {
@@ -122,7 +123,7 @@ fn unravel_index(index: &Tensor, dims: &Tensor, dtype: DType) -> Result<Tensor> 
         }
     }
     let shape = if index.rank() == 0 { Shape::from([sizes.len()]) } else { Shape::from([sizes.len(), flat.len()]) };
-    Tensor::index_vector(dtype, &columns)?.reshaped(shape)
+    Tensor::index_vector(dtype, columns)?.reshaped(shape)
 }
 
 /// The product of sizes, which must be positive, within the index type.

@@ -64,7 +64,8 @@ impl Region {
     /// Offset of the first element and the strides of the region in a row-major tensor of this shape.
     fn strides(&self, shape: &[usize]) -> (isize, Strides) {
         let inner = row_major(shape);
-        let offset = self.begins.iter().zip(&inner).map(|(&begin, &stride)| begin as isize * stride).sum();
+        // Only shapes without elements can wrap around, and nothing is read or written there.
+        let offset = self.begins.iter().zip(&inner).fold(0isize, |offset, (&begin, &stride)| offset.wrapping_add((begin as isize).wrapping_mul(stride)));
         (offset, self.steps.iter().zip(&inner).map(|(&step, &stride)| (step as isize).saturating_mul(stride)).collect())
     }
 

@@ -31,7 +31,7 @@ struct Conversion {
 /// Digits after the point where the attribute `precision` is not set.
 const DEFAULT_PRECISION: usize = 6;
 /// The widest field and the most digits; more is refused, since each element would take that much memory.
-const MAX_WIDTH: i64 = 1 << 16;
+const MAX_WIDTH: i64 = 1 << 15;
 
 fn make_as_string(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("T")?;

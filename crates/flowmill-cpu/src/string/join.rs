@@ -87,6 +87,10 @@ fn reduce_join(input: &Tensor, axes: &[usize], keep_dims: bool, separator: &[u8]
         offsets
     };
     let strings = input.as_strings()?;
+    let results = kept.iter().fold(1, |n: usize, &axis| n.saturating_mul(shape[axis]));
+    if results > flowmill_tensor::memory_limit() / size_of::<Bytes>() {
+        bail!(ResourceExhausted, "OOM when joining the strings of shape{shape}");
+    }
     // Without elements in a kept dimension there is no result to join; with none in a reduced one, every result is empty.
     let within = if strings.is_empty() { Vec::new() } else { offsets(axes) };
     let joined = offsets(&kept).into_iter().map(|base| {

@@ -10,6 +10,9 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("StringNGrams", make_string_ngrams);
 }
 
+/// The widest n-gram and padding; more is refused, since each n-gram would take that many strings.
+const MAX_WIDTH: i64 = 1 << 16;
+
 struct NGrams {
     separator: Bytes,
     widths: Vec<usize>,
@@ -25,16 +28,20 @@ fn make_string_ngrams(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let mut widths = Vec::new();
     for width in attrs.list::<i64>("ngram_widths")? {
         match usize::try_from(width) {
-            Ok(width) if width > 0 => widths.push(width),
-            _ => bail!(InvalidArgument, "ngram_widths must contain positive values, got {width}"),
+            Ok(width) if width > 0 && width <= MAX_WIDTH as usize => widths.push(width),
+            _ => bail!(InvalidArgument, "ngram_widths must contain positive values of at most {MAX_WIDTH}, got {width}"),
         }
+    }
+    let pad_width: i64 = attrs.get("pad_width")?;
+    if pad_width > MAX_WIDTH {
+        bail!(InvalidArgument, "pad_width must be at most {MAX_WIDTH}, got {pad_width}");
     }
     let ngrams = NGrams {
         separator: attrs.get::<&Bytes>("separator")?.clone(),
         widths,
         left_pad: attrs.get::<&Bytes>("left_pad")?.clone(),
         right_pad: attrs.get::<&Bytes>("right_pad")?.clone(),
-        pad_width: usize::try_from(attrs.get::<i64>("pad_width")?).ok(),
+        pad_width: usize::try_from(pad_width).ok(),
         preserve_short: attrs.get("preserve_short_sequences")?,
     };
     from_fn(move |ctx| {
