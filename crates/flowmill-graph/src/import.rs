@@ -21,6 +21,10 @@ use names::Names;
 use options::InputMap;
 use std::sync::Arc;
 
+/// The most outputs that the nodes of one message may have together. Attributes can ask for a million with a few bytes, and whatever is
+/// known of an output takes memory.
+pub const MAX_IMPORTED_OUTPUTS: usize = 1 << 24;
+
 /// Where an imported node's input comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Source {
@@ -64,7 +68,8 @@ impl Plan {
 ///
 /// # Errors
 /// `InvalidArgument` for a message that is not a legal graph (names, arity, types, attributes, cycles, versions) or does not fit into
-/// this one, naming the node; `NotFound` for ops that do not exist, all of them at once. The graph is unchanged then.
+/// this one, naming the node; `NotFound` for ops that do not exist, all of them at once; `ResourceExhausted` past
+/// [`MAX_IMPORTED_OUTPUTS`]. The graph is unchanged then.
 pub fn import_graph_def(graph: &mut Graph, mut def: GraphDef, options: &ImportOptions) -> Result<ImportResults> {
     let versions = def.versions.take();
     let checked = versions.clone().unwrap_or_default();
@@ -136,6 +141,7 @@ fn plan(
 ) -> Result<Plan> {
     let mut plan = Plan { nodes: Vec::with_capacity(nodes.len()), sources: Vec::with_capacity(nodes.len() * 2) };
     let mut unknown = Vec::new();
+    let mut num_outputs = 0;
     for i in 0..nodes.len() {
         let node = &mut nodes[i];
         let found = library.and_then(|l| l.op_def(&node.op)).cloned().or_else(|| graph.op_def(&node.op).ok().cloned());
@@ -152,6 +158,10 @@ fn plan(
         complete_attrs(&node.name, &op_def, &mut attrs)?;
         let signature = graph.resolve_signature(&op_def, &attrs).map_err(|e| at(node, e))?;
         node.attr = attrs.0;
+        num_outputs += signature.outputs().len();
+        if num_outputs > MAX_IMPORTED_OUTPUTS {
+            bail!(ResourceExhausted, "Node '{}': the nodes of a GraphDef have more than {MAX_IMPORTED_OUTPUTS} outputs together", node.name);
+        }
         names.rewrite_attrs(nodes, i, options)?;
         plan.nodes.push(Planned { op_def, signature, first_source: 0, num_sources: 0, skipped: false });
     }

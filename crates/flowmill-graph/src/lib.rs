@@ -39,7 +39,7 @@ pub use function_body::{FunctionBody, instantiate_function};
 pub use function_library::{Function, FunctionLibrary};
 pub use graph::Graph;
 pub use ids::{CONTROL_SLOT, EdgeId, NodeId, OutputId};
-pub use import::{ImportOptions, ImportResults, import_graph_def};
+pub use import::{ImportOptions, ImportResults, MAX_IMPORTED_OUTPUTS, import_graph_def};
 pub use infer::{InferenceContext, ShapeFn, ValueInfo};
 pub use node::Node;
 pub use op_def::{ArgDef, ArgType, AttrDef, AttrType, Deprecation, OpDef};

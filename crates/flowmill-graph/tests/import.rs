@@ -155,6 +155,14 @@ fn behaviour_21_missing_attrs_take_defaults_and_values_are_checked() {
 }
 
 #[test]
+fn a_small_message_cannot_ask_for_endless_outputs() {
+    let split = |i: usize| node(&format!("s{i}"), "Split", &["a", "p"]).with("num_split", 1i64 << 20);
+    let start = [constant("a", &Tensor::scalar(0i32)), placeholder("p")];
+    let e = import_error(start.into_iter().chain((0..17).map(split)));
+    assert_error(e, Code::ResourceExhausted, "outputs together");
+}
+
+#[test]
 fn attributes_that_the_op_does_not_have_are_kept() {
     let graph = import([node("n", "NoOp", &[]).with("_mark", 1i64).with("newer", 2i64)]);
     let attrs = graph.find_node("n").unwrap().attrs();
