@@ -16,6 +16,7 @@ mod math_unary;
 mod nn;
 mod number;
 pub mod logging;
+pub mod lookup;
 pub mod parallel;
 pub mod random;
 mod reduction;
@@ -40,6 +41,7 @@ pub fn register_all(registry: &mut KernelRegistry) {
     data_flow::register(registry);
     functional::register(registry);
     logging::register(registry);
+    lookup::register(registry);
     linear_algebra::register(registry);
     math_binary::register(registry);
     math_unary::register(registry);

@@ -1,0 +1,166 @@
+//! Lookup tables: filled once by an initialiser, or changed at any time.
+
+mod table;
+#[cfg(test)]
+mod tests;
+mod text_file;
+
+use crate::from_fn::from_fn;
+use crate::state::resource_name;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{PartialShape, ResourceHandle, Result, Shape, Tensor, bail};
+use std::sync::Arc;
+use table::{Kind, Table, item};
+
+/// Registers the family. The ops of the first version, whose handles are references, have the same kernels.
+pub fn register(registry: &mut KernelRegistry) {
+    for op in ["HashTable", "HashTableV2", "AnonymousHashTable"] {
+        registry.add(op, |init| make_table(init, Kind::Static));
+    }
+    for op in ["MutableHashTable", "MutableHashTableV2", "AnonymousMutableHashTable"] {
+        registry.add(op, |init| make_table(init, Kind::Mutable));
+    }
+    for op in ["MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "AnonymousMutableHashTableOfTensors"] {
+        registry.add(op, |init| make_table(init, Kind::Mutable));
+    }
+    for op in ["MutableDenseHashTable", "MutableDenseHashTableV2", "AnonymousMutableDenseHashTable"] {
+        registry.add(op, make_dense_table);
+    }
+    for op in ["InitializeTable", "InitializeTableV2"] {
+        registry.add(op, |_| from_fn(|ctx| table(ctx)?.initialize(ctx.input(1)?, ctx.input(2)?)));
+    }
+    for op in ["LookupTableInsert", "LookupTableInsertV2"] {
+        registry.add(op, |_| from_fn(|ctx| table(ctx)?.insert(ctx.input(1)?, ctx.input(2)?, false)));
+    }
+    for op in ["LookupTableImport", "LookupTableImportV2"] {
+        registry.add(op, |_| from_fn(|ctx| table(ctx)?.insert(ctx.input(1)?, ctx.input(2)?, true)));
+    }
+    registry.add("LookupTableRemoveV2", |_| from_fn(|ctx| table(ctx)?.remove(ctx.input(1)?)));
+    for op in ["LookupTableFind", "LookupTableFindV2"] {
+        registry.add(op, make_find);
+    }
+    for op in ["LookupTableSize", "LookupTableSizeV2"] {
+        registry.add(op, make_size);
+    }
+    for op in ["LookupTableExport", "LookupTableExportV2"] {
+        registry.add(op, make_export);
+    }
+    text_file::register(registry);
+}
+
+/// The table in input 0.
+fn table<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a Table> {
+    let handle = ctx.handle(0)?;
+    match handle.get() {
+        Some(table) => Ok(table),
+        None => bail!(
+            InvalidArgument,
+            "Trying to access a handle's resource using the wrong type. The handle points to {handle:?} but you are trying to access the resource as a lookup table"
+        ),
+    }
+}
+
+fn one_text(tensor: &Tensor, what: &str) -> Result<String> {
+    match tensor.as_strings()? {
+        [text] => Ok(String::from_utf8_lossy(text).into_owned()),
+        _ => bail!(InvalidArgument, "{what} should be a single string, but got a tensor of shape {}", tensor.shape()),
+    }
+}
+
+/// The fully known shape that attribute `value_shape` gives; a scalar where there is none.
+fn value_shape(init: &KernelInit<'_>) -> Result<Shape> {
+    let shape: PartialShape = init.attrs.get_or("value_shape", PartialShape::scalar())?;
+    match shape.to_shape() {
+        Some(shape) => Ok(shape),
+        None => bail!(InvalidArgument, "value_shape must be fully defined, got {shape}"),
+    }
+}
+
+fn is_anonymous(init: &KernelInit<'_>) -> bool {
+    init.op_def.name.starts_with("Anonymous")
+}
+
+fn to_handle(container: &str, name: &str, table: Arc<Table>) -> Tensor {
+    Tensor::resource(ResourceHandle::new(container, name, Some(table), Vec::new()))
+}
+
+/// The session's table of the node's name, checked against the node's types.
+fn shared(init: &KernelInit<'_>, name: &str, make: impl FnOnce() -> Result<Table>) -> Result<Tensor> {
+    let container = init.attrs.get_or("container", "")?;
+    let table = init.resources.lookup_or_create(container, name, make)?;
+    let (key_dtype, value_dtype) = (init.dtype("key_dtype")?, init.dtype("value_dtype")?);
+    if (table.key_dtype, table.value_dtype) != (key_dtype, value_dtype) {
+        let [key, value, k, v] = [key_dtype, value_dtype, table.key_dtype, table.value_dtype].map(|t| t.cpp_name());
+        bail!(InvalidArgument, "Conflicting key/value dtypes {key}->{value} with {k}->{v} for table {name}");
+    }
+    Ok(to_handle(container, name, table))
+}
+
+/// A table of scalar keys: the session's of the node's name, made once, or a new one at each call where it is anonymous.
+fn make_table(init: &KernelInit<'_>, kind: Kind) -> Result<Arc<dyn Kernel>> {
+    let (key_dtype, value_dtype, value_shape) = (init.dtype("key_dtype")?, init.dtype("value_dtype")?, value_shape(init)?);
+    let make = move || Table::new(kind.clone(), key_dtype, Shape::scalar(), value_dtype, value_shape.clone());
+    if is_anonymous(init) {
+        return from_fn(move |ctx| {
+            ctx.set_output(0, to_handle("", "anonymous_table", Arc::new(make())));
+            Ok(())
+        });
+    }
+    let handle = shared(init, resource_name(init)?, || Ok(make()))?;
+    from_fn(move |ctx| {
+        ctx.set_output(0, handle.clone());
+        Ok(())
+    })
+}
+
+/// Inputs: the keys that mark free and removed places. A key has their shape.
+fn make_dense_table(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let (key_dtype, value_dtype, value_shape) = (init.dtype("key_dtype")?, init.dtype("value_dtype")?, value_shape(init)?);
+    let anonymous = is_anonymous(init);
+    let container = init.attrs.get_or("container", "")?.to_owned();
+    let name = resource_name(init)?.to_owned();
+    from_fn(move |ctx| {
+        let (empty, deleted) = (ctx.input(0)?, ctx.input(1)?);
+        if empty.shape() != deleted.shape() {
+            bail!(InvalidArgument, "Empty and deleted keys must have same shape, got shapes: {} and {}", empty.shape(), deleted.shape());
+        }
+        if empty.rank() > 1 {
+            bail!(InvalidArgument, "Empty key must be a scalar or a vector, got shape {}", empty.shape());
+        }
+        let key_shape = empty.shape().clone();
+        let kind = Kind::Dense { empty: item(empty, &key_shape)?, deleted: item(deleted, &key_shape)? };
+        if matches!(&kind, Kind::Dense { empty, deleted } if empty == deleted) {
+            bail!(InvalidArgument, "Empty and deleted keys cannot be equal");
+        }
+        let make = || Table::new(kind, key_dtype, key_shape, value_dtype, value_shape.clone());
+        let table = if anonymous { Arc::new(make()) } else { ctx.step().resources.lookup_or_create(&container, &name, || Ok(make()))? };
+        ctx.set_output(0, to_handle(&container, &name, table));
+        Ok(())
+    })
+}
+
+/// Inputs: table, keys, default value.
+fn make_find(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let values = table(ctx)?.find(ctx.input(1)?, ctx.input(2)?)?;
+        ctx.set_output(0, values);
+        Ok(())
+    })
+}
+
+fn make_size(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let len = table(ctx)?.len();
+        ctx.set_output(0, Tensor::scalar(len as i64));
+        Ok(())
+    })
+}
+
+fn make_export(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let (keys, values) = table(ctx)?.export()?;
+        ctx.set_output(0, keys);
+        ctx.set_output(1, values);
+        Ok(())
+    })
+}
