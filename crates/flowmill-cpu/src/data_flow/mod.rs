@@ -2,6 +2,7 @@
 
 pub(crate) mod arithmetic;
 mod optional;
+mod queue;
 mod stack;
 mod tensor_array;
 mod tensor_list;
@@ -11,6 +12,7 @@ use flowmill_runtime::KernelRegistry;
 /// Registers the family.
 pub fn register(registry: &mut KernelRegistry) {
     optional::register(registry);
+    queue::register(registry);
     stack::register(registry);
     tensor_array::register(registry);
     tensor_list::register(registry);
