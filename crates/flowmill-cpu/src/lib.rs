@@ -20,6 +20,7 @@ pub mod lookup;
 pub mod parallel;
 pub mod random;
 mod reduction;
+pub mod send_recv;
 pub mod simd;
 mod special;
 pub mod state;
@@ -48,6 +49,7 @@ pub fn register_all(registry: &mut KernelRegistry) {
     nn::register(registry);
     random::register(registry);
     reduction::register(registry);
+    send_recv::register(registry);
     state::register(registry);
     string::register(registry);
     training::register(registry);

@@ -3,6 +3,7 @@
 pub(crate) mod arithmetic;
 mod optional;
 mod queue;
+mod session_handle;
 mod stack;
 mod tensor_array;
 mod tensor_list;
@@ -13,6 +14,7 @@ use flowmill_runtime::KernelRegistry;
 pub fn register(registry: &mut KernelRegistry) {
     optional::register(registry);
     queue::register(registry);
+    session_handle::register(registry);
     stack::register(registry);
     tensor_array::register(registry);
     tensor_list::register(registry);

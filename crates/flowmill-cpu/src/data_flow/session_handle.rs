@@ -1,0 +1,95 @@
+//! Tensors that stay in a session between steps, by a handle's name: `GetSessionHandle` and its kin.
+
+use crate::from_fn::from_fn;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Resource, ResourceHandle, Result, Tensor, bail};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("GetSessionHandle", make_get_handle);
+    registry.add("GetSessionHandleV2", make_get_handle);
+    registry.add("GetSessionTensor", make_get_tensor);
+    registry.add("DeleteSessionTensor", make_delete);
+}
+
+/// The container that holds a session's tensors.
+const CONTAINER: &str = "_session_tensors";
+/// The device a handle names.
+const DEVICE: &str = "/job:localhost/replica:0/task:0/device:CPU:0";
+
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+struct SessionTensor(Tensor);
+
+impl Resource for SessionTensor {
+    fn type_name(&self) -> &'static str {
+        "SessionTensor"
+    }
+}
+
+/// `GetSessionHandle` gives the handle's name as a string, `GetSessionHandleV2` as a `resource`.
+fn make_get_handle(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let node = init.name.to_owned();
+    let as_resource = init.op_def.name == "GetSessionHandleV2";
+    from_fn(move |ctx| {
+        let name = format!("{node};{};{DEVICE}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let value = ctx.take(0)?;
+        ctx.step().resources.lookup_or_create(CONTAINER, &name, || Ok(SessionTensor(value)))?;
+        let handle = if as_resource { Tensor::resource(ResourceHandle::new(CONTAINER, &name, None, Vec::new())) } else { Tensor::string(name) };
+        ctx.set_output(0, handle);
+        Ok(())
+    })
+}
+
+fn name(ctx: &KernelContext<'_>) -> Result<String> {
+    match ctx.input(0)?.as_strings()? {
+        [name] => Ok(String::from_utf8_lossy(name).into_owned()),
+        _ => bail!(InvalidArgument, "handle must be scalar"),
+    }
+}
+
+fn not_found<T>(name: &str) -> Result<T> {
+    bail!(InvalidArgument, "The tensor with handle '{name}' is not in the session store.")
+}
+
+fn make_get_tensor(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("dtype")?;
+    from_fn(move |ctx| {
+        let name = name(ctx)?;
+        let Ok(stored) = ctx.step().resources.lookup::<SessionTensor>(CONTAINER, &name) else { return not_found(&name) };
+        if stored.0.dtype() != dtype {
+            bail!(InvalidArgument, "The tensor with handle '{name}' is of type {}, not {}", stored.0.dtype().cpp_name(), dtype.cpp_name());
+        }
+        ctx.set_output(0, stored.0.clone());
+        Ok(())
+    })
+}
+
+fn make_delete(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let name = name(ctx)?;
+        if ctx.step().resources.remove(CONTAINER, &name) { Ok(()) } else { not_found(&name) }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::testing::{Call, ty};
+    use flowmill_tensor::{DType, Tensor};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_tensor_stays_until_it_is_deleted() {
+        let resources = Arc::default();
+        let call = |op: &str, input: Tensor| Call::new(op).attr("dtype", ty(DType::F32)).resources(&resources).input(input);
+        let handle = call("GetSessionHandle", Tensor::scalar(2.5f32)).run1().unwrap();
+        let get = || call("GetSessionTensor", handle.clone()).run1();
+        assert_eq!(get().unwrap().to_scalar::<f32>().unwrap(), 2.5);
+        assert_eq!(get().unwrap().to_scalar::<f32>().unwrap(), 2.5);
+        call("DeleteSessionTensor", handle.clone()).run().unwrap();
+        let e = get().unwrap_err();
+        assert!(e.message().starts_with("The tensor with handle 'n;") && e.message().ends_with("' is not in the session store."), "{e}");
+    }
+}

@@ -1,0 +1,122 @@
+//! `_Send` and `_Recv`: tensors that go from one part of a step to another by name.
+
+use crate::from_fn::from_fn;
+use flowmill_graph::Attrs;
+use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry, Registration};
+use flowmill_tensor::{Result, Tensor, bail};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Registers the family.
+pub fn register(registry: &mut KernelRegistry) {
+    for op in ["_Send", "_HostSend"] {
+        registry.add(op, make_send);
+    }
+    for op in ["_Recv", "_HostRecv"] {
+        registry.add(op, |init| Ok(Arc::new(Recv { key: key(init.attrs)? })));
+    }
+}
+
+/// The name under which a send and its receive meet: devices, incarnation and tensor.
+///
+/// # Errors
+/// `InvalidArgument` where an attribute is missing.
+pub fn key(attrs: &Attrs) -> Result<String> {
+    let text = |name: &str| attrs.get::<&str>(name);
+    let incarnation: i64 = attrs.get("send_device_incarnation")?;
+    Ok(format!("{};{incarnation:016x};{};{}", text("send_device")?, text("recv_device")?, text("tensor_name")?))
+}
+
+fn make_send(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let key = key(init.attrs)?;
+    from_fn(move |ctx| {
+        let value: Tensor = ctx.take(0)?;
+        ctx.step().rendezvous.send(&key, Some(value))
+    })
+}
+
+struct Recv {
+    key: String,
+}
+
+impl Kernel for Recv {
+    fn compute(&self, _: &mut KernelContext<'_>) -> Result<()> {
+        bail!(Internal, "_Recv is asynchronous")
+    }
+
+    fn as_async(&self) -> Option<&dyn AsyncKernel> {
+        Some(self)
+    }
+}
+
+/// A receive under way: whoever takes the call out first, the sender or the cancellation, ends it.
+type Pending = Arc<Mutex<(Option<AsyncContext>, Option<Registration>)>>;
+
+fn finish(pending: &Pending, result: Result<Vec<Option<Tensor>>>) {
+    let (ctx, registration) = std::mem::take(&mut *pending.lock());
+    drop(registration);
+    if let Some(ctx) = ctx {
+        ctx.done(result);
+    }
+}
+
+impl AsyncKernel for Recv {
+    fn start(&self, ctx: AsyncContext) {
+        let step = ctx.step().clone();
+        let pending: Pending = Arc::new(Mutex::new((Some(ctx), None)));
+        let on_cancel = pending.clone();
+        let registration = step.cancel.on_cancel(move |reason| finish(&on_cancel, Err(reason.clone().derived())));
+        {
+            let mut state = pending.lock();
+            if state.0.is_some() {
+                state.1 = registration;
+            }
+        }
+        step.rendezvous.recv_async(&self.key, move |received| finish(&pending, received.map(|value| vec![value])));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::testing::Call;
+    use flowmill_runtime::{AsyncContext, FunctionLibraryRuntime, StepContext};
+    use flowmill_tensor::{Code, Result, Tensor, bail, error};
+    use std::sync::{Arc, mpsc};
+
+    type Outputs = Result<Vec<Option<Tensor>>>;
+
+    fn step() -> Arc<StepContext> {
+        let functions = FunctionLibraryRuntime::new(|name, _| bail!(NotFound, "Function {name} is not defined."));
+        Arc::new(StepContext::new(Arc::default(), Arc::new(functions)))
+    }
+
+    fn receive(step: &Arc<StepContext>) -> mpsc::Receiver<Outputs> {
+        let call = Call::new("_Recv").attr("tensor_name", "t").attr("send_device", "a").attr("recv_device", "b").attr("send_device_incarnation", 1i64);
+        let kernel = call.kernel().unwrap();
+        let (sender, receiver) = mpsc::channel();
+        kernel.as_async().unwrap().start(AsyncContext::new(Vec::new(), step.clone(), Box::new(move |result| sender.send(result).unwrap())));
+        receiver
+    }
+
+    #[test]
+    fn a_receive_waits_for_its_send() {
+        let step = step();
+        let receiver = receive(&step);
+        assert!(receiver.try_recv().is_err());
+        step.rendezvous.send("a;0000000000000001;b;t", Some(Tensor::scalar(3f32))).unwrap();
+        let out = receiver.try_recv().unwrap().unwrap();
+        assert_eq!(out[0].as_ref().unwrap().to_scalar::<f32>().unwrap(), 3.0);
+    }
+
+    #[test]
+    fn a_receive_ends_with_its_step() {
+        let step = step();
+        let receiver = receive(&step);
+        step.cancel.cancel(error!(DeadlineExceeded, "late"));
+        let e = receiver.try_recv().unwrap().unwrap_err();
+        assert!(e.code() == Code::DeadlineExceeded && e.is_derived());
+        assert_eq!(receive(&step).try_recv().unwrap().unwrap_err().code(), Code::DeadlineExceeded);
+        assert!(step.rendezvous.send("a;0000000000000001;b;t", None).is_ok());
+    }
+}
