@@ -140,7 +140,9 @@ fn enqueue(queue: &Queue, components: &[Tensor]) -> Result<Request> {
     check_components(queue, components)?;
     check_element(queue, components)?;
     check_open(queue)?;
-    Ok(Request::Enqueue([components.to_vec()].into()))
+    // An array of the caller's may change after the step.
+    let element = components.iter().map(|component| component.clone().into_owned()).collect::<Result<Vec<_>>>()?;
+    Ok(Request::Enqueue([element].into()))
 }
 
 /// Each component has a row for each element.
@@ -154,7 +156,7 @@ fn enqueue_many(queue: &Queue, components: &[Tensor]) -> Result<Request> {
         bail!(InvalidArgument, "Shape mismatch in tuple component {i}. Expected [{count},...], got {}", other.shape());
     }
     let element = |i: usize| -> Result<Vec<Tensor>> {
-        let element = components.iter().map(|component| component.row(i)).collect::<Result<Vec<_>>>()?;
+        let element = components.iter().map(|component| component.row(i)?.into_owned()).collect::<Result<Vec<_>>>()?;
         check_element(queue, &element)?;
         Ok(element)
     };
