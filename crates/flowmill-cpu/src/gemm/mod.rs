@@ -300,7 +300,7 @@ pub fn gemm_batch<T: Element>(
 ) {
     let size = m * n;
     assert!(
-        c.len() >= batch * size,
+        batch.checked_mul(size).is_some_and(|len| len <= c.len()),
         "C: {} elements for {batch} of {m} x {n}",
         c.len()
     );

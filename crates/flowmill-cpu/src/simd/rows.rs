@@ -82,8 +82,9 @@ fn softmax_in_place_for(isa: Isa, x: &mut [f32], cols: usize, logarithm: bool) {
     let rows = rows_of(x, x, cols);
     if rows > 0 {
         for_each_piece(rows, cols, x, cols, |_, rows, x| {
+            let x = x.as_mut_ptr();
             // SAFETY: the CPU has `isa`; the slice holds `rows` rows of `cols` and is source and destination.
-            unsafe { softmax_rows(isa, x.as_mut_ptr(), x.as_ptr(), rows, cols, logarithm) }
+            unsafe { softmax_rows(isa, x, x.cast_const(), rows, cols, logarithm) }
         });
     }
 }

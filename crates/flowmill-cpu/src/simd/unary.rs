@@ -19,8 +19,9 @@ fn apply<F: Map>(isa: Isa, f: F, dst: &mut [f32], src: &[f32]) {
 }
 
 fn apply_in_place<F: Map>(isa: Isa, f: F, x: &mut [f32]) {
+    let (x, len) = (x.as_mut_ptr(), x.len());
     // SAFETY: `isa` is one that the CPU has; source and destination are the same slice.
-    unsafe { map(isa, f, x.as_mut_ptr(), x.as_ptr(), x.len()) }
+    unsafe { map(isa, f, x, x.cast_const(), len) }
 }
 
 macro_rules! functions {

@@ -277,8 +277,10 @@ unsafe impl MathVector for Portable<f32, 4> {
 
 /// Writes, for one generic kernel, the copies for each instruction set and the function that chooses among them.
 ///
-/// `for_each_isa! { fn name / f32 (args…) -> ret = kernel::<_>; }` makes `unsafe fn name(isa: Isa, args…) -> ret` that
-/// calls `kernel::<V, extra…>(args…)` with the vector type of `isa`. `kernel` must be `#[inline(always)]`.
+/// `for_each_isa! { unsafe fn name(args…) -> ret = kernel::<f32>; }` makes `unsafe fn name(isa: Isa, args…) -> ret`, which
+/// calls `kernel::<V>(args…)` with the `f32` vector of `isa`. Generic parameters of `name` are handed on to `kernel` when
+/// they stand after `f32`. `kernel` must be `#[inline(always)]`, and so must all that it calls; closures that the
+/// compiler does not inline run without the instruction set.
 macro_rules! for_each_isa {
     (
         $(#[$meta:meta])*
