@@ -1,6 +1,8 @@
 //! Matrix products and matrices' diagonals.
 
 mod batch_matmul;
+mod diagonal;
+mod einsum;
 mod matmul;
 pub(crate) mod product;
 
@@ -11,6 +13,19 @@ pub fn register(registry: &mut KernelRegistry) {
     registry.add("BatchMatMul", batch_matmul::make_v1);
     registry.add("BatchMatMulV2", batch_matmul::make_v2);
     registry.add("BatchMatMulV3", batch_matmul::make_v3);
+    registry.add("Diag", diagonal::make_tensor_diag);
+    registry.add("DiagPart", diagonal::make_tensor_diag_part);
+    registry.add("Einsum", einsum::make_einsum);
     registry.add("MatMul", matmul::make_matmul);
+    registry.add("MatrixBandPart", diagonal::make_band_part);
+    registry.add("MatrixDiag", diagonal::make_diag);
+    registry.add("MatrixDiagPart", diagonal::make_diag_part);
+    registry.add("MatrixDiagPartV2", diagonal::make_diag_part);
+    registry.add("MatrixDiagPartV3", diagonal::make_diag_part);
+    registry.add("MatrixDiagV2", diagonal::make_diag);
+    registry.add("MatrixDiagV3", diagonal::make_diag);
+    registry.add("MatrixSetDiag", diagonal::make_set_diag);
+    registry.add("MatrixSetDiagV2", diagonal::make_set_diag);
+    registry.add("MatrixSetDiagV3", diagonal::make_set_diag);
     registry.add("_FusedMatMul", matmul::make_fused_matmul);
 }

@@ -37,7 +37,7 @@ impl Exponential for f64 {
     }
 }
 
-/// Replaces a row by `x - max(x)` and gives the logarithm of the sum of its exponentials, which `scratch` receives.
+/// Replaces a row by `x - max(x)`, fills `scratch` with the exponentials of that, and gives their sum.
 fn shift<F: Exponential>(row: &mut [F], scratch: &mut [F]) -> F {
     let max = row_max(row);
     row.iter_mut().for_each(|x| *x = *x - max);

@@ -1,0 +1,342 @@
+//! Bands and diagonals of batches of matrices, and tensors with a diagonal.
+
+use crate::elementwise::Word;
+use crate::from_fn::from_fn;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit};
+use flowmill_tensor::{Complex, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use std::sync::Arc;
+
+/// `for_dtype!` over the types that matrices' diagonals come in.
+macro_rules! by_type {
+    ($init:ident, $T:ident => $body:expr) => {
+        for_dtype!($init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool, Complex<f32>, Complex<f64>], $T => $body, _ => $init.unsupported())
+    };
+}
+
+/// Where the diagonals that are shorter than the longest lie in their rows.
+#[derive(Clone, Copy)]
+struct Alignment {
+    super_left: bool,
+    sub_left: bool,
+}
+
+impl Alignment {
+    /// From the attribute `align`, which the ops before version 3 lack: they align everything to the left.
+    fn new(init: &KernelInit<'_>) -> Result<Alignment> {
+        let (super_left, sub_left) = match init.attrs.get_or("align", "LEFT_LEFT")? {
+            "LEFT_LEFT" => (true, true),
+            "LEFT_RIGHT" => (true, false),
+            "RIGHT_LEFT" => (false, true),
+            "RIGHT_RIGHT" => (false, false),
+            other => bail!(InvalidArgument, "Value for attr 'align' of \"{other}\" is not in the list of allowed values"),
+        };
+        Ok(Alignment { super_left, sub_left })
+    }
+}
+
+/// A band of diagonals of matrices with `rows` rows and `columns` columns; diagonal `d` starts `d` columns right of the main one.
+#[derive(Clone, Copy)]
+struct Band {
+    rows: usize,
+    columns: usize,
+    lower: i64,
+    upper: i64,
+    alignment: Alignment,
+}
+
+impl Band {
+    fn count(&self) -> usize {
+        (self.upper - self.lower + 1) as usize
+    }
+
+    fn len(&self, d: i64) -> usize {
+        (self.rows as i64 + d.min(0)).min(self.columns as i64 - d.max(0)).max(0) as usize
+    }
+
+    fn longest(&self) -> usize {
+        (self.rows as i64 + self.upper.min(0)).min(self.columns as i64 - self.lower.max(0)).max(0) as usize
+    }
+
+    /// Calls `f(index in the packed diagonals, index in the matrix)` for every element of the band.
+    fn for_each(&self, mut f: impl FnMut(usize, usize)) {
+        let longest = self.longest();
+        for (row, d) in (self.lower..=self.upper).rev().enumerate() {
+            let len = self.len(d);
+            let left = (d >= 0 && self.alignment.super_left) || (d <= 0 && self.alignment.sub_left);
+            let offset = if left { 0 } else { longest - len };
+            for n in 0..len {
+                let (i, j) = (n + (-d).max(0) as usize, n + d.max(0) as usize);
+                f(row * longest + offset + n, i * self.columns + j);
+            }
+        }
+    }
+}
+
+/// The lowest and the highest diagonal that `k` names: one number or two.
+fn diagonals(k: &Tensor) -> Result<(i64, i64)> {
+    let (lower, upper) = match k.to_i64_vec()?[..] {
+        [d] => (d, d),
+        [lower, upper] => (lower, upper),
+        ref all => bail!(InvalidArgument, "diag_index must have only one or two elements, received {} elements.", all.len()),
+    };
+    if lower > upper {
+        bail!(InvalidArgument, "lower_diag_index must not be larger than upper_diag_index: {lower} > {upper}");
+    }
+    Ok((lower, upper))
+}
+
+/// The band `k` of the matrices in `input`; every diagonal must lie in them.
+fn band_of(input: &Tensor, k: Option<&Tensor>, alignment: Alignment) -> Result<Band> {
+    let &[.., rows, columns] = input.shape().dims() else {
+        bail!(InvalidArgument, "input must be at least 2-dim, received shape: {}", input.shape());
+    };
+    let (lower, upper) = k.map_or(Ok((0, 0)), diagonals)?;
+    for (d, name) in [(lower, "lower_diag_index"), (upper, "upper_diag_index")] {
+        let inside = -(rows as i64) < d && d < columns as i64;
+        if !inside && d != 0 {
+            bail!(InvalidArgument, "{name} is out of bound: {d}. It must be between -{rows} and {columns}");
+        }
+    }
+    Ok(Band { rows, columns, lower, upper, alignment })
+}
+
+/// The dimensions before the last `n`.
+fn batch(shape: &Shape, n: usize) -> &[usize] {
+    &shape[..shape.rank().saturating_sub(n)]
+}
+
+fn padding<T: Word>(ctx: &KernelContext<'_>, input: usize) -> Result<T> {
+    if input < ctx.num_inputs() { ctx.input(input)?.to_scalar() } else { Ok(T::default()) }
+}
+
+/// The kernel of `MatrixDiagPart` and its later versions, which take the band and a padding value.
+pub(super) fn make_diag_part(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let alignment = Alignment::new(init)?;
+    by_type!(init, T => from_fn(move |ctx| {
+        let input = ctx.input(0)?;
+        let k = if ctx.num_inputs() > 1 { Some(ctx.input(1)?) } else { None };
+        let band = band_of(input, k, alignment)?;
+        let mut shape = Shape::new(batch(input.shape(), 2));
+        if band.count() > 1 {
+            shape.push(band.count());
+        }
+        shape.push(band.longest());
+        let mut out = Tensor::uninit(T::DTYPE, shape)?;
+        let target = out.as_mut_slice::<T>()?;
+        target.fill(padding(ctx, 2)?);
+        let matrices = input.as_slice::<T>()?.chunks_exact((band.rows * band.columns).max(1));
+        for (packed, matrix) in target.chunks_exact_mut((band.count() * band.longest()).max(1)).zip(matrices) {
+            band.for_each(|p, m| packed[p] = matrix[m]);
+        }
+        ctx.set_output(0, out);
+        Ok(())
+    }))
+}
+
+/// The kernel of `MatrixSetDiag` and its later versions.
+pub(super) fn make_set_diag(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let alignment = Alignment::new(init)?;
+    by_type!(init, T => from_fn(move |ctx| {
+        let (mut input, diagonal) = (ctx.take(0)?, ctx.take(1)?);
+        let k = if ctx.num_inputs() > 2 { Some(ctx.input(2)?) } else { None };
+        let band = band_of(&input, k, alignment)?;
+        let mut expected = Shape::new(batch(input.shape(), 2));
+        if band.count() > 1 {
+            expected.push(band.count());
+        }
+        expected.push(band.longest());
+        if *diagonal.shape() != expected {
+            bail!(InvalidArgument, "Either first dimensions of diagonal don't match input.shape[:-2], or diagonal.shape[:-1] is not equal to the longests diagonal in range [lower_diag_index:upper_diag_index].\nInput shape: {}\nDiagonal shape: {}\nExpected diagonal shape: {expected}", input.shape(), diagonal.shape());
+        }
+        let packed = diagonal.as_slice::<T>()?.chunks_exact((band.count() * band.longest()).max(1));
+        for (matrix, packed) in input.as_mut_slice::<T>()?.chunks_exact_mut((band.rows * band.columns).max(1)).zip(packed) {
+            band.for_each(|p, m| matrix[m] = packed[p]);
+        }
+        ctx.set_output(0, input);
+        Ok(())
+    }))
+}
+
+/// The kernel of `MatrixDiag` and its later versions, which take the band, the matrices' sizes (-1: the least that fits) and a padding value.
+pub(super) fn make_diag(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let alignment = Alignment::new(init)?;
+    by_type!(init, T => from_fn(move |ctx| {
+        let diagonal = ctx.input(0)?;
+        let Some(&longest) = diagonal.shape().last() else { bail!(InvalidArgument, "diagonal must be at least 1-dim, received shape: []") };
+        let versioned = ctx.num_inputs() > 1;
+        let (lower, upper) = if versioned { diagonals(ctx.input(1)?)? } else { (0, 0) };
+        let inner = if lower == upper { 1 } else { 2 };
+        let count = upper.checked_sub(lower).and_then(|n| n.checked_add(1));
+        if inner == 2 && (diagonal.rank() < 2 || Some(diagonal.shape()[diagonal.rank() - 2] as i64) != count) {
+            bail!(InvalidArgument, "The number of diagonals provided in the input does not match the lower_diag_index and upper_diag_index range.");
+        }
+        let least = |extra: i64| (longest as i64).checked_add(extra.max(0));
+        let (Some(least_rows), Some(least_columns)) = (least(upper.min(0).saturating_neg()), least(lower.max(0))) else {
+            bail!(InvalidArgument, "diagonal index {lower} or {upper} is out of bound");
+        };
+        let size = |i: usize| if versioned { ctx.input(i)?.to_i64() } else { Ok(-1) };
+        let (rows, columns) = match (size(2)?, size(3)?) {
+            (-1, -1) => (least_rows.max(least_columns), least_rows.max(least_columns)),
+            (-1, columns) => (least_rows, columns),
+            (rows, -1) => (rows, least_columns),
+            given => given,
+        };
+        if rows < least_rows {
+            bail!(InvalidArgument, "The number of rows is too small.");
+        }
+        if columns < least_columns {
+            bail!(InvalidArgument, "The number of columns is too small.");
+        }
+        if rows != least_rows && columns != least_columns {
+            bail!(InvalidArgument, "The number of rows or columns is not consistent with the specified d_lower, d_upper, and diagonal.");
+        }
+        let mut shape = batch(diagonal.shape(), inner).iter().map(|&n| n as i64).collect::<Vec<_>>();
+        shape.extend([rows, columns]);
+        let mut out = Tensor::uninit(T::DTYPE, Shape::from_i64(&shape)?)?;
+        let band = Band { rows: rows as usize, columns: columns as usize, lower, upper, alignment };
+        let target = out.as_mut_slice::<T>()?;
+        target.fill(padding(ctx, 4)?);
+        let packed = diagonal.as_slice::<T>()?.chunks_exact((band.count() * longest).max(1));
+        for (matrix, packed) in target.chunks_exact_mut((band.rows * band.columns).max(1)).zip(packed) {
+            band.for_each(|p, m| matrix[m] = packed[p]);
+        }
+        ctx.set_output(0, out);
+        Ok(())
+    }))
+}
+
+/// The kernel of `MatrixBandPart`: everything outside of the band becomes zero; a negative number keeps all of its side.
+pub(super) fn make_band_part(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    by_type!(init, T => from_fn(|ctx| {
+        let mut input = ctx.take(0)?;
+        let &[.., rows, columns] = input.shape().dims() else {
+            bail!(InvalidArgument, "input must be at least 2-dim, received shape: {}", input.shape());
+        };
+        let (lower, upper) = (ctx.input(1)?.to_i64()?, ctx.input(2)?.to_i64()?);
+        if lower > rows as i64 {
+            bail!(InvalidArgument, "num_lower must be negative or less or equal to number of rows ({rows}) got: {lower}");
+        }
+        if upper > columns as i64 {
+            bail!(InvalidArgument, "num_upper must be negative or less or equal to number of columns ({columns}) got: {upper}");
+        }
+        for matrix in input.as_mut_slice::<T>()?.chunks_exact_mut((rows * columns).max(1)) {
+            for (i, row) in matrix.chunks_exact_mut(columns).enumerate() {
+                let from = if lower < 0 { 0 } else { i.saturating_sub(lower as usize).min(columns) };
+                let to = if upper < 0 { columns } else { (i + upper as usize + 1).min(columns) };
+                row[..from].fill(T::default());
+                row[to..].fill(T::default());
+            }
+        }
+        ctx.set_output(0, input);
+        Ok(())
+    }))
+}
+
+/// The kernel of `Diag`: a tensor of twice the rank with the input on its diagonal.
+pub(super) fn make_tensor_diag(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i32, i64, Complex<f32>, Complex<f64>], T => from_fn(|ctx| {
+        let x = ctx.input(0)?;
+        if x.rank() == 0 {
+            bail!(InvalidArgument, "Input must be at least rank 1, got 0");
+        }
+        let shape = [x.shape().dims(), x.shape().dims()].concat();
+        let mut out = Tensor::zeros(T::DTYPE, shape)?;
+        let n = x.num_elements();
+        for (i, (row, &x)) in out.as_mut_slice::<T>()?.chunks_exact_mut(n.max(1)).zip(x.as_slice::<T>()?).enumerate() {
+            row[i] = x;
+        }
+        ctx.set_output(0, out);
+        Ok(())
+    }), _ => init.unsupported())
+}
+
+/// The kernel of `DiagPart`, which undoes `Diag`.
+pub(super) fn make_tensor_diag_part(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i32, i64, Complex<f32>, Complex<f64>], T => from_fn(|ctx| {
+        let x = ctx.input(0)?;
+        let half = x.rank() / 2;
+        if x.rank() == 0 || x.rank() % 2 != 0 {
+            bail!(InvalidArgument, "The rank of the tensor should be even and positive, got shape {}", x.shape());
+        }
+        let (left, right) = x.shape().split_at(half);
+        if let Some(i) = (0..half).find(|&i| left[i] != right[i]) {
+            bail!(InvalidArgument, "Invalid shape {}: dimensions {i} and {} do not match.", x.shape(), i + half);
+        }
+        let n: usize = left.iter().product();
+        let data = x.as_slice::<T>()?;
+        let values: Vec<T> = (0..n).map(|i| data[i * (n + 1)]).collect();
+        let out = Tensor::from_slice(left, &values)?;
+        ctx.set_output(0, out);
+        Ok(())
+    }), _ => init.unsupported())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Call, ty};
+    use flowmill_tensor::{DType, Result, Tensor};
+
+    /// `[1, 2, 3, 4; 5, 6, 7, 8; 9, 10, 11, 12]`.
+    fn matrix() -> Tensor {
+        Tensor::from_slice([3, 4], &(1..=12).map(|i| i as f32).collect::<Vec<_>>()).unwrap()
+    }
+
+    fn call(op: &str, align: &str, inputs: Vec<Tensor>) -> Result<Tensor> {
+        let call = Call::new(op).attr("T", ty(DType::F32)).inputs(inputs);
+        if align.is_empty() { call.run1() } else { call.attr("align", align).run1() }
+    }
+
+    #[track_caller]
+    fn check(out: Result<Tensor>, dims: &[usize], expected: &[f32]) {
+        let out = out.unwrap();
+        assert_eq!((out.shape().dims(), out.as_slice::<f32>().unwrap()), (dims, expected));
+    }
+
+    fn band(lower: i32, upper: i32) -> Tensor {
+        Tensor::vector(&[lower, upper]).unwrap()
+    }
+
+    #[test]
+    fn parts() {
+        check(call("MatrixDiagPart", "", vec![matrix()]), &[3], &[1.0, 6.0, 11.0]);
+        let part = |align: &str| call("MatrixDiagPartV3", align, vec![matrix(), band(-1, 1), Tensor::scalar(9f32)]);
+        check(part("RIGHT_LEFT"), &[3, 3], &[2.0, 7.0, 12.0, 1.0, 6.0, 11.0, 5.0, 10.0, 9.0]);
+        check(part("LEFT_RIGHT"), &[3, 3], &[2.0, 7.0, 12.0, 1.0, 6.0, 11.0, 9.0, 5.0, 10.0]);
+        check(call("MatrixDiagPartV2", "", vec![matrix(), Tensor::scalar(2), Tensor::scalar(9f32)]), &[2], &[3.0, 8.0]);
+        for (k, message) in [(band(5, 5), "lower_diag_index is out of bound: 5. It must be between -3 and 4"), (band(1, -1), "lower_diag_index must not be larger than upper_diag_index: 1 > -1")] {
+            let error = call("MatrixDiagPartV3", "", vec![matrix(), k, Tensor::scalar(9f32)]).unwrap_err();
+            assert!(error.message().contains(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn matrices_of_diagonals() {
+        let three = || Tensor::vector(&[1f32, 2.0, 3.0]).unwrap();
+        check(call("MatrixDiag", "", vec![Tensor::vector(&[1f32, 2.0]).unwrap()]), &[2, 2], &[1.0, 0.0, 0.0, 2.0]);
+        let packed = Tensor::from_slice([3, 3], &[9f32, 8.0, 7.0, 4.0, 5.0, 6.0, 1.0, 2.0, 3.0]).unwrap();
+        let sized = |x: Tensor, k: Tensor, rows: i32, columns: i32, fill: f32| call("MatrixDiagV3", "RIGHT_LEFT", vec![x, k, Tensor::scalar(rows), Tensor::scalar(columns), Tensor::scalar(fill)]);
+        check(sized(packed, band(-1, 1), -1, -1, 0.0), &[3, 3], &[4.0, 8.0, 0.0, 1.0, 5.0, 7.0, 0.0, 2.0, 6.0]);
+        check(sized(three(), Tensor::scalar(-1), 4, 3, 7.0), &[4, 3], &[7.0, 7.0, 7.0, 1.0, 7.0, 7.0, 7.0, 2.0, 7.0, 7.0, 7.0, 3.0]);
+        assert!(sized(three(), Tensor::scalar(-1), 2, 3, 7.0).unwrap_err().message().contains("The number of rows is too small."));
+        assert!(sized(three(), Tensor::scalar(i32::MIN), -1, -1, 7.0).is_err());
+    }
+
+    #[test]
+    fn replaced_diagonals_and_bands() {
+        let packed = Tensor::from_slice([2, 3], &[0f32, 20.0, 30.0, 10.0, 20.0, 30.0]).unwrap();
+        check(call("MatrixSetDiagV3", "RIGHT_LEFT", vec![matrix(), packed, band(0, 1)]), &[3, 4], &[10.0, 0.0, 3.0, 4.0, 5.0, 20.0, 20.0, 8.0, 9.0, 10.0, 30.0, 30.0]);
+        assert!(call("MatrixSetDiag", "", vec![matrix(), Tensor::vector(&[0f32, 0.0]).unwrap()]).is_err());
+        let part = |lower: i64, upper: i64| call("MatrixBandPart", "", vec![matrix(), Tensor::scalar(lower), Tensor::scalar(upper)]);
+        check(part(1, 0), &[3, 4], &[1.0, 0.0, 0.0, 0.0, 5.0, 6.0, 0.0, 0.0, 0.0, 10.0, 11.0, 0.0]);
+        check(part(-1, 1), &[3, 4], &[1.0, 2.0, 0.0, 0.0, 5.0, 6.0, 7.0, 0.0, 9.0, 10.0, 11.0, 12.0]);
+        assert!(part(4, 1).unwrap_err().message().contains("num_lower must be negative or less or equal to number of rows (3) got: 4"));
+    }
+
+    #[test]
+    fn tensors_with_a_diagonal() {
+        check(call("Diag", "", vec![Tensor::from_slice([1, 2], &[1f32, 2.0]).unwrap()]), &[1, 2, 1, 2], &[1.0, 0.0, 0.0, 2.0]);
+        let square = Tensor::from_slice([2, 2, 2, 2], &(0..16).map(|i| i as f32).collect::<Vec<_>>()).unwrap();
+        check(call("DiagPart", "", vec![square]), &[2, 2], &[0.0, 5.0, 10.0, 15.0]);
+        assert!(call("DiagPart", "", vec![matrix()]).unwrap_err().message().contains("Invalid shape [3,4]: dimensions 0 and 1 do not match."));
+    }
+}
