@@ -3,7 +3,7 @@
 use crate::metadata::{Metadata, Package};
 
 /// The crates from the bottom up. Each may use any that stands before it.
-const LAYERS: [&str; 14] = [
+const LAYERS: [&str; 15] = [
     "flowmill-proto",
     "flowmill-tensor",
     "flowmill-graph",
@@ -17,6 +17,7 @@ const LAYERS: [&str; 14] = [
     "flowmill",
     "flowmill-serving",
     "flowmill-cluster",
+    "flowmill-cli",
     "flowmill-python",
 ];
 

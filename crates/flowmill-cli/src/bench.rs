@@ -1,0 +1,121 @@
+//! `flowmill bench`.
+
+use crate::model::{Model, Port};
+use crate::trace::{self, Share};
+use crate::{ModelArgs, npz, print_json};
+use flowmill::{DType, Result, RunOptions, Shape, Tensor};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+#[derive(clap::Args)]
+pub(crate) struct BenchArgs {
+    #[command(flatten)]
+    model: ModelArgs,
+    /// The .npz file with an array for each input; without, inputs are random.
+    #[arg(long)]
+    inputs: Option<PathBuf>,
+    /// The first size of random inputs, where it is unknown.
+    #[arg(long, default_value_t = 1)]
+    batch: usize,
+    /// Seconds to measure.
+    #[arg(long, default_value_t = 3.0)]
+    seconds: f64,
+    /// Lines of each list of where the time goes.
+    #[arg(long, default_value_t = 10)]
+    top: usize,
+    /// Write a trace of one run for Chrome's about:tracing or Perfetto.
+    #[arg(long)]
+    trace: Option<PathBuf>,
+}
+
+/// Measures a model.
+pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
+    let model = Model::load(&args.model)?;
+    let inputs = match &args.inputs {
+        Some(path) => npz::read(path)?,
+        None => model.inputs.iter().map(|p| Ok((p.name.clone(), random(p, args.batch)?))).collect::<Result<_>>()?,
+    };
+    let start = Instant::now();
+    model.run(&inputs, &RunOptions::default())?;
+    let first = start.elapsed();
+    let mut times = measure(&model, &inputs, args.seconds)?;
+    times.sort_unstable();
+
+    // A traced run is slower: nothing is compiled into programs, so that every node shows.
+    model.run(&inputs, &RunOptions { trace: true, ..RunOptions::default() })?;
+    let traced = model.run(&inputs, &RunOptions { trace: true, ..RunOptions::default() })?;
+    let nodes = traced.stats.map(|s| s.take()).unwrap_or_default();
+    if let Some(path) = &args.trace {
+        trace::write_chrome(path, &nodes)?;
+    }
+    let by_op = trace::shares(&nodes, |n| n.op.to_string());
+    let by_node = trace::shares(&nodes, |n| format!("{} ({})", n.name, n.op));
+    let percentiles: Vec<(&str, f64)> =
+        [("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)].iter().map(|&(name, q)| (name, percentile(&times, q))).collect();
+    if args.model.json {
+        let shown = |shares: &[Share]| -> Value { shares.iter().take(args.top).map(|s| json!({"name": s.name, "calls": s.calls, "us": s.microseconds})).collect() };
+        let latency: serde_json::Map<String, Value> = percentiles.iter().map(|&(name, ms)| (name.to_owned(), json!(ms))).collect();
+        print_json(&json!({"runs": times.len(), "first_ms": milliseconds(first), "latency_ms": latency, "by_op": shown(&by_op), "by_node": shown(&by_node)}));
+        return Ok(());
+    }
+    println!("first run {:.3} ms (plan included), then {} runs:", milliseconds(first), times.len());
+    println!("{}", percentiles.iter().map(|(name, ms)| format!("{name} {ms:.3} ms")).collect::<Vec<_>>().join("   "));
+    print_shares("by op", &by_op, args.top);
+    print_shares("by node", &by_node, args.top);
+    Ok(())
+}
+
+fn measure(model: &Model, inputs: &BTreeMap<String, Tensor>, seconds: f64) -> Result<Vec<Duration>> {
+    const FEWEST: usize = 5;
+    let bar = indicatif::ProgressBar::new((seconds * 1e3) as u64).with_message("measuring");
+    let (begin, mut times) = (Instant::now(), Vec::new());
+    while times.len() < FEWEST || begin.elapsed().as_secs_f64() < seconds {
+        let start = Instant::now();
+        model.run(inputs, &RunOptions::default())?;
+        times.push(start.elapsed());
+        if times.len() % 16 == 0 {
+            bar.set_position(begin.elapsed().as_millis() as u64);
+        }
+    }
+    bar.finish_and_clear();
+    Ok(times)
+}
+
+fn print_shares(title: &str, shares: &[Share], top: usize) {
+    let total: f64 = shares.iter().map(|s| s.microseconds).sum();
+    println!("\n{title} (a traced run, {:.3} ms in nodes):", total / 1e3);
+    for share in shares.iter().take(top) {
+        println!("{:>10.1} µs {:>5.1} %  {:>5}×  {}", share.microseconds, 100.0 * share.microseconds / total.max(1e-9), share.calls, share.name);
+    }
+}
+
+fn milliseconds(d: Duration) -> f64 {
+    d.as_secs_f64() * 1e3
+}
+
+/// In milliseconds; `sorted` is not empty.
+fn percentile(sorted: &[Duration], q: f64) -> f64 {
+    let at = ((sorted.len() - 1) as f64 * q).round() as usize;
+    sorted.get(at).copied().map_or(0.0, milliseconds)
+}
+
+/// A tensor of the port's type: numbers from a fixed sequence in [0, 1), small integers, or empty strings.
+fn random(port: &Port, batch: usize) -> Result<Tensor> {
+    let dims = port.shape.dims().map_or_else(|| vec![batch], |dims| dims.iter().enumerate().map(|(i, &d)| usize::try_from(d).unwrap_or(if i == 0 { batch } else { 1 })).collect());
+    let shape = Shape::new(&dims);
+    let n = shape.checked_num_elements()?;
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f32 / (1u64 << 24) as f32
+    };
+    match port.dtype {
+        DType::F32 => Tensor::from_slice(shape, &(0..n).map(|_| next()).collect::<Vec<_>>()),
+        DType::F64 => Tensor::from_slice(shape, &(0..n).map(|_| f64::from(next())).collect::<Vec<_>>()),
+        DType::I32 => Tensor::from_slice(shape, &(0..n).map(|_| (next() * 100.0) as i32).collect::<Vec<_>>()),
+        DType::I64 => Tensor::from_slice(shape, &(0..n).map(|_| (next() * 100.0) as i64).collect::<Vec<_>>()),
+        dtype => Tensor::zeros(dtype, shape),
+    }
+}

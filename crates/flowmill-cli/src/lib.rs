@@ -1,0 +1,113 @@
+//! The command `flowmill`: inspect, run and bench models.
+#![forbid(unsafe_code)]
+
+mod bench;
+mod inspect;
+mod model;
+mod npz;
+mod run;
+mod trace;
+
+use clap::{Args, Parser, Subcommand};
+use flowmill::{Result, SessionOptions};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Loads and runs TensorFlow models (SavedModels, frozen graphs, checkpoints) without TensorFlow.
+#[derive(Parser)]
+#[command(name = "flowmill", version, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Shows a model's signatures, ops, functions, variables, and what of it Flowmill cannot run.
+    ///
+    /// PATH is a SavedModel's directory, a frozen graph's file, a MetaGraph's, or the prefix of a checkpoint.
+    #[command(after_help = "Example:\n  flowmill inspect examples/digits/1")]
+    Inspect(inspect::InspectArgs),
+    /// Runs a model on arrays from an .npz file and writes its outputs to another.
+    ///
+    /// Names in the input file are those of the signature's inputs or, for a frozen graph, of tensors (`x` or `x:0`).
+    #[command(after_help = "Examples:\n  flowmill run examples/digits/1 --inputs x.npz --outputs y.npz\n  flowmill run model.pb --inputs x.npz --fetch y:0 --outputs y.npz")]
+    Run(run::RunArgs),
+    /// Measures a model: percentiles of the latency, and where the time goes by op and by node.
+    ///
+    /// Without --inputs, inputs are random, with 1 for every unknown size.
+    #[command(after_help = "Examples:\n  flowmill bench examples/digits/1 --batch 32\n  flowmill bench model.pb --fetch y:0 --trace trace.json")]
+    Bench(bench::BenchArgs),
+}
+
+/// What every command that runs a model takes.
+#[derive(Args)]
+struct ModelArgs {
+    /// The model.
+    path: PathBuf,
+    /// The signature to call.
+    #[arg(long, default_value = "serving_default")]
+    signature: String,
+    /// Tags of the SavedModel's graph, separated by commas.
+    #[arg(long, default_value = "serve", value_delimiter = ',')]
+    tags: Vec<String>,
+    /// Tensors to fetch from a frozen graph; without, all that nothing consumes.
+    #[arg(long)]
+    fetch: Vec<String>,
+    /// Threads; 0 is one a core.
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    /// Leave out a pass of the optimiser, by name; may be given several times. `all` leaves out every one.
+    #[arg(long = "disable-pass")]
+    disabled_passes: Vec<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl ModelArgs {
+    fn session_options(&self) -> SessionOptions {
+        SessionOptions {
+            intra_op_threads: self.threads,
+            inter_op_threads: self.threads,
+            optimize: !self.disabled_passes.iter().any(|p| p == "all"),
+            disabled_passes: self.disabled_passes.clone(),
+            ..SessionOptions::default()
+        }
+    }
+}
+
+/// Runs the command line `args`, the first of which is the program's name; gives the exit status: 0, 1 for a failure, 2 for wrong usage.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(e) => {
+            let _ = e.print();
+            return u8::try_from(e.exit_code()).unwrap_or(2);
+        }
+    };
+    let result: Result<()> = match cli.command {
+        Command::Inspect(args) => inspect::inspect(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Bench(args) => bench::bench(&args),
+    };
+    match result {
+        Ok(()) => 0,
+        Err(e) => {
+            eprintln!("flowmill: {e}");
+            1
+        }
+    }
+}
+
+/// A spinner for work that takes a while; shown on terminals only.
+fn spinner(message: &'static str) -> indicatif::ProgressBar {
+    let bar = indicatif::ProgressBar::new_spinner().with_message(message);
+    bar.enable_steady_tick(std::time::Duration::from_millis(120));
+    bar
+}
+
+/// Prints JSON in a stable form.
+fn print_json(value: &serde_json::Value) {
+    println!("{value:#}");
+}

@@ -1,0 +1,89 @@
+//! A model that a command runs: a SavedModel's signature, or a frozen graph with named tensors.
+
+use crate::ModelArgs;
+use flowmill::files::ModelPath;
+use flowmill::{DType, Graph, PartialShape, Result, RunOptions, SavedModel, Session, Tensor, load_graph, session};
+use flowmill_runtime::RunOutcome;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a model takes and gives, by the names a user knows.
+pub(crate) struct Model {
+    session: Arc<Session>,
+    /// Name, tensor, type, shape.
+    pub(crate) inputs: Vec<Port>,
+    pub(crate) outputs: Vec<Port>,
+}
+
+/// One input or output.
+#[derive(Clone)]
+pub(crate) struct Port {
+    pub(crate) name: String,
+    pub(crate) tensor: String,
+    pub(crate) dtype: DType,
+    pub(crate) shape: PartialShape,
+}
+
+impl Model {
+    pub(crate) fn load(args: &ModelArgs) -> Result<Model> {
+        let bar = crate::spinner("loading");
+        let model = match ModelPath::detect(&args.path)? {
+            ModelPath::SavedModel(path) => Model::saved_model(&path, args),
+            ModelPath::Graph(path) => Model::frozen(load_graph(path)?, args),
+            ModelPath::MetaGraph(path) | ModelPath::Checkpoint(path) => {
+                Err(flowmill::Error::invalid_argument(format!("{}: a model without weights or weights without a model cannot be run", path.display())))
+            }
+        };
+        bar.finish_and_clear();
+        model
+    }
+
+    fn saved_model(path: &std::path::Path, args: &ModelArgs) -> Result<Model> {
+        let tags: Vec<&str> = args.tags.iter().map(String::as_str).collect();
+        let model = SavedModel::load(path, &tags, args.session_options())?;
+        let Some(signature) = model.signatures().get(&args.signature) else {
+            let known: Vec<&str> = model.signatures().keys().map(String::as_str).collect();
+            return Err(flowmill::Error::not_found(format!("the model has no signature '{}'; it has: {}", args.signature, known.join(", "))));
+        };
+        let ports = |specs: &BTreeMap<String, flowmill::TensorSpec>| {
+            let port = |(name, s): (&String, &flowmill::TensorSpec)| Port { name: name.clone(), tensor: s.tensor.clone(), dtype: s.dtype, shape: s.shape.clone() };
+            specs.iter().map(port).collect()
+        };
+        Ok(Model { session: model.session().clone(), inputs: ports(&signature.inputs), outputs: ports(&signature.outputs) })
+    }
+
+    fn frozen(graph: Graph, args: &ModelArgs) -> Result<Model> {
+        let inputs = graph.op_nodes().filter(|n| n.op().starts_with("Placeholder") && !n.op().ends_with("WithDefault")).map(|n| Port {
+            name: n.name().to_owned(),
+            tensor: format!("{}:0", n.name()),
+            dtype: n.output_types().first().map_or(DType::F32, |t| t.dtype),
+            shape: n.attrs().get("shape").unwrap_or_default(),
+        });
+        let inputs = inputs.collect();
+        let named: Vec<String> = if args.fetch.is_empty() {
+            let is_output = |id| graph.num_out_edges(id) == 0;
+            graph.op_nodes().filter(|n| is_output(n.id()) && n.num_outputs() > 0 && !n.is_op("Const")).map(|n| format!("{}:0", n.name())).collect()
+        } else {
+            args.fetch.clone()
+        };
+        let outputs = named.into_iter().map(|tensor| Port { name: tensor.trim_end_matches(":0").to_owned(), tensor, dtype: DType::F32, shape: PartialShape::unknown() });
+        let outputs = outputs.collect();
+        Ok(Model { session: session(graph, args.session_options())?, inputs, outputs })
+    }
+
+    /// Runs with one value for each of `inputs`, by name; a name may be an input's or its tensor's.
+    pub(crate) fn run(&self, values: &BTreeMap<String, Tensor>, options: &RunOptions) -> Result<RunOutcome> {
+        let mut feeds = Vec::new();
+        for (name, value) in values {
+            match self.inputs.iter().find(|p| p.name == *name || p.tensor == *name) {
+                Some(port) => feeds.push((port.tensor.as_str(), value.clone())),
+                None => {
+                    let known: Vec<&str> = self.inputs.iter().map(|p| p.name.as_str()).collect();
+                    return Err(flowmill::Error::invalid_argument(format!("the model has no input '{name}'; it takes: {}", known.join(", "))));
+                }
+            }
+        }
+        let fetches: Vec<&str> = self.outputs.iter().map(|p| p.tensor.as_str()).collect();
+        self.session.run_with(&feeds, &fetches, &[], options)
+    }
+}

@@ -1,0 +1,47 @@
+//! `flowmill run`.
+
+use crate::model::Model;
+use crate::{ModelArgs, npz, print_json};
+use flowmill::{Result, RunOptions, Tensor};
+use serde_json::json;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+#[derive(clap::Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    model: ModelArgs,
+    /// The .npz file with an array for each input.
+    #[arg(long)]
+    inputs: PathBuf,
+    /// The .npz file to write, with an array for each output; without, outputs are only summarised.
+    #[arg(long)]
+    outputs: Option<PathBuf>,
+    /// Give up after this many seconds.
+    #[arg(long)]
+    timeout: Option<f64>,
+}
+
+/// Runs a model once.
+pub(crate) fn run(args: &RunArgs) -> Result<()> {
+    let inputs = npz::read(&args.inputs)?;
+    let model = Model::load(&args.model)?;
+    let timeout = args.timeout.map(|s| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX));
+    let start = Instant::now();
+    let outcome = model.run(&inputs, &RunOptions { timeout, ..RunOptions::default() })?;
+    let elapsed = start.elapsed();
+    let outputs: Vec<(String, Tensor)> = model.outputs.iter().map(|p| p.name.clone()).zip(outcome.values).collect();
+    if let Some(path) = &args.outputs {
+        npz::write(path, &outputs)?;
+    }
+    if args.model.json {
+        let shown = outputs.iter().map(|(name, t)| (name.clone(), json!({"dtype": t.dtype().name(), "shape": t.shape().to_i64()})));
+        print_json(&json!({"seconds": elapsed.as_secs_f64(), "outputs": shown.collect::<serde_json::Map<_, _>>()}));
+    } else {
+        for (name, tensor) in &outputs {
+            println!("{name}: {tensor:?}");
+        }
+        eprintln!("ran in {:.3} ms", elapsed.as_secs_f64() * 1e3);
+    }
+    Ok(())
+}
