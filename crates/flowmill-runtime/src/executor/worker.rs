@@ -55,8 +55,9 @@ pub(super) struct Worker<'r> {
     ticks: u32,
     /// When the caller wants to look up, if it does.
     next_poll: Option<Instant>,
-    /// The item to fire next; its iteration is null where there is none.
-    next: Item,
+    /// The item to fire next, if `next_iteration` is not null. Two words, each written and read whole: they are read right after they are written.
+    next_iteration: *const Iteration,
+    next_what: u64,
     /// The first of the expensive items, fired when no cheap one is left.
     kept: Option<Item>,
     /// The iteration of the item fired last, and how many of its references this worker holds without an item.
@@ -64,8 +65,6 @@ pub(super) struct Worker<'r> {
     debt: u64,
     scratch: ManuallyDrop<Box<Scratch>>,
 }
-
-const NO_ITEM: Item = Item { iteration: null(), node: 0, info: 0 };
 
 impl<'r> Worker<'r> {
     pub(super) fn new(run: &'r Arc<Run>, shared: bool) -> Worker<'r> {
@@ -85,7 +84,8 @@ impl<'r> Worker<'r> {
             has_stats: run.has_stats(),
             ticks: 0,
             next_poll: run.step.poll.is_some().then(|| Instant::now() + Poll::INTERVAL),
-            next: NO_ITEM,
+            next_iteration: null(),
+            next_what: 0,
             kept: None,
             iteration: null(),
             debt: 0,
@@ -135,7 +135,7 @@ impl<'r> Worker<'r> {
             return self.abandon();
         }
         match work {
-            Work::Fire(item) => self.next = item,
+            Work::Fire(item) => self.set_next(item),
             Work::Complete(item, completed) => {
                 self.switch_to(item.iteration);
                 // SAFETY: the item holds a reference of its iteration.
@@ -162,8 +162,9 @@ impl<'r> Worker<'r> {
 
     fn fire_all(&mut self) -> Pause {
         loop {
-            let item = if !self.next.iteration.is_null() {
-                std::mem::replace(&mut self.next, NO_ITEM)
+            let item = if !self.next_iteration.is_null() {
+                let what = self.next_what;
+                Item { iteration: std::mem::replace(&mut self.next_iteration, null()), node: what as u32, info: (what >> 32) as u32 }
             } else if let Some(item) = self.scratch.stack.pop() {
                 item
             } else if self.debt > 0 {
@@ -197,12 +198,18 @@ impl<'r> Worker<'r> {
     /// Whether the step is cancelled. Lets the caller look up before, where it wants to.
     #[inline]
     fn must_stop(&mut self) -> bool {
-        if let Some(at) = self.next_poll
-            && Instant::now() >= at
-        {
-            self.next_poll = Some(self.run.poll());
+        if self.next_poll.is_some() {
+            self.poll_if_due();
         }
         self.run.must_stop()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn poll_if_due(&mut self) {
+        if self.next_poll.is_some_and(|at| Instant::now() >= at) {
+            self.next_poll = Some(self.run.poll());
+        }
     }
 
     fn wants_pool(&self, item: Item) -> bool {
@@ -220,8 +227,8 @@ impl<'r> Worker<'r> {
         if self.has_helpers && !dead && self.tables.nodes[node as usize].flags & EXPENSIVE != 0 {
             return self.ready_expensive(item);
         }
-        if self.next.iteration.is_null() {
-            self.next = item;
+        if self.next_iteration.is_null() {
+            self.set_next(item);
         } else {
             self.scratch.stack.push(item);
         }
@@ -232,6 +239,12 @@ impl<'r> Worker<'r> {
     pub(super) fn now(&self) -> u64 {
         // SAFETY: a worker with an item in hand is part of the run.
         unsafe { self.run.stats() }.map_or(0, |s| s.now())
+    }
+
+    #[inline(always)]
+    fn set_next(&mut self, item: Item) {
+        self.next_iteration = item.iteration;
+        self.next_what = u64::from(item.node) | u64::from(item.info) << 32;
     }
 
     #[cold]
@@ -326,7 +339,7 @@ impl<'r> Worker<'r> {
     #[cold]
     pub(super) fn abandon(&mut self) {
         self.run.stop();
-        self.next = NO_ITEM;
+        self.next_iteration = null();
         self.scratch.stack.clear();
         self.scratch.completed.clear();
         self.kept = None;

@@ -65,7 +65,7 @@ fn watch(pool: &Arc<ThreadPool>, poll: &Poll, executable: &Arc<Executable>, step
     let mut slot = done.0.lock();
     loop {
         if let Some(outcome) = slot.take() {
-            return outcome.unwrap_or_else(|job| crate::intra_op::alone(job));
+            return outcome.unwrap_or_else(crate::intra_op::alone);
         }
         if done.1.wait_for(&mut slot, Poll::INTERVAL).timed_out() {
             poll.ask();
