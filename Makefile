@@ -69,7 +69,7 @@ test-loom: | tools ## model checks of the lock-free protocols
 	RUSTFLAGS="--cfg loom" cargo test -p flowmill-runtime --locked --quiet --release --target-dir target/loom --test loom
 
 test-fuzz: | tools ## each fuzz target for a bounded time from its seeds
-	cargo run -q -p xtask -- fuzz --seconds 15
+	cargo run -q -p flowmill-fuzz --locked -- --seconds 10
 
 test-python: install $(VENV)/.test-tools ## pytest, with TensorFlow as the oracle
 	$(BIN)/python -m pytest -q tests/python

@@ -35,6 +35,7 @@ pub use flowmill_proto as proto;
 pub use flowmill_runtime::{Callable, CancelToken, KernelRegistry, NodeStats, RunOptions, RunOutcome, Session, SessionOptions};
 pub use flowmill_savedmodel as files;
 pub use flowmill_tensor::{Bytes, Code, Complex, DType, Element, Error, PartialShape, Result, Shape, Tensor, bf16, f16};
+pub use flowmill_tensor::{live_bytes, memory_limit, set_memory_limit};
 pub use saved_model::{SavedModel, Signature, TensorSpec, prepare, signatures};
 
 use parking_lot::RwLock;

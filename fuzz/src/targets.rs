@@ -1,0 +1,77 @@
+//! What is fuzzed. A target may give errors; it may not panic, hang, or take memory without bound.
+
+use crate::programs;
+use flowmill::proto::{GraphDef, Message, TensorProto};
+use flowmill::{Bytes, ImportOptions, RunOptions, Tensor, files, import_graph_def, new_graph, session};
+use std::time::Duration;
+
+/// One entry point.
+pub struct Target {
+    pub name: &'static str,
+    pub run: fn(&[u8]),
+    /// Files of the repository to start from.
+    pub seeds: &'static [&'static str],
+}
+
+pub const TARGETS: [Target; 5] = [
+    Target { name: "graph_import", run: graph_import, seeds: &["tests/data/models/lstm_small.pb", "tests/data/models/bert_small.pb"] },
+    Target { name: "saved_model", run: saved_model, seeds: &["examples/digits/1/saved_model.pb"] },
+    Target { name: "tensor_decode", run: tensor_decode, seeds: &[] },
+    Target { name: "checkpoint", run: checkpoint, seeds: &["examples/digits/1/variables/variables.index"] },
+    Target { name: "run_graph", run: programs::run_graph, seeds: &[] },
+];
+
+/// Decodes and imports a graph; what was imported is written and imported again, and its fetchable part is run.
+fn graph_import(data: &[u8]) {
+    let Ok(def) = GraphDef::decode(Bytes::copy_from_slice(data)) else { return };
+    let Ok(mut graph) = new_graph() else { panic!("the catalogue is consistent") };
+    if import_graph_def(&mut graph, def, &ImportOptions::default()).is_err() {
+        return;
+    }
+    let written = graph.to_graph_def();
+    let mut again = new_graph().expect("the catalogue is consistent");
+    import_graph_def(&mut again, written.clone(), &ImportOptions::default()).expect("what was written is legal");
+    assert_eq!(again.to_graph_def().encode_to_vec(), written.encode_to_vec(), "writing and reading again changes nothing");
+    let last = graph.op_nodes().filter(|n| n.num_outputs() > 0).map(|n| n.name().to_owned()).next_back();
+    if let (Some(fetch), Ok(session)) = (last, session(graph, Default::default())) {
+        let options = RunOptions { timeout: Some(Duration::from_secs(2)), ..RunOptions::default() };
+        let _ = session.run_with(&[], &[&fetch], &[], &options);
+    }
+}
+
+/// Opens a SavedModel's message and finds what a session would need.
+fn saved_model(data: &[u8]) {
+    let Ok(model) = files::SavedModel::from_bytes(Bytes::copy_from_slice(data)) else { return };
+    if let Ok(loaded) = model.load(&["serve"]) {
+        let _ = loaded.signatures().len();
+        if let Some(def) = loaded.meta_graph.graph_def {
+            graph_import(&def.encode_to_vec());
+        }
+    }
+}
+
+/// Decodes a tensor; what it gives is encoded and decoded to the same value.
+fn tensor_decode(data: &[u8]) {
+    let Ok(proto) = TensorProto::decode(Bytes::copy_from_slice(data)) else { return };
+    if let Ok(tensor) = Tensor::from_proto(&proto) {
+        let _ = format!("{tensor:?}");
+        if tensor.num_elements() < 1 << 16
+            && let Ok(again) = tensor.to_proto()
+        {
+            assert_eq!(Tensor::from_proto(&again).ok(), Some(tensor), "encoding and decoding again gives the same value");
+        }
+    }
+}
+
+/// Opens a checkpoint whose index is the input, beside a shard of zeros, and reads every tensor.
+fn checkpoint(data: &[u8]) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let prefix = directory.path().join("c");
+    std::fs::write(prefix.with_extension("index"), data).expect("the index can be written");
+    std::fs::write(prefix.with_extension("data-00000-of-00001"), [0u8; 4096]).expect("the shard can be written");
+    let Ok(reader) = files::CheckpointReader::open(&prefix) else { return };
+    for name in reader.names() {
+        let _ = reader.dtype_and_shape(name);
+        let _ = reader.read(name);
+    }
+}
