@@ -260,6 +260,11 @@ pub(crate) const OPS: &[Op] = &[
                 dilations: list(int) = [1, 1, 1, 1]; use_cudnn_on_gpu: bool = true; fused_ops: list(string) = []; epsilon: float = 0.0001;
                 leakyrelu_alpha: float = 0.2")
         .shape(shape::conv::<4>),
+    op("_FusedDepthwiseConv2dNative", "(input: T, filter: T, args: num_args * T) -> (output: T)")
+        .attrs("T: {half, bfloat16, float, double}; num_args: int >= 0; strides: list(int); padding: {'SAME', 'VALID'};
+                data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]; fused_ops: list(string) = [];
+                epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2")
+        .shape(shape::depthwise_conv),
     op("_FusedMatMul", "(a: T, b: T, args: num_args * T) -> (product: T)")
         .attrs("transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, half, float}; num_args: int >= 0;
                 fused_ops: list(string) = []; epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2")

@@ -1,1 +1,16 @@
-//! Graph passes: one pass a file, run by one pipeline.
+//! Graph passes: one pass a file in `passes/`, run by one [pipeline](PIPELINE).
+//!
+//! [`optimize`] takes the graph of one step or of one function's body: arguments are `_Arg` nodes, results `_Retval` nodes, and what has
+//! to run for its effect has a control edge to `_SINK`. Everything else is there only to serve these, and passes may rewrite it as long as
+//! they get the same values, the same errors and the same effects in the same order. Values of floats may differ by rounding.
+//!
+//! Passes know nothing of kernels: what has to be computed goes through an [`Evaluator`].
+#![forbid(unsafe_code)]
+
+mod linear;
+mod passes;
+mod pipeline;
+mod rewrite;
+mod shapes;
+
+pub use pipeline::{Evaluator, Options, PIPELINE, Pass, PassReport, Report, optimize};

@@ -1,5 +1,6 @@
 //! What one signature's runs need: prepared once, run many times.
 
+use super::evaluate::optimize;
 use super::functions::Functions;
 use super::{Environment, SessionOptions, Signature};
 use crate::executor::{Plan, RunOptions as PlanRunOptions, StatsCollector};
@@ -72,7 +73,7 @@ impl Executable {
             // What _SINK waits for is kept by all passes.
             pruned.add_control_edge(target, NodeId::SINK)?;
         }
-        super::functions::optimize(&mut pruned, env)?;
+        optimize(&mut pruned, env, functions.runtime());
         let plan_env = PlanEnv {
             kernels: &env.kernels,
             resources: &env.resources,

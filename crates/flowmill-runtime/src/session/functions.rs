@@ -1,6 +1,7 @@
 //! The functions of a session's graph, planned when they are first called.
 
 use super::Environment;
+use super::evaluate::optimize;
 use super::executable::Code;
 use crate::function::{CallableFunction, FunctionHandle, FunctionLibraryRuntime};
 use crate::plan::{PlanEnv, build};
@@ -93,7 +94,7 @@ impl Source {
             graph.add_control_edge(id, NodeId::SINK)?;
         }
         prune(&mut graph, &[kept, body.retvals].concat())?;
-        optimize(&mut graph, &self.env)?;
+        optimize(&mut graph, &self.env, &runtime);
         let plan_env = PlanEnv {
             kernels: &self.env.kernels,
             resources: &self.env.resources,
@@ -119,9 +120,4 @@ impl CallableFunction for LibraryFunction {
         let results = code.run(step, args, source.num_threads())?;
         results.into_iter().enumerate().map(|(i, v)| v.ok_or_else(|| error!(InvalidArgument, "Retval[{i}] of function {} does not have value", self.name))).collect()
     }
-}
-
-/// Runs the passes that the session's options ask for.
-pub(super) fn optimize(_graph: &mut Graph, _env: &Environment) -> Result<()> {
-    Ok(())
 }

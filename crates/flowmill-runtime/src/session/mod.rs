@@ -1,5 +1,6 @@
 //! Sessions: a graph, what lives across its steps, and the plans made so far.
 
+mod evaluate;
 mod executable;
 mod functions;
 mod options;

@@ -1,0 +1,84 @@
+//! Convolutions and products of matrices, as the passes see them: linear in the input, with one weight matrix for all positions.
+
+use crate::rewrite::{Constant, constant_input, is_channels_last, is_of_type, text};
+use flowmill_graph::{Graph, Node};
+use flowmill_tensor::{DType, Shape, Tensor};
+
+/// An op that is linear in input 0, with weights in input 1 and channels in the last dimension of its output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Linear {
+    Conv2D,
+    DepthwiseConv2d,
+    MatMul,
+}
+
+impl Linear {
+    /// What `node` is: `None` for other ops, for other types than `float32` and for channels that do not come last.
+    pub(crate) fn of(node: &Node) -> Option<Linear> {
+        let op = match node.op() {
+            "Conv2D" => Linear::Conv2D,
+            "DepthwiseConv2dNative" => Linear::DepthwiseConv2d,
+            "MatMul" => Linear::MatMul,
+            _ => return None,
+        };
+        (is_of_type(node, DType::F32) && is_channels_last(node)).then_some(op)
+    }
+
+    /// The rank of the output.
+    pub(crate) fn rank(self) -> usize {
+        if self == Linear::MatMul { 2 } else { 4 }
+    }
+
+    /// The node's weights, where they are constant and of the right rank, and the number of the output's channels.
+    pub(crate) fn constant_weights(self, graph: &Graph, node: &Node) -> Option<(Constant, usize)> {
+        let weights = constant_input(graph, node.id(), 1).filter(|w| w.value.dtype() == DType::F32)?;
+        let channels = self.channels(node, weights.value.shape())?;
+        Some((weights, channels))
+    }
+
+    /// The number of channels that weights of this shape give.
+    pub(crate) fn channels(self, node: &Node, weights: &Shape) -> Option<usize> {
+        match (self, weights.dims()) {
+            (Linear::Conv2D, &[_, _, _, out]) => Some(out),
+            (Linear::DepthwiseConv2d, &[_, _, channels, multiplier]) => channels.checked_mul(multiplier),
+            (Linear::MatMul, &[rows, columns]) => Some(if is_transposed(node) { rows } else { columns }),
+            _ => None,
+        }
+    }
+
+    /// The weights with each output channel multiplied by its factor.
+    pub(crate) fn scaled(self, node: &Node, weights: &Tensor, factors: &[f32]) -> Option<Tensor> {
+        let old = weights.as_slice::<f32>().ok()?;
+        let channels = factors.len().max(1);
+        let new: Vec<f32> = if self == Linear::MatMul && is_transposed(node) {
+            let depth = (old.len() / channels).max(1);
+            old.chunks(depth).zip(factors).flat_map(|(row, &f)| row.iter().map(move |w| w * f)).collect()
+        } else {
+            old.chunks(channels).flat_map(|row| row.iter().zip(factors).map(|(w, f)| w * f)).collect()
+        };
+        let is_finite = new.iter().all(|w| w.is_finite());
+        Tensor::from_slice(weights.shape().clone(), &new).ok().filter(|_| is_finite)
+    }
+}
+
+fn is_transposed(node: &Node) -> bool {
+    node.attrs().get_or("transpose_b", false).unwrap_or(false)
+}
+
+/// A constant that has one value for each channel, or one for all: given one by one.
+///
+/// `None` where adding it to a tensor of that rank whose last dimension has `channels` would be anything else.
+pub(crate) fn per_channel(value: &Tensor, channels: usize, rank: usize) -> Option<Vec<f32>> {
+    let dims = value.shape().dims();
+    let (last, others) = dims.split_last().map_or((1, &[][..]), |(&last, others)| (last, others));
+    if dims.len() > rank || others.iter().any(|&d| d != 1) || (last != 1 && last != channels) {
+        return None;
+    }
+    let values = value.as_slice::<f32>().ok()?;
+    Some(if values.len() == channels { values.to_vec() } else { vec![*values.first()?; channels] })
+}
+
+/// Whether `node` is a `BiasAdd` along the last dimension.
+pub(crate) fn is_bias_add(node: &Node) -> bool {
+    node.is_op("BiasAdd") && matches!(text(node, "data_format"), "" | "NHWC")
+}

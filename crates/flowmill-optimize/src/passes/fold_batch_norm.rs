@@ -1,0 +1,182 @@
+//! Folds products and sums by channel into the convolution or matrix product before them.
+//!
+//! Before: `AddV2(Mul(BiasAdd(Conv2D(x, w), b), s), t)` with constants `w`, `b`, `s`, `t`, or `FusedBatchNormV3` without training.
+//! After: `BiasAdd(Conv2D(x, w·s), b·s + t)`.
+//!
+//! Sound because the op is linear in its weights: multiplying an output channel is multiplying the weights that make it. Zeros that a
+//! convolution pads with stay zeros. Rounding differs. Guards:
+//! * weights, factors and addends are constant `float32`, one value a channel, and do not widen the output;
+//! * nobody else sees the intermediate tensors, and no control edge orders the nodes that go;
+//! * of a batch norm only output 0 is used;
+//! * all on one device; the folded values are finite.
+//!
+//! `fold_constants` runs earlier: the factors of Keras' batch norm are computed from variance, mean and gamma.
+
+use crate::linear::{Linear, is_bias_add, per_channel};
+use crate::rewrite::{Constant, add_constant, bypass, constant_input, has_no_control_inputs, is_channels_last, node_def, sole_consumer};
+use crate::Evaluator;
+use flowmill_graph::traverse::topological_order;
+use flowmill_graph::{Graph, Node, NodeId};
+use flowmill_proto::DataType;
+use flowmill_tensor::{DType, Result, Tensor};
+
+pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
+    let mut count = 0;
+    for id in topological_order(graph)? {
+        if let Some(found) = find(graph, id) {
+            rewrite(graph, id, found)?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+/// A node that scales and shifts what a linear op gives.
+struct Found {
+    producer: NodeId,
+    /// The `BiasAdd` between the two.
+    bias_add: Option<NodeId>,
+    /// `None` where the weights stay.
+    weights: Option<Constant>,
+    /// `None` where there is no addend yet and none comes.
+    bias: Option<Constant>,
+}
+
+/// Multiply by the first, then add the second, each one value a channel.
+struct Affine {
+    scale: Option<Vec<f32>>,
+    shift: Option<Vec<f32>>,
+    controls: Vec<NodeId>,
+}
+
+fn find(graph: &Graph, id: NodeId) -> Option<Found> {
+    let node = graph.get(id).filter(|n| has_no_control_inputs(graph, n.id()))?;
+    for operand in 0..operands(node)? {
+        let before = graph.input(id, operand).filter(|o| o.slot == 0).and_then(|o| graph.get(o.node))?;
+        let Some((producer, bias_add)) = producer_of(graph, before).filter(|(p, _)| p.device() == node.device()) else { continue };
+        let op = Linear::of(producer)?;
+        let (weights, channels) = op.constant_weights(graph, producer)?;
+        if node.is_op("BiasAdd") && bias_add.is_none() {
+            return None;
+        }
+        let Some(affine) = affine(graph, node, operand, channels, op.rank()) else { continue };
+        return combine(graph, op, producer, bias_add, (weights, channels), affine);
+    }
+    None
+}
+
+/// How many inputs of a node may be the tensor that it scales or shifts.
+fn operands(node: &Node) -> Option<usize> {
+    match node.op() {
+        "Mul" | "Add" | "AddV2" => Some(2),
+        "Sub" | "FusedBatchNorm" | "FusedBatchNormV2" | "FusedBatchNormV3" => Some(1),
+        // Behind another bias, which the sum of both replaces.
+        "BiasAdd" if is_bias_add(node) => Some(1),
+        _ => None,
+    }
+}
+
+/// The linear op whose output `node` is or adds a bias to, and that `BiasAdd`; nobody else sees either's output.
+fn producer_of<'a>(graph: &'a Graph, node: &'a Node) -> Option<(&'a Node, Option<&'a Node>)> {
+    sole_consumer(graph, node.id())?;
+    if Linear::of(node).is_some() {
+        return Some((node, None));
+    }
+    let producer = graph.get(graph.input(node.id(), 0)?.node)?;
+    sole_consumer(graph, producer.id())?;
+    let fits = is_bias_add(node) && has_no_control_inputs(graph, node.id()) && producer.device() == node.device();
+    (fits && Linear::of(producer).is_some()).then_some((producer, Some(node)))
+}
+
+fn affine(graph: &Graph, node: &Node, operand: usize, channels: usize, rank: usize) -> Option<Affine> {
+    if node.op().starts_with("FusedBatchNorm") {
+        return batch_norm(graph, node, channels);
+    }
+    let other = constant_input(graph, node.id(), 1 - operand).filter(|c| c.value.dtype() == DType::F32)?;
+    let values = per_channel(&other.value, channels, rank)?;
+    let controls = other.controls;
+    Some(match node.op() {
+        "Mul" => Affine { scale: Some(values), shift: None, controls },
+        "Sub" => Affine { scale: None, shift: Some(values.iter().map(|v| -v).collect()), controls },
+        // One value for all channels is no legal bias.
+        "BiasAdd" if other.value.num_elements() != channels => return None,
+        _ => Affine { scale: None, shift: Some(values), controls },
+    })
+}
+
+/// `(x - mean) · scale / √(variance + ε) + offset`.
+fn batch_norm(graph: &Graph, node: &Node, channels: usize) -> Option<Affine> {
+    let attrs = node.attrs();
+    let uses_statistics = graph.out_edges(node.id()).any(|e| e.src_output > 0);
+    if attrs.get_or("is_training", true).ok()? || uses_statistics || !is_channels_last(node) {
+        return None;
+    }
+    let epsilon: f32 = attrs.get_or("epsilon", 1e-4).ok()?;
+    let mut controls = Vec::new();
+    let mut input = |i: usize| {
+        let constant = constant_input(graph, node.id(), i)?;
+        controls.extend(constant.controls);
+        let values = constant.value.as_slice::<f32>().ok()?.to_vec();
+        (values.len() == channels).then_some(values)
+    };
+    let (gamma, beta, mean, variance) = (input(1)?, input(2)?, input(3)?, input(4)?);
+    let scale: Vec<f32> = gamma.iter().zip(&variance).map(|(g, v)| g / (v + epsilon).sqrt()).collect();
+    let shift = beta.iter().zip(mean.iter().zip(&scale)).map(|(b, (m, s))| b - m * s).collect();
+    Some(Affine { scale: Some(scale), shift: Some(shift), controls })
+}
+
+fn combine(graph: &Graph, op: Linear, producer: &Node, bias_add: Option<&Node>, (old_weights, channels): (Constant, usize), affine: Affine) -> Option<Found> {
+    let mut bias = match bias_add {
+        Some(node) => {
+            let constant = constant_input(graph, node.id(), 1)?;
+            let values = constant.value.as_slice::<f32>().ok().filter(|v| v.len() == channels)?.to_vec();
+            Some((values, constant.controls))
+        }
+        None => None,
+    };
+    let mut weights = None;
+    if let Some(scale) = &affine.scale {
+        let controls = [&old_weights.controls[..], &affine.controls].concat();
+        weights = Some(Constant { value: op.scaled(producer, &old_weights.value, scale)?, controls });
+        if let Some((bias, controls)) = &mut bias {
+            bias.iter_mut().zip(scale).for_each(|(b, s)| *b *= s);
+            controls.extend(&affine.controls);
+        }
+    }
+    if let Some(shift) = &affine.shift {
+        let (bias, controls) = bias.get_or_insert_with(|| (vec![0.0; channels], Vec::new()));
+        bias.iter_mut().zip(shift).for_each(|(b, s)| *b += s);
+        controls.extend(&affine.controls);
+    }
+    let bias = match bias {
+        Some((values, _)) if values.iter().any(|v| !v.is_finite()) => return None,
+        Some((values, controls)) => Some(Constant { value: Tensor::vector(&values).ok()?, controls }),
+        None => None,
+    };
+    Some(Found { producer: producer.id(), bias_add: bias_add.map(Node::id), weights, bias })
+}
+
+fn rewrite(graph: &mut Graph, node: NodeId, found: Found) -> Result<()> {
+    if let Some(weights) = found.weights {
+        let weights = add_constant(graph, &weights.value, &weights.controls, found.producer)?;
+        graph.update_edge(weights, found.producer, 1)?;
+    }
+    let mut last = found.producer;
+    if let Some(bias) = found.bias {
+        let bias = add_constant(graph, &bias.value, &bias.controls, node)?;
+        last = match found.bias_add {
+            Some(bias_add) => {
+                graph.update_edge(bias, bias_add, 1)?;
+                bias_add
+            }
+            None => {
+                let name = graph.node(node)?.name().to_owned();
+                let name = graph.new_name(&name);
+                let mut def = node_def(graph, "BiasAdd", name, &[found.producer, node]);
+                def.attr.insert("T".to_owned(), DataType::DtFloat.into());
+                graph.add_node_with_inputs(def, &[found.producer.output(0), bias], &[])?
+            }
+        };
+    }
+    bypass(graph, node, last.output(0))
+}

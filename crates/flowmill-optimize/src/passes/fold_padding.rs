@@ -1,0 +1,46 @@
+//! Lets a convolution do the padding that stands before it.
+//!
+//! Before: `Conv2D(Pad(x, [[0,0],[t,b],[l,r],[0,0]]), w) {padding="VALID"}`. After: `Conv2D(x, w) {padding="EXPLICIT", explicit_paddings=…}`.
+//!
+//! Sound because both give the convolution of the image inside the same zeros. Guards: the paddings are constant, not negative, and leave
+//! batch and channels as they are; the convolution is NHWC and pads nothing itself; nobody else sees the padded image; no control edge
+//! orders the `Pad`; both are on one device.
+//!
+//! `fold_constants` runs earlier: paddings may be computed.
+
+use crate::Evaluator;
+use crate::shapes::integers;
+use crate::rewrite::{constant_input, has_no_control_inputs, is_channels_last, sole_consumer, text};
+use flowmill_graph::{Graph, Node};
+use flowmill_tensor::Result;
+
+pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
+    let mut count = 0;
+    for id in graph.op_node_ids() {
+        let Some(paddings) = graph.get(id).and_then(|n| paddings_before(graph, n)) else { continue };
+        let Some(pad) = graph.input_node(id, 0) else { continue };
+        let Some(image) = graph.input(pad, 0) else { continue };
+        let mut attrs = graph.node(id)?.attrs().clone();
+        attrs.set("padding", "EXPLICIT");
+        attrs.set("explicit_paddings", paddings);
+        graph.update_edge(image, id, 0)?;
+        graph.set_attrs(id, attrs)?;
+        graph.remove_node(pad)?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// The paddings of the `Pad` before a convolution that can do without it.
+fn paddings_before(graph: &Graph, conv: &Node) -> Option<Vec<i64>> {
+    if !conv.is_op("Conv2D") || text(conv, "padding") != "VALID" || !is_channels_last(conv) {
+        return None;
+    }
+    let pad = graph.get(graph.input_node(conv.id(), 0)?).filter(|n| n.is_op("Pad") && n.device() == conv.device())?;
+    sole_consumer(graph, pad.id()).filter(|_| has_no_control_inputs(graph, pad.id()))?;
+    let value = constant_input(graph, pad.id(), 1).filter(|c| c.controls.is_empty())?.value;
+    let paddings = integers(&value)?;
+    let leaves_batch_and_channels = matches!(paddings[..], [0, 0, _, _, _, _, 0, 0]) && value.shape().dims() == [4, 2];
+    (leaves_batch_and_channels && paddings.iter().all(|&p| p >= 0)).then_some(paddings)
+}
+

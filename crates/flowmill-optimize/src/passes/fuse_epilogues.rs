@@ -1,0 +1,168 @@
+//! Lets a convolution or matrix product do what follows it: bias, residual, activation.
+//!
+//! Before: `Relu(AddV2(BiasAdd(Conv2D(x, w), b), r))`. After: `_FusedConv2D(x, w, b, r) {fused_ops=["BiasAdd","Add","Relu"]}`. In the same way
+//! `MatMul` becomes `_FusedMatMul` and `DepthwiseConv2dNative` becomes `_FusedDepthwiseConv2dNative`, which takes no residual.
+//!
+//! Sound because the fused kernels compute the same, only without storing what lies between. Guards:
+//! * `float32`, channels last; a bias comes first: a `BiasAdd`, or the sum with a constant vector of as many values as there are channels;
+//! * the residual is sure to have the shape of what it is added to: a sum that widens either is left alone;
+//! * nobody else sees the intermediate tensors, and no control edge leads out of the nodes between; what the nodes wait for, the fused node
+//!   waits for;
+//! * all on one device.
+//!
+//! `fold_batch_norm` runs earlier: it leaves a bias where there was a batch norm. `fold_padding` too: it looks for `Conv2D`.
+
+use crate::linear::{Linear, is_bias_add};
+use crate::rewrite::{constant, is_of_type, node_def, replace, sole_consumer, text};
+use crate::shapes::Shapes;
+use crate::Evaluator;
+use flowmill_graph::traverse::topological_order;
+use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId};
+use flowmill_proto::{AttrValue, DataType};
+use flowmill_tensor::{Bytes, DType, Result};
+
+/// Activations that the fused kernels have.
+const ACTIVATIONS: &[&str] = &["Relu", "Relu6", "Elu", "LeakyRelu", "Tanh", "Sigmoid"];
+
+pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
+    let order = topological_order(graph)?;
+    let mut shapes = Shapes::of(graph, &order);
+    let mut count = 0;
+    for id in order {
+        let Some(found) = graph.get(id).and_then(|node| find(graph, node, &shapes)) else { continue };
+        let last = *found.nodes.last().unwrap_or(&id);
+        let fused = rewrite(graph, &found)?;
+        shapes.set_same(fused.output(0), last.output(0));
+        count += 1;
+    }
+    Ok(count)
+}
+
+struct Found {
+    op: Linear,
+    /// The linear op and what follows it, in order.
+    nodes: Vec<NodeId>,
+    /// Bias and residual.
+    args: Vec<OutputId>,
+    fused_ops: Vec<&'static str>,
+    leakyrelu_alpha: Option<f32>,
+}
+
+fn find(graph: &Graph, node: &Node, shapes: &Shapes) -> Option<Found> {
+    let op = Linear::of(node)?;
+    let is_supported = match op {
+        Linear::Conv2D => true,
+        // TensorFlow declares no paddings for the fused op.
+        Linear::DepthwiseConv2d => text(node, "padding") != "EXPLICIT",
+        Linear::MatMul => true,
+    };
+    if !is_supported {
+        return None;
+    }
+    let mut found = Found { op, nodes: vec![node.id()], args: Vec::new(), fused_ops: Vec::new(), leakyrelu_alpha: None };
+    let edge = next(graph, node)?;
+    found.args.push(bias(graph, node, op, edge)?);
+    found.push(edge.dst, "BiasAdd");
+    if op != Linear::DepthwiseConv2d
+        && let Some((edge, residual)) = residual(graph, &found, shapes)
+    {
+        found.args.push(residual);
+        found.push(edge.dst, "Add");
+    }
+    if let Some(edge) = found.next(graph)
+        && let Some(node) = graph.get(edge.dst)
+        && let Some(activation) = ACTIVATIONS.iter().find(|a| node.is_op(a) && is_of_type(node, DType::F32))
+    {
+        found.leakyrelu_alpha = node.attrs().get("alpha").ok();
+        found.push(edge.dst, activation);
+    }
+    Some(found)
+}
+
+impl Found {
+    fn push(&mut self, node: NodeId, op: &'static str) {
+        self.nodes.push(node);
+        self.fused_ops.push(op);
+    }
+
+    fn next(&self, graph: &Graph) -> Option<Edge> {
+        next(graph, graph.get(*self.nodes.last()?)?)
+    }
+}
+
+/// The edge to the one consumer of a node, on the same device.
+fn next(graph: &Graph, node: &Node) -> Option<Edge> {
+    let edge = sole_consumer(graph, node.id())?;
+    (graph.get(edge.dst)?.device() == node.device()).then_some(edge)
+}
+
+/// The bias that the end of `edge` adds to the linear op `node`.
+fn bias(graph: &Graph, node: &Node, op: Linear, edge: Edge) -> Option<OutputId> {
+    let consumer = graph.get(edge.dst)?;
+    if is_bias_add(consumer) && edge.dst_input == 0 {
+        return graph.input(consumer.id(), 1);
+    }
+    let other = addend(graph, consumer, edge)?;
+    let value = constant(graph, other)?.value;
+    let (_, channels) = op.constant_weights(graph, node)?;
+    (value.shape().dims() == [channels]).then_some(other)
+}
+
+/// What the end of `edge`, if it is a sum, adds to the tensor of `edge`.
+fn addend(graph: &Graph, sum: &Node, edge: Edge) -> Option<OutputId> {
+    let is_sum = matches!(sum.op(), "Add" | "AddV2") && is_of_type(sum, DType::F32);
+    graph.input(sum.id(), usize::from(edge.dst_input == 0)).filter(|_| is_sum)
+}
+
+/// The tensor that is added element by element behind what was found so far.
+fn residual(graph: &Graph, found: &Found, shapes: &Shapes) -> Option<(Edge, OutputId)> {
+    let edge = found.next(graph)?;
+    let other = addend(graph, graph.get(edge.dst)?, edge)?;
+    shapes.are_equal(edge.source()?, other).then_some((edge, other))
+}
+
+fn rewrite(graph: &mut Graph, found: &Found) -> Result<NodeId> {
+    let (&first, &last) = match &found.nodes[..] {
+        [first, .., last] => (first, last),
+        _ => flowmill_tensor::bail!(Internal, "a fusion of fewer than two nodes"),
+    };
+    let op = match found.op {
+        Linear::Conv2D => "_FusedConv2D",
+        Linear::DepthwiseConv2d => "_FusedDepthwiseConv2dNative",
+        Linear::MatMul => "_FusedMatMul",
+    };
+    let mut def = node_def(graph, op, String::new(), &found.nodes);
+    let mut set = |name: &str, value: AttrValue| def.attr.insert(name.to_owned(), value);
+    let node = graph.node(first)?;
+    for name in attrs_kept(found.op) {
+        if let Some(value) = node.attrs().0.get(*name) {
+            set(name, value.clone());
+        }
+    }
+    set("fused_ops", found.fused_ops.iter().map(|op| Bytes::from_static(op.as_bytes())).collect::<Vec<_>>().into());
+    set("num_args", (found.args.len() as i64).into());
+    if found.op == Linear::Conv2D {
+        set("TArgs", vec![DataType::DtFloat; found.args.len()].into());
+    }
+    if let Some(alpha) = found.leakyrelu_alpha {
+        set("leakyrelu_alpha", alpha.into());
+    }
+    let inputs: Vec<OutputId> = graph.inputs(first).chain(found.args.iter().copied()).collect();
+    let mut controls: Vec<NodeId> = found.nodes.iter().flat_map(|&n| graph.control_inputs(n)).collect();
+    controls.sort_unstable();
+    controls.dedup();
+    let fused = replace(graph, last, def, &inputs, &controls)?;
+    for &node in found.nodes.iter().filter(|&&n| n != last) {
+        graph.remove_node(node)?;
+    }
+    Ok(fused)
+}
+
+/// Attributes that the fused op takes over.
+fn attrs_kept(op: Linear) -> &'static [&'static str] {
+    match op {
+        Linear::Conv2D => &["T", "strides", "padding", "explicit_paddings", "data_format", "dilations", "use_cudnn_on_gpu"],
+        Linear::DepthwiseConv2d => &["T", "strides", "padding", "data_format", "dilations"],
+        Linear::MatMul => &["T", "transpose_a", "transpose_b"],
+    }
+}

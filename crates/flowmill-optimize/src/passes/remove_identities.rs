@@ -1,0 +1,47 @@
+//! Removes nodes that pass on their input as it is.
+//!
+//! Before: `y = Identity(x) ^c`, `z = Neg(y)`. After: `z = Neg(x) ^c`.
+//!
+//! Sound because consumers get the same tensor and wait for the same nodes, and are dead exactly when they were. Kept are:
+//! * what reads a reference: it takes the value at its place in the order of steps;
+//! * what gives a control edge behind control flow: a `Switch` runs for both branches, its `Identity` in one;
+//! * what orders control flow by control edges, which count differently for a `Merge`;
+//! * what would need more edges without the node than with it;
+//! * what goes from one device to another.
+//!
+//! Needs nothing to run before it.
+
+use crate::Evaluator;
+use crate::rewrite::bypass;
+use flowmill_graph::{Edge, Graph, Node, NodeId};
+use flowmill_tensor::Result;
+
+/// Ops that give their first input, where nobody differentiates or feeds.
+const PASSING_ON: &[&str] = &["Identity", "StopGradient", "PreventGradient", "Snapshot", "GuaranteeConst", "PlaceholderWithDefault"];
+
+pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
+    let mut count = 0;
+    for id in graph.op_node_ids() {
+        let Some(node) = graph.get(id).filter(|n| PASSING_ON.contains(&n.op()) && is_removable(graph, n)) else { continue };
+        let Some(source) = graph.input(node.id(), 0) else { continue };
+        let controls: Vec<NodeId> = graph.control_inputs(id).collect();
+        let successors: Vec<NodeId> = graph.out_edges(id).map(|e| e.dst).collect();
+        bypass(graph, id, source)?;
+        for (&control, &successor) in controls.iter().flat_map(|c| successors.iter().map(move |s| (c, s))) {
+            graph.add_control_edge(control, successor)?;
+        }
+        count += 1;
+    }
+    Ok(count)
+}
+
+fn is_removable(graph: &Graph, node: &Node) -> bool {
+    let Some(source) = graph.input(node.id(), 0).and_then(|o| graph.get(o.node)) else { return false };
+    let reads_reference = graph.input(node.id(), 0).is_none_or(|o| graph.output_type(o).is_ok_and(|t| t.is_ref));
+    let out: Vec<Edge> = graph.out_edges(node.id()).collect();
+    let num_controls = graph.control_inputs(node.id()).count();
+    let orders_control_flow = num_controls > 0 && out.iter().any(|e| graph.get(e.dst).is_some_and(Node::is_control_flow));
+    let follows_control_flow = source.is_control_flow() && out.iter().any(Edge::is_control);
+    let adds_edges = num_controls * out.len() > num_controls + out.len();
+    !reads_reference && !orders_control_flow && !follows_control_flow && !adds_edges && source.device() == node.device()
+}

@@ -1,0 +1,125 @@
+//! The passes in their order, and what runs them.
+
+use crate::passes::{fold_batch_norm, fold_constants, fold_padding, fuse_epilogues, merge_duplicates, prune, remove_identities};
+use flowmill_graph::{Graph, NodeId};
+use flowmill_tensor::{Error, Result, Tensor};
+
+/// One pass: a rewrite of the whole graph.
+#[derive(Clone, Copy)]
+pub struct Pass {
+    /// What it is called in [`Options::disabled`] and reports: the name of its file.
+    pub name: &'static str,
+    /// Rewrites the graph; gives how many places it changed. On an error the graph may be half rewritten.
+    pub run: fn(&mut Graph, &dyn Evaluator) -> Result<usize>,
+}
+
+/// All passes, each with the reason for its place.
+pub const PIPELINE: &[Pass] = &[
+    // First, so that nobody looks at what nobody needs.
+    Pass { name: "prune", run: prune::run },
+    // Before patterns are looked for: they need not expect `Identity` anywhere.
+    Pass { name: "remove_identities", run: remove_identities::run },
+    // Before all that asks whether weights are constant: frozen models compute theirs by reshapes and products of constants.
+    Pass { name: "fold_constants", run: fold_constants::run },
+    // Before epilogues are fused: leaves one bias where there were a product and a sum.
+    Pass { name: "fold_batch_norm", run: fold_batch_norm::run },
+    // Before epilogues are fused: looks for `Conv2D`, not for what that becomes.
+    Pass { name: "fold_padding", run: fold_padding::run },
+    Pass { name: "fuse_epilogues", run: fuse_epilogues::run },
+    // After fusion: a tensor with two consumers is not fused into either.
+    Pass { name: "merge_duplicates", run: merge_duplicates::run },
+    // Last: constants that were folded away are still there.
+    Pass { name: "prune", run: prune::run },
+];
+
+/// What a caller may choose.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// Names of passes that do not run.
+    pub disabled: &'a [String],
+}
+
+/// Computes nodes for passes, with the kernels that will run the graph.
+pub trait Evaluator {
+    /// The outputs of `node` for these inputs; `None` where it cannot be computed ahead of a step.
+    ///
+    /// # Errors
+    /// What the kernel gives. Passes take it as `None`: a step that gets there gives the error again.
+    fn evaluate(&self, graph: &Graph, node: NodeId, inputs: &[Tensor]) -> Result<Option<Vec<Tensor>>>;
+}
+
+/// What one pass did.
+#[derive(Clone, Debug)]
+pub struct PassReport {
+    /// The pass.
+    pub name: &'static str,
+    /// Places it changed.
+    pub num_changes: usize,
+    /// Why its changes were thrown away.
+    pub error: Option<Error>,
+}
+
+/// What [`optimize`] did.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// The passes in the order they ran, disabled ones left out.
+    pub passes: Vec<PassReport>,
+    /// Nodes before the first pass.
+    pub num_nodes_before: usize,
+    /// Nodes after the last.
+    pub num_nodes_after: usize,
+}
+
+impl Report {
+    /// Changes of all passes of that name.
+    pub fn num_changes(&self, pass: &str) -> usize {
+        self.passes.iter().filter(|p| p.name == pass).map(|p| p.num_changes).sum()
+    }
+
+    /// Passes whose changes were thrown away.
+    pub fn num_failures(&self) -> usize {
+        self.passes.iter().filter(|p| p.error.is_some()).count()
+    }
+}
+
+/// Runs the pipeline. A pass that fails, or leaves a graph that is not legal, is counted in the report and has no effect.
+pub fn optimize(graph: &mut Graph, options: &Options<'_>, evaluator: &dyn Evaluator) -> Report {
+    let original = graph.clone();
+    let mut report = Report { num_nodes_before: graph.num_nodes(), ..Report::default() };
+    let mut done: Vec<&Pass> = Vec::new();
+    for pass in PIPELINE.iter().filter(|p| !options.disabled.iter().any(|d| d == p.name)) {
+        let (num_changes, error) = match run_checked(pass, graph, evaluator) {
+            Ok(num_changes) => {
+                done.push(pass);
+                (num_changes, None)
+            }
+            Err(error) => {
+                *graph = replay(&original, &done, evaluator);
+                (0, Some(error))
+            }
+        };
+        report.passes.push(PassReport { name: pass.name, num_changes, error });
+    }
+    report.num_nodes_after = graph.num_nodes();
+    report
+}
+
+/// Runs a pass; debug builds check what it leaves.
+fn run_checked(pass: &Pass, graph: &mut Graph, evaluator: &dyn Evaluator) -> Result<usize> {
+    let num_changes = (pass.run)(graph, evaluator)?;
+    if cfg!(debug_assertions) && num_changes > 0 {
+        graph.validate()?;
+    }
+    Ok(num_changes)
+}
+
+/// The graph as the passes that succeeded left it. Running them again is rare, keeping a copy before each would not be.
+fn replay(original: &Graph, done: &[&Pass], evaluator: &dyn Evaluator) -> Graph {
+    let mut graph = original.clone();
+    for pass in done {
+        if (pass.run)(&mut graph, evaluator).is_err() {
+            return original.clone();
+        }
+    }
+    graph
+}

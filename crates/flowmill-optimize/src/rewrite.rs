@@ -1,0 +1,133 @@
+//! What passes have in common: looking at patterns and putting nodes in the place of others.
+
+use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId};
+use flowmill_proto::attr_value::Value;
+use flowmill_proto::node_def::ExperimentalDebugInfo;
+use flowmill_proto::{AttrValue, NodeDef, TensorProto};
+use flowmill_tensor::{DType, Result, Tensor};
+
+/// Nodes that pass on a constant are followed for so many steps.
+const MAX_STEPS: usize = 16;
+
+/// The value of a constant tensor.
+pub(crate) struct Constant {
+    pub(crate) value: Tensor,
+    /// What the constant waits for: in a loop's frame that is what starts it in each iteration.
+    pub(crate) controls: Vec<NodeId>,
+}
+
+/// The constant that a tensor is, also where `Identity` nodes pass it on.
+pub(crate) fn constant(graph: &Graph, output: OutputId) -> Option<Constant> {
+    let mut node = graph.get(output.node)?;
+    let mut controls = Vec::new();
+    for _ in 0..MAX_STEPS {
+        controls.extend(graph.control_inputs(node.id()));
+        if node.is_op("Const") {
+            let proto: &TensorProto = node.attrs().get("value").ok()?;
+            return Some(Constant { value: Tensor::from_proto(proto).ok()?, controls });
+        }
+        if !node.is_op("Identity") {
+            return None;
+        }
+        node = graph.get(graph.input(node.id(), 0)?.node)?;
+    }
+    None
+}
+
+/// The constant at data input `i` of a node.
+pub(crate) fn constant_input(graph: &Graph, node: NodeId, i: usize) -> Option<Constant> {
+    constant(graph, graph.input(node, i)?)
+}
+
+/// The one edge out of a node, if it is one that carries output 0. Nothing but its end can tell whether such a node runs.
+pub(crate) fn sole_consumer(graph: &Graph, node: NodeId) -> Option<Edge> {
+    let mut edges = graph.out_edges(node);
+    edges.next().filter(|e| e.src_output == 0 && edges.next().is_none())
+}
+
+/// Whether nothing orders a node but its data.
+pub(crate) fn has_no_control_inputs(graph: &Graph, node: NodeId) -> bool {
+    graph.control_inputs(node).next().is_none()
+}
+
+/// Whether the op calls functions: what those do cannot be told from the op.
+pub(crate) fn calls_functions(graph: &Graph, node: &Node) -> bool {
+    let is_func = |a: &AttrValue| match &a.value {
+        Some(Value::Func(_)) => true,
+        Some(Value::List(list)) => !list.func.is_empty(),
+        _ => false,
+    };
+    graph.library().get(node.op()).is_some() || node.attrs().0.values().any(is_func)
+}
+
+/// A string attribute, `""` where it is missing.
+pub(crate) fn text<'a>(node: &'a Node, attr: &str) -> &'a str {
+    node.attrs().get_or(attr, "").unwrap_or("")
+}
+
+/// Whether the attribute `T` is that type.
+pub(crate) fn is_of_type(node: &Node, dtype: DType) -> bool {
+    node.attrs().get::<DType>("T").is_ok_and(|t| t == dtype)
+}
+
+/// Whether a node's channels, if it has any, are its last dimension.
+pub(crate) fn is_channels_last(node: &Node) -> bool {
+    !node.attrs().contains("data_format") || text(node, "data_format") == "NHWC"
+}
+
+/// Definition of a node made of `originals`, on the device of the last of them.
+pub(crate) fn node_def(graph: &Graph, op: &str, name: String, originals: &[NodeId]) -> NodeDef {
+    let mut names: Vec<String> = Vec::new();
+    for node in originals.iter().filter_map(|&id| graph.get(id)) {
+        match node.original_names() {
+            [] => names.push(node.name().to_owned()),
+            earlier => names.extend_from_slice(earlier),
+        }
+    }
+    let device = originals.last().and_then(|&id| graph.get(id)).map_or("", Node::device).to_owned();
+    let debug_info = ExperimentalDebugInfo { original_node_names: names, ..Default::default() };
+    NodeDef { name, op: op.to_owned(), device, experimental_debug_info: Some(debug_info), ..Default::default() }
+}
+
+/// Adds a constant on the device of the node it is for, called after it.
+pub(crate) fn add_constant(graph: &mut Graph, value: &Tensor, controls: &[NodeId], for_node: NodeId) -> Result<OutputId> {
+    let prefix = graph.node(for_node)?.name().to_owned();
+    let name = graph.new_name(&prefix);
+    let mut def = node_def(graph, "Const", name, &[for_node]);
+    def.attr = constant_attrs(value)?;
+    Ok(graph.add_node_with_inputs(def, &[], controls)?.output(0))
+}
+
+/// The attributes of a `Const`.
+pub(crate) fn constant_attrs(value: &Tensor) -> Result<std::collections::BTreeMap<String, AttrValue>> {
+    let dtype = Value::Type(value.dtype().number()).into();
+    Ok([("dtype".to_owned(), dtype), ("value".to_owned(), value.to_proto()?.into())].into())
+}
+
+/// Puts a new node in the place of `old`, whose name it takes and whose outputs it has, one by one.
+pub(crate) fn replace(graph: &mut Graph, old: NodeId, mut def: NodeDef, inputs: &[OutputId], controls: &[NodeId]) -> Result<NodeId> {
+    let (name, free) = (graph.node(old)?.name().to_owned(), graph.new_name("replaced"));
+    graph.rename_node(old, &free)?;
+    def.name = name;
+    let new = graph.add_node_with_inputs(def, inputs, controls)?;
+    for edge in graph.out_edges(old).collect::<Vec<_>>() {
+        match edge.source() {
+            Some(source) => graph.update_edge(new.output(source.slot), edge.dst, edge.dst_input as usize).map(|_| ())?,
+            None => graph.add_control_edge(new, edge.dst).map(|_| ())?,
+        }
+    }
+    graph.remove_node(old)?;
+    Ok(new)
+}
+
+/// Removes a node: the consumers of its output 0 take `source` instead, and what waited for the node waits for the producer of that.
+pub(crate) fn bypass(graph: &mut Graph, node: NodeId, source: OutputId) -> Result<()> {
+    for edge in graph.out_edges(node).collect::<Vec<_>>() {
+        if edge.is_control() {
+            graph.add_control_edge(source.node, edge.dst)?;
+        } else {
+            graph.update_edge(source, edge.dst, edge.dst_input as usize)?;
+        }
+    }
+    graph.remove_node(node)
+}

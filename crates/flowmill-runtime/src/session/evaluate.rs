@@ -1,0 +1,55 @@
+//! Computing single nodes for graph passes, with the session's kernels.
+
+use super::Environment;
+use crate::function::FunctionLibraryRuntime;
+use crate::kernel::KernelContext;
+use crate::registry::KernelInit;
+use crate::step::StepContext;
+use flowmill_graph::{Graph, NodeId};
+use flowmill_optimize::{Evaluator, Options};
+use flowmill_tensor::{DType, PartialShape, Result, Tensor};
+use std::sync::Arc;
+
+/// Runs the passes that the session's options ask for.
+pub(super) fn optimize(graph: &mut Graph, env: &Environment, functions: &Arc<FunctionLibraryRuntime>) {
+    if env.options.optimize {
+        flowmill_optimize::optimize(graph, &Options { disabled: &env.options.disabled_passes }, &KernelEvaluator { env, functions });
+    }
+}
+
+/// Makes a node's kernel and runs it in a step of its own.
+struct KernelEvaluator<'a> {
+    env: &'a Environment,
+    functions: &'a Arc<FunctionLibraryRuntime>,
+}
+
+impl Evaluator for KernelEvaluator<'_> {
+    fn evaluate(&self, graph: &Graph, node: NodeId, inputs: &[Tensor]) -> Result<Option<Vec<Tensor>>> {
+        let node = graph.node(node)?;
+        if !self.env.kernels.contains(node.op()) {
+            return Ok(None);
+        }
+        let input_types: Vec<DType> = node.input_types().iter().map(|t| t.dtype).collect();
+        let output_types: Vec<DType> = node.output_types().iter().map(|t| t.dtype).collect();
+        let input_shapes: Vec<PartialShape> = inputs.iter().map(|t| t.shape().into()).collect();
+        let kernel = self.env.kernels.make(&KernelInit {
+            name: node.name(),
+            op_def: node.op_def(),
+            attrs: node.attrs(),
+            input_types: &input_types,
+            output_types: &output_types,
+            input_shapes: &input_shapes,
+            constants: &[],
+            resources: &self.env.resources,
+            functions: self.functions,
+        })?;
+        if kernel.as_async().is_some() {
+            return Ok(None);
+        }
+        let step = Arc::new(StepContext::new(self.env.resources.clone(), self.functions.clone()));
+        let mut inputs: Vec<Option<Tensor>> = inputs.iter().cloned().map(Some).collect();
+        let mut outputs: Vec<Option<Tensor>> = vec![None; node.num_outputs()];
+        kernel.compute(&mut KernelContext::new(&mut inputs, &mut outputs, &step))?;
+        Ok(outputs.into_iter().collect())
+    }
+}

@@ -1,0 +1,76 @@
+//! Models trained with TensorFlow give what TensorFlow gives, with all passes, with none, and with each switched off.
+#![allow(clippy::unwrap_used)]
+
+use flowmill::{DType, SessionOptions, Tensor};
+use npyz::npz::NpzArchive;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
+
+fn path(file: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "../../tests/data/models", file].iter().collect()
+}
+
+/// An array of a recording.
+fn array(archive: &mut NpzArchive<BufReader<File>>, name: &str) -> Tensor {
+    let npy = archive.by_name(name).unwrap().unwrap();
+    let shape: Vec<usize> = npy.shape().iter().map(|&dim| dim as usize).collect();
+    match npy.dtype().descr().as_str() {
+        "'<f4'" => Tensor::from_slice(&shape[..], &npy.into_vec::<f32>().unwrap()).unwrap(),
+        "'<i4'" => Tensor::from_slice(&shape[..], &npy.into_vec::<i32>().unwrap()).unwrap(),
+        other => panic!("{name} is of type {other}"),
+    }
+}
+
+fn check_close(what: &str, actual: &Tensor, expected: &Tensor) {
+    assert_eq!(actual.shape(), expected.shape(), "{what}");
+    for (i, (a, e)) in actual.as_slice::<f32>().unwrap().iter().zip(expected.as_slice::<f32>().unwrap()).enumerate() {
+        assert!((a - e).abs() <= 1e-5 + 1e-4 * e.abs(), "{what}: {a} at {i}, TensorFlow has {e}");
+    }
+}
+
+/// Runs a model on recorded inputs of these batch sizes; `output` is what its result is called.
+fn check(model: &str, output: &str, batches: &[usize], options: &SessionOptions) {
+    let mut archive = NpzArchive::new(BufReader::new(File::open(path(&format!("{model}.npz"))).unwrap())).unwrap();
+    let session = flowmill::session(flowmill::load_graph(path(&format!("{model}.pb"))).unwrap(), options.clone()).unwrap();
+    for batch in batches {
+        let x = array(&mut archive, &format!("x_b{batch}"));
+        assert!(matches!(x.dtype(), DType::F32 | DType::I32));
+        let expected = array(&mut archive, &format!("{output}_b{batch}"));
+        let y = session.run(&[("x:0", x)], &[output], &[]).unwrap();
+        check_close(&format!("{model}, batch {batch}, {:?} off, optimize {}", options.disabled_passes, options.optimize), &y[0], &expected);
+    }
+}
+
+fn check_all(model: &str, output: &str, batches: &[usize]) {
+    check(model, output, batches, &SessionOptions::default());
+    check(model, output, &batches[..1], &SessionOptions { optimize: false, ..SessionOptions::default() });
+    for pass in flowmill_optimize::PIPELINE {
+        check(model, output, &batches[..1], &SessionOptions { disabled_passes: vec![pass.name.to_owned()], ..SessionOptions::default() });
+    }
+}
+
+#[test]
+fn mlp() {
+    check_all("mlp", "y", &[1, 2]);
+}
+
+#[test]
+fn bert() {
+    check_all("bert_small", "y", &[1, 4]);
+}
+
+#[test]
+fn lstm() {
+    check_all("lstm_small", "y", &[1, 4]);
+}
+
+#[test]
+fn resnet() {
+    check_all("resnet_small", "Identity", &[1, 4]);
+}
+
+#[test]
+fn mobilenet() {
+    check_all("mobilenetv2_small", "Identity", &[1, 4]);
+}
