@@ -36,8 +36,26 @@ pub(crate) struct Shapes {
 
 /// Ops with one input whose output has its shape; more inputs do not matter.
 const SHAPE_OF_FIRST: &[&str] = &[
-    "Identity", "BiasAdd", "Relu", "Relu6", "Elu", "Selu", "LeakyRelu", "Tanh", "Sigmoid", "Softplus", "Softmax", "Erf", "Exp", "Neg", "Sqrt", "Rsqrt", "Square",
-    "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3",
+    "Identity",
+    "BiasAdd",
+    "Relu",
+    "Relu6",
+    "Elu",
+    "Selu",
+    "LeakyRelu",
+    "Tanh",
+    "Sigmoid",
+    "Softplus",
+    "Softmax",
+    "Erf",
+    "Exp",
+    "Neg",
+    "Sqrt",
+    "Rsqrt",
+    "Square",
+    "FusedBatchNorm",
+    "FusedBatchNormV2",
+    "FusedBatchNormV3",
 ];
 const ELEMENTWISE: &[&str] = &["Add", "AddV2", "Sub", "Mul", "Maximum", "Minimum"];
 
@@ -56,14 +74,6 @@ impl Shapes {
         let (a, b) = (self.root(a), self.root(b));
         let known = |o| self.shapes.get(&o);
         a == b || known(a).is_some_and(|a| known(b) == Some(a))
-    }
-
-    /// The size of a tensor's last dimension, where it does not depend on the step.
-    pub(crate) fn last_size(&self, output: OutputId) -> Option<i64> {
-        match self.term(*self.shapes.get(&self.root(output))?.last()?) {
-            Some(Term::Fixed(size)) => Some(size),
-            _ => None,
-        }
     }
 
     /// `new` stands in the place of `old`.

@@ -36,3 +36,49 @@ fn ops(graph: &Graph) -> Ops {
 fn expect(expected: &[(&str, usize)]) -> Ops {
     expected.iter().map(|&(op, n)| (op.to_owned(), n)).collect()
 }
+
+#[test]
+fn every_batch_norm_bias_residual_and_activation_of_resnet_is_fused() {
+    let graph = optimized("resnet_small", "Identity:0", &[]);
+    let once = ["MaxPool", "Mean", "NoOp", "Pad", "Softmax", "_Arg", "_FusedMatMul", "_Retval"].map(|op| (op, 1));
+    assert_eq!(ops(&graph), expect(&[&once[..], &[("_FusedConv2D", 53)]].concat()));
+    let with_residual = graph.op_nodes().filter(|n| n.attrs().list::<&str>("fused_ops").is_ok_and(|ops| ops == ["BiasAdd", "Add", "Relu"]));
+    assert_eq!(with_residual.count(), 16);
+    let pads_itself = graph.op_nodes().filter(|n| n.attrs().get::<&str>("padding").is_ok_and(|p| p == "EXPLICIT"));
+    assert_eq!(pads_itself.count(), 1);
+}
+
+#[test]
+fn every_batch_norm_bias_residual_and_activation_of_mobilenet_is_fused() {
+    let expected = [
+        ("Mean", 1),
+        ("NoOp", 1),
+        ("Pad", 4),
+        ("Softmax", 1),
+        ("_Arg", 1),
+        ("_FusedConv2D", 35),
+        ("_FusedDepthwiseConv2dNative", 17),
+        ("_FusedMatMul", 1),
+        ("_Retval", 1),
+    ];
+    assert_eq!(ops(&optimized("mobilenetv2_small", "Identity:0", &[])), expect(&expected));
+}
+
+#[test]
+fn a_perceptron_is_three_products() {
+    assert_eq!(ops(&optimized("mlp", "y:0", &[])), expect(&[("Softmax", 1), ("_Arg", 1), ("_FusedMatMul", 3), ("_Retval", 1)]));
+}
+
+#[test]
+fn each_pass_can_be_switched_off() {
+    let without = |pass| ops(&optimized("resnet_small", "Identity:0", &[pass]));
+    let all = ops(&optimized("resnet_small", "Identity:0", &[]));
+    assert_eq!(without("fuse_epilogues")["Conv2D"], 53);
+    assert_eq!(without("fold_padding")["Pad"], 2);
+    assert_eq!(without("fold_batch_norm")["AddV2"], 53 + 16);
+    assert!(without("fold_constants")["Rsqrt"] > 0);
+    assert!(without("remove_identities")["Identity"] > 0);
+    for pass in ["prune", "merge_duplicates"] {
+        assert_eq!(without(pass)["_FusedConv2D"], all["_FusedConv2D"]);
+    }
+}

@@ -12,9 +12,11 @@
 //!
 //! `fold_constants` runs earlier: the factors of Keras' batch norm are computed from variance, mean and gamma.
 
-use crate::linear::{Linear, is_bias_add, per_channel};
-use crate::rewrite::{Constant, add_constant, bypass, constant_input, has_no_control_inputs, is_channels_last, node_def, sole_consumer};
 use crate::Evaluator;
+use crate::linear::{Linear, is_bias_add, per_channel};
+use crate::rewrite::{
+    Constant, add_constant, bypass, constant_input, has_no_control_inputs, is_channels_last, node_def, replace, sole_consumer,
+};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Graph, Node, NodeId};
 use flowmill_proto::DataType;
@@ -125,7 +127,14 @@ fn batch_norm(graph: &Graph, node: &Node, channels: usize) -> Option<Affine> {
     Some(Affine { scale: Some(scale), shift: Some(shift), controls })
 }
 
-fn combine(graph: &Graph, op: Linear, producer: &Node, bias_add: Option<&Node>, (old_weights, channels): (Constant, usize), affine: Affine) -> Option<Found> {
+fn combine(
+    graph: &Graph,
+    op: Linear,
+    producer: &Node,
+    bias_add: Option<&Node>,
+    (old_weights, channels): (Constant, usize),
+    affine: Affine,
+) -> Option<Found> {
     let mut bias = match bias_add {
         Some(node) => {
             let constant = constant_input(graph, node.id(), 1)?;
@@ -161,22 +170,13 @@ fn rewrite(graph: &mut Graph, node: NodeId, found: Found) -> Result<()> {
         let weights = add_constant(graph, &weights.value, &weights.controls, found.producer)?;
         graph.update_edge(weights, found.producer, 1)?;
     }
-    let mut last = found.producer;
-    if let Some(bias) = found.bias {
-        let bias = add_constant(graph, &bias.value, &bias.controls, node)?;
-        last = match found.bias_add {
-            Some(bias_add) => {
-                graph.update_edge(bias, bias_add, 1)?;
-                bias_add
-            }
-            None => {
-                let name = graph.node(node)?.name().to_owned();
-                let name = graph.new_name(&name);
-                let mut def = node_def(graph, "BiasAdd", name, &[found.producer, node]);
-                def.attr.insert("T".to_owned(), DataType::DtFloat.into());
-                graph.add_node_with_inputs(def, &[found.producer.output(0), bias], &[])?
-            }
-        };
+    let Some(bias) = found.bias else { return bypass(graph, node, found.producer.output(0)) };
+    let bias = add_constant(graph, &bias.value, &bias.controls, node)?;
+    if let Some(bias_add) = found.bias_add {
+        graph.update_edge(bias, bias_add, 1)?;
+        return bypass(graph, node, bias_add.output(0));
     }
-    bypass(graph, node, last.output(0))
+    let mut def = node_def(graph, "BiasAdd", String::new(), &[node]);
+    def.attr.insert("T".to_owned(), DataType::DtFloat.into());
+    replace(graph, node, def, &[found.producer.output(0), bias], &[]).map(|_| ())
 }

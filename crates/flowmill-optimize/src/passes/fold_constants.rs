@@ -12,8 +12,8 @@
 //!
 //! `remove_identities` runs earlier only for speed: constants are seen through `Identity`.
 
-use crate::rewrite::{Constant, add_constant, calls_functions, constant_attrs, constant_input, node_def, replace};
 use crate::Evaluator;
+use crate::rewrite::{Constant, add_constant, calls_functions, constant_attrs, constant_input, node_def, replace};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{ARG, Graph, InferenceContext, Node, NodeId, OutputId, ValueInfo};
 use flowmill_tensor::{DType, Result, Tensor};

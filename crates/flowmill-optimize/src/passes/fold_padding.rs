@@ -9,8 +9,8 @@
 //! `fold_constants` runs earlier: paddings may be computed.
 
 use crate::Evaluator;
-use crate::shapes::integers;
 use crate::rewrite::{constant_input, has_no_control_inputs, is_channels_last, sole_consumer, text};
+use crate::shapes::integers;
 use flowmill_graph::{Graph, Node};
 use flowmill_tensor::Result;
 
@@ -43,4 +43,3 @@ fn paddings_before(graph: &Graph, conv: &Node) -> Option<Vec<i64>> {
     let leaves_batch_and_channels = matches!(paddings[..], [0, 0, _, _, _, _, 0, 0]) && value.shape().dims() == [4, 2];
     (leaves_batch_and_channels && paddings.iter().all(|&p| p >= 0)).then_some(paddings)
 }
-

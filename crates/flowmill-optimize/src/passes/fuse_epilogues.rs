@@ -12,10 +12,10 @@
 //!
 //! `fold_batch_norm` runs earlier: it leaves a bias where there was a batch norm. `fold_padding` too: it looks for `Conv2D`.
 
+use crate::Evaluator;
 use crate::linear::{Linear, is_bias_add};
 use crate::rewrite::{constant, is_of_type, node_def, replace, sole_consumer, text};
 use crate::shapes::Shapes;
-use crate::Evaluator;
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId};
 use flowmill_proto::{AttrValue, DataType};

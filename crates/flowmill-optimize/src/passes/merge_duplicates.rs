@@ -5,7 +5,7 @@
 //! Sound because two nodes with the same op, attributes, device, inputs and control inputs give the same values and are dead together, where
 //! the op has no state. The inputs of a commutative op may be swapped. Constants are the same where their values are: written out up to
 //! [`MAX_WRITTEN`] bytes, by their place in memory above that. Left alone are control flow, ops with state, ops that call functions, what
-//! handles references or resources, tensor arrays and stacks, which have state without saying so, and what has no inputs but is no constant.
+//! reads or handles references or resources, tensor arrays and stacks, which have state without saying so, and what has no inputs but is no constant.
 //!
 //! Needs nothing to run before it; later passes that fold or fuse leave fewer duplicates when it runs after them.
 
@@ -62,6 +62,7 @@ fn is_mergeable(graph: &Graph, node: &Node) -> bool {
         && !node.op().starts_with("TensorArray")
         && !node.op().starts_with("Stack")
         && !node.input_types().iter().chain(node.output_types()).any(has_handle)
+        && !graph.inputs(node.id()).any(|o| graph.output_type(o).is_ok_and(|t| t.is_ref))
         && !calls_functions(graph, node)
 }
 

@@ -30,7 +30,9 @@ impl Evaluator for Arithmetic {
             }
             ("Reshape", [a, shape]) => a.clone().reshaped(shape.to_shape()?)?,
             ("Squeeze", [a]) => a.clone().reshaped(a.shape().iter().copied().filter(|&d| d != 1).collect::<Vec<_>>())?,
-            ("Split", [_, a]) => return Ok(Some(vec![a.view(0, [a.num_elements() / 2])?, a.view(a.num_elements() / 2, [a.num_elements() / 2])?])),
+            ("Split", [_, a]) => {
+                return Ok(Some(vec![a.view(0, [a.num_elements() / 2])?, a.view(a.num_elements() / 2, [a.num_elements() / 2])?]));
+            }
             ("Reciprocal", _) => flowmill_tensor::bail!(InvalidArgument, "this test's op that fails"),
             _ => return Ok(None),
         };
