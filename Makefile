@@ -66,7 +66,7 @@ test-rust: | tools ## Rust's unit, integration and doc tests
 	cargo test --workspace --locked --quiet
 
 test-loom: | tools ## model checks of the lock-free protocols
-	RUSTFLAGS="--cfg loom" cargo test -p flowmill-runtime --locked --quiet --release --target-dir target/loom --test loom
+	RUSTFLAGS="--cfg loom" cargo test -p flowmill-runtime --locked --quiet --target-dir target/loom --lib executor
 
 test-fuzz: | tools ## each fuzz target for a bounded time from its seeds
 	cargo run -q -p flowmill-fuzz --locked -- --seconds 10

@@ -1,7 +1,7 @@
 //! From lists to tensors: `TensorListStack`, `TensorListGather`, `TensorListConcat`.
 
 use super::list::{TensorList, merge_shapes};
-use super::{list_of, scalar_i32, shape_of};
+use super::{list_of, shape_of};
 use crate::blocks::concat_blocks;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
