@@ -44,7 +44,7 @@ def flowmill_session(graph_def, threads, **options):
     graph = flowmill.Graph()
     with graph.as_default():
         flowmill.import_graph_def(graph_def, name="")
-    return flowmill.Session(graph=graph, options={"intra_op_threads": threads, "inter_op_threads": threads, **options})
+    return flowmill.Session(graph=graph, config=flowmill.SessionOptions(intra_op_threads=threads, inter_op_threads=threads, **options))
 
 
 def chain(tf):
