@@ -33,6 +33,9 @@ pub struct StepContext {
 #[derive(Clone)]
 pub struct Poll {
     thread: ThreadId,
+    made: Instant,
+    /// Milliseconds after `made` at which it was last asked.
+    last: Arc<AtomicU64>,
     ask: Arc<dyn Fn() + Send + Sync>,
 }
 
@@ -42,13 +45,22 @@ impl Poll {
 
     /// `ask` is called on the current thread only.
     pub fn new(ask: impl Fn() + Send + Sync + 'static) -> Poll {
-        Poll { thread: std::thread::current().id(), ask: Arc::new(ask) }
+        Poll { thread: std::thread::current().id(), made: Instant::now(), last: Arc::default(), ask: Arc::new(ask) }
     }
 
     /// Asks, if this is the thread to ask on.
     pub fn ask(&self) {
         if std::thread::current().id() == self.thread {
             (self.ask)();
+        }
+    }
+
+    /// Asks, if the last time is [`Poll::INTERVAL`] ago. Costs a look at the clock.
+    pub fn ask_at_times(&self) {
+        let now = self.made.elapsed().as_millis() as u64;
+        if now.saturating_sub(self.last.load(Ordering::Relaxed)) >= Poll::INTERVAL.as_millis() as u64 {
+            self.last.store(now, Ordering::Relaxed);
+            self.ask();
         }
     }
 }
@@ -74,7 +86,7 @@ impl StepContext {
     /// `DeadlineExceeded` after the deadline; the reason of a cancellation.
     pub fn look_up(&self) -> Result<()> {
         if let Some(poll) = &self.poll {
-            poll.ask();
+            poll.ask_at_times();
         }
         if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             bail!(DeadlineExceeded, "Timed out waiting for notification");

@@ -4,6 +4,7 @@ use super::ir::{NodeKind, PlanEdge, PlanGraph, PlanNodeId};
 use crate::kernel::{Kernel, KernelContext};
 use crate::step::StepContext;
 use flowmill_tensor::{Result, Tensor, bail};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// A plan that consists of arguments, results, constants and at most one program, which is what most small graphs and most functions
@@ -13,9 +14,13 @@ pub struct DirectPlan {
     /// With whether it is the last use of an argument, which then moves.
     inputs: Vec<(Source, bool)>,
     num_outputs: usize,
-    results: Vec<Source>,
+    /// With whether it is the last use of an output, which then moves.
+    results: Vec<(Source, bool)>,
     num_args: usize,
 }
+
+/// Values of a run; a small function's lie on the stack.
+type Args = SmallVec<[Option<Tensor>; 8]>;
 
 #[derive(Clone, PartialEq)]
 enum Source {
@@ -60,7 +65,7 @@ impl DirectPlan {
             program: node.and_then(|n| n.kernel.clone()),
             inputs: (0..sources.len()).map(|i| (sources[i].clone(), is_last(i))).collect(),
             num_outputs: node.map_or(0, |n| n.outputs.len()),
-            results,
+            results: (0..results.len()).map(|i| (results[i].clone(), !results[i + 1..].contains(&results[i]))).collect(),
             num_args: graph.args.len(),
         })
     }
@@ -73,10 +78,10 @@ impl DirectPlan {
         if args.len() != self.num_args {
             bail!(InvalidArgument, "{} arguments for a plan that takes {}", args.len(), self.num_args);
         }
-        let mut args: Vec<Option<Tensor>> = args.into_iter().map(Some).collect();
-        let mut outputs: Vec<Option<Tensor>> = vec![None; self.num_outputs];
+        let mut args: Args = args.into_iter().map(Some).collect();
+        let mut outputs: Args = smallvec::smallvec![None; self.num_outputs];
         if let Some(program) = &self.program {
-            let mut inputs: Vec<Option<Tensor>> = Vec::with_capacity(self.inputs.len());
+            let mut inputs = Args::with_capacity(self.inputs.len());
             for (source, is_last) in &self.inputs {
                 inputs.push(match source {
                     Source::Arg(i) if *is_last => args[*i].take(),
@@ -87,9 +92,10 @@ impl DirectPlan {
             }
             program.compute(&mut KernelContext::new(&mut inputs, &mut outputs, step))?;
         }
-        let result = |source: &Source| match source {
+        let result = |(source, is_last): &(Source, bool)| match source {
             Source::Arg(i) => args[*i].clone(),
             Source::Const(value) => Some(value.clone()),
+            Source::Output(i) if *is_last => outputs[*i].take(),
             Source::Output(i) => outputs[*i].clone(),
         };
         Ok(self.results.iter().map(result).collect())

@@ -71,14 +71,9 @@ impl Source {
         if let Some(handle) = made.get(&key) {
             return Ok(handle.clone());
         }
-        let handle = FunctionHandle::new(Arc::new(LibraryFunction { source: self.this.clone(), name: name.to_owned(), attrs: attrs.clone(), code: OnceLock::new() }));
+        let handle = FunctionHandle::new(Arc::new(LibraryFunction { source: self.this.clone(), name: name.to_owned(), attrs: attrs.clone(), inter_op_threads: self.env.options.inter_op_threads, code: OnceLock::new() }));
         made.insert(key, handle.clone());
         Ok(handle)
-    }
-
-    /// Threads that run a function's nodes beside each other: one where the step stays on its caller's thread.
-    fn num_threads(&self) -> usize {
-        if crate::intra_op::threads() == 1 { 1 } else { self.env.options.inter_op_threads }
     }
 
     fn plan(&self, name: &str, attrs: &Attrs) -> Result<Code> {
@@ -110,14 +105,22 @@ struct LibraryFunction {
     source: Weak<Source>,
     name: String,
     attrs: Attrs,
+    inter_op_threads: usize,
     code: OnceLock<Result<Code>>,
 }
 
 impl CallableFunction for LibraryFunction {
     fn call(&self, args: Vec<Tensor>, step: &Arc<StepContext>) -> Result<Vec<Tensor>> {
-        let source = self.source.upgrade().ok_or_else(|| error!(Internal, "function {} outlived its library", self.name))?;
-        let code = self.code.get_or_init(|| source.plan(&self.name, &self.attrs)).as_ref().map_err(|e| e.clone())?;
-        let results = code.run(step, args, source.num_threads())?;
+        let code = match self.code.get() {
+            Some(code) => code,
+            None => {
+                let source = self.source.upgrade().ok_or_else(|| error!(Internal, "function {} outlived its library", self.name))?;
+                self.code.get_or_init(|| source.plan(&self.name, &self.attrs))
+            }
+        };
+        // One thread where the step stays on its caller's.
+        let num_threads = if crate::intra_op::threads() == 1 { 1 } else { self.inter_op_threads };
+        let results = code.as_ref().map_err(|e| e.clone())?.run(step, args, num_threads)?;
         results.into_iter().enumerate().map(|(i, v)| v.ok_or_else(|| error!(InvalidArgument, "Retval[{i}] of function {} does not have value", self.name))).collect()
     }
 }
