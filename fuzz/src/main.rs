@@ -33,7 +33,9 @@ fn options() -> Result<Options, String> {
             "--replay" => options.replay = Some(value()?.into()),
             name => match TARGETS.iter().find(|t| t.name == name) {
                 Some(target) => options.targets.push(target),
-                None => return Err(format!("no target {name}; there are: {}", TARGETS.iter().map(|t| t.name).collect::<Vec<_>>().join(", "))),
+                None => {
+                    return Err(format!("no target {name}; there are: {}", TARGETS.iter().map(|t| t.name).collect::<Vec<_>>().join(", ")));
+                }
             },
         }
     }

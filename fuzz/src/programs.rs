@@ -63,7 +63,8 @@ impl Builder<'_> {
             }
             5 => {
                 let values = [self.choices.next() as f32 / 64.0 - 2.0, self.choices.next() as f32 / 64.0 - 2.0];
-                let tensor = if self.choices.next() % 2 == 0 { Tensor::scalar(values[0]) } else { Tensor::vector(&values).expect("two floats") };
+                let tensor =
+                    if self.choices.next() % 2 == 0 { Tensor::scalar(values[0]) } else { Tensor::vector(&values).expect("two floats") };
                 self.constant(&tensor)
             }
             6 => {
@@ -74,7 +75,8 @@ impl Builder<'_> {
             }
             _ => {
                 // A conditional: both sides of a Switch, merged again.
-                let (zero, all) = (self.constant(&Tensor::scalar(0.5f32)), self.constant(&Tensor::vector::<i32>(&[]).expect("an empty vector")));
+                let (zero, all) =
+                    (self.constant(&Tensor::scalar(0.5f32)), self.constant(&Tensor::vector::<i32>(&[]).expect("an empty vector")));
                 let sum = self.add("Sum", &[&x, &all], &[float.clone(), ("Tidx", DataType::DtInt32.into())]);
                 let all_of = self.add("Max", &[&sum, &all], &[float.clone(), ("Tidx", DataType::DtInt32.into())]);
                 let pred = self.add("Less", &[&all_of, &zero], &[float.clone()]);
@@ -108,7 +110,13 @@ pub fn run_graph(data: &[u8]) {
         let limit = RunOptions { timeout: Some(Duration::from_secs(10)), ..RunOptions::default() };
         Ok(session(graph, options)?.run_with(&feeds, &[&fetch], &[], &limit)?.values.remove(0))
     };
-    let plain = run(SessionOptions { optimize: false, fuse: FuseOptions::NONE, inter_op_threads: 1, intra_op_threads: 1, ..SessionOptions::default() });
+    let plain = run(SessionOptions {
+        optimize: false,
+        fuse: FuseOptions::NONE,
+        inter_op_threads: 1,
+        intra_op_threads: 1,
+        ..SessionOptions::default()
+    });
     for options in [SessionOptions::default(), SessionOptions { optimize: false, ..SessionOptions::default() }] {
         match (&plain, run(options)) {
             (Ok(a), Ok(b)) => assert!(same(a, &b), "{a:?} became {b:?}"),

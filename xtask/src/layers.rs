@@ -22,7 +22,8 @@ const LAYERS: [&str; 15] = [
 ];
 
 /// Pairs that the order allows and the design does not: a crate and one it must not know.
-const FORBIDDEN: [(&str, &str); 3] = [("flowmill-runtime", "flowmill-ops"), ("flowmill-savedmodel", "flowmill-runtime"), ("flowmill-savedmodel", "flowmill-cpu")];
+const FORBIDDEN: [(&str, &str); 3] =
+    [("flowmill-runtime", "flowmill-ops"), ("flowmill-savedmodel", "flowmill-runtime"), ("flowmill-savedmodel", "flowmill-cpu")];
 
 /// Checks all crates of the workspace.
 ///

@@ -37,7 +37,9 @@ pub fn check() -> Result<(), String> {
 /// Whether an SPDX expression can be satisfied: one alternative of each `AND` part is allowed. Old manifests write `/` for `OR`.
 fn is_allowed(expression: &str) -> bool {
     let expression = expression.replace('/', " OR ").replace(['(', ')'], " ");
-    expression.split(" AND ").all(|part| part.split(" OR ").any(|licence| ALLOWED.contains(&licence.split_whitespace().collect::<Vec<_>>().join(" ").as_str())))
+    expression
+        .split(" AND ")
+        .all(|part| part.split(" OR ").any(|licence| ALLOWED.contains(&licence.split_whitespace().collect::<Vec<_>>().join(" ").as_str())))
 }
 
 #[cfg(test)]

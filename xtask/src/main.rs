@@ -43,8 +43,5 @@ fn main() -> ExitCode {
 
 /// The root of the repository: the directory above this package.
 fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap()
-        .to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }

@@ -31,7 +31,8 @@ impl Metadata {
     /// # Errors
     /// What cargo says where it fails.
     pub fn read() -> Result<Metadata, String> {
-        let output = Command::new("cargo").args(["metadata", "--format-version=1", "--locked"]).output().map_err(|e| format!("cargo: {e}"))?;
+        let output =
+            Command::new("cargo").args(["metadata", "--format-version=1", "--locked"]).output().map_err(|e| format!("cargo: {e}"))?;
         if !output.status.success() {
             return Err(String::from_utf8_lossy(&output.stderr).into_owned());
         }

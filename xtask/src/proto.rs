@@ -39,14 +39,7 @@ pub fn generate(root: &Path, check: bool) -> Result<(), String> {
             println!("wrote {}", path.display());
         }
     }
-    if stale.is_empty() {
-        Ok(())
-    } else {
-        Err(format!(
-            "stale, run `cargo xtask proto`:\n{}",
-            stale.join("\n")
-        ))
-    }
+    if stale.is_empty() { Ok(()) } else { Err(format!("stale, run `cargo xtask proto`:\n{}", stale.join("\n"))) }
 }
 
 /// Paths below the root, with the contents they should have.
@@ -74,25 +67,17 @@ fn outputs(root: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, Box<dyn std::error
         let text = format!("{GENERATED}{}", prettyplease::unparse(&file));
         files.insert(generated.join(format!("{module}.rs")), text.into_bytes());
     }
-    files.insert(
-        generated.join("unknown_fields.rs"),
-        unknown_field_impls(&messages).into_bytes(),
-    );
+    files.insert(generated.join("unknown_fields.rs"), unknown_field_impls(&messages).into_bytes());
 
     for file in &mut descriptors.file {
         file.source_code_info = None;
     }
-    files.insert(
-        "python/flowmill/protobuf/descriptors.binpb".into(),
-        descriptors.encode_to_vec(),
-    );
+    files.insert("python/flowmill/protobuf/descriptors.binpb".into(), descriptors.encode_to_vec());
     Ok(files)
 }
 
 /// Rust source by module name (the protobuf package).
-fn rust_modules(
-    descriptors: &FileDescriptorSet,
-) -> Result<BTreeMap<String, String>, Box<dyn std::error::Error>> {
+fn rust_modules(descriptors: &FileDescriptorSet) -> Result<BTreeMap<String, String>, Box<dyn std::error::Error>> {
     let mut config = prost_build::Config::new();
     config.bytes(["."]).btree_map(["."]);
     for variant in BOXED {
@@ -102,18 +87,10 @@ fn rust_modules(
         .file
         .iter()
         .filter(|file| !file.package().starts_with("google."))
-        .map(|file| {
-            (
-                Module::from_protobuf_package_name(file.package()),
-                file.clone(),
-            )
-        })
+        .map(|file| (Module::from_protobuf_package_name(file.package()), file.clone()))
         .collect();
     let modules = config.generate(requests)?;
-    Ok(modules
-        .into_iter()
-        .map(|(module, source)| (module.parts().collect::<Vec<_>>().join("_"), source))
-        .collect())
+    Ok(modules.into_iter().map(|(module, source)| (module.parts().collect::<Vec<_>>().join("_"), source)).collect())
 }
 
 /// All messages that become structs, in the order of their names.
@@ -145,14 +122,8 @@ fn add_carrier(item: &mut syn::ItemStruct) {
     // An owned collection makes `Copy` impossible.
     for attribute in &mut item.attrs {
         if attribute.path().is_ident("derive") {
-            let tokens = attribute
-                .to_token_stream()
-                .to_string()
-                .replace("Copy ,", "");
-            *attribute = syn::Attribute::parse_outer
-                .parse_str(&tokens)
-                .unwrap()
-                .remove(0);
+            let tokens = attribute.to_token_stream().to_string().replace("Copy ,", "");
+            *attribute = syn::Attribute::parse_outer.parse_str(&tokens).unwrap().remove(0);
         }
     }
     let field = syn::Field::parse_named
@@ -162,19 +133,14 @@ fn add_carrier(item: &mut syn::ItemStruct) {
              pub unknown_fields: crate::UnknownFields"
         ))
         .unwrap();
-    let syn::Fields::Named(fields) = &mut item.fields else {
-        unreachable!("prost writes named fields")
-    };
+    let syn::Fields::Named(fields) = &mut item.fields else { unreachable!("prost writes named fields") };
     fields.named.push(field);
 }
 
 /// `tensorflow.GPUOptions.Experimental` as prost's path `tensorflow::gpu_options::Experimental`.
 fn rust_path(message: &str) -> String {
     let (parents, name) = message.rsplit_once('.').unwrap();
-    let parents: Vec<String> = parents
-        .split('.')
-        .map(|parent| parent.to_snake_case())
-        .collect();
+    let parents: Vec<String> = parents.split('.').map(|parent| parent.to_snake_case()).collect();
     format!("{}::{}", parents.join("::"), name.to_upper_camel_case())
 }
 
@@ -189,11 +155,7 @@ fn unknown_field_impls(messages: &BTreeMap<String, MessageDescriptor>) -> String
             tags.push(0);
         }
         let tags: Vec<String> = tags.iter().map(u32::to_string).collect();
-        text.push_str(&format!(
-            "    crate::{}: {};\n",
-            rust_path(name),
-            tags.join(" | ")
-        ));
+        text.push_str(&format!("    crate::{}: {};\n", rust_path(name), tags.join(" | ")));
     }
     text.push_str("}\n");
     text

@@ -52,12 +52,18 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
     }
     let by_op = trace::shares(&nodes, |n| n.op.to_string());
     let by_node = trace::shares(&nodes, |n| format!("{} ({})", n.name, n.op));
-    let percentiles: Vec<(&str, f64)> =
-        [("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)].iter().map(|&(name, q)| (name, percentile(&times, q))).collect();
+    let percentiles: Vec<(&str, f64)> = [("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)]
+        .iter()
+        .map(|&(name, q)| (name, percentile(&times, q)))
+        .collect();
     if args.model.json {
-        let shown = |shares: &[Share]| -> Value { shares.iter().take(args.top).map(|s| json!({"name": s.name, "calls": s.calls, "us": s.microseconds})).collect() };
+        let shown = |shares: &[Share]| -> Value {
+            shares.iter().take(args.top).map(|s| json!({"name": s.name, "calls": s.calls, "us": s.microseconds})).collect()
+        };
         let latency: serde_json::Map<String, Value> = percentiles.iter().map(|&(name, ms)| (name.to_owned(), json!(ms))).collect();
-        print_json(&json!({"runs": times.len(), "first_ms": milliseconds(first), "latency_ms": latency, "by_op": shown(&by_op), "by_node": shown(&by_node)}));
+        print_json(
+            &json!({"runs": times.len(), "first_ms": milliseconds(first), "latency_ms": latency, "by_op": shown(&by_op), "by_node": shown(&by_node)}),
+        );
         return Ok(());
     }
     println!("first run {:.3} ms (plan included), then {} runs:", milliseconds(first), times.len());
@@ -87,7 +93,13 @@ fn print_shares(title: &str, shares: &[Share], top: usize) {
     let total: f64 = shares.iter().map(|s| s.microseconds).sum();
     println!("\n{title} (a traced run, {:.3} ms in nodes):", total / 1e3);
     for share in shares.iter().take(top) {
-        println!("{:>10.1} µs {:>5.1} %  {:>5}×  {}", share.microseconds, 100.0 * share.microseconds / total.max(1e-9), share.calls, share.name);
+        println!(
+            "{:>10.1} µs {:>5.1} %  {:>5}×  {}",
+            share.microseconds,
+            100.0 * share.microseconds / total.max(1e-9),
+            share.calls,
+            share.name
+        );
     }
 }
 
@@ -103,7 +115,10 @@ fn percentile(sorted: &[Duration], q: f64) -> f64 {
 
 /// A tensor of the port's type: numbers from a fixed sequence in [0, 1), small integers, or empty strings.
 fn random(port: &Port, batch: usize) -> Result<Tensor> {
-    let dims = port.shape.dims().map_or_else(|| vec![batch], |dims| dims.iter().enumerate().map(|(i, &d)| usize::try_from(d).unwrap_or(if i == 0 { batch } else { 1 })).collect());
+    let dims = port.shape.dims().map_or_else(
+        || vec![batch],
+        |dims| dims.iter().enumerate().map(|(i, &d)| usize::try_from(d).unwrap_or(if i == 0 { batch } else { 1 })).collect(),
+    );
     let shape = Shape::new(&dims);
     let n = shape.checked_num_elements()?;
     let mut state = 0x9e37_79b9_7f4a_7c15u64;

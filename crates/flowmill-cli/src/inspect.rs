@@ -31,7 +31,11 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<()> {
         ModelPath::MetaGraph(path) => json!({"kind": "MetaGraphDef", "graphs": [meta_graph(&files::load_meta_graph(path)?)?]}),
         ModelPath::Checkpoint(path) => json!({"kind": "checkpoint", "variables": checkpoint(&CheckpointReader::open(path)?)?}),
     };
-    if args.json { print_json(&value) } else { print_text(&value, args.all) }
+    if args.json {
+        print_json(&value)
+    } else {
+        print_text(&value, args.all)
+    }
     Ok(())
 }
 
@@ -55,7 +59,8 @@ fn meta_graph(meta: &proto::MetaGraphDef) -> Result<Value> {
         let dtype = flowmill::DType::from_number(info.dtype).map_or("unknown", |t| t.name());
         json!({"tensor": tensor, "dtype": dtype, "shape": shape.to_string()})
     };
-    let ports = |infos: &BTreeMap<String, proto::TensorInfo>| infos.iter().map(|(k, v)| (k.clone(), port(v))).collect::<serde_json::Map<_, _>>();
+    let ports =
+        |infos: &BTreeMap<String, proto::TensorInfo>| infos.iter().map(|(k, v)| (k.clone(), port(v))).collect::<serde_json::Map<_, _>>();
     let signatures: serde_json::Map<String, Value> = meta
         .signature_def
         .iter()
@@ -101,12 +106,23 @@ fn print_text(value: &Value, all: bool) {
     }
     for graph in value["graphs"].as_array().into_iter().flatten() {
         let tags = graph["tags"].as_array().map(|t| t.iter().map(text).collect::<Vec<_>>().join(", "));
-        println!("\ngraph{}: {} nodes, {} bytes of constants", tags.map(|t| format!(" [{t}]")).unwrap_or_default(), graph["nodes"], graph["constant_bytes"]);
+        println!(
+            "\ngraph{}: {} nodes, {} bytes of constants",
+            tags.map(|t| format!(" [{t}]")).unwrap_or_default(),
+            graph["nodes"],
+            graph["constant_bytes"]
+        );
         for (name, signature) in graph["signatures"].as_object().into_iter().flatten() {
             println!("  signature {name}");
             for direction in ["inputs", "outputs"] {
                 for (port, info) in signature[direction].as_object().into_iter().flatten() {
-                    println!("    {:<8} {port}: {} {}  ({})", direction.trim_end_matches('s'), text(&info["dtype"]), text(&info["shape"]), text(&info["tensor"]));
+                    println!(
+                        "    {:<8} {port}: {} {}  ({})",
+                        direction.trim_end_matches('s'),
+                        text(&info["dtype"]),
+                        text(&info["shape"]),
+                        text(&info["tensor"])
+                    );
                 }
             }
         }
@@ -114,7 +130,8 @@ fn print_text(value: &Value, all: bool) {
         if functions > 0 {
             println!("  {functions} functions");
         }
-        let mut ops: Vec<(&String, u64)> = graph["ops"].as_object().into_iter().flatten().map(|(k, v)| (k, v.as_u64().unwrap_or(0))).collect();
+        let mut ops: Vec<(&String, u64)> =
+            graph["ops"].as_object().into_iter().flatten().map(|(k, v)| (k, v.as_u64().unwrap_or(0))).collect();
         ops.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         let shown = if all { ops.len() } else { ops.len().min(FREQUENT) };
         println!("  ops: {}", ops[..shown].iter().map(|(op, n)| format!("{op} {n}")).collect::<Vec<_>>().join(", "));

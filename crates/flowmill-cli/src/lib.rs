@@ -31,12 +31,16 @@ enum Command {
     /// Runs a model on arrays from an .npz file and writes its outputs to another.
     ///
     /// Names in the input file are those of the signature's inputs or, for a frozen graph, of tensors (`x` or `x:0`).
-    #[command(after_help = "Examples:\n  flowmill run examples/digits/1 --inputs x.npz --outputs y.npz\n  flowmill run model.pb --inputs x.npz --fetch y:0 --outputs y.npz")]
+    #[command(
+        after_help = "Examples:\n  flowmill run examples/digits/1 --inputs x.npz --outputs y.npz\n  flowmill run model.pb --inputs x.npz --fetch y:0 --outputs y.npz"
+    )]
     Run(run::RunArgs),
     /// Measures a model: percentiles of the latency, and where the time goes by op and by node.
     ///
     /// Without --inputs, inputs are random, with 1 for every unknown size.
-    #[command(after_help = "Examples:\n  flowmill bench examples/digits/1 --batch 32\n  flowmill bench model.pb --fetch y:0 --trace trace.json")]
+    #[command(
+        after_help = "Examples:\n  flowmill bench examples/digits/1 --batch 32\n  flowmill bench model.pb --fetch y:0 --trace trace.json"
+    )]
     Bench(bench::BenchArgs),
 }
 

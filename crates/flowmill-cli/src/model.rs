@@ -30,9 +30,10 @@ impl Model {
         let model = match ModelPath::detect(&args.path)? {
             ModelPath::SavedModel(path) => Model::saved_model(&path, args),
             ModelPath::Graph(path) => Model::frozen(load_graph(path)?, args),
-            ModelPath::MetaGraph(path) | ModelPath::Checkpoint(path) => {
-                Err(flowmill::Error::invalid_argument(format!("{}: a model without weights or weights without a model cannot be run", path.display())))
-            }
+            ModelPath::MetaGraph(path) | ModelPath::Checkpoint(path) => Err(flowmill::Error::invalid_argument(format!(
+                "{}: a model without weights or weights without a model cannot be run",
+                path.display()
+            ))),
         };
         bar.finish_and_clear();
         model
@@ -43,10 +44,19 @@ impl Model {
         let model = SavedModel::load(path, &tags, args.session_options())?;
         let Some(signature) = model.signatures().get(&args.signature) else {
             let known: Vec<&str> = model.signatures().keys().map(String::as_str).collect();
-            return Err(flowmill::Error::not_found(format!("the model has no signature '{}'; it has: {}", args.signature, known.join(", "))));
+            return Err(flowmill::Error::not_found(format!(
+                "the model has no signature '{}'; it has: {}",
+                args.signature,
+                known.join(", ")
+            )));
         };
         let ports = |specs: &BTreeMap<String, flowmill::TensorSpec>| {
-            let port = |(name, s): (&String, &flowmill::TensorSpec)| Port { name: name.clone(), tensor: s.tensor.clone(), dtype: s.dtype, shape: s.shape.clone() };
+            let port = |(name, s): (&String, &flowmill::TensorSpec)| Port {
+                name: name.clone(),
+                tensor: s.tensor.clone(),
+                dtype: s.dtype,
+                shape: s.shape.clone(),
+            };
             specs.iter().map(port).collect()
         };
         Ok(Model { session: model.session().clone(), inputs: ports(&signature.inputs), outputs: ports(&signature.outputs) })
@@ -62,11 +72,20 @@ impl Model {
         let inputs = inputs.collect();
         let named: Vec<String> = if args.fetch.is_empty() {
             let is_output = |id| graph.num_out_edges(id) == 0;
-            graph.op_nodes().filter(|n| is_output(n.id()) && n.num_outputs() > 0 && !n.is_op("Const")).map(|n| format!("{}:0", n.name())).collect()
+            graph
+                .op_nodes()
+                .filter(|n| is_output(n.id()) && n.num_outputs() > 0 && !n.is_op("Const"))
+                .map(|n| format!("{}:0", n.name()))
+                .collect()
         } else {
             args.fetch.clone()
         };
-        let outputs = named.into_iter().map(|tensor| Port { name: tensor.trim_end_matches(":0").to_owned(), tensor, dtype: DType::F32, shape: PartialShape::unknown() });
+        let outputs = named.into_iter().map(|tensor| Port {
+            name: tensor.trim_end_matches(":0").to_owned(),
+            tensor,
+            dtype: DType::F32,
+            shape: PartialShape::unknown(),
+        });
         let outputs = outputs.collect();
         Ok(Model { session: session(graph, args.session_options())?, inputs, outputs })
     }
@@ -79,7 +98,10 @@ impl Model {
                 Some(port) => feeds.push((port.tensor.as_str(), value.clone())),
                 None => {
                     let known: Vec<&str> = self.inputs.iter().map(|p| p.name.as_str()).collect();
-                    return Err(flowmill::Error::invalid_argument(format!("the model has no input '{name}'; it takes: {}", known.join(", "))));
+                    return Err(flowmill::Error::invalid_argument(format!(
+                        "the model has no input '{name}'; it takes: {}",
+                        known.join(", ")
+                    )));
                 }
             }
         }

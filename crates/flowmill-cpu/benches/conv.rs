@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 
 use flowmill_cpu::conv::depthwise::depthwise_conv2d;
 use flowmill_cpu::conv::pool::max_pool;
-use flowmill_cpu::conv::{
-    PackedFilter, Window, conv2d, conv2d_backprop_filter, conv2d_backprop_input,
-};
+use flowmill_cpu::conv::{PackedFilter, Window, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
 use flowmill_cpu::gemm::{Activation, Epilogue};
 
 /// The least time of one call, out of as many as fit in a quarter of a second.
@@ -32,15 +30,7 @@ enum Kind {
     FilterGradient(usize),
 }
 
-fn layer(
-    size: usize,
-    channels: usize,
-    window: usize,
-    stride: usize,
-    kind: Kind,
-    threads: usize,
-    filter: &str,
-) {
+fn layer(size: usize, channels: usize, window: usize, stride: usize, kind: Kind, threads: usize, filter: &str) {
     let pad = window / 2;
     let out = (size + 2 * pad - window) / stride + 1;
     let w = Window {
@@ -75,20 +65,12 @@ fn layer(
     if !name.contains(filter) {
         return;
     }
-    let out_channels = if let Kind::Dense(n) = kind {
-        n
-    } else {
-        channels
-    };
+    let out_channels = if let Kind::Dense(n) = kind { n } else { channels };
     // Tensors start on a cache line.
-    let input: Vec<f32> = (0..w.input_len() + 16)
-        .map(|i| (i % 13) as f32 * 0.1)
-        .collect();
+    let input: Vec<f32> = (0..w.input_len() + 16).map(|i| (i % 13) as f32 * 0.1).collect();
     let input = &input[input.as_ptr().align_offset(64)..][..w.input_len()];
     let taps = window * window * if kind == Kind::Depthwise { 1 } else { channels };
-    let weights: Vec<f32> = (0..taps * out_channels)
-        .map(|i| (i % 11) as f32 * 0.1)
-        .collect();
+    let weights: Vec<f32> = (0..taps * out_channels).map(|i| (i % 11) as f32 * 0.1).collect();
     let bias = vec![0.5; out_channels];
     let output_len = w.positions() * out_channels;
     let mut output = vec![0.0; output_len + 16];
@@ -111,25 +93,12 @@ fn layer(
         }
         Kind::MaxPool => least(|| max_pool(&w, input, output)),
     };
-    let flops = 2.0
-        * (output.len()
-            * if kind == Kind::MaxPool {
-                window * window
-            } else {
-                taps
-            }) as f64;
-    println!(
-        "| {threads} | {name} | {:.1} us | {:.1} |",
-        time.as_nanos() as f64 / 1e3,
-        flops / time.as_nanos() as f64
-    );
+    let flops = 2.0 * (output.len() * if kind == Kind::MaxPool { window * window } else { taps }) as f64;
+    println!("| {threads} | {name} | {:.1} us | {:.1} |", time.as_nanos() as f64 / 1e3, flops / time.as_nanos() as f64);
 }
 
 fn main() {
-    let filter = std::env::args()
-        .nth(1)
-        .filter(|f| !f.starts_with('-'))
-        .unwrap_or_default();
+    let filter = std::env::args().nth(1).filter(|f| !f.starts_with('-')).unwrap_or_default();
     println!("| threads | layer | time | GFLOP/s |");
     println!("|---|---|---|---|");
     for threads in [1, 2] {

@@ -19,10 +19,7 @@ fn show(name: &str, mut f: impl FnMut()) {
         }
         best = best.min(once.elapsed());
     }
-    println!(
-        "| {name} | {:.3} |",
-        best.as_nanos() as f64 / (10 * LEN) as f64
-    );
+    println!("| {name} | {:.3} |", best.as_nanos() as f64 / (10 * LEN) as f64);
 }
 
 fn main() {
@@ -50,11 +47,7 @@ fn main() {
         show(name, || f(&mut dst, &src));
     }
     for cols in [8, 128, 1024] {
-        show(&format!("softmax of {cols}"), || {
-            rows::softmax(&mut dst, &src, cols)
-        });
-        show(&format!("layer_norm of {cols}"), || {
-            rows::layer_norm(&mut dst, &src, cols, None, None, 1e-5)
-        });
+        show(&format!("softmax of {cols}"), || rows::softmax(&mut dst, &src, cols));
+        show(&format!("layer_norm of {cols}"), || rows::layer_norm(&mut dst, &src, cols, None, None, 1e-5));
     }
 }

@@ -25,11 +25,7 @@ fn shape(m: usize, k: usize, n: usize, threads: usize) {
     let mut c = vec![0.0f32; m * n];
     let packed = PackedB::pack(&b, k, n, false);
     let gflops = |t: Duration| 2.0 * (m * k * n) as f64 / t.as_nanos() as f64;
-    let plain = |data, ld| MatrixRef {
-        data,
-        ld,
-        transposed: false,
-    };
+    let plain = |data, ld| MatrixRef { data, ld, transposed: false };
 
     let prepacked = least(|| gemm_packed(&a, k, m, &packed, &mut c, n, &Epilogue::default()));
     let fused = Epilogue::bias_activation(Some(&bias), Activation::Tanh);
@@ -77,16 +73,8 @@ fn batch(count: usize, m: usize, k: usize, n: usize, transposed: bool, threads: 
     let a = vec![0.5f32; count * m * k];
     let b = vec![0.25f32; count * k * n];
     let mut c = vec![0.0f32; count * m * n];
-    let a = MatrixRef {
-        data: &a,
-        ld: k,
-        transposed: false,
-    };
-    let b = MatrixRef {
-        data: &b,
-        ld: if transposed { k } else { n },
-        transposed,
-    };
+    let a = MatrixRef { data: &a, ld: k, transposed: false };
+    let b = MatrixRef { data: &b, ld: if transposed { k } else { n }, transposed };
     let time = least(|| gemm_batch(count, m, k, n, (a, m * k), (b, k * n), &mut c));
     let transposed = if transposed { " B transposed" } else { "" };
     println!(
@@ -97,13 +85,8 @@ fn batch(count: usize, m: usize, k: usize, n: usize, transposed: bool, threads: 
 }
 
 fn main() {
-    let filter = std::env::args()
-        .nth(1)
-        .filter(|f| !f.starts_with('-'))
-        .unwrap_or_default();
-    println!(
-        "| threads | m x k x n | prepacked | GFLOP/s | with bias and tanh | plain B | gemm crate, 1 thread |"
-    );
+    let filter = std::env::args().nth(1).filter(|f| !f.starts_with('-')).unwrap_or_default();
+    println!("| threads | m x k x n | prepacked | GFLOP/s | with bias and tanh | plain B | gemm crate, 1 thread |");
     println!("|---|---|---|---|---|---|---|");
     for threads in [1, 2] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();

@@ -32,7 +32,10 @@ pub(crate) fn concat_blocks<'a>(dtype: DType, shape: Shape, blocks: impl Iterato
     out.bitcast(dtype)
 }
 
-fn collect_blocks<'a, T: Clone + 'a>(blocks: impl Iterator<Item = (&'a Tensor, Range<usize>)>, elements: impl Fn(&'a Tensor) -> Result<&'a [T]>) -> Result<Vec<T>> {
+fn collect_blocks<'a, T: Clone + 'a>(
+    blocks: impl Iterator<Item = (&'a Tensor, Range<usize>)>,
+    elements: impl Fn(&'a Tensor) -> Result<&'a [T]>,
+) -> Result<Vec<T>> {
     let mut out = Vec::new();
     for (tensor, range) in blocks {
         out.extend_from_slice(elements(tensor)?.get(range).ok_or_else(out_of_range)?);

@@ -325,7 +325,8 @@ mod tests {
         out
     }
 
-    const ODD: [f32; 12] = [f32::NAN, f32::INFINITY, -f32::INFINITY, 1e10, -1e10, 300.7, -5.9, -0.5, 2147483648.0, 9.223372e18, 3e9, 70000.0];
+    const ODD: [f32; 12] =
+        [f32::NAN, f32::INFINITY, -f32::INFINITY, 1e10, -1e10, 300.7, -5.9, -0.5, 2147483648.0, 9.223372e18, 3e9, 70000.0];
 
     #[test]
     fn floats_to_integers_as_x86_does() {
@@ -335,9 +336,15 @@ mod tests {
         assert_eq!(cast::<f32, u16>(&ODD, false), [0, 0, 0, 0, 0, 300, 65531, 0, 0, 0, 0, 4464]);
         assert_eq!(cast::<f32, u32>(&ODD, false), [0, 0, 0, 1410065408, 2884901888, 300, 4294967291, 0, 2147483648, 0, 3000000000, 70000]);
         let low = i64::MIN;
-        assert_eq!(cast::<f32, i64>(&ODD, false), [low, low, low, 10000000000, -10000000000, 300, -5, 0, 2147483648, low, 3000000000, 70000]);
+        assert_eq!(
+            cast::<f32, i64>(&ODD, false),
+            [low, low, low, 10000000000, -10000000000, 300, -5, 0, 2147483648, low, 3000000000, 70000]
+        );
         let half = 1u64 << 63;
-        assert_eq!(cast::<f32, u64>(&ODD, false), [half, half, half, 10000000000, 18446744063709551616, 300, 18446744073709551611, 0, 2147483648, half, 3000000000, 70000]);
+        assert_eq!(
+            cast::<f32, u64>(&ODD, false),
+            [half, half, half, 10000000000, 18446744063709551616, 300, 18446744073709551611, 0, 2147483648, half, 3000000000, 70000]
+        );
         assert_eq!(cast::<f64, i32>(&[-2147483648.9, 2147483647.9], false), [i32::MIN, i32::MAX]);
         assert_eq!(cast::<f32, bool>(&[f32::NAN, 0.0, -0.0, 0.1], false), [true, false, false, true]);
     }
@@ -371,7 +378,23 @@ mod tests {
 
     #[test]
     fn every_pair_of_types_casts_one() {
-        let all = [DType::F32, DType::F64, DType::F16, DType::BF16, DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::U32, DType::U64, DType::Bool, DType::C64, DType::C128];
+        let all = [
+            DType::F32,
+            DType::F64,
+            DType::F16,
+            DType::BF16,
+            DType::I8,
+            DType::I16,
+            DType::I32,
+            DType::I64,
+            DType::U8,
+            DType::U16,
+            DType::U32,
+            DType::U64,
+            DType::Bool,
+            DType::C64,
+            DType::C128,
+        ];
         let convert = |x: Tensor, to: DType| Call::new("Cast").attr("SrcT", ty(x.dtype())).attr("DstT", ty(to)).input(x).run1().unwrap();
         for from in all {
             for to in all {
@@ -384,7 +407,8 @@ mod tests {
 
     #[test]
     fn strings_cannot_be_cast() {
-        let error = Call::new("Cast").attr("SrcT", ty(DType::String)).attr("DstT", ty(DType::I32)).input(Tensor::string("1")).run().unwrap_err();
+        let error =
+            Call::new("Cast").attr("SrcT", ty(DType::String)).attr("DstT", ty(DType::I32)).input(Tensor::string("1")).run().unwrap_err();
         assert_eq!(error.code(), Code::Unimplemented);
         assert!(error.message().contains("Cast string to int32 is not supported"));
     }

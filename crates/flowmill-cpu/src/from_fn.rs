@@ -36,7 +36,10 @@ pub(crate) fn expensive_from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Resu
 }
 
 /// The same for work in proportion to the inputs' elements: expensive where many are known to come.
-pub(crate) fn linear_from_fn(init: &KernelInit<'_>, compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
+pub(crate) fn linear_from_fn(
+    init: &KernelInit<'_>,
+    compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static,
+) -> Result<Arc<dyn Kernel>> {
     let elements = init.input_shapes.iter().filter_map(|shape| shape.num_elements()).fold(0, usize::saturating_add);
     if elements >= EXPENSIVE_ELEMENTS { expensive_from_fn(compute) } else { from_fn(compute) }
 }

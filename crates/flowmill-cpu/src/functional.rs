@@ -286,7 +286,12 @@ mod tests {
         let branches = ListValue { func: vec![func("increment"), func("decrement")], ..ListValue::default() };
         for (index, value) in [(0, 2.0), (1, 0.0), (2, 0.0), (-1, 0.0)] {
             let inputs = vec![Tensor::scalar(index), Tensor::scalar(1f32)];
-            let out = Call::new("Case").functions(&library()).attr("branches", Value::List(Box::new(branches.clone()))).inputs(inputs).outputs(1).run1();
+            let out = Call::new("Case")
+                .functions(&library())
+                .attr("branches", Value::List(Box::new(branches.clone())))
+                .inputs(inputs)
+                .outputs(1)
+                .run1();
             assert_eq!(f32_of(out), value, "branch {index}");
         }
     }
@@ -296,7 +301,10 @@ mod tests {
         let run = |cond, body, x: f32| call("While", &[("cond", cond), ("body", body)], vec![Tensor::scalar(x)]);
         assert_eq!(f32_of(run("below_ten", "increment", 1.5)), 10.5);
         assert_eq!(f32_of(run("below_ten", "increment", 11.0)), 11.0);
-        assert_eq!(run("twice", "increment", 1.0).unwrap_err().message(), "Expected a single scalar return value from WhileOp cond, got 2 tensors.");
+        assert_eq!(
+            run("twice", "increment", 1.0).unwrap_err().message(),
+            "Expected a single scalar return value from WhileOp cond, got 2 tensors."
+        );
         assert_eq!(run("below_ten", "twice", 1.0).unwrap_err().message(), "While loop body returned 2 arguments. Expected: 1.");
         assert_eq!(run("below_ten", "fail", 1.0).unwrap_err().code(), Code::OutOfRange);
         assert_eq!(run("below_ten", "missing", 1.0).unwrap_err().code(), Code::NotFound);
@@ -311,7 +319,9 @@ mod tests {
 
     #[test]
     fn for_counts_up_and_down() {
-        let run = |bounds: [i32; 3]| call("For", &[("body", "add_index")], bounds.map(Tensor::scalar).into_iter().chain([Tensor::scalar(1f32)]).collect());
+        let run = |bounds: [i32; 3]| {
+            call("For", &[("body", "add_index")], bounds.map(Tensor::scalar).into_iter().chain([Tensor::scalar(1f32)]).collect())
+        };
         assert_eq!(f32_of(run([0, 5, 2])), 7.0);
         assert_eq!(f32_of(run([5, 0, -2])), 10.0);
         assert_eq!(f32_of(run([5, 5, 0])), 1.0);

@@ -52,7 +52,10 @@ impl Stream {
             "log(error)" => Ok(Stream::Log("ERROR")),
             _ => match name.strip_prefix("file://") {
                 Some(path) => Ok(Stream::File(path.to_owned())),
-                None => bail!(InvalidArgument, "Unknown output stream: {name}, Valid streams are: stdout stderr log(info) log(warning) log(error)"),
+                None => bail!(
+                    InvalidArgument,
+                    "Unknown output stream: {name}, Valid streams are: stdout stderr log(info) log(warning) log(error)"
+                ),
             },
         }
     }
@@ -128,6 +131,9 @@ mod tests {
         assert_eq!(e.message(), "Unknown output stream: foo, Valid streams are: stdout stderr log(info) log(warning) log(error)");
         let e = run("PrintV2", &[], vec![Tensor::from_strings([1], vec!["x".into()]).unwrap()]).unwrap_err();
         assert_eq!(e.message(), "Input is expected to be scalar, but got [1]");
-        assert_eq!(run("PrintV2", &[("output_stream", "file:///nonexistent/x".into())], vec![Tensor::string("x")]).unwrap_err().code(), Code::InvalidArgument);
+        assert_eq!(
+            run("PrintV2", &[("output_stream", "file:///nonexistent/x".into())], vec![Tensor::string("x")]).unwrap_err().code(),
+            Code::InvalidArgument
+        );
     }
 }

@@ -92,7 +92,11 @@ mod tests {
     }
 
     fn receive(step: &Arc<StepContext>) -> mpsc::Receiver<Outputs> {
-        let call = Call::new("_Recv").attr("tensor_name", "t").attr("send_device", "a").attr("recv_device", "b").attr("send_device_incarnation", 1i64);
+        let call = Call::new("_Recv")
+            .attr("tensor_name", "t")
+            .attr("send_device", "a")
+            .attr("recv_device", "b")
+            .attr("send_device_incarnation", 1i64);
         let kernel = call.kernel().unwrap();
         let (sender, receiver) = mpsc::channel();
         kernel.as_async().unwrap().start(AsyncContext::new(Vec::new(), step.clone(), Box::new(move |result| sender.send(result).unwrap())));

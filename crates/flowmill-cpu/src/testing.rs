@@ -5,8 +5,8 @@ use flowmill_graph::{Attrs, OpDef};
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, DataType, TensorShapeProto};
 use flowmill_runtime::{
-    AsyncContext, FunctionLibraryRuntime, Kernel, KernelContext, KernelInit, KernelRegistry,
-    RefVariable, ResourceManager, ScalarOp, StepContext,
+    AsyncContext, FunctionLibraryRuntime, Kernel, KernelContext, KernelInit, KernelRegistry, RefVariable, ResourceManager, ScalarOp,
+    StepContext,
 };
 use flowmill_tensor::{DType, Result, Tensor, bail};
 use std::sync::{Arc, mpsc};
@@ -17,11 +17,7 @@ const DEFAULT_OUTPUTS: usize = 8;
 /// Runs `op` once; the result has eight slots, those the kernel set are `Some`.
 ///
 /// Element types of the inputs are those of the tensors. Where the kernel has a [`ScalarOp`] for them, it is checked against the result.
-pub fn run(
-    op: &str,
-    attrs: &[(&str, AttrValue)],
-    inputs: Vec<Tensor>,
-) -> Result<Vec<Option<Tensor>>> {
+pub fn run(op: &str, attrs: &[(&str, AttrValue)], inputs: Vec<Tensor>) -> Result<Vec<Option<Tensor>>> {
     Call::new(op).attrs(attrs).inputs(inputs).run()
 }
 
@@ -32,39 +28,22 @@ pub fn run1(op: &str, attrs: &[(&str, AttrValue)], inputs: Vec<Tensor>) -> Resul
 
 /// A `type` attribute.
 pub fn ty(dtype: DType) -> AttrValue {
-    DataType::try_from(dtype.number())
-        .unwrap_or_default()
-        .into()
+    DataType::try_from(dtype.number()).unwrap_or_default().into()
 }
 
 /// A `list(type)` attribute.
 pub fn types(dtypes: &[DType]) -> AttrValue {
-    Value::List(Box::new(ListValue {
-        r#type: dtypes.iter().map(|t| t.number()).collect(),
-        ..ListValue::default()
-    }))
-    .into()
+    Value::List(Box::new(ListValue { r#type: dtypes.iter().map(|t| t.number()).collect(), ..ListValue::default() })).into()
 }
 
 /// A `list(int)` attribute.
 pub fn ints(values: &[i64]) -> AttrValue {
-    Value::List(Box::new(ListValue {
-        i: values.to_vec(),
-        ..ListValue::default()
-    }))
-    .into()
+    Value::List(Box::new(ListValue { i: values.to_vec(), ..ListValue::default() })).into()
 }
 
 /// A `list(string)` attribute.
 pub fn strings(values: &[&str]) -> AttrValue {
-    Value::List(Box::new(ListValue {
-        s: values
-            .iter()
-            .map(|s| s.as_bytes().to_vec().into())
-            .collect(),
-        ..ListValue::default()
-    }))
-    .into()
+    Value::List(Box::new(ListValue { s: values.iter().map(|s| s.as_bytes().to_vec().into()).collect(), ..ListValue::default() })).into()
 }
 
 /// A `shape` attribute; -1 is an unknown size.
@@ -87,14 +66,9 @@ pub struct Call {
 impl Call {
     /// A call of `op` without attributes and inputs.
     pub fn new(op: &str) -> Call {
-        let functions = FunctionLibraryRuntime::new(|name, _| {
-            bail!(NotFound, "Function {name} is not defined.")
-        });
+        let functions = FunctionLibraryRuntime::new(|name, _| bail!(NotFound, "Function {name} is not defined."));
         Call {
-            op_def: OpDef {
-                name: op.to_owned(),
-                ..OpDef::default()
-            },
+            op_def: OpDef { name: op.to_owned(), ..OpDef::default() },
             attrs: Attrs::default(),
             inputs: Vec::new(),
             constants: Vec::new(),
@@ -113,9 +87,7 @@ impl Call {
 
     /// Sets attributes.
     pub fn attrs(mut self, attrs: &[(&str, AttrValue)]) -> Call {
-        attrs
-            .iter()
-            .for_each(|(name, value)| self.attrs.set(*name, value.clone()));
+        attrs.iter().for_each(|(name, value)| self.attrs.set(*name, value.clone()));
         self
     }
 
@@ -202,32 +174,16 @@ impl Call {
         let step = Arc::new(StepContext::new(self.resources, self.functions));
         if let Some(kernel) = kernel.as_async() {
             let (sender, receiver) = mpsc::channel();
-            kernel.start(AsyncContext::new(
-                self.inputs,
-                step,
-                Box::new(move |result| drop(sender.send(result))),
-            ));
-            return receiver
-                .recv()
-                .unwrap_or_else(|_| bail!(Internal, "the kernel never called done"));
+            kernel.start(AsyncContext::new(self.inputs, step, Box::new(move |result| drop(sender.send(result)))));
+            return receiver.recv().unwrap_or_else(|_| bail!(Internal, "the kernel never called done"));
         }
-        let scalar = kernel
-            .scalar_op()
-            .and_then(|op| eval_scalar(op, &self.inputs));
+        let scalar = kernel.scalar_op().and_then(|op| eval_scalar(op, &self.inputs));
         let mut inputs: Vec<_> = self.inputs.into_iter().map(Some).collect();
         let mut outputs = vec![None; self.num_outputs];
         kernel.compute(&mut KernelContext::new(&mut inputs, &mut outputs, &step))?;
         if let Some((dtype, bits)) = scalar {
-            let found = outputs
-                .first()
-                .and_then(Option::as_ref)
-                .and_then(|t| t.scalar_bits(dtype));
-            assert_eq!(
-                found,
-                Some(bits),
-                "{}: compute and scalar_op differ",
-                self.op_def.name
-            );
+            let found = outputs.first().and_then(Option::as_ref).and_then(|t| t.scalar_bits(dtype));
+            assert_eq!(found, Some(bits), "{}: compute and scalar_op differ", self.op_def.name);
         }
         Ok(outputs)
     }
@@ -235,21 +191,14 @@ impl Call {
 
 /// The element type a plan would give: behind a reference, the variable's.
 fn element_type(tensor: &Tensor) -> DType {
-    let handle = tensor
-        .as_resources()
-        .ok()
-        .and_then(|handles| handles.first());
-    handle
-        .and_then(|h| h.get::<RefVariable>())
-        .map_or(tensor.dtype(), RefVariable::dtype)
+    let handle = tensor.as_resources().ok().and_then(|handles| handles.first());
+    handle.and_then(|h| h.get::<RefVariable>()).map_or(tensor.dtype(), RefVariable::dtype)
 }
 
 fn eval_scalar(op: ScalarOp, inputs: &[Tensor]) -> Option<(DType, u64)> {
     match (op, inputs) {
         (ScalarOp::Unary { from, to, f }, [x]) => Some((to, f(x.scalar_bits(from)?))),
-        (ScalarOp::Binary { from, to, f }, [x, y]) => {
-            Some((to, f(x.scalar_bits(from)?, y.scalar_bits(from)?)))
-        }
+        (ScalarOp::Binary { from, to, f }, [x, y]) => Some((to, f(x.scalar_bits(from)?, y.scalar_bits(from)?))),
         _ => None,
     }
 }

@@ -3,7 +3,9 @@
 //! Run with `cargo bench -p flowmill-graph`.
 #![allow(clippy::unwrap_used)]
 
-use flowmill_graph::{ArgDef, ArgType, AttrDef, AttrType, Graph, ImportOptions, NodeId, OpDef, OpRegistry, ShapeRefiner, import_graph_def, traverse};
+use flowmill_graph::{
+    ArgDef, ArgType, AttrDef, AttrType, Graph, ImportOptions, NodeId, OpDef, OpRegistry, ShapeRefiner, import_graph_def, traverse,
+};
 use flowmill_proto::{AttrValue, DataType, GraphDef, Message, NodeDef, TensorProto, TensorShapeProto, VersionDef};
 use flowmill_tensor::{Bytes, DType};
 use std::hint::black_box;
@@ -14,15 +16,27 @@ const NODES: usize = 1_000_000;
 const ROUNDS: usize = 3;
 
 fn registry() -> Arc<OpRegistry> {
-    let attr = |name: &str, ty| AttrDef { name: name.into(), ty, default: None, allowed_types: vec![], allowed_strings: vec![], minimum: None };
+    let attr =
+        |name: &str, ty| AttrDef { name: name.into(), ty, default: None, allowed_types: vec![], allowed_strings: vec![], minimum: None };
     let arg = |name: &str, ty: ArgType| ArgDef { name: name.into(), ty, number_attr: None, is_ref: false };
     let f32s = || ArgType::Fixed(DType::F32);
     let t = || ArgType::Attr("T".into());
     Arc::new(
         OpRegistry::new([
             OpDef { name: "Start".into(), outputs: vec![arg("y", f32s())], ..Default::default() },
-            OpDef { name: "Sum".into(), inputs: vec![arg("a", f32s()), arg("b", f32s())], outputs: vec![arg("y", f32s())], ..Default::default() },
-            OpDef { name: "Add".into(), inputs: vec![arg("a", t()), arg("b", t())], outputs: vec![arg("y", t())], attrs: vec![attr("T", AttrType::Type)], ..Default::default() },
+            OpDef {
+                name: "Sum".into(),
+                inputs: vec![arg("a", f32s()), arg("b", f32s())],
+                outputs: vec![arg("y", f32s())],
+                ..Default::default()
+            },
+            OpDef {
+                name: "Add".into(),
+                inputs: vec![arg("a", t()), arg("b", t())],
+                outputs: vec![arg("y", t())],
+                attrs: vec![attr("T", AttrType::Type)],
+                ..Default::default()
+            },
             OpDef {
                 name: "Const".into(),
                 outputs: vec![arg("y", ArgType::Attr("dtype".into()))],
@@ -89,7 +103,11 @@ fn chain_def() -> GraphDef {
         attr: if i == 0 { Default::default() } else { [("T".into(), ty.clone())].into() },
         ..Default::default()
     };
-    GraphDef { node: (0..NODES).map(node).collect(), versions: Some(VersionDef { producer: 2474, ..Default::default() }), ..Default::default() }
+    GraphDef {
+        node: (0..NODES).map(node).collect(),
+        versions: Some(VersionDef { producer: 2474, ..Default::default() }),
+        ..Default::default()
+    }
 }
 
 /// 20,000 nodes, half of them constants of 10 kB.
@@ -106,7 +124,13 @@ fn frozen_def() -> GraphDef {
         let attr = [("dtype".to_owned(), ty.clone()), ("value".to_owned(), value.into())].into();
         node.push(NodeDef { name: format!("layer_{i}/kernel"), op: "Const".into(), attr, ..Default::default() });
         let input = vec![if i == 0 { "layer_0/kernel".into() } else { format!("layer_{}/add", i - 1) }, format!("layer_{i}/kernel")];
-        node.push(NodeDef { name: format!("layer_{i}/add"), op: "Add".into(), input, attr: [("T".to_owned(), ty.clone())].into(), ..Default::default() });
+        node.push(NodeDef {
+            name: format!("layer_{i}/add"),
+            op: "Add".into(),
+            input,
+            attr: [("T".to_owned(), ty.clone())].into(),
+            ..Default::default()
+        });
     }
     GraphDef { node, versions: Some(VersionDef { producer: 2474, ..Default::default() }), ..Default::default() }
 }

@@ -76,7 +76,13 @@ fn check_type(number: i32, attr: &AttrDef) -> Result<()> {
         return Ok(());
     }
     let allowed: Vec<&str> = attr.allowed_types.iter().map(|&t| type_name(t)).collect();
-    bail!(InvalidArgument, "Value for attr '{}' of {} is not in the list of allowed values: {}", attr.name, type_name(dtype), allowed.join(", "))
+    bail!(
+        InvalidArgument,
+        "Value for attr '{}' of {} is not in the list of allowed values: {}",
+        attr.name,
+        type_name(dtype),
+        allowed.join(", ")
+    )
 }
 
 fn check_string(value: &[u8], attr: &AttrDef) -> Result<()> {

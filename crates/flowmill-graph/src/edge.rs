@@ -130,7 +130,14 @@ impl Graph {
         let node = self.node(output.node)?;
         match node.output_types().get(output.slot as usize) {
             Some(&t) => Ok(t),
-            None => bail!(OutOfRange, "Node '{}' (type: '{}', num of outputs: {}) does not have output {}", node.name, node.op(), node.num_outputs(), output.slot),
+            None => bail!(
+                OutOfRange,
+                "Node '{}' (type: '{}', num of outputs: {}) does not have output {}",
+                node.name,
+                node.op(),
+                node.num_outputs(),
+                output.slot
+            ),
         }
     }
 
@@ -146,7 +153,13 @@ impl Graph {
     pub fn add_edge(&mut self, src: OutputId, dst: NodeId, dst_input: usize) -> Result<EdgeId> {
         let node = self.node(dst)?;
         let Some(&expected) = node.input_types().get(dst_input) else {
-            bail!(OutOfRange, "Node '{}' (type: '{}', num of inputs: {}) does not have input {dst_input}", node.name, node.op(), node.num_inputs());
+            bail!(
+                OutOfRange,
+                "Node '{}' (type: '{}', num of inputs: {}) does not have input {dst_input}",
+                node.name,
+                node.op(),
+                node.num_inputs()
+            );
         };
         if let Some(taken) = self.input(dst, dst_input) {
             bail!(InvalidArgument, "Input {dst_input} of node '{}' is already connected to '{}'", node.name, self.tensor_name(taken));
@@ -158,7 +171,11 @@ impl Graph {
     pub(crate) fn check_edge_types(&self, src: OutputId, dst_input: usize, dst: &str, expected: TensorType) -> Result<()> {
         let actual = self.output_type(src)?;
         if !expected.accepts(actual) {
-            bail!(InvalidArgument, "Input {dst_input} of node {dst} was passed {actual} from {} incompatible with expected {expected}.", self.tensor_name(src));
+            bail!(
+                InvalidArgument,
+                "Input {dst_input} of node {dst} was passed {actual} from {} incompatible with expected {expected}.",
+                self.tensor_name(src)
+            );
         }
         Ok(())
     }
@@ -262,7 +279,13 @@ impl Graph {
     pub fn update_edge(&mut self, new_src: OutputId, dst: NodeId, dst_input: usize) -> Result<EdgeId> {
         let node = self.node(dst)?;
         let Some(&expected) = node.input_types().get(dst_input) else {
-            bail!(OutOfRange, "Node '{}' (type: '{}', num of inputs: {}) does not have input {dst_input}", node.name, node.op(), node.num_inputs());
+            bail!(
+                OutOfRange,
+                "Node '{}' (type: '{}', num of inputs: {}) does not have input {dst_input}",
+                node.name,
+                node.op(),
+                node.num_inputs()
+            );
         };
         self.check_edge_types(new_src, dst_input, &node.name, expected)?;
         let Some(old) = self.input_edge(dst, dst_input) else {

@@ -93,7 +93,10 @@ fn find_fetch(graph: &Graph, name: &str) -> Result<OutputId> {
         bail!(NotFound, "FetchOutputs node {name}: not found");
     };
     if node.num_outputs() == 0 {
-        bail!(InvalidArgument, "Tried to fetch data for '{name}', which has no output.  To run to a node but not fetch any data, name it as a target.");
+        bail!(
+            InvalidArgument,
+            "Tried to fetch data for '{name}', which has no output.  To run to a node but not fetch any data, name it as a target."
+        );
     }
     if tensor.slot as usize >= node.num_outputs() {
         bail!(InvalidArgument, "FetchOutputs {name}: output index too large, must be < {}", node.num_outputs());
@@ -110,7 +113,15 @@ fn find_targets<S: AsRef<str>>(graph: &Graph, targets: &[S]) -> Result<Vec<NodeI
     Ok(targets.iter().filter_map(find).collect())
 }
 
-fn add_boundary(graph: &mut Graph, op: &str, prefix: &str, output: OutputId, index: usize, dtype: DType, inputs: &[OutputId]) -> Result<NodeId> {
+fn add_boundary(
+    graph: &mut Graph,
+    op: &str,
+    prefix: &str,
+    output: OutputId,
+    index: usize,
+    dtype: DType,
+    inputs: &[OutputId],
+) -> Result<NodeId> {
     let mut name = format!("{prefix}_{}_{}_{index}", graph[output.node].name(), output.slot);
     if graph.find_node(&name).is_some() {
         name = graph.new_name(&name);
@@ -135,4 +146,3 @@ fn redirect(graph: &mut Graph, output: OutputId, arg: NodeId) -> Result<()> {
     }
     Ok(())
 }
-

@@ -42,12 +42,7 @@ impl Graph {
 
     fn graph_def_of(&self, node: Vec<NodeDef>, options: &ExportOptions) -> GraphDef {
         let library = (self.has_library_field || !self.library().is_empty()) && !options.without_library;
-        GraphDef {
-            node,
-            versions: self.versions.clone(),
-            library: library.then(|| self.library().to_proto()),
-            ..self.rest.clone()
-        }
+        GraphDef { node, versions: self.versions.clone(), library: library.then(|| self.library().to_proto()), ..self.rest.clone() }
     }
 
     /// One node as a message.
@@ -71,7 +66,9 @@ impl Graph {
             }
             input.push(name);
         }
-        input.extend(self.control_inputs(node.id).filter(|src| *src > NodeId::SINK).filter_map(|src| self.get(src)).map(|n| format!("^{}", n.name)));
+        input.extend(
+            self.control_inputs(node.id).filter(|src| *src > NodeId::SINK).filter_map(|src| self.get(src)).map(|n| format!("^{}", n.name)),
+        );
         let mut attr = node.attrs.0.clone();
         if options.strip_default_attrs {
             attr.retain(|name, value| node.op_def.attr(name).is_none_or(|a| a.default.as_ref() != Some(value)));

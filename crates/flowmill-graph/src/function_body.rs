@@ -2,7 +2,10 @@
 
 use crate::builtin::{ARG, RETVAL};
 use crate::signature::{TypeList, arg_types};
-use crate::{Attrs, Function, FunctionLibrary, Graph, ImportOptions, NodeId, OpDef, OpRegistry, TensorType, arg_ranges, complete_attrs, import_graph_def};
+use crate::{
+    Attrs, Function, FunctionLibrary, Graph, ImportOptions, NodeId, OpDef, OpRegistry, TensorType, arg_ranges, complete_attrs,
+    import_graph_def,
+};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::{AttrValue, DataType, FunctionDef, GraphDef, NodeDef};
 use flowmill_tensor::{DType, Result, bail};
@@ -35,7 +38,12 @@ pub struct FunctionBody {
 /// # Errors
 /// `InvalidArgument` for unbound attributes, unknown inputs or results, and whatever importing a graph refuses; `NotFound` for ops that
 /// do not exist.
-pub fn instantiate_function(function: &Function, attrs: &Attrs, library: &Arc<FunctionLibrary>, registry: &Arc<OpRegistry>) -> Result<FunctionBody> {
+pub fn instantiate_function(
+    function: &Function,
+    attrs: &Attrs,
+    library: &Arc<FunctionLibrary>,
+    registry: &Arc<OpRegistry>,
+) -> Result<FunctionBody> {
     instantiate(function, attrs, library, registry).map_err(|e| e.append(format_args!("\n\t In function '{}'", function.name())))
 }
 
@@ -151,7 +159,8 @@ impl BodyBuilder<'_> {
             for (arg, range) in op_def.outputs.iter().zip(arg_ranges(&op_def.outputs, &attrs)?) {
                 let mut types = TypeList::new();
                 arg_types(arg, &attrs, &mut types)?;
-                self.items.insert(format!("{name}:{}", arg.name), Item { node: name.clone(), first: range.start, types, is_arg_list: false });
+                self.items
+                    .insert(format!("{name}:{}", arg.name), Item { node: name.clone(), first: range.start, types, is_arg_list: false });
             }
         }
         Ok(())
@@ -164,7 +173,12 @@ impl BodyBuilder<'_> {
                 if name.starts_with('^') {
                     input.extend(self.control_input(name));
                 } else {
-                    input.extend(self.tensors(name).map_err(|e| e.append(format_args!(" of node '{}'", node.name)))?.into_iter().map(|(name, _)| name));
+                    input.extend(
+                        self.tensors(name)
+                            .map_err(|e| e.append(format_args!(" of node '{}'", node.name)))?
+                            .into_iter()
+                            .map(|(name, _)| name),
+                    );
                 }
             }
             self.nodes.push(NodeDef { input, attr: substitute_all(&node.attr, self.bound, &node.name)?, ..node.clone() });

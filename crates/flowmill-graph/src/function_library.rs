@@ -79,7 +79,11 @@ impl FunctionLibrary {
             if there.def == def || there.def.encode_to_vec() == def.encode_to_vec() {
                 return Ok(());
             }
-            bail!(InvalidArgument, "Cannot add function '{}' because a different function with the same name already exists.", signature.name);
+            bail!(
+                InvalidArgument,
+                "Cannot add function '{}' because a different function with the same name already exists.",
+                signature.name
+            );
         }
         let op_def = Arc::new(OpDef::from_proto(signature).map_err(|e| e.context(format_args!("Function '{}'", signature.name)))?);
         self.numbers.insert(op_def.name.clone(), self.next);

@@ -14,7 +14,6 @@ use std::borrow::Borrow;
 use std::ops::Index;
 use std::sync::{Arc, LazyLock};
 
-
 static NO_OP: LazyLock<Arc<OpDef>> = LazyLock::new(|| Arc::new(builtin::no_op()));
 
 /// A dataflow graph.
@@ -240,7 +239,14 @@ impl Graph {
         let node = self.check_node(def)?;
         let types = node.2.inputs();
         if inputs.len() > types.len() {
-            bail!(InvalidArgument, "NodeDef expected inputs '{}' do not match {} inputs specified; {}; NodeDef: {{{{node {}}}}}", crate::signature::type_names(types), inputs.len(), node.1, node.0.name);
+            bail!(
+                InvalidArgument,
+                "NodeDef expected inputs '{}' do not match {} inputs specified; {}; NodeDef: {{{{node {}}}}}",
+                crate::signature::type_names(types),
+                inputs.len(),
+                node.1,
+                node.0.name
+            );
         }
         for (i, (&input, &expected)) in inputs.iter().zip(types).enumerate() {
             self.check_edge_types(input, i, &node.0.name, expected)?;

@@ -79,7 +79,12 @@ pub fn import_graph_def(graph: &mut Graph, mut def: GraphDef, options: &ImportOp
     }
     let has_library_field = def.library.is_some();
     let library = match def.library.take() {
-        Some(functions) if !(functions.function.is_empty() && functions.gradient.is_empty() && functions.registered_gradients.is_empty() && functions.unknown_fields.is_empty()) => {
+        Some(functions)
+            if !(functions.function.is_empty()
+                && functions.gradient.is_empty()
+                && functions.registered_gradients.is_empty()
+                && functions.unknown_fields.is_empty()) =>
+        {
             for name in functions.function.iter().filter_map(|f| f.signature.as_ref()).map(|s| &s.name) {
                 if graph.registry().get(name).is_some() {
                     bail!(InvalidArgument, "Cannot add function '{name}' because an op with the same name already exists.");
@@ -160,7 +165,11 @@ fn plan(
         node.attr = attrs.0;
         num_outputs += signature.outputs().len();
         if num_outputs > MAX_IMPORTED_OUTPUTS {
-            bail!(ResourceExhausted, "Node '{}': the nodes of a GraphDef have more than {MAX_IMPORTED_OUTPUTS} outputs together", node.name);
+            bail!(
+                ResourceExhausted,
+                "Node '{}': the nodes of a GraphDef have more than {MAX_IMPORTED_OUTPUTS} outputs together",
+                node.name
+            );
         }
         names.rewrite_attrs(nodes, i, options)?;
         plan.nodes.push(Planned { op_def, signature, first_source: 0, num_sources: 0, skipped: false });
@@ -200,7 +209,14 @@ fn unknown_ops(unknown: &[(String, String)]) -> Error {
 }
 
 /// The second half: adds what was planned.
-fn commit(graph: &mut Graph, nodes: Vec<NodeDef>, mut names: Names, plan: Plan, options: &ImportOptions, results: &mut ImportResults) -> Result<()> {
+fn commit(
+    graph: &mut Graph,
+    nodes: Vec<NodeDef>,
+    mut names: Names,
+    plan: Plan,
+    options: &ImportOptions,
+    results: &mut ImportResults,
+) -> Result<()> {
     graph.nodes.check_room(nodes.len())?;
     graph.edges.check_room(plan.sources.len())?;
     graph.reserve(nodes.len(), plan.sources.len());
@@ -216,7 +232,8 @@ fn commit(graph: &mut Graph, nodes: Vec<NodeDef>, mut names: Names, plan: Plan, 
         }
         let rest = NodeRest::take(&mut node);
         let device = graph.intern_device(&node.device).or_else(|| default_device.clone());
-        let id = graph.insert(names.hashed(i, &node.name), planned.op_def.clone(), device, Attrs(node.attr), rest, planned.signature.clone())?;
+        let id =
+            graph.insert(names.hashed(i, &node.name), planned.op_def.clone(), device, Attrs(node.attr), rest, planned.signature.clone())?;
         ids.push(id);
         results.nodes.push(id);
     }

@@ -31,7 +31,12 @@ pub struct InferenceContext<'a> {
 
 impl<'a> InferenceContext<'a> {
     /// A context whose outputs are all unknown.
-    pub fn new(op_def: &'a OpDef, attrs: &'a Attrs, inputs: impl IntoIterator<Item = &'a ValueInfo>, num_outputs: usize) -> InferenceContext<'a> {
+    pub fn new(
+        op_def: &'a OpDef,
+        attrs: &'a Attrs,
+        inputs: impl IntoIterator<Item = &'a ValueInfo>,
+        num_outputs: usize,
+    ) -> InferenceContext<'a> {
         InferenceContext { op_def, attrs, inputs: inputs.into_iter().collect(), outputs: vec![ValueInfo::default(); num_outputs] }
     }
 
@@ -79,7 +84,11 @@ impl<'a> InferenceContext<'a> {
         if let Some(t) = &value.constant {
             // A scalar -1 stands for an unknown shape.
             if t.rank() == 0 {
-                return if t.to_i64()? == -1 { Ok(PartialShape::unknown()) } else { bail!(InvalidArgument, "Shape must be rank 1 but is rank 0") };
+                return if t.to_i64()? == -1 {
+                    Ok(PartialShape::unknown())
+                } else {
+                    bail!(InvalidArgument, "Shape must be rank 1 but is rank 0")
+                };
             }
             let sizes = t.to_i64_vec()?;
             if let Some(size) = sizes.iter().find(|&&size| size < -1) {

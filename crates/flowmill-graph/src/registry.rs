@@ -1,7 +1,7 @@
 //! Which ops there are.
 
-use crate::builtin;
 use crate::OpDef;
+use crate::builtin;
 use flowmill_tensor::{Result, bail};
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -54,7 +54,10 @@ impl OpRegistry {
     pub fn lookup(&self, name: &str) -> Result<&Arc<OpDef>> {
         match self.get(name) {
             Some(def) => Ok(def),
-            None => bail!(NotFound, "Op type not registered '{name}' in this binary. Make sure that the op is part of the op catalogue or a function of the graph's library."),
+            None => bail!(
+                NotFound,
+                "Op type not registered '{name}' in this binary. Make sure that the op is part of the op catalogue or a function of the graph's library."
+            ),
         }
     }
 

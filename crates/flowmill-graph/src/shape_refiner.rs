@@ -130,7 +130,8 @@ impl ShapeRefiner {
         let num_inputs = node.num_inputs();
         let incoming = if assume_loops && node.is_merge() { (0..num_inputs).find_map(input) } else { None };
         // The value that comes in is not the one of later iterations, its shape may be.
-        let assumed = incoming.map(|v| ValueInfo { shape: v.shape.clone(), elements: v.elements.clone(), ..Default::default() }).unwrap_or_default();
+        let assumed =
+            incoming.map(|v| ValueInfo { shape: v.shape.clone(), elements: v.elements.clone(), ..Default::default() }).unwrap_or_default();
         let inputs = (0..num_inputs).map(|i| input(i).unwrap_or(&assumed));
         let mut context = InferenceContext::new(node.op_def(), node.attrs(), inputs, node.num_outputs());
         if let Some(shape_fn) = node.op_def().shape_fn {

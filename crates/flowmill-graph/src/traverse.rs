@@ -49,7 +49,14 @@ pub fn reverse_depth_first(graph: &Graph, starts: &[NodeId], order: Neighbours, 
     walk(graph, starts, Direction::Backward, order, filter, visit);
 }
 
-fn walk(graph: &Graph, starts: &[NodeId], direction: Direction, order: Neighbours, filter: impl Fn(&Edge) -> bool, mut visit: impl FnMut(Visit)) {
+fn walk(
+    graph: &Graph,
+    starts: &[NodeId],
+    direction: Direction,
+    order: Neighbours,
+    filter: impl Fn(&Edge) -> bool,
+    mut visit: impl FnMut(Visit),
+) {
     let mut seen = vec![false; graph.num_node_ids()];
     let mut stack: Vec<Visit> = starts.iter().rev().map(|&n| Visit::Enter(n)).collect();
     let mut next: Vec<NodeId> = Vec::new();
@@ -138,11 +145,17 @@ pub fn topological_order(graph: &Graph) -> Result<Vec<NodeId>> {
 /// For each node id, whether one of `targets` needs the node, by data or by control.
 pub fn reverse_reachable(graph: &Graph, targets: &[NodeId]) -> Vec<bool> {
     let mut needed = vec![false; graph.num_node_ids()];
-    reverse_depth_first(graph, targets, Neighbours::AsAdded, |_| true, |v| {
-        if let Visit::Enter(node) = v {
-            needed[node.index()] = true;
-        }
-    });
+    reverse_depth_first(
+        graph,
+        targets,
+        Neighbours::AsAdded,
+        |_| true,
+        |v| {
+            if let Visit::Enter(node) = v {
+                needed[node.index()] = true;
+            }
+        },
+    );
     needed
 }
 

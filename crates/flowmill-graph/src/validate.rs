@@ -37,7 +37,13 @@ impl Graph {
         for attr in &node.op_def().attrs {
             match node.attrs().0.get(&attr.name) {
                 Some(value) => check_attr_value(value, attr)?,
-                None => bail!(InvalidArgument, "NodeDef missing attr '{}' from {}; NodeDef: {{{{node {}}}}}", attr.name, node.op_def(), node.name()),
+                None => bail!(
+                    InvalidArgument,
+                    "NodeDef missing attr '{}' from {}; NodeDef: {{{{node {}}}}}",
+                    attr.name,
+                    node.op_def(),
+                    node.name()
+                ),
             }
         }
         let mut controls: Vec<NodeId> = self.control_inputs(node.id()).collect();

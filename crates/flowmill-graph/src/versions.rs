@@ -23,10 +23,17 @@ pub(crate) fn current() -> VersionDef {
 pub fn check_versions(versions: &VersionDef, consumer: i32, min_producer: i32, what: &str) -> Result<()> {
     let VersionDef { producer, min_consumer, bad_consumers, .. } = versions;
     if *producer < min_producer {
-        bail!(InvalidArgument, "{what} producer version {producer} below min producer {min_producer} supported by this engine.  Please regenerate your {}.", what.to_lowercase());
+        bail!(
+            InvalidArgument,
+            "{what} producer version {producer} below min producer {min_producer} supported by this engine.  Please regenerate your {}.",
+            what.to_lowercase()
+        );
     }
     if *min_consumer > consumer {
-        bail!(InvalidArgument, "{what} min consumer version {min_consumer} above current version {consumer} of this engine.  Please upgrade.");
+        bail!(
+            InvalidArgument,
+            "{what} min consumer version {min_consumer} above current version {consumer} of this engine.  Please upgrade."
+        );
     }
     if bad_consumers.contains(&consumer) {
         bail!(InvalidArgument, "{what} disallows consumer version {consumer}.  Please upgrade: this version is likely buggy.");

@@ -48,7 +48,9 @@ fn example() -> FunctionDef {
         node_def: vec![
             node("add", "AddN", &["ys", "neg:y:0"]).with("T", placeholder_attr("T")).with("N", 3i64),
             node("neg", "Neg", &["x", "^effect", "^ys"]).with("T", placeholder_attr("T")),
-            node("axis", "Const", &[]).with("value", flowmill_tensor::Tensor::scalar(0i32).to_proto().unwrap()).with("dtype", dtype(DType::I32)),
+            node("axis", "Const", &[])
+                .with("value", flowmill_tensor::Tensor::scalar(0i32).to_proto().unwrap())
+                .with("dtype", dtype(DType::I32)),
             node("split", "Split", &["axis:output", "add:sum"]).with("T", placeholder_attr("T")).with("num_split", 2i64),
             node("_effect", "NoOp", &[]),
             node("effect", "NoOp", &["^_effect"]),
@@ -107,7 +109,12 @@ fn functions_call_functions_and_themselves() {
     library.add(example()).unwrap();
     let call = NodeDef { attr: [("T".into(), dtype(DType::F32)), ("N".into(), 1i64.into())].into(), ..node("call", "f", &["x", "x"]) };
     let outer = FunctionDef {
-        signature: Some(OpDef { name: "g".into(), input_arg: vec![arg("x", "float32")], output_arg: vec![arg("y", "float32")], ..Default::default() }),
+        signature: Some(OpDef {
+            name: "g".into(),
+            input_arg: vec![arg("x", "float32")],
+            output_arg: vec![arg("y", "float32")],
+            ..Default::default()
+        }),
         node_def: vec![call, NodeDef { name: "again".into(), op: "g".into(), input: vec!["call:parts:1".into()], ..Default::default() }],
         ret: [("y".into(), "again:y".into())].into(),
         ..Default::default()

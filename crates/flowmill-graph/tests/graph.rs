@@ -34,7 +34,10 @@ fn inputs_are_found_by_their_place() {
     let [a, b, c] = ids[..] else { panic!() };
     assert_eq!(ids, [NodeId(2), NodeId(3), NodeId(4)]);
     assert_eq!((graph.input_node(c, 0), graph.input_node(c, 1), graph.input_node(c, 2)), (Some(a), Some(b), None));
-    assert_eq!(graph.input_edge(c, 1).unwrap(), Edge { id: graph.input_edge(c, 1).unwrap().id, src: b, src_output: 0, dst: c, dst_input: 1 });
+    assert_eq!(
+        graph.input_edge(c, 1).unwrap(),
+        Edge { id: graph.input_edge(c, 1).unwrap().id, src: b, src_output: 0, dst: c, dst_input: 1 }
+    );
     assert_eq!(graph.control_inputs(c).collect::<Vec<_>>(), [a]);
     assert_eq!(graph.consumers(a.output(0)).map(|e| (e.dst, e.dst_input)).collect::<Vec<_>>(), [(b, 0), (c, 0)]);
     assert_eq!(graph.find_node("b").unwrap().id(), b);

@@ -66,7 +66,8 @@ fn a_message_comes_back_as_it_was() {
 #[test]
 fn constants_are_not_copied() {
     let content = Bytes::from(vec![1u8; 4000]);
-    let tensor = flowmill_proto::TensorProto { tensor_content: content.clone(), ..Tensor::vector(&vec![0f32; 1000]).unwrap().to_proto().unwrap() };
+    let tensor =
+        flowmill_proto::TensorProto { tensor_content: content.clone(), ..Tensor::vector(&vec![0f32; 1000]).unwrap().to_proto().unwrap() };
     let graph = import([node("c", "Const", &[]).with("value", tensor)]);
     let value: &flowmill_proto::TensorProto = graph.find_node("c").unwrap().attrs().get("value").unwrap();
     assert_eq!(value.tensor_content.as_ptr(), content.as_ptr());
@@ -89,9 +90,15 @@ fn behaviour_17_bad_names_and_inputs() {
     assert_invalid([node("n", "", &[])], "Node 'n' does not specify an operation");
     assert_invalid([node("n", "Neg", &["q"])], "Node 'n': Unknown input node 'q'");
     assert_invalid([node("n", "Neg", &["q:"])], "Node 'n': Malformed input 'q:'");
-    assert_invalid([placeholder("p"), node("n", "Neg", &["p:3"])], "Node 'n': Connecting to invalid output 3 of source node p which has 1 outputs.");
+    assert_invalid(
+        [placeholder("p"), node("n", "Neg", &["p:3"])],
+        "Node 'n': Connecting to invalid output 3 of source node p which has 1 outputs.",
+    );
     assert_invalid([placeholder("p"), node("n", "Neg", &["p:99999999999"])], "Malformed input");
-    assert_invalid([placeholder("p"), node("n", "Neg", &["p", "p"])], "NodeDef expected inputs 'float' do not match 2 inputs specified; Op<name=Neg;");
+    assert_invalid(
+        [placeholder("p"), node("n", "Neg", &["p", "p"])],
+        "NodeDef expected inputs 'float' do not match 2 inputs specified; Op<name=Neg;",
+    );
     assert_invalid([placeholder("p"), node("n", "Neg", &["^p"])], "do not match 0 inputs specified");
 }
 
@@ -104,7 +111,10 @@ fn unknown_ops_are_listed_at_once() {
 
 #[test]
 fn behaviour_18_control_inputs_follow_data_inputs() {
-    assert_invalid([placeholder("p"), node("n", "Neg", &["^p", "p"])], "Node 'n': Control dependencies must come after regular dependencies");
+    assert_invalid(
+        [placeholder("p"), node("n", "Neg", &["^p", "p"])],
+        "Node 'n': Control dependencies must come after regular dependencies",
+    );
     let graph = import([placeholder("p"), node("q", "NoOp", &[]), node("n", "Neg", &["p", "^q", "^p", "^q"])]);
     assert_eq!(graph.to_graph_def().node[2].input, ["p", "^q", "^p"]);
 }
@@ -141,8 +151,14 @@ fn behaviour_21_missing_attrs_take_defaults_and_values_are_checked() {
     assert_eq!(graph.find_node("c").unwrap().attrs().get::<&str>("data_format").unwrap(), "NHWC");
     let conv = || node("c", "Conv", &["p"]).with("strides", ListValue { i: vec![1, 1], ..Default::default() });
     let bad = |n: NodeDef, part: &str| assert_invalid([placeholder("p"), n], part);
-    bad(conv().with("data_format", "NHCW"), "Value for attr 'data_format' of \"NHCW\" is not in the list of allowed values: \"NHWC\", \"NCHW\"");
-    bad(conv().with("strides", ListValue { i: vec![1], ..Default::default() }), "Length for attr 'strides' of 1 must be at least minimum 2");
+    bad(
+        conv().with("data_format", "NHCW"),
+        "Value for attr 'data_format' of \"NHCW\" is not in the list of allowed values: \"NHWC\", \"NCHW\"",
+    );
+    bad(
+        conv().with("strides", ListValue { i: vec![1], ..Default::default() }),
+        "Length for attr 'strides' of 1 must be at least minimum 2",
+    );
     bad(conv().with("strides", 3i64), "AttrValue had value with type 'int' when 'list(int)' expected");
     bad(conv().with("T", flowmill_proto::AttrValue::default()), "AttrValue missing value with expected type 'type'");
     let neg = |ty: i32| node("c", "Neg", &["p"]).with("T", flowmill_proto::attr_value::Value::Type(ty));
@@ -224,7 +240,8 @@ fn map(entries: &[(&str, &str)]) -> ImportOptions {
 
 #[test]
 fn behaviour_24_input_map() {
-    let mut graph = import([placeholder("x"), node("y", "NoOp", &[]), node("sw", "IdentityN", &["x", "x"]).with("T", types(&[DType::F32; 2]))]);
+    let mut graph =
+        import([placeholder("x"), node("y", "NoOp", &[]), node("sw", "IdentityN", &["x", "x"]).with("T", types(&[DType::F32; 2]))]);
     let nodes = || [placeholder("p"), node("q", "NoOp", &[]), node("n", "Add", &["p", "p:0", "^q"])];
     import_into(&mut graph, nodes(), &map(&[("p:0", "sw:1"), ("^q", "^y")])).unwrap();
     assert_eq!(graph.node_def(graph.find_node("s/n").unwrap().id()).unwrap().input, ["sw:1", "sw:1", "^y"]);

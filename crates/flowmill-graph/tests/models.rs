@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use flowmill_graph::text::{ConstantTable, parse_graph};
-use flowmill_graph::{Attrs, ControlFlow, ExportOptions, Graph, ImportOptions, OpRegistry, ShapeRefiner, import_graph_def, instantiate_function};
+use flowmill_graph::{
+    Attrs, ControlFlow, ExportOptions, Graph, ImportOptions, OpRegistry, ShapeRefiner, import_graph_def, instantiate_function,
+};
 use flowmill_proto::{GraphDef, Message, SavedModel};
 use flowmill_tensor::Code;
 use proptest::prelude::*;
@@ -45,7 +47,10 @@ fn frozen_graphs_come_back_byte_for_byte() {
         check(model, &graph);
         let mut shapes = ShapeRefiner::new();
         shapes.infer_graph(&graph).unwrap();
-        let known = graph.op_nodes().flat_map(|n| (0..n.num_outputs()).map(|i| n.id().output(i as u32))).filter(|&o| shapes.shape(o).rank().is_some());
+        let known = graph
+            .op_nodes()
+            .flat_map(|n| (0..n.num_outputs()).map(|i| n.id().output(i as u32)))
+            .filter(|&o| shapes.shape(o).rank().is_some());
         assert!(known.count() > graph.num_nodes() / 2, "{model}");
     }
 }

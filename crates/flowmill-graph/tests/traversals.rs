@@ -3,8 +3,13 @@
 
 mod support;
 
-use flowmill_graph::traverse::{Neighbours, Visit, depth_first, post_order, prune, reverse_depth_first, reverse_post_order, topological_order};
-use flowmill_graph::{ControlFlow, Graph, ImportOptions, InferenceContext, NodeId, OpDef, OpRegistry, OutputId, ShapeRefiner, import_graph_def, rewrite_for_execution};
+use flowmill_graph::traverse::{
+    Neighbours, Visit, depth_first, post_order, prune, reverse_depth_first, reverse_post_order, topological_order,
+};
+use flowmill_graph::{
+    ControlFlow, Graph, ImportOptions, InferenceContext, NodeId, OpDef, OpRegistry, OutputId, ShapeRefiner, import_graph_def,
+    rewrite_for_execution,
+};
 use flowmill_proto::{NodeDef, TensorShapeProto};
 use flowmill_tensor::{Code, DType, PartialShape, Result, Tensor};
 use std::sync::Arc;
@@ -71,7 +76,8 @@ fn topological_order_leaves_out_back_edges() {
 
 #[test]
 fn pruning_keeps_what_targets_need() {
-    let mut graph = import([node("p", "Placeholder", &[]), node("x", "Neg", &["p"]), node("w", "NoOp", &[]), node("y", "Neg", &["p", "^w"])]);
+    let mut graph =
+        import([node("p", "Placeholder", &[]), node("x", "Neg", &["p"]), node("w", "NoOp", &[]), node("y", "Neg", &["p", "^w"])]);
     let y = id(&graph, "y");
     assert_eq!(prune(&mut graph, &[y]).unwrap(), 1);
     assert_eq!(graph.op_nodes().map(|n| n.name()).collect::<Vec<_>>(), ["p", "w", "y"]);
@@ -97,7 +103,8 @@ fn feed_example() -> Vec<NodeDef> {
 #[test]
 fn behaviour_31_feeds_and_fetches_cut_the_graph() {
     let text = rewritten(feed_example(), &["x:0"], &["y"], &[]).unwrap();
-    let expected = "_arg_x_0_0 = _Arg() {T=f32, index=0}\ny = Add(_arg_x_0_0, _arg_x_0_0) {T=f32}\n_retval_y_0_0:0 = _Retval(y) {T=f32, index=0}\n";
+    let expected =
+        "_arg_x_0_0 = _Arg() {T=f32, index=0}\ny = Add(_arg_x_0_0, _arg_x_0_0) {T=f32}\n_retval_y_0_0:0 = _Retval(y) {T=f32, index=0}\n";
     let lines = |t: &str| {
         let mut lines: Vec<String> = t.lines().map(str::to_owned).collect();
         lines.sort();
@@ -132,11 +139,7 @@ fn behaviour_31_mistakes_have_tensorflows_words() {
 fn behaviour_31_a_fed_reference_is_a_value() {
     let nodes = || {
         let shape = TensorShapeProto::of([]);
-        vec![
-            node("v", "Variable", &[]).with("shape", shape),
-            node("n", "Neg", &["v"]),
-            node("a", "Assign", &["v", "n"]),
-        ]
+        vec![node("v", "Variable", &[]).with("shape", shape), node("n", "Neg", &["v"]), node("a", "Assign", &["v", "n"])]
     };
     let text = rewritten(nodes(), &["v"], &["n"], &[]).unwrap();
     assert!(text.contains("n = Neg(_arg_v_0_0)"), "{text}");
@@ -148,7 +151,10 @@ fn behaviour_31_a_fed_reference_is_a_value() {
 fn behaviour_32_a_tensor_may_be_fetched_twice_and_fed_tensors_fetched() {
     let mut graph = import(feed_example());
     let made = rewrite_for_execution(&mut graph, &["x", "z"], &["y", "y", "x"], &[]).unwrap();
-    assert_eq!(made.retvals.iter().map(|&r| graph.input_node(r, 0).unwrap()).map(|n| graph[n].name().to_owned()).collect::<Vec<_>>(), ["y", "y", "_arg_x_0_0"]);
+    assert_eq!(
+        made.retvals.iter().map(|&r| graph.input_node(r, 0).unwrap()).map(|n| graph[n].name().to_owned()).collect::<Vec<_>>(),
+        ["y", "y", "_arg_x_0_0"]
+    );
     assert_eq!(made.args[1], None, "nothing takes the second feed");
     assert_eq!(made.arg_types, [DType::F32; 2]);
     assert!(graph.find_node("p").is_none());
@@ -162,7 +168,10 @@ fn behaviour_13_frames() {
     let graph = import(nodes);
     let flow = ControlFlow::new(&graph).unwrap();
     let frame = |name: &str| &*flow.frame(flow.frame_of(id(&graph, name))).name;
-    assert_eq!([frame("zero"), frame("enter"), frame("merge"), frame("one"), frame("exit"), frame("inner"), frame("leave")], ["", "", "outer", "outer", "outer", "outer", "inner"]);
+    assert_eq!(
+        [frame("zero"), frame("enter"), frame("merge"), frame("one"), frame("exit"), frame("inner"), frame("leave")],
+        ["", "", "outer", "outer", "outer", "outer", "inner"]
+    );
     let outputs = |name: &str| &*flow.frame(flow.output_frame_of(id(&graph, name))).name;
     assert_eq!([outputs("enter"), outputs("exit"), outputs("leave")], ["outer", "", "outer"]);
     let inner = flow.frames().iter().find(|f| &*f.name == "inner").unwrap();
@@ -184,11 +193,17 @@ fn behaviour_13_frames_that_do_not_fit() {
         vec![node("bad", "Add", &["body", "zero"])],
         "{{node bad}} has inputs from different frames. The input {{node body}} is in frame 'f'. The input {{node zero}} is in frame ''.",
     );
-    failed(vec![node("bad", "Enter", &["body"]).with("frame_name", "f")], "Invalid loop structure: Mismatched parent frames for \"f\": \"\" vs \"f\"");
+    failed(
+        vec![node("bad", "Enter", &["body"]).with("frame_name", "f")],
+        "Invalid loop structure: Mismatched parent frames for \"f\": \"\" vs \"f\"",
+    );
     failed(vec![node("bad", "LoopCond", &["less"])], "Loop \"f\" has more than one LoopCond node: {{node bad}} and {{node cond}}");
     failed(vec![node("bad", "Exit", &["zero"])], "{{node bad}} is an Exit outside of a loop");
     let other = node("e", "Enter", &["zero"]).with("frame_name", "g");
-    failed(vec![other, node("n", "NextIteration", &["e"]), node("bad", "Merge", &["body", "n"])], "{{node bad}} has inputs from different frames");
+    failed(
+        vec![other, node("n", "NextIteration", &["e"]), node("bad", "Merge", &["body", "n"])],
+        "{{node bad}} has inputs from different frames",
+    );
 }
 
 /// Ops whose shape functions show what the refiner gives them.
@@ -253,7 +268,14 @@ fn behaviour_30_small_constants_are_seen_as_values() {
     let dims = Tensor::vector(&[2i32, -1]).unwrap();
     let large = Tensor::vector(&[1i32; 1000]).unwrap();
     let fed = node("d", "PlaceholderWithDefault", &["c"]).with("shape", TensorShapeProto::of([2])).with("dtype", dtype(DType::I32));
-    let nodes = vec![constant("c", &dims), node("f", "Fill", &["c"]), constant("l", &large), node("g", "Fill", &["l"]), fed, node("h", "Fill", &["d"])];
+    let nodes = vec![
+        constant("c", &dims),
+        node("f", "Fill", &["c"]),
+        constant("l", &large),
+        node("g", "Fill", &["l"]),
+        fed,
+        node("h", "Fill", &["d"]),
+    ];
     let (graph, refiner) = shaped(nodes);
     let refiner = refiner.unwrap();
     let shape = |name| shape_of(&graph, &refiner, name);

@@ -5,18 +5,23 @@ use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("TensorArrayV3", "(size: int32) -> (handle: resource, flow: float)")
-        .attrs("dtype: type; element_shape: shape = unknown; dynamic_size: bool = false; clear_after_read: bool = true;
-                identical_element_shapes: bool = false; tensor_array_name: string = ''")
+        .attrs(
+            "dtype: type; element_shape: shape = unknown; dynamic_size: bool = false; clear_after_read: bool = true;
+                identical_element_shapes: bool = false; tensor_array_name: string = ''",
+        )
         .stateful()
         .shape(shape::tensor_array),
     op("TensorArrayGradV3", "(handle: resource, flow_in: float) -> (grad_handle: resource, flow_out: float)")
         .attrs("source: string")
         .stateful()
         .shape(shape::tensor_array_grad),
-    op("TensorArrayGradWithShape", "(handle: resource, flow_in: float, shape_to_prepend: int32) -> (grad_handle: resource, flow_out: float)")
-        .attrs("source: string")
-        .stateful()
-        .shape(shape::tensor_array_grad),
+    op(
+        "TensorArrayGradWithShape",
+        "(handle: resource, flow_in: float, shape_to_prepend: int32) -> (grad_handle: resource, flow_out: float)",
+    )
+    .attrs("source: string")
+    .stateful()
+    .shape(shape::tensor_array_grad),
     op("TensorArrayWriteV3", "(handle: resource, index: int32, value: T, flow_in: float) -> (flow_out: float)")
         .attrs("T: type")
         .stateful()
@@ -77,18 +82,24 @@ pub(crate) const OPS: &[Op] = &[
     op("TensorListScatter", "(tensor: element_dtype, indices: int32, element_shape: shape_type) -> (output_handle: variant)")
         .attrs("element_dtype: type; shape_type: index")
         .shape(shape::tensor_list_scatter),
-    op("TensorListScatterV2", "(tensor: element_dtype, indices: int32, element_shape: shape_type, num_elements: int32) -> (output_handle: variant)")
-        .attrs("element_dtype: type; shape_type: index")
-        .shape(shape::tensor_list_scatter),
+    op(
+        "TensorListScatterV2",
+        "(tensor: element_dtype, indices: int32, element_shape: shape_type, num_elements: int32) -> (output_handle: variant)",
+    )
+    .attrs("element_dtype: type; shape_type: index")
+    .shape(shape::tensor_list_scatter),
     op("TensorListScatterIntoExistingList", "(input_handle: variant, tensor: element_dtype, indices: int32) -> (output_handle: variant)")
         .attrs("element_dtype: type")
         .shape(shape::tensor_list_scatter_into),
     op("TensorListConcat", "(input_handle: variant) -> (tensor: element_dtype, lengths: int64)")
         .attrs("element_dtype: type; element_shape: shape = unknown")
         .shape(shape::tensor_list_concat),
-    op("TensorListConcatV2", "(input_handle: variant, element_shape: shape_type, leading_dims: int64) -> (tensor: element_dtype, lengths: int64)")
-        .attrs("element_dtype: type; shape_type: index")
-        .shape(shape::tensor_list_concat),
+    op(
+        "TensorListConcatV2",
+        "(input_handle: variant, element_shape: shape_type, leading_dims: int64) -> (tensor: element_dtype, lengths: int64)",
+    )
+    .attrs("element_dtype: type; shape_type: index")
+    .shape(shape::tensor_list_concat),
     op("TensorListSplit", "(tensor: element_dtype, element_shape: shape_type, lengths: int64) -> (output_handle: variant)")
         .attrs("element_dtype: type; shape_type: index")
         .shape(shape::tensor_list_split),
@@ -100,22 +111,31 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("elem_type: type; stack_name: string = ''")
         .stateful()
         .shape(shape::vectors_of::<2>),
-    op("StackPushV2", "(handle: resource, elem: T) -> (output: T)").attrs("T: type; swap_memory: bool = false").stateful().shape(shape::stack_push),
+    op("StackPushV2", "(handle: resource, elem: T) -> (output: T)")
+        .attrs("T: type; swap_memory: bool = false")
+        .stateful()
+        .shape(shape::stack_push),
     op("StackPopV2", "(handle: resource) -> (elem: elem_type)").attrs("elem_type: type").stateful().shape(shape::unknown),
     op("StackCloseV2", "(handle: resource)").stateful().shape(shape::unknown),
     op("FIFOQueueV2", "() -> (handle: resource)")
-        .attrs("component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; container: string = '';
-                shared_name: string = ''")
+        .attrs(
+            "component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; container: string = '';
+                shared_name: string = ''",
+        )
         .stateful()
         .shape(shape::queue),
     op("PaddingFIFOQueueV2", "() -> (handle: resource)")
-        .attrs("component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; container: string = '';
-                shared_name: string = ''")
+        .attrs(
+            "component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; container: string = '';
+                shared_name: string = ''",
+        )
         .stateful()
         .shape(shape::queue),
     op("RandomShuffleQueueV2", "() -> (handle: resource)")
-        .attrs("component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; min_after_dequeue: int = 0;
-                seed: int = 0; seed2: int = 0; container: string = ''; shared_name: string = ''")
+        .attrs(
+            "component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; min_after_dequeue: int = 0;
+                seed: int = 0; seed2: int = 0; container: string = ''; shared_name: string = ''",
+        )
         .stateful()
         .shape(shape::queue),
     op("QueueEnqueueV2", "(handle: resource, components: Tcomponents)")
@@ -145,7 +165,9 @@ pub(crate) const OPS: &[Op] = &[
     op("GetSessionTensor", "(handle: string) -> (value: dtype)").attrs("dtype: type").stateful().shape(shape::unknown),
     op("DeleteSessionTensor", "(handle: string)").stateful().shape(shape::unknown),
     op("OptionalNone", "() -> (optional: variant)").shape(shape::scalars),
-    op("OptionalFromValue", "(components: Toutput_types) -> (optional: variant)").attrs("Toutput_types: list(type) >= 1").shape(shape::scalars),
+    op("OptionalFromValue", "(components: Toutput_types) -> (optional: variant)")
+        .attrs("Toutput_types: list(type) >= 1")
+        .shape(shape::scalars),
     op("OptionalHasValue", "(optional: variant) -> (has_value: bool)").shape(shape::scalars),
     op("OptionalGetValue", "(optional: variant) -> (components: output_types)")
         .attrs("output_types: list(type) >= 1; output_shapes: list(shape) >= 1")

@@ -5,13 +5,17 @@ use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("If", "(cond: Tcond, input: Tin) -> (output: Tout)")
-        .attrs("Tcond: type; Tin: list(type) >= 0; Tout: list(type) >= 0; then_branch: func; else_branch: func;
-                output_shapes: list(shape) = []")
+        .attrs(
+            "Tcond: type; Tin: list(type) >= 0; Tout: list(type) >= 0; then_branch: func; else_branch: func;
+                output_shapes: list(shape) = []",
+        )
         .stateful()
         .shape(shape::branch),
     op("StatelessIf", "(cond: Tcond, input: Tin) -> (output: Tout)")
-        .attrs("Tcond: type; Tin: list(type) >= 0; Tout: list(type) >= 0; then_branch: func; else_branch: func;
-                output_shapes: list(shape) = []")
+        .attrs(
+            "Tcond: type; Tin: list(type) >= 0; Tout: list(type) >= 0; then_branch: func; else_branch: func;
+                output_shapes: list(shape) = []",
+        )
         .shape(shape::branch),
     op("While", "(input: T) -> (output: T)")
         .attrs("T: list(type) >= 0; cond: func; body: func; output_shapes: list(shape) = []; parallel_iterations: int = 10")
@@ -28,12 +32,16 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("Tin: list(type) >= 0; Tout: list(type) >= 0; branches: list(func) >= 1; output_shapes: list(shape) = []")
         .shape(shape::branch),
     op("PartitionedCall", "(args: Tin) -> (output: Tout)")
-        .attrs("Tin: list(type) >= 0; Tout: list(type) >= 0; f: func; config: string = ''; config_proto: string = '';
-                executor_type: string = ''")
+        .attrs(
+            "Tin: list(type) >= 0; Tout: list(type) >= 0; f: func; config: string = ''; config_proto: string = '';
+                executor_type: string = ''",
+        )
         .shape(shape::unknown),
     op("StatefulPartitionedCall", "(args: Tin) -> (output: Tout)")
-        .attrs("Tin: list(type) >= 0; Tout: list(type) >= 0; f: func; config: string = ''; config_proto: string = '';
-                executor_type: string = ''")
+        .attrs(
+            "Tin: list(type) >= 0; Tout: list(type) >= 0; f: func; config: string = ''; config_proto: string = '';
+                executor_type: string = ''",
+        )
         .stateful()
         .shape(shape::unknown),
     op("SymbolicGradient", "(input: Tin) -> (output: Tout)")
@@ -42,6 +50,10 @@ pub(crate) const OPS: &[Op] = &[
     op("_Arg", "() -> (output: T)").attrs("T: type; index: int >= 0").stateful().shape(shape::arg),
     op("_Retval", "(input: T)").attrs("T: type; index: int >= 0").stateful().shape(shape::unknown),
     op("_ListToArray", "(input: Tin) -> (output: N * T)").attrs("Tin: list(type) >= 1; T: type; N: int >= 1").shape(shape::unknown),
-    op("_ArrayToList", "(input: N * T) -> (output: out_types)").attrs("T: type; N: int >= 1; out_types: list(type) >= 1").shape(shape::unknown),
-    op("For", "(start: int32, limit: int32, delta: int32, input: T) -> (output: T)").attrs("T: list(type) >= 0; body: func").shape(shape::unknown),
+    op("_ArrayToList", "(input: N * T) -> (output: out_types)")
+        .attrs("T: type; N: int >= 1; out_types: list(type) >= 1")
+        .shape(shape::unknown),
+    op("For", "(start: int32, limit: int32, delta: int32, input: T) -> (output: T)")
+        .attrs("T: list(type) >= 0; body: func")
+        .shape(shape::unknown),
 ];

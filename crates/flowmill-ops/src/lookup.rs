@@ -18,12 +18,17 @@ pub(crate) const OPS: &[Op] = &[
         .stateful()
         .shape(shape::scalars),
     op("MutableDenseHashTableV2", "(empty_key: key_dtype, deleted_key: key_dtype) -> (table_handle: resource)")
-        .attrs("container: string = ''; shared_name: string = ''; use_node_name_sharing: bool = false; key_dtype: type; value_dtype: type;
-                value_shape: shape = []; initial_num_buckets: int = 131072; max_load_factor: float = 0.8")
+        .attrs(
+            "container: string = ''; shared_name: string = ''; use_node_name_sharing: bool = false; key_dtype: type; value_dtype: type;
+                value_shape: shape = []; initial_num_buckets: int = 131072; max_load_factor: float = 0.8",
+        )
         .stateful()
         .shape(shape::scalars),
     op("InitializeTable", "(table_handle: Ref(string), keys: Tkey, values: Tval)").attrs("Tkey: type; Tval: type").shape(shape::unknown),
-    op("InitializeTableV2", "(table_handle: resource, keys: Tkey, values: Tval)").attrs("Tkey: type; Tval: type").stateful().shape(shape::unknown),
+    op("InitializeTableV2", "(table_handle: resource, keys: Tkey, values: Tval)")
+        .attrs("Tkey: type; Tval: type")
+        .stateful()
+        .shape(shape::unknown),
     op("InitializeTableFromTextFileV2", "(table_handle: resource, filename: string)")
         .attrs("key_index: int >= -2; value_index: int >= -2; vocab_size: int >= -1 = -1; delimiter: string = '\t'; offset: int = 0")
         .stateful()
@@ -35,12 +40,18 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("Tin: type; Tout: type")
         .stateful()
         .shape(shape::unknown),
-    op("LookupTableInsertV2", "(table_handle: resource, keys: Tin, values: Tout)").attrs("Tin: type; Tout: type").stateful().shape(shape::unknown),
+    op("LookupTableInsertV2", "(table_handle: resource, keys: Tin, values: Tout)")
+        .attrs("Tin: type; Tout: type")
+        .stateful()
+        .shape(shape::unknown),
     op("LookupTableRemoveV2", "(table_handle: resource, keys: Tin)").attrs("Tin: type").stateful().shape(shape::unknown),
     op("LookupTableSizeV2", "(table_handle: resource) -> (size: int64)").stateful().shape(shape::scalars),
     op("LookupTableExportV2", "(table_handle: resource) -> (keys: Tkeys, values: Tvalues)")
         .attrs("Tkeys: type; Tvalues: type")
         .stateful()
         .shape(shape::unknown),
-    op("LookupTableImportV2", "(table_handle: resource, keys: Tin, values: Tout)").attrs("Tin: type; Tout: type").stateful().shape(shape::unknown),
+    op("LookupTableImportV2", "(table_handle: resource, keys: Tin, values: Tout)")
+        .attrs("Tin: type; Tout: type")
+        .stateful()
+        .shape(shape::unknown),
 ];

@@ -13,9 +13,11 @@ pub(crate) const OPS: &[Op] = &[
         .aggregate()
         .shape(|c| shape::broadcast_binary_of(c, i64::checked_add)),
     op("AddN", "(inputs: N * T) -> (sum: T)")
-        .attrs("N: int >= 1;
+        .attrs(
+            "N: int >= 1;
                 T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16,
-                    complex128, half, uint32, uint64, variant}")
+                    complex128, half, uint32, uint64, variant}",
+        )
         .commutative()
         .aggregate()
         .shape(shape::add_n),
@@ -31,14 +33,18 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, complex64, complex128}")
         .commutative()
         .shape(|c| shape::broadcast_binary_of(c, i64::checked_mul)),
-    op("MulNoNan", "(x: T, y: T) -> (z: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::broadcast_binary),
+    op("MulNoNan", "(x: T, y: T) -> (z: T)")
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::broadcast_binary),
     op("Div", "(x: T, y: T) -> (z: T)")
         .attrs("T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, complex64, complex128}")
         .shape(shape::broadcast_binary),
     op("RealDiv", "(x: T, y: T) -> (z: T)")
         .attrs("T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, complex64, complex128}")
         .shape(shape::broadcast_binary),
-    op("DivNoNan", "(x: T, y: T) -> (z: T)").attrs("T: {half, float, bfloat16, double, complex64, complex128}").shape(shape::broadcast_binary),
+    op("DivNoNan", "(x: T, y: T) -> (z: T)")
+        .attrs("T: {half, float, bfloat16, double, complex64, complex128}")
+        .shape(shape::broadcast_binary),
     op("FloorDiv", "(x: T, y: T) -> (z: T)")
         .attrs("T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, complex64, complex128}")
         .shape(|c| shape::broadcast_binary_of(c, shape::value::floor_div)),
@@ -66,14 +72,19 @@ pub(crate) const OPS: &[Op] = &[
     op("Atan2", "(y: T, x: T) -> (z: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::broadcast_binary),
     op("Xdivy", "(x: T, y: T) -> (z: T)").attrs("T: {half, bfloat16, float, double, complex64, complex128}").shape(shape::broadcast_binary),
     op("Xlogy", "(x: T, y: T) -> (z: T)").attrs("T: {half, bfloat16, float, double, complex64, complex128}").shape(shape::broadcast_binary),
-    op("Xlog1py", "(x: T, y: T) -> (z: T)").attrs("T: {half, bfloat16, float, double, complex64, complex128}").shape(shape::broadcast_binary),
+    op("Xlog1py", "(x: T, y: T) -> (z: T)")
+        .attrs("T: {half, bfloat16, float, double, complex64, complex128}")
+        .shape(shape::broadcast_binary),
     op("Igamma", "(a: T, x: T) -> (z: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::broadcast_binary),
     op("Igammac", "(a: T, x: T) -> (z: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::broadcast_binary),
     op("Betainc", "(a: T, b: T, x: T) -> (z: T)").attrs("T: {float, double}").shape(shape::betainc),
     op("Zeta", "(x: T, q: T) -> (z: T)").attrs("T: {float, double}").shape(shape::broadcast_binary),
     op("Polygamma", "(a: T, x: T) -> (z: T)").attrs("T: {float, double}").shape(shape::broadcast_binary),
     op("Equal", "(x: T, y: T) -> (z: bool)").attrs("T: type; incompatible_shape_error: bool = true").commutative().shape(shape::equality),
-    op("NotEqual", "(x: T, y: T) -> (z: bool)").attrs("T: type; incompatible_shape_error: bool = true").commutative().shape(shape::equality),
+    op("NotEqual", "(x: T, y: T) -> (z: bool)")
+        .attrs("T: type; incompatible_shape_error: bool = true")
+        .commutative()
+        .shape(shape::equality),
     op("Less", "(x: T, y: T) -> (z: bool)").attrs("T: real").shape(shape::broadcast_binary),
     op("LessEqual", "(x: T, y: T) -> (z: bool)").attrs("T: real").shape(shape::broadcast_binary),
     op("Greater", "(x: T, y: T) -> (z: bool)").attrs("T: real").shape(shape::broadcast_binary),
@@ -93,8 +104,12 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
         .commutative()
         .shape(shape::broadcast_binary),
-    op("LeftShift", "(x: T, y: T) -> (z: T)").attrs("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}").shape(shape::broadcast_binary),
-    op("RightShift", "(x: T, y: T) -> (z: T)").attrs("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}").shape(shape::broadcast_binary),
+    op("LeftShift", "(x: T, y: T) -> (z: T)")
+        .attrs("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
+        .shape(shape::broadcast_binary),
+    op("RightShift", "(x: T, y: T) -> (z: T)")
+        .attrs("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
+        .shape(shape::broadcast_binary),
     op("Select", "(condition: bool, t: T, e: T) -> (output: T)").attrs("T: type").shape(shape::select),
     op("SelectV2", "(condition: bool, t: T, e: T) -> (output: T)").attrs("T: type").shape(shape::select_v2),
     op("ClipByValue", "(t: T, clip_value_min: T, clip_value_max: T) -> (output: T)").attrs("T: number").shape(shape::unchanged),

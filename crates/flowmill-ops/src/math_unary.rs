@@ -59,20 +59,30 @@ pub(crate) const OPS: &[Op] = &[
     op("LogicalNot", "(x: bool) -> (y: bool)").shape(shape::unchanged),
     op("Invert", "(x: T) -> (y: T)").attrs("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}").shape(shape::unchanged),
     op("Cast", "(x: SrcT) -> (y: DstT)").attrs("SrcT: type; DstT: type; Truncate: bool = false").shape(shape::cast),
-    op("Real", "(input: T) -> (output: Tout)").attrs("T: {complex64, complex128} = complex64; Tout: {float, double} = float").shape(shape::unchanged),
-    op("Imag", "(input: T) -> (output: Tout)").attrs("T: {complex64, complex128} = complex64; Tout: {float, double} = float").shape(shape::unchanged),
+    op("Real", "(input: T) -> (output: Tout)")
+        .attrs("T: {complex64, complex128} = complex64; Tout: {float, double} = float")
+        .shape(shape::unchanged),
+    op("Imag", "(input: T) -> (output: Tout)")
+        .attrs("T: {complex64, complex128} = complex64; Tout: {float, double} = float")
+        .shape(shape::unchanged),
     op("Conj", "(input: T) -> (output: T)").attrs("T: {complex64, complex128, variant} = complex64").shape(shape::unchanged),
     op("Angle", "(input: T) -> (output: Tout)")
         .attrs("T: {complex64, complex128} = complex64; Tout: {float, double} = float")
         .shape(shape::unchanged),
-    op("ComplexAbs", "(x: T) -> (y: Tout)").attrs("T: {complex64, complex128} = complex64; Tout: {float, double} = float").shape(shape::unchanged),
+    op("ComplexAbs", "(x: T) -> (y: Tout)")
+        .attrs("T: {complex64, complex128} = complex64; Tout: {float, double} = float")
+        .shape(shape::unchanged),
     op("SqrtGrad", "(y: T, dy: T) -> (z: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
     op("RsqrtGrad", "(y: T, dy: T) -> (z: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
     op("TanhGrad", "(y: T, dy: T) -> (z: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
     op("SigmoidGrad", "(y: T, dy: T) -> (z: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("ReciprocalGrad", "(y: T, dy: T) -> (z: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
+    op("ReciprocalGrad", "(y: T, dy: T) -> (z: T)")
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
     op("InvGrad", "(y: T, dy: T) -> (z: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
     op("BesselI0e", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("BesselI1e", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
-    op("PopulationCount", "(x: T) -> (y: uint8)").attrs("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}").shape(shape::unchanged),
+    op("PopulationCount", "(x: T) -> (y: uint8)")
+        .attrs("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
+        .shape(shape::unchanged),
 ];

@@ -5,51 +5,73 @@ use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("Conv2D", "(input: T, filter: T) -> (output: T)")
-        .attrs("T: {half, bfloat16, float, double, int32}; strides: list(int); use_cudnn_on_gpu: bool = true;
+        .attrs(
+            "T: {half, bfloat16, float, double, int32}; strides: list(int); use_cudnn_on_gpu: bool = true;
                 padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC';
-                dilations: list(int) = [1, 1, 1, 1]")
+                dilations: list(int) = [1, 1, 1, 1]",
+        )
         .shape(shape::conv::<4>),
     op("Conv2DBackpropInput", "(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)")
-        .attrs("T: {half, bfloat16, float, double, int32}; strides: list(int); use_cudnn_on_gpu: bool = true;
+        .attrs(
+            "T: {half, bfloat16, float, double, int32}; strides: list(int); use_cudnn_on_gpu: bool = true;
                 padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC';
-                dilations: list(int) = [1, 1, 1, 1]")
+                dilations: list(int) = [1, 1, 1, 1]",
+        )
         .shape(shape::conv_backprop_input::<4>),
     op("Conv2DBackpropFilter", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)")
-        .attrs("T: {half, bfloat16, float, double}; strides: list(int); use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', 'EXPLICIT'};
-                explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]")
+        .attrs(
+            "T: {half, bfloat16, float, double}; strides: list(int); use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', 'EXPLICIT'};
+                explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]",
+        )
         .shape(shape::shape_input_of_rank::<1, 4>),
     op("Conv3D", "(input: T, filter: T) -> (output: T)")
-        .attrs("T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
-                data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]")
+        .attrs(
+            "T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
+                data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]",
+        )
         .shape(shape::conv::<5>),
     op("Conv3DBackpropInputV2", "(input_sizes: Tshape, filter: T, out_backprop: T) -> (output: T)")
-        .attrs("T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
-                data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]; Tshape: index = int32")
+        .attrs(
+            "T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
+                data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]; Tshape: index = int32",
+        )
         .shape(shape::conv_backprop_input::<5>),
     op("Conv3DBackpropFilterV2", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)")
-        .attrs("T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
-                data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]")
+        .attrs(
+            "T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
+                data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]",
+        )
         .shape(shape::shape_input_of_rank::<1, 5>),
     op("DepthwiseConv2dNative", "(input: T, filter: T) -> (output: T)")
-        .attrs("T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
-                explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]")
+        .attrs(
+            "T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
+                explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]",
+        )
         .shape(shape::depthwise_conv),
     op("DepthwiseConv2dNativeBackpropInput", "(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)")
-        .attrs("T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
-                explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]")
+        .attrs(
+            "T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
+                explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]",
+        )
         .shape(shape::shape_input_of_rank::<0, 4>),
     op("DepthwiseConv2dNativeBackpropFilter", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)")
-        .attrs("T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
-                explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]")
+        .attrs(
+            "T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
+                explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]",
+        )
         .shape(shape::shape_input_of_rank::<1, 4>),
     op("Conv", "(input: T, filter: T) -> (output: T)")
-        .attrs("T: {half, bfloat16, float, double, int32}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
+        .attrs(
+            "T: {half, bfloat16, float, double, int32}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
                 explicit_paddings: list(int) = []; data_format: {'CHANNELS_FIRST', 'CHANNELS_LAST'} = 'CHANNELS_LAST';
-                dilations: list(int) = []; batch_dims: int = 1; groups: int = 1")
+                dilations: list(int) = []; batch_dims: int = 1; groups: int = 1",
+        )
         .shape(shape::conv_any_rank),
     op("BiasAdd", "(value: T, bias: T) -> (output: T)").attrs("T: number; data_format: {'NHWC', 'NCHW'} = 'NHWC'").shape(shape::bias_add),
     op("BiasAddV1", "(value: T, bias: T) -> (output: T)").attrs("T: number").shape(shape::bias_add),
-    op("BiasAddGrad", "(out_backprop: T) -> (output: T)").attrs("T: number; data_format: {'NHWC', 'NCHW'} = 'NHWC'").shape(shape::bias_add_grad),
+    op("BiasAddGrad", "(out_backprop: T) -> (output: T)")
+        .attrs("T: number; data_format: {'NHWC', 'NCHW'} = 'NHWC'")
+        .shape(shape::bias_add_grad),
     op("Relu", "(features: T) -> (activations: T)")
         .attrs("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8}")
         .shape(shape::unchanged),
@@ -70,58 +92,86 @@ pub(crate) const OPS: &[Op] = &[
     op("SoftplusGrad", "(gradients: T, features: T) -> (backprops: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::merged),
     op("Softsign", "(features: T) -> (activations: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::unchanged),
     op("SoftsignGrad", "(gradients: T, features: T) -> (backprops: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::merged),
-    op("Softmax", "(logits: T) -> (softmax: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::unchanged_with_rank_at_least::<1>),
-    op("LogSoftmax", "(logits: T) -> (logsoftmax: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::unchanged_with_rank_at_least::<1>),
+    op("Softmax", "(logits: T) -> (softmax: T)")
+        .attrs("T: {half, bfloat16, float, double}")
+        .shape(shape::unchanged_with_rank_at_least::<1>),
+    op("LogSoftmax", "(logits: T) -> (logsoftmax: T)")
+        .attrs("T: {half, bfloat16, float, double}")
+        .shape(shape::unchanged_with_rank_at_least::<1>),
     op("MaxPool", "(input: T) -> (output: T)")
-        .attrs("T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8} = float; ksize: list(int) >= 4;
+        .attrs(
+            "T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8} = float; ksize: list(int) >= 4;
                 strides: list(int) >= 4; padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = [];
-                data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'")
+                data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'",
+        )
         .shape(shape::pool::<4>),
     op("MaxPoolV2", "(input: T, ksize: int32, strides: int32) -> (output: T)")
-        .attrs("T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8} = float; padding: {'SAME', 'VALID'};
-                data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'")
+        .attrs(
+            "T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8} = float; padding: {'SAME', 'VALID'};
+                data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'",
+        )
         .shape(shape::pool_v2),
     op("MaxPoolGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)")
-        .attrs("ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = [];
-                data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real = float")
+        .attrs(
+            "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = [];
+                data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real = float",
+        )
         .shape(shape::unchanged_with_rank::<4>),
     op("MaxPoolGradV2", "(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> (output: T)")
         .attrs("padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real = float")
         .shape(shape::unchanged_with_rank::<4>),
     op("MaxPoolGradGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)")
-        .attrs("ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real")
+        .attrs(
+            "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real",
+        )
         .shape(shape::max_pool_grad_grad),
     op("MaxPoolWithArgmax", "(input: T) -> (output: T, argmax: Targmax)")
-        .attrs("ksize: list(int) >= 4; strides: list(int) >= 4; Targmax: index = int64; padding: {'SAME', 'VALID'};
-                include_batch_in_index: bool = false; T: real")
+        .attrs(
+            "ksize: list(int) >= 4; strides: list(int) >= 4; Targmax: index = int64; padding: {'SAME', 'VALID'};
+                include_batch_in_index: bool = false; T: real",
+        )
         .shape(shape::pool::<4>),
     op("MaxPoolGradWithArgmax", "(input: T, grad: T, argmax: Targmax) -> (output: T)")
-        .attrs("ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; include_batch_in_index: bool = false;
-                Targmax: index; T: real")
+        .attrs(
+            "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; include_batch_in_index: bool = false;
+                Targmax: index; T: real",
+        )
         .shape(shape::unchanged_with_rank::<4>),
     op("AvgPool", "(value: T) -> (output: T)")
-        .attrs("ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC';
-                T: {half, bfloat16, float, double}")
+        .attrs(
+            "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC';
+                T: {half, bfloat16, float, double}",
+        )
         .shape(shape::pool::<4>),
     op("AvgPoolGrad", "(orig_input_shape: int32, grad: T) -> (output: T)")
-        .attrs("ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC';
-                T: {half, bfloat16, float, double}")
+        .attrs(
+            "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC';
+                T: {half, bfloat16, float, double}",
+        )
         .shape(shape::shape_input_of_rank::<0, 4>),
     op("MaxPool3D", "(input: T) -> (output: T)")
-        .attrs("ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
-                T: {half, bfloat16, float}")
+        .attrs(
+            "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
+                T: {half, bfloat16, float}",
+        )
         .shape(shape::pool::<5>),
     op("MaxPool3DGrad", "(orig_input: TInput, orig_output: TInput, grad: T) -> (output: T)")
-        .attrs("ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
-                T: {half, bfloat16, float} = float; TInput: {half, bfloat16, float} = float")
+        .attrs(
+            "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
+                T: {half, bfloat16, float} = float; TInput: {half, bfloat16, float} = float",
+        )
         .shape(shape::unchanged_with_rank::<5>),
     op("AvgPool3D", "(input: T) -> (output: T)")
-        .attrs("ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
-                T: {half, bfloat16, float, double}")
+        .attrs(
+            "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
+                T: {half, bfloat16, float, double}",
+        )
         .shape(shape::pool::<5>),
     op("AvgPool3DGrad", "(orig_input_shape: int32, grad: T) -> (output: T)")
-        .attrs("ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
-                T: {half, bfloat16, float, double}")
+        .attrs(
+            "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
+                T: {half, bfloat16, float, double}",
+        )
         .shape(shape::shape_input_of_rank::<0, 5>),
     op("LRN", "(input: T) -> (output: T)")
         .attrs("depth_radius: int = 5; bias: float = 1.0; alpha: float = 1.0; beta: float = 0.5; T: {half, bfloat16, float} = float")
@@ -135,24 +185,30 @@ pub(crate) const OPS: &[Op] = &[
         "(x: T, scale: T, offset: T, mean: T, variance: T)
          -> (y: T, batch_mean: T, batch_variance: T, reserve_space_1: T, reserve_space_2: T)",
     )
-    .attrs("T: {float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0; data_format: {'NHWC', 'NCHW'} = 'NHWC';
-                is_training: bool = true")
+    .attrs(
+        "T: {float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0; data_format: {'NHWC', 'NCHW'} = 'NHWC';
+                is_training: bool = true",
+    )
     .shape(shape::fused_batch_norm),
     op(
         "FusedBatchNormV2",
         "(x: T, scale: U, offset: U, mean: U, variance: U)
          -> (y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U)",
     )
-    .attrs("T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0;
-                data_format: {'NHWC', 'NCHW'} = 'NHWC'; is_training: bool = true")
+    .attrs(
+        "T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0;
+                data_format: {'NHWC', 'NCHW'} = 'NHWC'; is_training: bool = true",
+    )
     .shape(shape::fused_batch_norm),
     op(
         "FusedBatchNormV3",
         "(x: T, scale: U, offset: U, mean: U, variance: U)
          -> (y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U)",
     )
-    .attrs("T: {half, bfloat16, float}; U: {bfloat16, float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0;
-                data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'; is_training: bool = true")
+    .attrs(
+        "T: {half, bfloat16, float}; U: {bfloat16, float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0;
+                data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'; is_training: bool = true",
+    )
     .shape(shape::fused_batch_norm),
     op(
         "FusedBatchNormGrad",
@@ -166,16 +222,20 @@ pub(crate) const OPS: &[Op] = &[
         "(y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U)
          -> (x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_3: U, reserve_space_4: U)",
     )
-    .attrs("T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW'} = 'NHWC';
-                is_training: bool = true")
+    .attrs(
+        "T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW'} = 'NHWC';
+                is_training: bool = true",
+    )
     .shape(shape::fused_batch_norm_grad),
     op(
         "FusedBatchNormGradV3",
         "(y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U)
          -> (x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_4: U, reserve_space_5: U)",
     )
-    .attrs("T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC';
-                is_training: bool = true")
+    .attrs(
+        "T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC';
+                is_training: bool = true",
+    )
     .shape(shape::fused_batch_norm_grad),
     op("BatchNormWithGlobalNormalization", "(t: T, m: T, v: T, beta: T, gamma: T) -> (result: T)")
         .attrs("T: number; variance_epsilon: float; scale_after_normalization: bool")
@@ -197,25 +257,35 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("num_bits: int = 8; narrow_range: bool = false")
         .shape(shape::fake_quant_per_channel),
     op("QuantizeAndDequantizeV2", "(input: T, input_min: T, input_max: T) -> (output: T)")
-        .attrs("signed_input: bool = true; num_bits: int = 8; range_given: bool = false; T: {bfloat16, half, float, double};
-                round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'; narrow_range: bool = false; axis: int = -1")
+        .attrs(
+            "signed_input: bool = true; num_bits: int = 8; range_given: bool = false; T: {bfloat16, half, float, double};
+                round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'; narrow_range: bool = false; axis: int = -1",
+        )
         .shape(shape::quantize_and_dequantize),
     op("QuantizeAndDequantizeV3", "(input: T, input_min: T, input_max: T, num_bits: int32) -> (output: T)")
-        .attrs("signed_input: bool = true; range_given: bool = true; T: {bfloat16, half, float, double}; narrow_range: bool = false;
-                axis: int = -1")
+        .attrs(
+            "signed_input: bool = true; range_given: bool = true; T: {bfloat16, half, float, double}; narrow_range: bool = false;
+                axis: int = -1",
+        )
         .shape(shape::quantize_and_dequantize),
     op("QuantizeAndDequantizeV4", "(input: T, input_min: T, input_max: T) -> (output: T)")
-        .attrs("signed_input: bool = true; num_bits: int = 8; range_given: bool = false; T: {bfloat16, half, float, double};
-                round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'; narrow_range: bool = false; axis: int = -1")
+        .attrs(
+            "signed_input: bool = true; num_bits: int = 8; range_given: bool = false; T: {bfloat16, half, float, double};
+                round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'; narrow_range: bool = false; axis: int = -1",
+        )
         .shape(shape::quantize_and_dequantize),
     op("QuantizeV2", "(input: float, min_range: float, max_range: float) -> (output: T, output_min: float, output_max: float)")
-        .attrs("T: {qint8, quint8, qint32, qint16, quint16}; mode: {'MIN_COMBINED', 'MIN_FIRST', 'SCALED'} = 'MIN_COMBINED';
+        .attrs(
+            "T: {qint8, quint8, qint32, qint16, quint16}; mode: {'MIN_COMBINED', 'MIN_FIRST', 'SCALED'} = 'MIN_COMBINED';
                 round_mode: {'HALF_AWAY_FROM_ZERO', 'HALF_TO_EVEN'} = 'HALF_AWAY_FROM_ZERO'; narrow_range: bool = false; axis: int = -1;
-                ensure_minimum_range: float = 0.01")
+                ensure_minimum_range: float = 0.01",
+        )
         .shape(shape::quantize),
     op("Dequantize", "(input: T, min_range: float, max_range: float) -> (output: dtype)")
-        .attrs("T: {qint8, quint8, qint32, qint16, quint16}; mode: {'MIN_COMBINED', 'MIN_FIRST', 'SCALED'} = 'MIN_COMBINED';
-                narrow_range: bool = false; axis: int = -1; dtype: {bfloat16, float} = float")
+        .attrs(
+            "T: {qint8, quint8, qint32, qint16, quint16}; mode: {'MIN_COMBINED', 'MIN_FIRST', 'SCALED'} = 'MIN_COMBINED';
+                narrow_range: bool = false; axis: int = -1; dtype: {bfloat16, float} = float",
+        )
         .shape(shape::dequantize),
     op("Dilation2D", "(input: T, filter: T) -> (output: T)")
         .attrs("T: real; strides: list(int) >= 4; rates: list(int) >= 4; padding: {'SAME', 'VALID'}")
@@ -227,9 +297,12 @@ pub(crate) const OPS: &[Op] = &[
     )
     .attrs("merge_repeated: bool = false; blank_index: int = -1; T: {float, double} = float")
     .shape(shape::ctc_greedy_decoder),
-    op("LSTMBlockCell", "(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> (i: T, cs: T, f: T, o: T, ci: T, co: T, h: T)")
-        .attrs("forget_bias: float = 1.0; cell_clip: float = 3.0; use_peephole: bool = false; T: {half, float}")
-        .shape(shape::lstm_block_cell),
+    op(
+        "LSTMBlockCell",
+        "(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> (i: T, cs: T, f: T, o: T, ci: T, co: T, h: T)",
+    )
+    .attrs("forget_bias: float = 1.0; cell_clip: float = 3.0; use_peephole: bool = false; T: {half, float}")
+    .shape(shape::lstm_block_cell),
     op(
         "BlockLSTM",
         "(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T)
@@ -254,28 +327,36 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: index = int32; src_format: string = 'NHWC'; dst_format: string = 'NCHW'")
         .shape(shape::unchanged),
     op("_FusedConv2D", "(input: T, filter: T, args: TArgs, host_args: num_host_args * float) -> (output: T)")
-        .attrs("T: {half, float, double, int8, qint8}; TArgs: list(type) >= 1; num_args: int >= 0; num_host_args: int >= 0 = 0;
+        .attrs(
+            "T: {half, float, double, int8, qint8}; TArgs: list(type) >= 1; num_args: int >= 0; num_host_args: int >= 0 = 0;
                 strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = [];
                 data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'; filter_format: {'HWIO', 'OIHW', 'OIHW_VECT_I'} = 'HWIO';
                 dilations: list(int) = [1, 1, 1, 1]; use_cudnn_on_gpu: bool = true; fused_ops: list(string) = []; epsilon: float = 0.0001;
-                leakyrelu_alpha: float = 0.2")
+                leakyrelu_alpha: float = 0.2",
+        )
         .shape(shape::conv::<4>),
     op("_FusedDepthwiseConv2dNative", "(input: T, filter: T, args: num_args * T) -> (output: T)")
-        .attrs("T: {half, bfloat16, float, double}; num_args: int >= 0; strides: list(int); padding: {'SAME', 'VALID'};
+        .attrs(
+            "T: {half, bfloat16, float, double}; num_args: int >= 0; strides: list(int); padding: {'SAME', 'VALID'};
                 data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]; fused_ops: list(string) = [];
-                epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2")
+                epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2",
+        )
         .shape(shape::depthwise_conv),
     op("_FusedMatMul", "(a: T, b: T, args: num_args * T) -> (product: T)")
-        .attrs("transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, half, float}; num_args: int >= 0;
-                fused_ops: list(string) = []; epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2")
+        .attrs(
+            "transpose_a: bool = false; transpose_b: bool = false; T: {bfloat16, half, float}; num_args: int >= 0;
+                fused_ops: list(string) = []; epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2",
+        )
         .shape(shape::matmul),
     op(
         "_FusedBatchNormEx",
         "(x: T, scale: U, offset: U, mean: U, variance: U, side_input: num_side_inputs * T)
          -> (y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U)",
     )
-    .attrs("T: {half, float, bfloat16}; U: {float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0;
+    .attrs(
+        "T: {half, float, bfloat16}; U: {float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0;
                 num_side_inputs: int >= 0 = 0; activation_mode: string = 'Identity'; data_format: {'NHWC', 'NCHW'} = 'NHWC';
-                is_training: bool = true")
+                is_training: bool = true",
+    )
     .shape(shape::fused_batch_norm),
 ];

@@ -81,7 +81,8 @@ impl Op {
     /// # Errors
     /// `Internal` where the text is malformed: a test parses every declaration, so no caller sees one.
     pub fn definition(&self) -> Result<OpDef> {
-        let mut def = crate::parse::definition(self.signature, self.attrs).map_err(|e| e.context(format!("Declaration of op '{}'", self.name)))?;
+        let mut def =
+            crate::parse::definition(self.signature, self.attrs).map_err(|e| e.context(format!("Declaration of op '{}'", self.name)))?;
         def.name = self.name.to_owned();
         def.is_commutative = self.commutative;
         def.is_aggregate = self.aggregate;

@@ -182,7 +182,8 @@ impl<'a> Cursor<'a> {
     fn attr(&mut self) -> Result<AttrDef> {
         let name = self.name()?.to_owned();
         self.expect(":")?;
-        let mut attr = AttrDef { name, ty: AttrType::Int, default: None, allowed_types: Vec::new(), allowed_strings: Vec::new(), minimum: None };
+        let mut attr =
+            AttrDef { name, ty: AttrType::Int, default: None, allowed_types: Vec::new(), allowed_strings: Vec::new(), minimum: None };
         let is_list = self.eat("list(");
         let kind = self.scalar_kind(&mut attr)?;
         if is_list {
@@ -256,7 +257,12 @@ impl<'a> Cursor<'a> {
     fn tensor(&mut self) -> Result<TensorProto> {
         let dtype = self.dtype()?;
         let int_val: Vec<i32> = self.list("[", "]", Self::number)?;
-        Ok(TensorProto { dtype: dtype.number(), tensor_shape: Some(TensorShapeProto::of([int_val.len() as i64])), int_val, ..Default::default() })
+        Ok(TensorProto {
+            dtype: dtype.number(),
+            tensor_shape: Some(TensorShapeProto::of([int_val.len() as i64])),
+            int_val,
+            ..Default::default()
+        })
     }
 }
 

@@ -20,7 +20,10 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("seed: int = 0; seed2: int = 0; dtype: {half, bfloat16, float, double}; T: index")
         .stateful()
         .shape(shape::shape_input::<0>),
-    op("RandomShuffle", "(value: T) -> (output: T)").attrs("seed: int = 0; seed2: int = 0; T: type").stateful().shape(shape::identity_shape),
+    op("RandomShuffle", "(value: T) -> (output: T)")
+        .attrs("seed: int = 0; seed2: int = 0; T: type")
+        .stateful()
+        .shape(shape::identity_shape),
     op("Multinomial", "(logits: T, num_samples: int32) -> (output: output_dtype)")
         .attrs("seed: int = 0; seed2: int = 0; T: real; output_dtype: index = int64")
         .stateful()
@@ -34,9 +37,12 @@ pub(crate) const OPS: &[Op] = &[
     op("StatelessRandomUniformInt", "(shape: T, seed: Tseed, minval: dtype, maxval: dtype) -> (output: dtype)")
         .attrs("dtype: index; T: index; Tseed: index = int64")
         .shape(shape::stateless_random),
-    op("StatelessRandomUniformIntV2", "(shape: Tshape, key: uint64, counter: uint64, alg: int32, minval: dtype, maxval: dtype) -> (output: dtype)")
-        .attrs("dtype: {int32, int64, uint32, uint64}; Tshape: index = int32")
-        .shape(shape::stateless_random),
+    op(
+        "StatelessRandomUniformIntV2",
+        "(shape: Tshape, key: uint64, counter: uint64, alg: int32, minval: dtype, maxval: dtype) -> (output: dtype)",
+    )
+    .attrs("dtype: {int32, int64, uint32, uint64}; Tshape: index = int32")
+    .shape(shape::stateless_random),
     op("StatelessRandomNormal", "(shape: T, seed: Tseed) -> (output: dtype)")
         .attrs("dtype: {half, bfloat16, float, double} = float; T: index = int32; Tseed: index = int64")
         .shape(shape::stateless_random),
@@ -61,8 +67,10 @@ pub(crate) const OPS: &[Op] = &[
         .stateful()
         .shape(shape::random_gamma),
     op("RandomPoissonV2", "(shape: S, rate: R) -> (output: dtype)")
-        .attrs("seed: int = 0; seed2: int = 0; S: index; R: {half, float, double, int32, int64} = double;
-                dtype: {half, float, double, int32, int64} = int64")
+        .attrs(
+            "seed: int = 0; seed2: int = 0; S: index; R: {half, float, double, int32, int64} = double;
+                dtype: {half, float, double, int32, int64} = int64",
+        )
         .stateful()
         .shape(shape::random_gamma),
 ];

@@ -14,14 +14,18 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("keep_dims: bool = false; T: number; Tidx: index = int32")
         .shape(|c| shape::reduction_of(c, shape::value::product)),
     op("Max", "(input: T, reduction_indices: Tidx) -> (output: T)")
-        .attrs("keep_dims: bool = false;
+        .attrs(
+            "keep_dims: bool = false;
                 T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, quint8, qint32, qint16,
-                quint16}; Tidx: index = int32")
+                quint16}; Tidx: index = int32",
+        )
         .shape(|c| shape::reduction_of(c, |v| v.iter().copied().max())),
     op("Min", "(input: T, reduction_indices: Tidx) -> (output: T)")
-        .attrs("keep_dims: bool = false;
+        .attrs(
+            "keep_dims: bool = false;
                 T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, quint8, qint32, qint16,
-                quint16}; Tidx: index = int32")
+                quint16}; Tidx: index = int32",
+        )
         .shape(|c| shape::reduction_of(c, |v| v.iter().copied().min())),
     op("All", "(input: bool, reduction_indices: Tidx) -> (output: bool)")
         .attrs("keep_dims: bool = false; Tidx: index = int32")
@@ -33,12 +37,16 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("keep_dims: bool = false; T: number; Tidx: index = int32")
         .shape(shape::reduction),
     op("ArgMax", "(input: T, dimension: Tidx) -> (output: output_type)")
-        .attrs("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, quint8, qint32, qint16,
-                quint16, bool}; Tidx: {int16, int32, int64} = int32; output_type: {int16, uint16, int32, int64} = int64")
+        .attrs(
+            "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, quint8, qint32, qint16,
+                quint16, bool}; Tidx: {int16, int32, int64} = int32; output_type: {int16, uint16, int32, int64} = int64",
+        )
         .shape(shape::arg_max),
     op("ArgMin", "(input: T, dimension: Tidx) -> (output: output_type)")
-        .attrs("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, quint8, qint32, qint16,
-                quint16, bool}; Tidx: index = int32; output_type: index = int64")
+        .attrs(
+            "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, quint8, qint32, qint16,
+                quint16, bool}; Tidx: index = int32; output_type: index = int64",
+        )
         .shape(shape::arg_max),
     op("Cumsum", "(x: T, axis: Tidx) -> (out: T)")
         .attrs("exclusive: bool = false; reverse: bool = false; T: number; Tidx: index = int32")
@@ -83,5 +91,7 @@ pub(crate) const OPS: &[Op] = &[
     op("InTopK", "(predictions: float, targets: T) -> (precision: bool)").attrs("k: int; T: index = int32").shape(shape::in_top_k),
     op("InTopKV2", "(predictions: float, targets: T, k: T) -> (precision: bool)").attrs("T: index = int32").shape(shape::in_top_k),
     op("NthElement", "(input: T, n: int32) -> (values: T)").attrs("reverse: bool = false; T: real").shape(shape::nth_element),
-    op("Bucketize", "(input: T) -> (output: int32)").attrs("T: {int32, int64, float, double}; boundaries: list(float)").shape(shape::unchanged),
+    op("Bucketize", "(input: T) -> (output: int32)")
+        .attrs("T: {int32, int64, float, double}; boundaries: list(float)")
+        .shape(shape::unchanged),
 ];

@@ -8,7 +8,9 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("token: string; Tin: list(type) >= 0; Tout: list(type) >= 0")
         .stateful()
         .shape(shape::unknown),
-    op("PyFuncStateless", "(input: Tin) -> (output: Tout)").attrs("token: string; Tin: list(type) >= 0; Tout: list(type) >= 0").shape(shape::unknown),
+    op("PyFuncStateless", "(input: Tin) -> (output: Tout)")
+        .attrs("token: string; Tin: list(type) >= 0; Tout: list(type) >= 0")
+        .shape(shape::unknown),
     op("EagerPyFunc", "(input: Tin) -> (output: Tout)")
         .attrs("token: string; is_async: bool = false; Tin: list(type) >= 0; Tout: list(type) >= 0")
         .stateful()

@@ -5,23 +5,31 @@ use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("_Send", "(tensor: T)")
-        .attrs("T: type; tensor_name: string; send_device: string; send_device_incarnation: int; recv_device: string;
-                client_terminated: bool = false")
+        .attrs(
+            "T: type; tensor_name: string; send_device: string; send_device_incarnation: int; recv_device: string;
+                client_terminated: bool = false",
+        )
         .stateful()
         .shape(shape::unknown),
     op("_Recv", "() -> (tensor: tensor_type)")
-        .attrs("tensor_type: type; tensor_name: string; send_device: string; send_device_incarnation: int; recv_device: string;
-                client_terminated: bool = false")
+        .attrs(
+            "tensor_type: type; tensor_name: string; send_device: string; send_device_incarnation: int; recv_device: string;
+                client_terminated: bool = false",
+        )
         .stateful()
         .shape(shape::unknown),
     op("_HostSend", "(tensor: T)")
-        .attrs("T: type; tensor_name: string; send_device: string; send_device_incarnation: int; recv_device: string;
-                client_terminated: bool = false")
+        .attrs(
+            "T: type; tensor_name: string; send_device: string; send_device_incarnation: int; recv_device: string;
+                client_terminated: bool = false",
+        )
         .stateful()
         .shape(shape::unknown),
     op("_HostRecv", "() -> (tensor: tensor_type)")
-        .attrs("tensor_type: type; tensor_name: string; send_device: string; send_device_incarnation: int; recv_device: string;
-                client_terminated: bool = false")
+        .attrs(
+            "tensor_type: type; tensor_name: string; send_device: string; send_device_incarnation: int; recv_device: string;
+                client_terminated: bool = false",
+        )
         .stateful()
         .shape(shape::unknown),
 ];

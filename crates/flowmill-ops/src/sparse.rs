@@ -12,9 +12,12 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::sparse_reorder),
     op("SparseReshape", "(input_indices: int64, input_shape: int64, new_shape: int64) -> (output_indices: int64, output_shape: int64)")
         .shape(shape::sparse_reshape),
-    op("SparseConcat", "(indices: N * int64, values: N * T, shapes: N * int64) -> (output_indices: int64, output_values: T, output_shape: int64)")
-        .attrs("concat_dim: int; N: int >= 2; T: type")
-        .shape(shape::sparse_concat),
+    op(
+        "SparseConcat",
+        "(indices: N * int64, values: N * T, shapes: N * int64) -> (output_indices: int64, output_values: T, output_shape: int64)",
+    )
+    .attrs("concat_dim: int; N: int >= 2; T: type")
+    .shape(shape::sparse_concat),
     op(
         "SparseSlice",
         "(indices: int64, values: T, shape: int64, start: int64, size: int64)
@@ -58,13 +61,20 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: real; Tidx: index = int32; Tnumsegments: index = int32; Tsegmentids: index = int32; sparse_gradient: bool = false")
         .shape(shape::sparse_segment),
     op("SparseSegmentMeanWithNumSegments", "(data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments) -> (output: T)")
-        .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tnumsegments: index = int32; Tsegmentids: index = int32;
-                sparse_gradient: bool = false")
+        .attrs(
+            "T: {bfloat16, half, float, double}; Tidx: index = int32; Tnumsegments: index = int32; Tsegmentids: index = int32;
+                sparse_gradient: bool = false",
+        )
         .shape(shape::sparse_segment),
-    op("SparseSegmentSqrtNWithNumSegments", "(data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments) -> (output: T)")
-        .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tnumsegments: index = int32; Tsegmentids: index = int32;
-                sparse_gradient: bool = false")
-        .shape(shape::sparse_segment),
+    op(
+        "SparseSegmentSqrtNWithNumSegments",
+        "(data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments) -> (output: T)",
+    )
+    .attrs(
+        "T: {bfloat16, half, float, double}; Tidx: index = int32; Tnumsegments: index = int32; Tsegmentids: index = int32;
+                sparse_gradient: bool = false",
+    )
+    .shape(shape::sparse_segment),
     op("SparseSegmentSumGrad", "(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32) -> (output: T)")
         .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tsegmentids: index = int32")
         .shape(shape::sparse_segment),
@@ -94,8 +104,10 @@ pub(crate) const OPS: &[Op] = &[
         "(indices: N * int64, values: sparse_types, shapes: N * int64, dense_inputs: dense_types)
          -> (output_indices: int64, output_values: out_type, output_shape: int64)",
     )
-    .attrs("N: int >= 0; hashed_output: bool; num_buckets: int >= 0; hash_key: int; sparse_types: list({int64, string}) >= 0;
-                dense_types: list({int64, string}) >= 0; out_type: {int64, string}; internal_type: {int64, string}")
+    .attrs(
+        "N: int >= 0; hashed_output: bool; num_buckets: int >= 0; hash_key: int; sparse_types: list({int64, string}) >= 0;
+                dense_types: list({int64, string}) >= 0; out_type: {int64, string}; internal_type: {int64, string}",
+    )
     .shape(shape::sparse_cross),
     op(
         "SparseCrossV2",
@@ -119,8 +131,10 @@ pub(crate) const OPS: &[Op] = &[
         "(shape: Tshape, values: T, default_value: T, row_partition_tensors: num_row_partition_tensors * Tindex)
          -> (result: T)",
     )
-    .attrs("T: type; Tindex: {int64, int32}; Tshape: {int64, int32}; num_row_partition_tensors: int >= 1;
-                row_partition_types: list(string)")
+    .attrs(
+        "T: type; Tindex: {int64, int32}; Tshape: {int64, int32}; num_row_partition_tensors: int >= 1;
+                row_partition_types: list(string)",
+    )
     .shape(shape::ragged_to_tensor),
     op(
         "RaggedTensorToSparse",
@@ -132,7 +146,10 @@ pub(crate) const OPS: &[Op] = &[
     op("RaggedTensorToVariant", "(rt_nested_splits: RAGGED_RANK * Tsplits, rt_dense_values: Tvalues) -> (encoded_ragged: variant)")
         .attrs("RAGGED_RANK: int >= 0; Tvalues: type; Tsplits: index = int64; batched_input: bool")
         .shape(shape::ragged_to_variant),
-    op("RaggedTensorFromVariant", "(encoded_ragged: variant) -> (output_nested_splits: output_ragged_rank * Tsplits, output_dense_values: Tvalues)")
-        .attrs("input_ragged_rank: int >= -1; output_ragged_rank: int >= 0; Tvalues: type; Tsplits: index = int64")
-        .shape(shape::ragged_from_variant),
+    op(
+        "RaggedTensorFromVariant",
+        "(encoded_ragged: variant) -> (output_nested_splits: output_ragged_rank * Tsplits, output_dense_values: Tvalues)",
+    )
+    .attrs("input_ragged_rank: int >= -1; output_ragged_rank: int >= 0; Tvalues: type; Tsplits: index = int64")
+    .shape(shape::ragged_from_variant),
 ];

@@ -22,11 +22,16 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("dtype: type")
         .allows_uninitialized_input()
         .shape(shape::scalars),
-    op("TemporaryVariable", "() -> (ref: Ref(dtype))").attrs("shape: shape; dtype: type; var_name: string = ''").stateful().shape(shape::shape_attr),
+    op("TemporaryVariable", "() -> (ref: Ref(dtype))")
+        .attrs("shape: shape; dtype: type; var_name: string = ''")
+        .stateful()
+        .shape(shape::shape_attr),
     op("DestroyTemporaryVariable", "(ref: Ref(T)) -> (value: T)").attrs("T: type; var_name: string").shape(shape::unchanged),
     op("VarHandleOp", "() -> (resource: resource)")
-        .attrs("container: string = ''; shared_name: string = ''; debug_name: string = ''; dtype: type; shape: shape;
-                allowed_devices: list(string) = []")
+        .attrs(
+            "container: string = ''; shared_name: string = ''; debug_name: string = ''; dtype: type; shape: shape;
+                allowed_devices: list(string) = []",
+        )
         .stateful()
         .shape(shape::var_handle),
     op("ReadVariableOp", "(resource: resource) -> (value: dtype)").attrs("dtype: type").stateful().shape(shape::read_variable),
@@ -114,14 +119,21 @@ pub(crate) const OPS: &[Op] = &[
         .stateful()
         .shape(shape::resource_scatter_nd_update),
     op("ResourceStridedSliceAssign", "(ref: resource, begin: Index, end: Index, strides: Index, value: T)")
-        .attrs("T: type; Index: index; begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0;
-                shrink_axis_mask: int = 0")
+        .attrs(
+            "T: type; Index: index; begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0;
+                shrink_axis_mask: int = 0",
+        )
         .stateful()
         .shape(shape::unknown),
     op("StridedSliceAssign", "(ref: Ref(T), begin: Index, end: Index, strides: Index, value: T) -> (output_ref: Ref(T))")
-        .attrs("T: type; Index: index; begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0;
-                shrink_axis_mask: int = 0")
+        .attrs(
+            "T: type; Index: index; begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0;
+                shrink_axis_mask: int = 0",
+        )
         .shape(shape::unchanged),
     op("CountUpTo", "(ref: Ref(T)) -> (output: T)").attrs("limit: int; T: index").shape(shape::count_up_to),
-    op("ResourceCountUpTo", "(resource: resource) -> (output: T)").attrs("limit: int; T: index").stateful().shape(shape::resource_count_up_to),
+    op("ResourceCountUpTo", "(resource: resource) -> (output: T)")
+        .attrs("limit: int; T: index")
+        .stateful()
+        .shape(shape::resource_count_up_to),
 ];

@@ -107,7 +107,12 @@ fn arg(arg: &Value) -> ArgDef {
     } else {
         ArgType::Fixed(dtype(&arg["type"]))
     };
-    ArgDef { name: text(&arg["name"]), ty, number_attr: arg["number_attr"].as_str().map(Into::into), is_ref: arg["is_ref"].as_bool().unwrap_or(false) }
+    ArgDef {
+        name: text(&arg["name"]),
+        ty,
+        number_attr: arg["number_attr"].as_str().map(Into::into),
+        is_ref: arg["is_ref"].as_bool().unwrap_or(false),
+    }
 }
 
 fn attr(attr: &Value) -> AttrDef {

@@ -7,10 +7,7 @@ use crate::{AttrValue, DataType, NameAttrList, TensorProto, TensorShapeProto, te
 
 impl From<Value> for AttrValue {
     fn from(value: Value) -> Self {
-        Self {
-            value: Some(value),
-            ..Self::default()
-        }
+        Self { value: Some(value), ..Self::default() }
     }
 }
 
@@ -48,13 +45,7 @@ attr_value_from! {
 impl TensorShapeProto {
     /// A shape of known rank; a size of -1 is not known.
     pub fn of(sizes: impl IntoIterator<Item = i64>) -> Self {
-        let dim = sizes.into_iter().map(|size| tensor_shape_proto::Dim {
-            size,
-            ..Default::default()
-        });
-        Self {
-            dim: dim.collect(),
-            ..Self::default()
-        }
+        let dim = sizes.into_iter().map(|size| tensor_shape_proto::Dim { size, ..Default::default() });
+        Self { dim: dim.collect(), ..Self::default() }
     }
 }

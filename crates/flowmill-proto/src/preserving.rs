@@ -162,12 +162,7 @@ pub(crate) mod encoding {
             });
         }
 
-        pub(crate) fn encoded_len<K, V, KL, VL>(
-            key_encoded_len: KL,
-            val_encoded_len: VL,
-            tag: u32,
-            values: &BTreeMap<K, V>,
-        ) -> usize
+        pub(crate) fn encoded_len<K, V, KL, VL>(key_encoded_len: KL, val_encoded_len: VL, tag: u32, values: &BTreeMap<K, V>) -> usize
         where
             KL: Fn(u32, &K) -> usize,
             VL: Fn(u32, &V) -> usize,

@@ -34,13 +34,7 @@ impl UnknownFields {
     ///
     /// # Errors
     /// When the buffer ends early, nests groups beyond prost's limit or is not valid wire format.
-    pub(crate) fn merge_field(
-        &mut self,
-        tag: u32,
-        wire_type: WireType,
-        buf: &mut impl Buf,
-        ctx: DecodeContext,
-    ) -> Result<(), DecodeError> {
+    pub(crate) fn merge_field(&mut self, tag: u32, wire_type: WireType, buf: &mut impl Buf, ctx: DecodeContext) -> Result<(), DecodeError> {
         let Encoded(out) = &mut **self.0.get_or_insert_default();
         encode_key(tag, wire_type, out);
         skip_field(wire_type, tag, &mut Recorder { buf, out }, ctx)

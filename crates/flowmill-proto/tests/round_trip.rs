@@ -6,15 +6,12 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::{
-    AttrValue, DataType, FunctionDef, GraphDef, Message, NodeDef, SavedModel, TensorProto,
-    TensorShapeProto, VersionDef, function_def,
+    AttrValue, DataType, FunctionDef, GraphDef, Message, NodeDef, SavedModel, TensorProto, TensorShapeProto, VersionDef, function_def,
 };
 use proptest::prelude::*;
 
 fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
 fn read(path: &str) -> Bytes {
@@ -22,9 +19,7 @@ fn read(path: &str) -> Bytes {
 }
 
 /// A field of a tag that no message declares: a varint, and bytes that are not canonical as a varint.
-const UNKNOWN: &[u8] = &[
-    0xa0, 0xbf, 0x06, 0x81, 0x00, 0xa2, 0xbf, 0x06, 0x02, b'h', b'i',
-];
+const UNKNOWN: &[u8] = &[0xa0, 0xbf, 0x06, 0x81, 0x00, 0xa2, 0xbf, 0x06, 0x02, b'h', b'i'];
 
 #[test]
 fn frozen_graphs_of_tensorflow_are_byte_stable() {
@@ -56,18 +51,10 @@ fn saved_models_of_tensorflow_are_byte_stable() {
 #[test]
 fn strings_are_written_before_their_prefixes() {
     let keys = ["Tidx", "Tid", "Tj", "T", "abc", "ab", "a", "b", ""];
-    let node = NodeDef {
-        attr: keys.map(|key| (key.into(), AttrValue::from(true))).into(),
-        ..Default::default()
-    };
+    let node = NodeDef { attr: keys.map(|key| (key.into(), AttrValue::from(true))).into(), ..Default::default() };
     let entry = |key: &str| {
         let key_len = key.len() as u8;
-        [
-            &[0x2a, key_len + 6, 0x0a, key_len],
-            key.as_bytes(),
-            &[0x12, 2, 0x28, 1],
-        ]
-        .concat()
+        [&[0x2a, key_len + 6, 0x0a, key_len], key.as_bytes(), &[0x12, 2, 0x28, 1]].concat()
     };
     assert_eq!(node.encode_to_vec(), keys.map(entry).concat());
 }
@@ -79,17 +66,10 @@ fn tensor_content_points_into_the_file() {
     let graph = GraphDef::decode(bytes.clone()).unwrap();
     let mut contents = 0;
     for node in &graph.node {
-        if let Some(AttrValue {
-            value: Some(Value::Tensor(tensor)),
-            ..
-        }) = node.attr.get("value")
+        if let Some(AttrValue { value: Some(Value::Tensor(tensor)), .. }) = node.attr.get("value")
             && !tensor.tensor_content.is_empty()
         {
-            assert!(
-                file.contains(&tensor.tensor_content.as_ptr()),
-                "{} was copied",
-                node.name
-            );
+            assert!(file.contains(&tensor.tensor_content.as_ptr()), "{} was copied", node.name);
             contents += tensor.tensor_content.len();
         }
     }
@@ -105,43 +85,16 @@ fn unknown_fields_survive_at_every_level() {
         M::decode(bytes.as_slice()).unwrap()
     }
     let shape = extended(&TensorShapeProto::of([2, -1]));
-    let tensor = extended(&TensorProto {
-        tensor_shape: Some(shape),
-        ..Default::default()
-    });
+    let tensor = extended(&TensorProto { tensor_shape: Some(shape), ..Default::default() });
     let value = extended(&AttrValue::from(tensor));
-    let node = extended(&NodeDef {
-        name: "n".into(),
-        attr: [("value".into(), value)].into(),
-        ..Default::default()
-    });
-    let function = extended(&FunctionDef {
-        node_def: vec![node.clone()],
-        ..Default::default()
-    });
-    let library = extended(&flowmill_proto::FunctionDefLibrary {
-        function: vec![function],
-        ..Default::default()
-    });
-    let versions = extended(&VersionDef {
-        producer: 5,
-        ..Default::default()
-    });
-    let graph = extended(&GraphDef {
-        node: vec![node],
-        versions: Some(versions),
-        library: Some(library),
-        ..Default::default()
-    });
+    let node = extended(&NodeDef { name: "n".into(), attr: [("value".into(), value)].into(), ..Default::default() });
+    let function = extended(&FunctionDef { node_def: vec![node.clone()], ..Default::default() });
+    let library = extended(&flowmill_proto::FunctionDefLibrary { function: vec![function], ..Default::default() });
+    let versions = extended(&VersionDef { producer: 5, ..Default::default() });
+    let graph = extended(&GraphDef { node: vec![node], versions: Some(versions), library: Some(library), ..Default::default() });
 
     let bytes = graph.encode_to_vec();
-    assert_eq!(
-        bytes
-            .windows(UNKNOWN.len())
-            .filter(|window| *window == UNKNOWN)
-            .count(),
-        12
-    );
+    assert_eq!(bytes.windows(UNKNOWN.len()).filter(|window| *window == UNKNOWN).count(), 12);
     let again = GraphDef::decode(bytes.as_slice()).unwrap();
     assert_eq!(again, graph);
     assert_eq!(again.unknown_fields.as_bytes(), UNKNOWN);
@@ -155,10 +108,7 @@ fn unknown_groups_are_kept_to_the_recursion_limit() {
     let graph = GraphDef::decode(nested(90).as_slice()).unwrap();
     assert_eq!(graph.unknown_fields.as_bytes(), nested(90));
     assert!(GraphDef::decode(nested(200).as_slice()).is_err());
-    assert!(
-        GraphDef::decode([0x7b, 0x74].as_slice()).is_err(),
-        "the end of another group"
-    );
+    assert!(GraphDef::decode([0x7b, 0x74].as_slice()).is_err(), "the end of another group");
 }
 
 #[test]
@@ -185,20 +135,14 @@ fn map_entries_have_key_and_value_even_if_default() {
     };
     let bytes = [0x3a, 4, 0x08, 0, 0x12, 0, 0x42, 4, 0x08, 0, 0x10, 0];
     assert_eq!(function.encode_to_vec(), bytes);
-    assert_eq!(
-        FunctionDef::decode([0x3a, 0, 0x42, 0].as_slice()).unwrap(),
-        function
-    );
+    assert_eq!(FunctionDef::decode([0x3a, 0, 0x42, 0].as_slice()).unwrap(), function);
 }
 
 #[test]
 fn nested_functions_beyond_the_recursion_limit_are_refused() {
     let mut value = AttrValue::from(1i64);
     for _ in 0..100 {
-        let func = flowmill_proto::NameAttrList {
-            attr: [("f".into(), value)].into(),
-            ..Default::default()
-        };
+        let func = flowmill_proto::NameAttrList { attr: [("f".into(), value)].into(), ..Default::default() };
         value = func.into();
     }
     assert!(AttrValue::decode(value.encode_to_vec().as_slice()).is_err());

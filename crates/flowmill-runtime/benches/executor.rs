@@ -53,11 +53,15 @@ fn wide(width: usize) -> Builder {
     let mut b = Builder::new();
     let x = b.arg();
     for _ in 0..width {
-        b.op(ROOT, &[x], fun(|ctx| {
-            let bits = ctx.input(0)?.scalar_bits(INT.dtype).unwrap();
-            ctx.set_output(0, int((bits as f64).sqrt() as i64));
-            Ok(())
-        }));
+        b.op(
+            ROOT,
+            &[x],
+            fun(|ctx| {
+                let bits = ctx.input(0)?.scalar_bits(INT.dtype).unwrap();
+                ctx.set_output(0, int((bits as f64).sqrt() as i64));
+                Ok(())
+            }),
+        );
     }
     b.ret(x);
     b
@@ -171,7 +175,12 @@ fn two_slow(k: u32) -> Builder {
             let n = b.invariant(ROOT, f, n);
             out(b.op(f, &[v[0], n], binary(|i, n| i64::from(i < n))))
         },
-        |b, f, v| vec![out(b.node("Slow", NodeKind::Op, f, &[v[0]], 1, Some(slow.clone()))), out(b.node("Slow", NodeKind::Op, f, &[v[1]], 1, Some(slow)))],
+        |b, f, v| {
+            vec![
+                out(b.node("Slow", NodeKind::Op, f, &[v[0]], 1, Some(slow.clone()))),
+                out(b.node("Slow", NodeKind::Op, f, &[v[1]], 1, Some(slow))),
+            ]
+        },
     );
     b.ret(exits[1]);
     b

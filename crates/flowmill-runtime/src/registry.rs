@@ -47,7 +47,8 @@ impl KernelRegistry {
     pub fn make(&self, init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         match self.by_op.get(init.op_def.name.as_str()) {
             Some(make) => make(init).map_err(|e| e.at_node(init.name, &init.op_def.name)),
-            None => Err(flowmill_tensor::error!(NotFound, "No registered '{}' OpKernel for CPU devices", init.op_def.name).at_node(init.name, &init.op_def.name)),
+            None => Err(flowmill_tensor::error!(NotFound, "No registered '{}' OpKernel for CPU devices", init.op_def.name)
+                .at_node(init.name, &init.op_def.name)),
         }
     }
 }
@@ -99,6 +100,11 @@ impl KernelInit<'_> {
     /// Always `NotFound`.
     pub fn unsupported<T>(&self) -> Result<T> {
         let types = self.input_types.iter().chain(self.output_types).map(|t| t.enum_name()).collect::<Vec<_>>().join(", ");
-        bail!(NotFound, "No registered '{}' OpKernel for 'CPU' devices compatible with node {{{{node {}}}}} (types: {types})", self.op_def.name, self.name)
+        bail!(
+            NotFound,
+            "No registered '{}' OpKernel for 'CPU' devices compatible with node {{{{node {}}}}} (types: {types})",
+            self.op_def.name,
+            self.name
+        )
     }
 }

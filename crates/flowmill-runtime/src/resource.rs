@@ -64,7 +64,14 @@ impl ResourceManager {
 
 fn downcast<T: Resource>(object: &Arc<dyn Resource>, container: &str, name: &str) -> Result<Arc<T>> {
     let any: Arc<dyn std::any::Any + Send + Sync> = object.clone();
-    any.downcast::<T>().map_err(|_| error!(InvalidArgument, "Trying to access resource {name} in container {} located in another type: it is a {}", container_name(container), object.type_name()))
+    any.downcast::<T>().map_err(|_| {
+        error!(
+            InvalidArgument,
+            "Trying to access resource {name} in container {} located in another type: it is a {}",
+            container_name(container),
+            object.type_name()
+        )
+    })
 }
 
 /// A TF-1 variable: a mutable tensor that reference edges (`Ref(T)`) carry.

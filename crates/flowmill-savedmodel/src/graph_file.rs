@@ -93,6 +93,10 @@ fn detect_directory(path: &Path) -> Result<ModelPath> {
     }
     match latest_checkpoint(path)? {
         Some(prefix) => Ok(ModelPath::Checkpoint(prefix)),
-        None => bail!(NotFound, "{}: a directory without {SAVED_MODEL_FILE} or a checkpoint named by a file `{CHECKPOINT_FILE}`", path.display()),
+        None => bail!(
+            NotFound,
+            "{}: a directory without {SAVED_MODEL_FILE} or a checkpoint named by a file `{CHECKPOINT_FILE}`",
+            path.display()
+        ),
     }
 }

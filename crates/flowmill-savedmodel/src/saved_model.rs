@@ -219,9 +219,10 @@ fn find_assets(meta_graph: &MetaGraphDef, directory: Option<&Path>) -> Result<Ve
             bail!(FailedPrecondition, "the collection {ASSETS_COLLECTION} does not list messages");
         };
         let decode = |any: &proto::Any| AssetFileDef::decode(any.value.as_slice());
-        defs = list.value.iter().map(decode).collect::<Result<_, _>>().map_err(|error| {
-            Error::data_loss(format!("the collection {ASSETS_COLLECTION} holds what is not an AssetFileDef: {error}"))
-        })?;
+        defs =
+            list.value.iter().map(decode).collect::<Result<_, _>>().map_err(|error| {
+                Error::data_loss(format!("the collection {ASSETS_COLLECTION} holds what is not an AssetFileDef: {error}"))
+            })?;
     }
     let asset = |def: &AssetFileDef| {
         let Some(directory) = directory else {

@@ -24,9 +24,9 @@ impl TensorSlice {
     /// `InvalidArgument` where a start is negative, a length is not positive, or the end passes 63 bits.
     pub fn new(extents: impl IntoIterator<Item = Option<(i64, i64)>>) -> Result<TensorSlice> {
         let extent = |extent: Option<(i64, i64)>| match extent {
-            Some((start, len)) if start < 0 || len < 1 || start.checked_add(len).is_none() => {
-                Err(Error::invalid_argument(format!("Expected a non-negative start and positive length but got start = {start}, length = {len}")))
-            }
+            Some((start, len)) if start < 0 || len < 1 || start.checked_add(len).is_none() => Err(Error::invalid_argument(format!(
+                "Expected a non-negative start and positive length but got start = {start}, length = {len}"
+            ))),
             extent => Ok(extent.map(|(start, len)| Extent { start, len })),
         };
         Ok(TensorSlice(extents.into_iter().map(extent).collect::<Result<_>>()?))

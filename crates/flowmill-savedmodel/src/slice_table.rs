@@ -72,11 +72,8 @@ impl SliceTableReader {
             bail!(DataLoss, "unknown type number {}", meta.r#type);
         };
         let shape = Shape::from_proto(meta.shape.as_ref().unwrap_or(&Default::default()))?;
-        let tensor = self.tensors.entry(meta.name.clone()).or_insert_with(|| SavedTensor {
-            dtype,
-            shape: shape.clone(),
-            slices: Vec::new(),
-        });
+        let tensor =
+            self.tensors.entry(meta.name.clone()).or_insert_with(|| SavedTensor { dtype, shape: shape.clone(), slices: Vec::new() });
         if tensor.dtype != dtype || tensor.shape != shape {
             bail!(DataLoss, "its parts differ in the type or shape of the whole");
         }
@@ -164,10 +161,7 @@ fn table_files(path: &Path) -> Result<Vec<PathBuf>> {
         return Ok(vec![path.to_owned()]);
     }
     let not_found = || {
-        Error::not_found(format!(
-            "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {}",
-            path.display()
-        ))
+        Error::not_found(format!("Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {}", path.display()))
     };
     let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(not_found)?;
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use flowmill_proto::{
-    self as proto, AssetFileDef, CollectionDef, GraphDef, Message, MetaGraphDef, SaverDef, SignatureDef, TensorInfo,
-    collection_def, meta_graph_def, tensor_info,
+    self as proto, AssetFileDef, CollectionDef, GraphDef, Message, MetaGraphDef, SaverDef, SignatureDef, TensorInfo, collection_def,
+    meta_graph_def, tensor_info,
 };
 use flowmill_savedmodel::{Asset, BundleReader, CheckpointReader, ModelPath, Restore, SavedModel, load_graph_def};
 use flowmill_tensor::{Code, DType};

@@ -113,7 +113,11 @@ impl Buffer {
             let live = LIVE.fetch_add(bytes, Relaxed);
             if live.saturating_add(bytes) > memory_limit() {
                 LIVE.fetch_sub(bytes, Relaxed);
-                bail!(ResourceExhausted, "OOM when allocating a tensor of {len} bytes: {live} bytes are held and the limit is {}", memory_limit());
+                bail!(
+                    ResourceExhausted,
+                    "OOM when allocating a tensor of {len} bytes: {live} bytes are held and the limit is {}",
+                    memory_limit()
+                );
             }
         }
         if let Some(block) = reuse(class, bytes) {

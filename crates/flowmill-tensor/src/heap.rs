@@ -19,7 +19,10 @@ pub(crate) enum Storage {
     /// Dense, owned.
     Owned(Buffer),
     /// Dense and read-only: memory that `owner` keeps alive, such as a mapped file, a NumPy array, or another tensor.
-    Foreign { ptr: *const u8, owner: Arc<dyn Any + Send + Sync> },
+    Foreign {
+        ptr: *const u8,
+        owner: Arc<dyn Any + Send + Sync>,
+    },
     Strings(Vec<Bytes>),
     Resources(Vec<ResourceHandle>),
     Variants(Vec<Variant>),

@@ -65,7 +65,9 @@ impl Tensor {
                     Tensor::from_strings(shape, strings)
                 }
                 DType::Resource | DType::Variant => Err(not_parsed(dtype, &shape, "tensor_content")),
-                _ => Tensor::from_bytes(dtype, shape, proto.tensor_content.clone()).map_err(|e| e.context("Cannot parse tensor from proto")),
+                _ => {
+                    Tensor::from_bytes(dtype, shape, proto.tensor_content.clone()).map_err(|e| e.context("Cannot parse tensor from proto"))
+                }
             };
         }
         match dtype {
@@ -93,7 +95,9 @@ impl Tensor {
                 repeat_last(shape, &proto.float8_val, |&v| v)?.bitcast(dtype)
             }
             DType::String => repeat_last_string(shape, &proto.string_val),
-            DType::Resource => Tensor::from_resources(shape, proto.resource_handle_val.iter().map(handle_from_proto).collect::<Result<_>>()?),
+            DType::Resource => {
+                Tensor::from_resources(shape, proto.resource_handle_val.iter().map(handle_from_proto).collect::<Result<_>>()?)
+            }
             DType::Variant => bail!(Unimplemented, "Cannot parse tensor from proto: variants have no wire form here"),
         }
     }
@@ -259,7 +263,8 @@ mod tests {
             let size = dtype.size().unwrap();
             for dims in [&[][..], &[1], &[7], &[2, 3], &[0, 4]] {
                 let shape = Shape::new(dims);
-                let bytes: Vec<u8> = (0..shape.num_elements() * size).map(|i| if dtype == DType::Bool { i as u8 % 2 } else { i as u8 % 7 }).collect();
+                let bytes: Vec<u8> =
+                    (0..shape.num_elements() * size).map(|i| if dtype == DType::Bool { i as u8 % 2 } else { i as u8 % 7 }).collect();
                 let tensor = Tensor::from_bytes(dtype, shape, bytes.into()).unwrap();
                 let message = tensor.to_proto().unwrap();
                 assert_eq!(Tensor::from_proto(&message).unwrap(), tensor, "{dtype}");
@@ -309,8 +314,14 @@ mod tests {
         assert_eq!(code(TensorProto { float_val: vec![1.0; 3], ..proto(DType::F32, &[2]) }), Code::InvalidArgument);
         assert_eq!(code(TensorProto { scomplex_val: vec![1.0; 3], ..proto(DType::C64, &[2]) }), Code::InvalidArgument);
         assert_eq!(code(TensorProto { tensor_content: Bytes::from_static(&[0; 5]), ..proto(DType::F32, &[2]) }), Code::InvalidArgument);
-        assert_eq!(code(TensorProto { tensor_content: Bytes::from_static(&[255; 5]), ..proto(DType::String, &[1]) }), Code::InvalidArgument);
-        assert_eq!(code(TensorProto { tensor_content: Bytes::from_static(&[1, 1]), ..proto(DType::String, &[1 << 40]) }), Code::InvalidArgument);
+        assert_eq!(
+            code(TensorProto { tensor_content: Bytes::from_static(&[255; 5]), ..proto(DType::String, &[1]) }),
+            Code::InvalidArgument
+        );
+        assert_eq!(
+            code(TensorProto { tensor_content: Bytes::from_static(&[1, 1]), ..proto(DType::String, &[1 << 40]) }),
+            Code::InvalidArgument
+        );
         assert_eq!(code(TensorProto { dtype: 101, ..Default::default() }), Code::InvalidArgument);
         assert_eq!(code(proto(DType::Variant, &[])), Code::Unimplemented);
     }

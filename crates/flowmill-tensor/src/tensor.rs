@@ -315,7 +315,13 @@ impl Tensor {
     pub fn to_scalar<T: Element>(&self) -> Result<T> {
         match self.as_slice::<T>() {
             Ok(&[value]) => Ok(value),
-            _ => bail!(InvalidArgument, "expected one element of type {}, got a tensor of type {} and shape {}", T::DTYPE, self.dtype(), self.shape()),
+            _ => bail!(
+                InvalidArgument,
+                "expected one element of type {}, got a tensor of type {} and shape {}",
+                T::DTYPE,
+                self.dtype(),
+                self.shape()
+            ),
         }
     }
 
@@ -420,7 +426,12 @@ impl Tensor {
     pub fn reshaped(mut self, shape: impl Into<Shape>) -> Result<Tensor> {
         let shape = shape.into();
         if shape.checked_num_elements()? != self.num_elements() {
-            bail!(InvalidArgument, "Input to reshape is a tensor with {} values, but the requested shape has {}", self.num_elements(), shape.num_elements());
+            bail!(
+                InvalidArgument,
+                "Input to reshape is a tensor with {} values, but the requested shape has {}",
+                self.num_elements(),
+                shape.num_elements()
+            );
         }
         if *self.shape() == shape {
             return Ok(self);

@@ -1,6 +1,8 @@
 //! SavedModels, ready to run.
 
-use crate::{DType, ImportOptions, PartialShape, Result, Session, SessionOptions, Tensor, files, import_graph_def, new_graph, proto, session};
+use crate::{
+    DType, ImportOptions, PartialShape, Result, Session, SessionOptions, Tensor, files, import_graph_def, new_graph, proto, session,
+};
 use flowmill_tensor::bail;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -120,9 +122,12 @@ pub fn signatures(meta_graph: &proto::MetaGraphDef) -> Result<BTreeMap<String, S
         let shape = info.tensor_shape.as_ref().map_or_else(PartialShape::unknown, PartialShape::from_proto);
         Ok(TensorSpec { tensor: tensor.clone(), dtype, shape })
     };
-    let specs = |infos: &std::collections::BTreeMap<String, proto::TensorInfo>| infos.iter().map(|(k, v)| Ok((k.clone(), spec(v)?))).collect::<Result<_>>();
+    let specs = |infos: &std::collections::BTreeMap<String, proto::TensorInfo>| {
+        infos.iter().map(|(k, v)| Ok((k.clone(), spec(v)?))).collect::<Result<_>>()
+    };
     // Signatures that only name an op, such as the one for initialisation, are not for calling.
     let callable = |name: &str| !name.starts_with("__saved_model");
-    let signature = |s: &proto::SignatureDef| Ok(Signature { inputs: specs(&s.inputs)?, outputs: specs(&s.outputs)?, method: s.method_name.clone() });
+    let signature =
+        |s: &proto::SignatureDef| Ok(Signature { inputs: specs(&s.inputs)?, outputs: specs(&s.outputs)?, method: s.method_name.clone() });
     meta_graph.signature_def.iter().filter(|(name, _)| callable(name)).map(|(name, s)| Ok((name.clone(), signature(s)?))).collect()
 }

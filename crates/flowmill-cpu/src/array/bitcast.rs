@@ -24,7 +24,11 @@ fn make_bitcast(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             }
         }
         let input = ctx.take(0)?;
-        let output = if from_size == to_size { input.bitcast(to)? } else { Tensor::from_bytes(to, shape, Bytes::copy_from_slice(input.as_bytes()?))? };
+        let output = if from_size == to_size {
+            input.bitcast(to)?
+        } else {
+            Tensor::from_bytes(to, shape, Bytes::copy_from_slice(input.as_bytes()?))?
+        };
         ctx.set_output(0, output);
         Ok(())
     })

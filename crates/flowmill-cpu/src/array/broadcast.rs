@@ -65,7 +65,12 @@ fn tile<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
         bail!(InvalidArgument, "Expected multiples to be 1-D, but got shape {}", multiples.shape());
     }
     if multiples.num_elements() != input.rank() {
-        bail!(InvalidArgument, "Expected multiples argument to be a vector of length {} but got length {}", input.rank(), multiples.num_elements());
+        bail!(
+            InvalidArgument,
+            "Expected multiples argument to be a vector of length {} but got length {}",
+            input.rank(),
+            multiples.num_elements()
+        );
     }
     let multiples = indices(multiples)?;
     if multiples.iter().all(|&m| m == 1) {
@@ -77,7 +82,9 @@ fn tile<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (mut dims, mut strides) = (Dims::new(), Strides::new());
     for (i, &multiple) in multiples.iter().enumerate() {
         let Ok(repeat) = usize::try_from(multiple) else { bail!(InvalidArgument, "Expected multiples[{i}] >= 0, but got {multiple}") };
-        let Some(size) = multiple.checked_mul(input.shape()[i] as i64) else { bail!(InvalidArgument, "the size of dimension {i} overflows") };
+        let Some(size) = multiple.checked_mul(input.shape()[i] as i64) else {
+            bail!(InvalidArgument, "the size of dimension {i} overflows")
+        };
         sizes.push(size);
         dims.extend([repeat, input.shape()[i]]);
         strides.extend([0, own[i]]);

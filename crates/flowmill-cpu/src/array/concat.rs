@@ -4,9 +4,9 @@ use super::args::{Indices, indices, product, scalar_index};
 use super::item::{Item, for_item};
 use super::nd::{PARALLEL_CHUNK, PARALLEL_MIN};
 use crate::from_fn::{from_fn, linear_from_fn};
+use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
-use crate::parallel;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -40,7 +40,9 @@ fn concat<T: Item>(ctx: &mut KernelContext<'_>, axis_first: bool) -> Result<()> 
     for i in 1..count {
         let other = ctx.input(first_at + i)?.shape();
         check_joinable(first.shape(), other, i, axis)?;
-        let Some(sum) = shape[axis].checked_add(other[axis]) else { bail!(InvalidArgument, "ConcatOp : the sizes of dimension {axis} overflow") };
+        let Some(sum) = shape[axis].checked_add(other[axis]) else {
+            bail!(InvalidArgument, "ConcatOp : the sizes of dimension {axis} overflow")
+        };
         shape[axis] = sum;
     }
     let inputs = (0..count).map(|i| ctx.input(first_at + i));
@@ -123,11 +125,7 @@ fn pack<T: Item>(ctx: &mut KernelContext<'_>, axis: i64) -> Result<()> {
     }
     let mut shape = first.shape().clone();
     shape.insert(at, count);
-    let output = if count == 1 {
-        ctx.take(0)?.reshaped(shape)?
-    } else {
-        join::<T>((0..count).map(|i| ctx.input(i)), shape, at)?
-    };
+    let output = if count == 1 { ctx.take(0)?.reshaped(shape)? } else { join::<T>((0..count).map(|i| ctx.input(i)), shape, at)? };
     ctx.set_output(0, output);
     Ok(())
 }
@@ -170,7 +168,10 @@ fn check_offset_sizes(first: &[i64], sizes: &[i64], i: usize, axis: usize) -> Re
         bail!(InvalidArgument, "input {i} should contain {} elements, but got {}", first.len(), sizes.len());
     }
     match sizes.iter().zip(first).enumerate().find(|&(d, (a, b))| d != axis && a != b) {
-        Some((d, _)) => bail!(InvalidArgument, "All dimensions except {axis} must match. Input {i} has shape {sizes:?} and doesn't match input 0 with shape {first:?} in dimension {d}."),
+        Some((d, _)) => bail!(
+            InvalidArgument,
+            "All dimensions except {axis} must match. Input {i} has shape {sizes:?} and doesn't match input 0 with shape {first:?} in dimension {d}."
+        ),
         None => Ok(()),
     }
 }

@@ -4,9 +4,9 @@ use super::args::{Indices, indices, product, scalar_index};
 use super::item::{Item, contiguous, for_item};
 use super::nd::{PARALLEL_CHUNK, PARALLEL_MIN};
 use crate::from_fn::from_fn;
+use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Element, Error, Result, Shape, Tensor, bail, error, for_dtype, memory_limit};
-use crate::parallel;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -62,7 +62,9 @@ fn gather<T: Item, I: Index>(params: &Tensor, index: &Tensor, axis: i64, batch_d
     if rank == 0 {
         bail!(InvalidArgument, "params must be at least 1 dimensional");
     }
-    let Some(axis) = params.shape().axis(axis) else { bail!(InvalidArgument, "Expected axis in the range [{}, {rank}), but got {axis}", -rank) };
+    let Some(axis) = params.shape().axis(axis) else {
+        bail!(InvalidArgument, "Expected axis in the range [{}, {rank}), but got {axis}", -rank)
+    };
     let batch_dims = check_batch_dims(params.shape(), index.shape(), axis, batch_dims)?;
     let (before, after) = (&params.shape()[..axis], &params.shape()[axis + 1..]);
     let positions = index.as_slice::<I>()?;
@@ -71,7 +73,8 @@ fn gather<T: Item, I: Index>(params: &Tensor, index: &Tensor, axis: i64, batch_d
         return Err(out_of_range(index.shape(), bad, positions[bad].as_i64(), rows));
     }
     let shape: Shape = before.iter().chain(&index.shape()[batch_dims..]).chain(after).copied().collect();
-    let extent = Extent { outer: product(&before[batch_dims..]), rows, inner: product(after), count: product(&index.shape()[batch_dims..]) };
+    let extent =
+        Extent { outer: product(&before[batch_dims..]), rows, inner: product(after), count: product(&index.shape()[batch_dims..]) };
     if let ([position], 1) = (positions, product(before)) {
         return contiguous::<T>(params, position.at() * extent.inner, shape);
     }
@@ -156,7 +159,12 @@ pub(super) fn ignores_bad_indices(init: &KernelInit<'_>) -> Result<bool> {
 ///
 /// # Errors
 /// `InvalidArgument` with `describe`'s words for the row and its index.
-pub(super) fn slice_offsets(index: &Tensor, shape: &Shape, ignore: bool, describe: impl Fn(usize, &str) -> Error) -> Result<Vec<Option<usize>>> {
+pub(super) fn slice_offsets(
+    index: &Tensor,
+    shape: &Shape,
+    ignore: bool,
+    describe: impl Fn(usize, &str) -> Error,
+) -> Result<Vec<Option<usize>>> {
     let depth = index.shape().last().copied().unwrap_or(1);
     let rows = product(index.shape().split_last().map_or(&[][..], |(_, outer)| outer));
     let strides = shape.strides();

@@ -105,7 +105,8 @@ fn read_block<T: Item>(out: &mut [T], source: &[T], offset: isize, dims: &[usize
     let contiguous_axis = strides[..last].iter().position(|&s| s == 1);
     match contiguous_axis {
         Some(axis) if step != 0 && step != 1 => {
-            let without = |values: &[isize]| -> Strides { values[..last].iter().enumerate().filter(|&(i, _)| i != axis).map(|(_, &v)| v).collect() };
+            let without =
+                |values: &[isize]| -> Strides { values[..last].iter().enumerate().filter(|&(i, _)| i != axis).map(|(_, &v)| v).collect() };
             let outer: Dims = dims[..last].iter().enumerate().filter(|&(i, _)| i != axis).map(|(_, &d)| d).collect();
             for_each_index(&outer, (0, &without(&out_strides)), (offset, &without(strides)), |to, from| {
                 exchange(&mut out[to..], out_strides[axis] as usize, source, from, step, dims[axis], len);

@@ -109,7 +109,9 @@ impl Mirror {
         }
         match self.offset {
             1 => bail!(InvalidArgument, "paddings must be less than the {which}dimension size: {before}, {after} not less than {size}"),
-            _ => bail!(InvalidArgument, "paddings must be no greater than the {which}dimension size: {before}, {after} greater than {size}"),
+            _ => {
+                bail!(InvalidArgument, "paddings must be no greater than the {which}dimension size: {before}, {after} greater than {size}")
+            }
         }
     }
 

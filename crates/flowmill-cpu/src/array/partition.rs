@@ -15,7 +15,9 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 fn make_dynamic_partition(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let count: i64 = init.attrs.get("num_partitions")?;
-    let Some(count) = usize::try_from(count).ok().filter(|&n| n > 0) else { bail!(InvalidArgument, "num_partitions must be at least 1, got {count}") };
+    let Some(count) = usize::try_from(count).ok().filter(|&n| n > 0) else {
+        bail!(InvalidArgument, "num_partitions must be at least 1, got {count}")
+    };
     for_item!(init.dtype("T")?, T => from_fn(move |ctx| dynamic_partition::<T>(ctx, count)))
 }
 
@@ -23,7 +25,12 @@ fn make_dynamic_partition(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn dynamic_partition<T: Item>(ctx: &mut KernelContext<'_>, count: usize) -> Result<()> {
     let (data, partitions) = (ctx.input(0)?, ctx.input(1)?);
     let Some(inner) = data.shape().strip_prefix(partitions.shape().dims()) else {
-        bail!(InvalidArgument, "data.shape must start with partitions.shape, got data.shape = {}, partitions.shape = {}", data.shape(), partitions.shape());
+        bail!(
+            InvalidArgument,
+            "data.shape must start with partitions.shape, got data.shape = {}, partitions.shape = {}",
+            data.shape(),
+            partitions.shape()
+        );
     };
     if count > ctx.num_outputs() {
         bail!(Internal, "{count} partitions for {} outputs", ctx.num_outputs());
@@ -33,7 +40,13 @@ fn dynamic_partition<T: Item>(ctx: &mut KernelContext<'_>, count: usize) -> Resu
         match usize::try_from(partition).ok().and_then(|p| members.get_mut(p)) {
             Some(rows) => rows.push(i),
             None => {
-                let at: Vec<String> = partitions.shape().strides().iter().zip(partitions.shape().iter()).map(|(&stride, &dim)| (i / stride % dim).to_string()).collect();
+                let at: Vec<String> = partitions
+                    .shape()
+                    .strides()
+                    .iter()
+                    .zip(partitions.shape().iter())
+                    .map(|(&stride, &dim)| (i / stride % dim).to_string())
+                    .collect();
                 let at = if at.is_empty() { String::new() } else { format!("[{}]", at.join(",")) };
                 bail!(InvalidArgument, "partitions{at} = {partition} is not in [0, {count})");
             }

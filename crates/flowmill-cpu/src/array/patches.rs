@@ -36,7 +36,12 @@ impl Window {
         }
         match (dim + self.stride).checked_sub(reach) {
             Some(covered) => Ok(Extent { count: covered / self.stride, before: 0 }),
-            None => bail!(InvalidArgument, "Computed output size would be negative: {} [input_size: {dim}, effective_filter_size: {reach}, stride: {}]", -1, self.stride),
+            None => bail!(
+                InvalidArgument,
+                "Computed output size would be negative: {} [input_size: {dim}, effective_filter_size: {reach}, stride: {}]",
+                -1,
+                self.stride
+            ),
         }
     }
 }
@@ -74,9 +79,13 @@ fn make_extract_image_patches(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> 
 
 /// `[batch, rows, columns, depth]` to `[batch, windows down, windows across, window rows · window columns · depth]`.
 fn extract<T: Item>(images: &Tensor, [down, across]: [Window; 2], same: bool) -> Result<Tensor> {
-    let &[batch, rows, columns, depth] = images.shape().dims() else { bail!(InvalidArgument, "input must be 4-dimensional{}", images.shape()) };
+    let &[batch, rows, columns, depth] = images.shape().dims() else {
+        bail!(InvalidArgument, "input must be 4-dimensional{}", images.shape())
+    };
     let (rows_out, columns_out) = (down.extent(rows, same)?, across.extent(columns, same)?);
-    let Some(patch) = down.size.checked_mul(across.size).and_then(|n| n.checked_mul(depth)) else { bail!(InvalidArgument, "the windows have too many elements") };
+    let Some(patch) = down.size.checked_mul(across.size).and_then(|n| n.checked_mul(depth)) else {
+        bail!(InvalidArgument, "the windows have too many elements")
+    };
     let source = T::items(images)?;
     let zero = T::zero()?;
     T::build(images.dtype(), [batch, rows_out.count, columns_out.count, patch].into(), source, |out| {
@@ -86,8 +95,11 @@ fn extract<T: Item>(images: &Tensor, [down, across]: [Window; 2], same: bool) ->
         for (i, pixel) in out.chunks_exact_mut(depth).enumerate() {
             let (place, k) = (i / (down.size * across.size), i % (down.size * across.size));
             let (image, place) = (place / (rows_out.count * columns_out.count), place % (rows_out.count * columns_out.count));
-            let row = (place / columns_out.count * down.stride + k / across.size * down.rate).checked_sub(rows_out.before).filter(|&r| r < rows);
-            let column = (place % columns_out.count * across.stride + k % across.size * across.rate).checked_sub(columns_out.before).filter(|&c| c < columns);
+            let row =
+                (place / columns_out.count * down.stride + k / across.size * down.rate).checked_sub(rows_out.before).filter(|&r| r < rows);
+            let column = (place % columns_out.count * across.stride + k % across.size * across.rate)
+                .checked_sub(columns_out.before)
+                .filter(|&c| c < columns);
             match (row, column) {
                 (Some(row), Some(column)) => pixel.clone_from_slice(&source[((image * rows + row) * columns + column) * depth..][..depth]),
                 _ => pixel.fill(zero.clone()),

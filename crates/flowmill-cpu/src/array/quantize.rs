@@ -37,7 +37,14 @@ fn make_quantize_and_dequantize(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>
     if axis < -1 {
         bail!(InvalidArgument, "Axis must be at least -1. Found {axis}");
     }
-    let q = Quantization { signed, num_bits: num_bits as u32, range_given: attrs.get_or("range_given", false)?, narrow: attrs.get_or("narrow_range", false)?, half_up, axis };
+    let q = Quantization {
+        signed,
+        num_bits: num_bits as u32,
+        range_given: attrs.get_or("range_given", false)?,
+        narrow: attrs.get_or("narrow_range", false)?,
+        half_up,
+        axis,
+    };
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => linear_from_fn(init, move |ctx| {
         let output = quantize::<T>(ctx, q)?;
         ctx.set_output(0, output);
@@ -51,14 +58,20 @@ fn quantize<T: Element + Float>(ctx: &KernelContext<'_>, q: Quantization) -> Res
     let (outer, channels, inner) = match usize::try_from(q.axis) {
         Err(_) => (1, 1, input.num_elements()),
         Ok(axis) if axis < input.rank() => (product(&input.shape()[..axis]), input.shape()[axis], product(&input.shape()[axis + 1..])),
-        Ok(axis) => bail!(InvalidArgument, "Axis requested is larger than input dimensions. Axis: {axis} Input Dimensions: {}", input.rank()),
+        Ok(axis) => {
+            bail!(InvalidArgument, "Axis requested is larger than input dimensions. Axis: {axis} Input Dimensions: {}", input.rank())
+        }
     };
     let source = input.as_slice::<T>()?;
     let mut output = Tensor::uninit(T::DTYPE, input.shape().clone())?;
     if source.is_empty() {
         return Ok(output);
     }
-    let given = if q.range_given { Some((range_argument::<T>(ctx, 1, "input_min", channels)?, range_argument::<T>(ctx, 2, "input_max", channels)?)) } else { None };
+    let given = if q.range_given {
+        Some((range_argument::<T>(ctx, 1, "input_min", channels)?, range_argument::<T>(ctx, 2, "input_max", channels)?))
+    } else {
+        None
+    };
     let out = output.as_mut_slice::<T>()?;
     for channel in 0..channels {
         let runs = || (0..outer).map(move |o| (o * channels + channel) * inner..(o * channels + channel + 1) * inner);
@@ -67,7 +80,12 @@ fn quantize<T: Element + Float>(ctx: &KernelContext<'_>, q: Quantization) -> Res
             None => runs().flat_map(|run| &source[run]).fold((T::max_value(), T::min_value()), |(low, high), &x| (low.min(x), high.max(x))),
         };
         if q.range_given && low > high {
-            bail!(InvalidArgument, "Invalid range: input_min {} > input_max {}", low.to_f64().unwrap_or(f64::NAN), high.to_f64().unwrap_or(f64::NAN));
+            bail!(
+                InvalidArgument,
+                "Invalid range: input_min {} > input_max {}",
+                low.to_f64().unwrap_or(f64::NAN),
+                high.to_f64().unwrap_or(f64::NAN)
+            );
         }
         let scale = Scale::new(low, high, q);
         for run in runs() {
@@ -80,7 +98,11 @@ fn quantize<T: Element + Float>(ctx: &KernelContext<'_>, q: Quantization) -> Res
 fn range_argument<'a, T: Element>(ctx: &'a KernelContext<'_>, i: usize, name: &str, channels: usize) -> Result<&'a [T]> {
     let values = ctx.input(i)?.as_slice::<T>()?;
     if values.len() != 1 && values.len() != channels {
-        bail!(InvalidArgument, "{name} must be a scalar or have one element for each of {channels} channels, got shape {}", ctx.input(i)?.shape());
+        bail!(
+            InvalidArgument,
+            "{name} must be a scalar or have one element for each of {channels} channels, got shape {}",
+            ctx.input(i)?.shape()
+        );
     }
     Ok(values)
 }

@@ -96,8 +96,12 @@ fn reverse_sequence<T: Item>(input: &Tensor, lengths: &Tensor, seq_dim: i64, bat
     if batch_dim == seq_dim {
         bail!(InvalidArgument, "batch_dim == seq_dim == {seq_dim}");
     }
-    let Some(seq) = usize::try_from(seq_dim).ok().filter(|&d| d < rank) else { bail!(InvalidArgument, "seq_dim must be < input rank ( {seq_dim} vs. {rank})") };
-    let Some(batch) = usize::try_from(batch_dim).ok().filter(|&d| d < rank) else { bail!(InvalidArgument, "batch_dim must be < input rank ( {batch_dim} vs. {rank})") };
+    let Some(seq) = usize::try_from(seq_dim).ok().filter(|&d| d < rank) else {
+        bail!(InvalidArgument, "seq_dim must be < input rank ( {seq_dim} vs. {rank})")
+    };
+    let Some(batch) = usize::try_from(batch_dim).ok().filter(|&d| d < rank) else {
+        bail!(InvalidArgument, "batch_dim must be < input rank ( {batch_dim} vs. {rank})")
+    };
     let shape = input.shape();
     if lengths.num_elements() != shape[batch] {
         bail!(InvalidArgument, "Length of seq_lengths != input.dims({batch}), ({} vs. {})", lengths.num_elements(), shape[batch]);

@@ -79,13 +79,23 @@ fn targets(index: &Tensor, updates: &Tensor, shape: &Shape, ignore: bool) -> Res
         bail!(InvalidArgument, "Indices and updates specified for empty output.  indices shape: {}", index.shape());
     }
     if updates.shape().get(..outer.len()) != Some(outer) {
-        bail!(InvalidArgument, "Outer dimensions of indices and update must match. Indices shape: {}, updates shape:{}", index.shape(), updates.shape());
+        bail!(
+            InvalidArgument,
+            "Outer dimensions of indices and update must match. Indices shape: {}, updates shape:{}",
+            index.shape(),
+            updates.shape()
+        );
     }
     let inner = updates.shape().get(outer.len()..).unwrap_or(&[]);
     if shape.get(depth..) != Some(inner) {
-        bail!(InvalidArgument, "Inner dimensions of output shape must match inner dimensions of updates shape. Output: {shape} updates: {}", updates.shape());
+        bail!(
+            InvalidArgument,
+            "Inner dimensions of output shape must match inner dimensions of updates shape. Output: {shape} updates: {}",
+            updates.shape()
+        );
     }
-    let offsets = slice_offsets(index, shape, ignore, |i, row| error!(InvalidArgument, "indices[{i}] = [{row}] does not index into shape {shape}"))?;
+    let offsets =
+        slice_offsets(index, shape, ignore, |i, row| error!(InvalidArgument, "indices[{i}] = [{row}] does not index into shape {shape}"))?;
     Ok(Targets { offsets, run: product(inner) })
 }
 

@@ -82,7 +82,11 @@ fn bound<T: Element + PartialOrd>(ctx: &mut KernelContext<'_>, out_type: DType, 
     let mut positions = Vec::with_capacity(values_slice.len());
     for (i, value) in values_slice.iter().enumerate() {
         let row = &rows[i / count * length..][..length];
-        let position = if upper { row.partition_point(|x| !matches!(value.partial_cmp(x), Some(std::cmp::Ordering::Less))) } else { row.partition_point(|x| x < value) };
+        let position = if upper {
+            row.partition_point(|x| !matches!(value.partial_cmp(x), Some(std::cmp::Ordering::Less)))
+        } else {
+            row.partition_point(|x| x < value)
+        };
         positions.push(position as i64);
     }
     let output = Tensor::index_vector(out_type, &positions)?.reshaped(values.shape().clone())?;

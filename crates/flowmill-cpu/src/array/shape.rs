@@ -53,7 +53,10 @@ fn make_size(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let n = ctx.input(0)?.num_elements();
         let size = match dtype {
             DType::I64 => Tensor::scalar(n as i64),
-            _ => Tensor::scalar(i32::try_from(n).map_err(|_| error!(InvalidArgument, "Number of elements was larger than representable by 32-bit output type"))?),
+            _ => Tensor::scalar(
+                i32::try_from(n)
+                    .map_err(|_| error!(InvalidArgument, "Number of elements was larger than representable by 32-bit output type"))?,
+            ),
         };
         ctx.set_output(0, size);
         Ok(())
@@ -100,13 +103,18 @@ fn reshape_to(n: usize, sizes: &[i64]) -> Result<Shape> {
     let product = shape.num_elements();
     match missing {
         Some(_) if product == 0 => {
-            bail!(InvalidArgument, "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes are non-zero")
+            bail!(
+                InvalidArgument,
+                "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes are non-zero"
+            )
         }
         Some(_) if !n.is_multiple_of(product) => {
             bail!(InvalidArgument, "Input to reshape is a tensor with {n} values, but the requested shape requires a multiple of {product}")
         }
         Some(i) => shape[i] = n / product,
-        None if product != n => bail!(InvalidArgument, "Input to reshape is a tensor with {n} values, but the requested shape has {product}"),
+        None if product != n => {
+            bail!(InvalidArgument, "Input to reshape is a tensor with {n} values, but the requested shape has {product}")
+        }
         None => {}
     }
     Ok(shape)

@@ -65,7 +65,11 @@ impl Region {
     fn strides(&self, shape: &[usize]) -> (isize, Strides) {
         let inner = row_major(shape);
         // Only shapes without elements can wrap around, and nothing is read or written there.
-        let offset = self.begins.iter().zip(&inner).fold(0isize, |offset, (&begin, &stride)| offset.wrapping_add((begin as isize).wrapping_mul(stride)));
+        let offset = self
+            .begins
+            .iter()
+            .zip(&inner)
+            .fold(0isize, |offset, (&begin, &stride)| offset.wrapping_add((begin as isize).wrapping_mul(stride)));
         (offset, self.steps.iter().zip(&inner).map(|(&step, &stride)| (step as isize).saturating_mul(stride)).collect())
     }
 

@@ -86,7 +86,13 @@ enum ResultDim {
 /// `InvalidArgument` for vectors of different lengths, too many entries, a stride of zero, or an index out of range.
 pub(crate) fn resolve(shape: &Shape, begin: &Tensor, end: &Tensor, strides: &Tensor, masks: &Masks) -> Result<(Region, Shape)> {
     let n = begin.num_elements();
-    if begin.rank() != 1 || end.rank() != 1 || strides.rank() != 1 || end.num_elements() != n || strides.num_elements() != n || n >= MAX_ENTRIES {
+    if begin.rank() != 1
+        || end.rank() != 1
+        || strides.rank() != 1
+        || end.num_elements() != n
+        || strides.num_elements() != n
+        || n >= MAX_ENTRIES
+    {
         bail!(
             InvalidArgument,
             "Expected begin, end, and strides to be 1D equal size tensors, but got shapes {}, {}, and {} instead.",
@@ -112,7 +118,13 @@ pub(crate) fn resolve(shape: &Shape, begin: &Tensor, end: &Tensor, strides: &Ten
 }
 
 /// Gives each dimension of the tensor its entry, and says which dimensions the result has.
-fn assign_entries(rank: usize, begin: &[i64], end: &[i64], strides: &[i64], masks: &Masks) -> Result<(SmallVec<[Entry; 8]>, SmallVec<[ResultDim; 8]>)> {
+fn assign_entries(
+    rank: usize,
+    begin: &[i64],
+    end: &[i64],
+    strides: &[i64],
+    masks: &Masks,
+) -> Result<(SmallVec<[Entry; 8]>, SmallVec<[ResultDim; 8]>)> {
     let bit = |mask: i64, i: usize| mask >> i & 1 != 0;
     let n = begin.len();
     let ellipsis = (0..n).find(|&i| bit(masks.ellipsis, i));
@@ -135,7 +147,14 @@ fn assign_entries(rank: usize, begin: &[i64], end: &[i64], strides: &[i64], mask
             if !shrink {
                 result.push(ResultDim::Of(entries.len()));
             }
-            entries.push(Entry { begin: begin[i], end: end[i], step: strides[i], begin_masked: bit(masks.begin, i), end_masked: bit(masks.end, i), shrink });
+            entries.push(Entry {
+                begin: begin[i],
+                end: end[i],
+                step: strides[i],
+                begin_masked: bit(masks.begin, i),
+                end_masked: bit(masks.end, i),
+                shrink,
+            });
         }
     }
     while entries.len() < rank {

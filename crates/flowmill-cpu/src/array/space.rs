@@ -96,7 +96,8 @@ impl Blocks {
         let n = self.sizes.len();
         let (small_strides, large_strides) = (row_major(small), row_major(large));
         let batch = large[0];
-        let stepped: Strides = large_strides.iter().enumerate().map(|(d, &s)| if (1..=n).contains(&d) { s * self.sizes[d - 1] as isize } else { s }).collect();
+        let stepped: Strides =
+            large_strides.iter().enumerate().map(|(d, &s)| if (1..=n).contains(&d) { s * self.sizes[d - 1] as isize } else { s }).collect();
         for k in 0..self.count() {
             let (first, count) = self.overlap(k, &small[1..=n], &large[1..=n]);
             if count.contains(&0) {
@@ -134,7 +135,9 @@ fn space_to_batch<T: Item>(input: &Tensor, blocks: &Blocks) -> Result<Tensor> {
     T::build(input.dtype(), shape.clone(), source, |out| {
         out.fill(zero);
         if !source.is_empty() && !out.is_empty() {
-            blocks.for_each(&shape, input.shape(), |small, large, dims| copy_strided((out, small.0, small.1), (source, large.0, large.1), dims));
+            blocks.for_each(&shape, input.shape(), |small, large, dims| {
+                copy_strided((out, small.0, small.1), (source, large.0, large.1), dims)
+            });
         }
         Ok(())
     })
@@ -159,7 +162,9 @@ fn batch_to_space<T: Item>(input: &Tensor, blocks: &Blocks) -> Result<Tensor> {
     let source = T::items(input)?;
     T::build(input.dtype(), shape.clone(), source, |out| {
         if !source.is_empty() && !out.is_empty() {
-            blocks.for_each(input.shape(), &shape, |small, large, dims| copy_strided((out, large.0, large.1), (source, small.0, small.1), dims));
+            blocks.for_each(input.shape(), &shape, |small, large, dims| {
+                copy_strided((out, large.0, large.1), (source, small.0, small.1), dims)
+            });
         }
         Ok(())
     })
@@ -174,7 +179,9 @@ struct DepthPlan {
 
 fn make_depth_op(init: &KernelInit<'_>, to_depth: bool) -> Result<Arc<dyn Kernel>> {
     let block: i64 = init.attrs.get("block_size")?;
-    let Some(block) = usize::try_from(block).ok().filter(|&b| b > 1) else { bail!(InvalidArgument, "Block size should be > 1, but was: {block}") };
+    let Some(block) = usize::try_from(block).ok().filter(|&b| b > 1) else {
+        bail!(InvalidArgument, "Block size should be > 1, but was: {block}")
+    };
     let channels_first = match init.attrs.get_or("data_format", "NHWC")? {
         "NHWC" => false,
         "NCHW" => true,
@@ -210,7 +217,9 @@ fn depth_plan(ctx: &KernelContext<'_>, block: usize, to_depth: bool, channels_fi
         bail!(InvalidArgument, "Input depth dimension {depth} should be divisible by: {area}");
     }
     let flat = depth / area;
-    let (Some(h), Some(w)) = (height.checked_mul(block), width.checked_mul(block)) else { bail!(InvalidArgument, "the image's sizes overflow") };
+    let (Some(h), Some(w)) = (height.checked_mul(block), width.checked_mul(block)) else {
+        bail!(InvalidArgument, "the image's sizes overflow")
+    };
     Ok(if channels_first {
         DepthPlan { six: [n, block, block, flat, height, width], permutation: [0, 3, 4, 1, 5, 2], four: [n, flat, h, w] }
     } else {

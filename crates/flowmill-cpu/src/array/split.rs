@@ -55,7 +55,10 @@ fn split<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     }
     let size = input.shape()[axis];
     if !size.is_multiple_of(count) {
-        bail!(InvalidArgument, "Number of ways to split should evenly divide the split dimension, but got split_dim {axis} (size = {size}) and num_split {count}");
+        bail!(
+            InvalidArgument,
+            "Number of ways to split should evenly divide the split dimension, but got split_dim {axis} (size = {size}) and num_split {count}"
+        );
     }
     let length = size / count;
     let mut shape = input.shape().clone();
@@ -77,7 +80,11 @@ fn split_v<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let axis = split_axis(ctx, input, ctx.input(2)?)?;
     let sizes = ctx.input(1)?;
     if sizes.rank() != 1 || sizes.num_elements() != count {
-        bail!(InvalidArgument, "size of the split_tensor must be 1-D and have the same elements as outputs got {} and {count}", sizes.shape());
+        bail!(
+            InvalidArgument,
+            "size of the split_tensor must be 1-D and have the same elements as outputs got {} and {count}",
+            sizes.shape()
+        );
     }
     let sizes = complete_sizes(indices(sizes)?, input.shape()[axis])?;
     if count == 1 {

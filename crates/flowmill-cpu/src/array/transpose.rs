@@ -40,7 +40,11 @@ fn check_permutation(ctx: &KernelContext<'_>) -> Result<Dims> {
         bail!(InvalidArgument, "perm must be rank 1, got shape {}", permutation.shape());
     }
     if permutation.num_elements() != rank {
-        bail!(InvalidArgument, "transpose expects a vector of size {rank}. But input(1) is a vector of size {}", permutation.num_elements());
+        bail!(
+            InvalidArgument,
+            "transpose expects a vector of size {rank}. But input(1) is a vector of size {}",
+            permutation.num_elements()
+        );
     }
     let mut seen: SmallVec<[bool; 8]> = SmallVec::from_elem(false, rank);
     let mut axes = Dims::new();
@@ -50,7 +54,9 @@ fn check_permutation(ctx: &KernelContext<'_>) -> Result<Dims> {
         axes.push(i);
     }
     match seen.iter().position(|&seen| !seen) {
-        Some(missing) => bail!(InvalidArgument, "{missing} is missing from {{{}}}.", axes.iter().map(usize::to_string).collect::<Vec<_>>().join(",")),
+        Some(missing) => {
+            bail!(InvalidArgument, "{missing} is missing from {{{}}}.", axes.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
+        }
         None => Ok(axes),
     }
 }

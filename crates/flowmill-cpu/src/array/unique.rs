@@ -131,12 +131,30 @@ macro_rules! for_key {
     ($init:expr, $dtype:expr, $T:ident => $body:expr) => {
         match ItemClass::of($dtype) {
             _ if $dtype.is_complex() => $init.unsupported(),
-            ItemClass::Bool => { type $T = bool; $body }
-            ItemClass::Dense1 => { type $T = u8; $body }
-            ItemClass::Dense2 => { type $T = u16; $body }
-            ItemClass::Dense4 => { type $T = u32; $body }
-            ItemClass::Dense8 => { type $T = u64; $body }
-            ItemClass::String => { type $T = Bytes; $body }
+            ItemClass::Bool => {
+                type $T = bool;
+                $body
+            }
+            ItemClass::Dense1 => {
+                type $T = u8;
+                $body
+            }
+            ItemClass::Dense2 => {
+                type $T = u16;
+                $body
+            }
+            ItemClass::Dense4 => {
+                type $T = u32;
+                $body
+            }
+            ItemClass::Dense8 => {
+                type $T = u64;
+                $body
+            }
+            ItemClass::String => {
+                type $T = Bytes;
+                $body
+            }
             _ => $init.unsupported(),
         }
     };

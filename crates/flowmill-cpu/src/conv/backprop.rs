@@ -8,28 +8,16 @@ use crate::parallel;
 /// Memory for the gradients of patches at a time, in elements.
 const PATCH_ELEMENTS: usize = 1 << 20;
 
-fn check(
-    window: &Window,
-    out_channels: usize,
-    groups: usize,
-    filter: usize,
-    out_backprop: usize,
-) -> (usize, usize) {
+fn check(window: &Window, out_channels: usize, groups: usize, filter: usize, out_backprop: usize) -> (usize, usize) {
     assert!(
         groups > 0 && window.channels.is_multiple_of(groups) && out_channels.is_multiple_of(groups),
         "{} and {out_channels} channels in {groups} groups",
         window.channels,
     );
     let k = window.height * window.width * (window.channels / groups);
-    assert!(
-        filter >= k * out_channels,
-        "{filter} elements of filter for {k} x {out_channels}"
-    );
+    assert!(filter >= k * out_channels, "{filter} elements of filter for {k} x {out_channels}");
     let positions = window.positions();
-    assert!(
-        out_backprop >= positions * out_channels,
-        "{out_backprop} gradients for {positions} x {out_channels}",
-    );
+    assert!(out_backprop >= positions * out_channels, "{out_backprop} gradients for {positions} x {out_channels}",);
     (k, out_channels / groups)
 }
 
@@ -47,13 +35,7 @@ pub fn conv2d_backprop_input(
     input_backprop: &mut [f32],
 ) {
     window.check(input_backprop.len());
-    let (k, n) = check(
-        window,
-        out_channels,
-        groups,
-        filter.len(),
-        out_backprop.len(),
-    );
+    let (k, n) = check(window, out_channels, groups, filter.len(), out_backprop.len());
     let input_backprop = &mut input_backprop[..window.input_len()];
     input_backprop.fill(0.0);
     if input_backprop.is_empty() || window.positions() == 0 || k == 0 || n == 0 {
@@ -62,38 +44,19 @@ pub fn conv2d_backprop_input(
     let image_len = window.in_height * window.in_width * window.channels;
     let one_image = |image: usize, input_backprop: &mut [f32]| {
         let rows_at_once = (PATCH_ELEMENTS / (k * window.out_width)).clamp(1, window.out_height);
-        with_scratch(
-            rows_at_once * window.out_width * k,
-            |patches: &mut [f32]| {
-                for group in 0..groups {
-                    for y0 in (0..window.out_height).step_by(rows_at_once) {
-                        let rows = rows_at_once.min(window.out_height - y0);
-                        let first = (image * window.out_height + y0) * window.out_width;
-                        let out_backprop = MatrixRef {
-                            data: &out_backprop[first * out_channels + group * n..],
-                            ld: out_channels,
-                            transposed: false,
-                        };
-                        let filter = MatrixRef {
-                            data: &filter[group * n..],
-                            ld: out_channels,
-                            transposed: true,
-                        };
-                        gemm(
-                            rows * window.out_width,
-                            n,
-                            k,
-                            out_backprop,
-                            filter,
-                            patches,
-                            k,
-                            false,
-                        );
-                        add_patches(window, y0..y0 + rows, group, k, patches, input_backprop);
-                    }
+        with_scratch(rows_at_once * window.out_width * k, |patches: &mut [f32]| {
+            for group in 0..groups {
+                for y0 in (0..window.out_height).step_by(rows_at_once) {
+                    let rows = rows_at_once.min(window.out_height - y0);
+                    let first = (image * window.out_height + y0) * window.out_width;
+                    let out_backprop =
+                        MatrixRef { data: &out_backprop[first * out_channels + group * n..], ld: out_channels, transposed: false };
+                    let filter = MatrixRef { data: &filter[group * n..], ld: out_channels, transposed: true };
+                    gemm(rows * window.out_width, n, k, out_backprop, filter, patches, k, false);
+                    add_patches(window, y0..y0 + rows, group, k, patches, input_backprop);
                 }
-            },
-        );
+            }
+        });
     };
     let threads = parallel::threads();
     if threads == 1 || window.batch < threads || window.work(window.channels) < 500_000 {
@@ -106,14 +69,7 @@ pub fn conv2d_backprop_input(
 }
 
 /// Adds the gradients of the patches of output rows `ys` to the gradient of one image.
-fn add_patches(
-    w: &Window,
-    ys: std::ops::Range<usize>,
-    group: usize,
-    k: usize,
-    patches: &[f32],
-    image: &mut [f32],
-) {
+fn add_patches(w: &Window, ys: std::ops::Range<usize>, group: usize, k: usize, patches: &[f32], image: &mut [f32]) {
     let channels = k / (w.height * w.width);
     let mut patches = patches.chunks_exact(k);
     for y in ys {
@@ -148,13 +104,7 @@ pub fn conv2d_backprop_filter(
     filter_backprop: &mut [f32],
 ) {
     window.check(input.len());
-    let (k, n) = check(
-        window,
-        out_channels,
-        groups,
-        filter_backprop.len(),
-        out_backprop.len(),
-    );
+    let (k, n) = check(window, out_channels, groups, filter_backprop.len(), out_backprop.len());
     filter_backprop[..k * out_channels].fill(0.0);
     if k == 0 || n == 0 {
         return;
@@ -165,19 +115,11 @@ pub fn conv2d_backprop_filter(
     for group in 0..groups {
         for first_position in (0..positions).step_by(at_once) {
             let patches = TransposedPatches {
-                patches: Patches::new(
-                    window,
-                    input,
-                    group * (window.channels / groups),
-                    window.channels / groups,
-                ),
+                patches: Patches::new(window, input, group * (window.channels / groups), window.channels / groups),
                 first_position,
             };
-            let out_backprop = MatrixRef {
-                data: &out_backprop[first_position * out_channels + group * n..],
-                ld: out_channels,
-                transposed: false,
-            };
+            let out_backprop =
+                MatrixRef { data: &out_backprop[first_position * out_channels + group * n..], ld: out_channels, transposed: false };
             let steps = at_once.min(positions - first_position);
             let to = &mut filter_backprop[group * n..];
             accumulate_rows(&patches, k, steps, n, out_backprop, to, out_channels);

@@ -18,14 +18,7 @@ const FORK_WORK: usize = 250_000;
 ///
 /// # Panics
 /// If a slice is too short, or `epilogue` asks for a residual or accumulation.
-pub fn depthwise_conv2d(
-    window: &Window,
-    multiplier: usize,
-    input: &[f32],
-    filter: &[f32],
-    output: &mut [f32],
-    epilogue: &Epilogue<'_>,
-) {
+pub fn depthwise_conv2d(window: &Window, multiplier: usize, input: &[f32], filter: &[f32], output: &mut [f32], epilogue: &Epilogue<'_>) {
     depthwise_for(isa(), window, multiplier, input, filter, output, epilogue);
 }
 
@@ -40,14 +33,8 @@ pub(super) fn depthwise_for(
 ) {
     window.check(input.len());
     let channels = check_shapes(window, multiplier, filter.len(), output.len());
-    assert!(
-        epilogue.residual.is_none() && !epilogue.accumulate,
-        "depthwise convolution has neither residual nor accumulation",
-    );
-    assert!(
-        epilogue.bias.is_none_or(|b| b.len() >= channels),
-        "bias of fewer than {channels} channels"
-    );
+    assert!(epilogue.residual.is_none() && !epilogue.accumulate, "depthwise convolution has neither residual nor accumulation",);
+    assert!(epilogue.bias.is_none_or(|b| b.len() >= channels), "bias of fewer than {channels} channels");
     let row_len = window.out_width * channels;
     if row_len == 0 {
         return;
@@ -62,12 +49,7 @@ pub(super) fn depthwise_for(
                 let output = &mut output[x * channels..][..channels];
                 for_each_tap(window, image, y, x, |tap, position| {
                     let input = &input[position * window.channels..][..window.channels];
-                    add_products(
-                        output,
-                        input,
-                        &filter[tap * channels..][..channels],
-                        multiplier,
-                    );
+                    add_products(output, input, &filter[tap * channels..][..channels], multiplier);
                 });
             }
             if let Some(bias) = epilogue.bias {
@@ -78,13 +60,7 @@ pub(super) fn depthwise_for(
             epilogue.activation.apply(output);
         }
     };
-    for_each_row(
-        window.batch * window.out_height,
-        row_len,
-        window.work(channels),
-        output,
-        one_row,
-    );
+    for_each_row(window.batch * window.out_height, row_len, window.work(channels), output, one_row);
 }
 
 /// Checks filter and output, and gives the number of output channels.
@@ -92,27 +68,15 @@ fn check_shapes(window: &Window, multiplier: usize, filter: usize, output: usize
     assert!(multiplier > 0, "a channel multiplier of 0");
     let channels = window.channels * multiplier;
     let taps = window.height * window.width;
-    assert!(
-        filter >= taps * channels,
-        "{filter} elements of filter for {taps} x {channels}"
-    );
+    assert!(filter >= taps * channels, "{filter} elements of filter for {taps} x {channels}");
     let positions = window.positions();
-    assert!(
-        output >= positions * channels,
-        "{output} elements of output for {positions} x {channels}"
-    );
+    assert!(output >= positions * channels, "{output} elements of output for {positions} x {channels}");
     channels
 }
 
 /// Calls `f(row, slice)` for each of `rows` rows of `row_len` elements of `data`, on several threads if `work`
 /// multiply-adds are worth it.
-pub(super) fn for_each_row<T: Send>(
-    rows: usize,
-    row_len: usize,
-    work: usize,
-    data: &mut [T],
-    f: impl Fn(usize, &mut [T]) + Sync,
-) {
+pub(super) fn for_each_row<T: Send>(rows: usize, row_len: usize, work: usize, data: &mut [T], f: impl Fn(usize, &mut [T]) + Sync) {
     if row_len == 0 {
         return;
     }
@@ -192,16 +156,7 @@ struct Run {
 
 /// One output row with a multiplier of 1.
 #[allow(clippy::too_many_arguments)]
-fn single_row(
-    isa: Isa,
-    w: &Window,
-    image: usize,
-    y: usize,
-    input: &[f32],
-    filter: &[f32],
-    output: &mut [f32],
-    epilogue: &Epilogue<'_>,
-) {
+fn single_row(isa: Isa, w: &Window, image: usize, y: usize, input: &[f32], filter: &[f32], output: &mut [f32], epilogue: &Epilogue<'_>) {
     let channels = w.channels;
     let rows = w.rows_inside(y);
     let (low, high) = epilogue.activation.clamp();
@@ -213,20 +168,11 @@ fn single_row(
             count += 1;
         }
         let empty = rows.is_empty() || columns.is_empty();
-        let position = if empty {
-            0
-        } else {
-            (image * w.in_height + w.input_row(y, rows.start)) * w.in_width
-                + w.input_column(x, columns.start)
-        };
+        let position =
+            if empty { 0 } else { (image * w.in_height + w.input_row(y, rows.start)) * w.in_width + w.input_column(x, columns.start) };
         let run = Run {
             input: input[position * channels..].as_ptr(),
-            filter: filter[if empty {
-                0
-            } else {
-                (rows.start * w.width + columns.start) * channels
-            }..]
-                .as_ptr(),
+            filter: filter[if empty { 0 } else { (rows.start * w.width + columns.start) * channels }..].as_ptr(),
             output: output[x * channels..].as_mut_ptr(),
             bias: epilogue.bias.map_or(std::ptr::null(), <[f32]>::as_ptr),
             channels,
@@ -304,11 +250,7 @@ unsafe fn run_columns<V: Vector<Elem = f32>, const P: usize>(run: &Run) {
 /// As for [`run_columns`].
 #[inline(always)]
 #[allow(clippy::needless_range_loop)]
-unsafe fn run_sums<V: Vector<Elem = f32>, const P: usize>(
-    run: &Run,
-    c: usize,
-    load: impl Fn(*const f32) -> V,
-) -> [V; P] {
+unsafe fn run_sums<V: Vector<Elem = f32>, const P: usize>(run: &Run, c: usize, load: impl Fn(*const f32) -> V) -> [V; P] {
     // SAFETY: as the caller.
     unsafe {
         let mut sums = [V::zero(); P];
@@ -350,13 +292,7 @@ unsafe fn run_sums<V: Vector<Elem = f32>, const P: usize>(
 ///
 /// # Panics
 /// If a slice is too short.
-pub fn depthwise_backprop_input(
-    window: &Window,
-    multiplier: usize,
-    filter: &[f32],
-    out_backprop: &[f32],
-    input_backprop: &mut [f32],
-) {
+pub fn depthwise_backprop_input(window: &Window, multiplier: usize, filter: &[f32], out_backprop: &[f32], input_backprop: &mut [f32]) {
     window.check(input_backprop.len());
     let channels = check_shapes(window, multiplier, filter.len(), out_backprop.len());
     let row_len = window.in_width * window.channels;
@@ -377,41 +313,23 @@ pub fn depthwise_backprop_input(
                 let position = (image * window.out_height + y) * window.out_width + x;
                 let gradient = &out_backprop[position * channels..][..channels];
                 for j in window.columns_inside(x) {
-                    let to =
-                        &mut to[window.input_column(x, j) * window.channels..][..window.channels];
+                    let to = &mut to[window.input_column(x, j) * window.channels..][..window.channels];
                     let filter = &filter[(i * window.width + j) * channels..][..channels];
                     add_channel_sums(to, gradient, filter, multiplier);
                 }
             }
         }
     };
-    for_each_row(
-        window.batch * window.in_height,
-        row_len,
-        window.work(channels),
-        input_backprop,
-        one_row,
-    );
+    for_each_row(window.batch * window.in_height, row_len, window.work(channels), input_backprop, one_row);
 }
 
 /// The gradient of the filter `[height, width, channels, multiplier]` (overwritten).
 ///
 /// # Panics
 /// If a slice is too short.
-pub fn depthwise_backprop_filter(
-    window: &Window,
-    multiplier: usize,
-    input: &[f32],
-    out_backprop: &[f32],
-    filter_backprop: &mut [f32],
-) {
+pub fn depthwise_backprop_filter(window: &Window, multiplier: usize, input: &[f32], out_backprop: &[f32], filter_backprop: &mut [f32]) {
     window.check(input.len());
-    let channels = check_shapes(
-        window,
-        multiplier,
-        filter_backprop.len(),
-        out_backprop.len(),
-    );
+    let channels = check_shapes(window, multiplier, filter_backprop.len(), out_backprop.len());
     let one_tap = |tap: usize, to: &mut [f32]| {
         to.fill(0.0);
         let (i, j) = (tap / window.width, tap % window.width);
@@ -419,26 +337,14 @@ pub fn depthwise_backprop_filter(
             for y in (0..window.out_height).filter(|y| window.rows_inside(*y).contains(&i)) {
                 let row = (image * window.in_height + window.input_row(y, i)) * window.in_width;
                 for x in (0..window.out_width).filter(|x| window.columns_inside(*x).contains(&j)) {
-                    let input = &input[(row + window.input_column(x, j)) * window.channels..]
-                        [..window.channels];
+                    let input = &input[(row + window.input_column(x, j)) * window.channels..][..window.channels];
                     let position = (image * window.out_height + y) * window.out_width + x;
-                    add_products(
-                        to,
-                        input,
-                        &out_backprop[position * channels..][..channels],
-                        multiplier,
-                    );
+                    add_products(to, input, &out_backprop[position * channels..][..channels], multiplier);
                 }
             }
         }
     };
-    for_each_row(
-        window.height * window.width,
-        channels,
-        window.work(channels),
-        filter_backprop,
-        one_tap,
-    );
+    for_each_row(window.height * window.width, channels, window.work(channels), filter_backprop, one_tap);
 }
 
 crate::dispatch! {

@@ -57,25 +57,13 @@ impl Window {
     /// row [`Window::input_row`]`(y, i)`.
     #[inline]
     pub(crate) fn rows_inside(&self, y: usize) -> std::ops::Range<usize> {
-        inside(
-            y * self.stride_height,
-            self.pad_top,
-            self.height,
-            self.dilation_height,
-            self.in_height,
-        )
+        inside(y * self.stride_height, self.pad_top, self.height, self.dilation_height, self.in_height)
     }
 
     /// The columns of the window that meet the input at output column `x`.
     #[inline]
     pub(crate) fn columns_inside(&self, x: usize) -> std::ops::Range<usize> {
-        inside(
-            x * self.stride_width,
-            self.pad_left,
-            self.width,
-            self.dilation_width,
-            self.in_width,
-        )
+        inside(x * self.stride_width, self.pad_left, self.width, self.dilation_width, self.in_width)
     }
 
     /// The input row under window row `i` at output row `y`, for `i` in [`Window::rows_inside`].
@@ -92,39 +80,20 @@ impl Window {
 
     /// Multiply-adds of a convolution with `per_tap` of them for each window element and output position.
     pub(crate) fn work(&self, per_tap: usize) -> usize {
-        self.positions()
-            .saturating_mul(self.height * self.width)
-            .saturating_mul(per_tap)
+        self.positions().saturating_mul(self.height * self.width).saturating_mul(per_tap)
     }
 
     /// Asserts that no step is zero and that `input` holds the whole input.
     fn check(&self, input: usize) {
-        let steps = [
-            self.stride_height,
-            self.stride_width,
-            self.dilation_height,
-            self.dilation_width,
-        ];
-        assert!(
-            !steps.contains(&0),
-            "strides and dilations are positive: {self:?}"
-        );
-        assert!(
-            input >= self.input_len(),
-            "{input} elements of input for {self:?}"
-        );
+        let steps = [self.stride_height, self.stride_width, self.dilation_height, self.dilation_width];
+        assert!(!steps.contains(&0), "strides and dilations are positive: {self:?}");
+        assert!(input >= self.input_len(), "{input} elements of input for {self:?}");
     }
 }
 
 /// Which of `size` taps, `step` apart and starting at `start - pad`, fall inside `0..len`.
 #[inline]
-fn inside(
-    start: usize,
-    pad: usize,
-    size: usize,
-    step: usize,
-    len: usize,
-) -> std::ops::Range<usize> {
+fn inside(start: usize, pad: usize, size: usize, step: usize, len: usize) -> std::ops::Range<usize> {
     let first = pad.saturating_sub(start).div_ceil(step).min(size);
     let end = (len + pad).saturating_sub(start).div_ceil(step).min(size);
     first..end.max(first)
@@ -147,35 +116,13 @@ impl PackedFilter {
     ///
     /// # Panics
     /// If `filter` is too short, or `groups` does not divide `out_channels`.
-    pub fn pack(
-        filter: &[f32],
-        height: usize,
-        width: usize,
-        in_channels: usize,
-        out_channels: usize,
-        groups: usize,
-    ) -> Self {
-        assert!(
-            groups > 0 && out_channels.is_multiple_of(groups),
-            "{out_channels} channels in {groups} groups"
-        );
+    pub fn pack(filter: &[f32], height: usize, width: usize, in_channels: usize, out_channels: usize, groups: usize) -> Self {
+        assert!(groups > 0 && out_channels.is_multiple_of(groups), "{out_channels} channels in {groups} groups");
         let k = height * width * in_channels;
         let n = out_channels / groups;
-        assert!(
-            filter.len() >= k * out_channels,
-            "{} elements of filter for {k} x {out_channels}",
-            filter.len()
-        );
-        let groups = (0..groups)
-            .map(|group| PackedB::pack_columns(filter, k, out_channels, group * n..(group + 1) * n))
-            .collect();
-        Self {
-            groups,
-            height,
-            width,
-            in_channels,
-            out_channels,
-        }
+        assert!(filter.len() >= k * out_channels, "{} elements of filter for {k} x {out_channels}", filter.len());
+        let groups = (0..groups).map(|group| PackedB::pack_columns(filter, k, out_channels, group * n..(group + 1) * n)).collect();
+        Self { groups, height, width, in_channels, out_channels }
     }
 
     /// Output channels of all groups.
@@ -196,26 +143,15 @@ impl PackedFilter {
 ///
 /// # Panics
 /// If a slice is too short, or the filter's sizes are not the window's.
-pub fn conv2d(
-    window: &Window,
-    input: &[f32],
-    filter: &PackedFilter,
-    output: &mut [f32],
-    epilogue: &Epilogue<'_>,
-) {
+pub fn conv2d(window: &Window, input: &[f32], filter: &PackedFilter, output: &mut [f32], epilogue: &Epilogue<'_>) {
     window.check(input.len());
     let groups = filter.groups.len();
     assert!(
-        (filter.height, filter.width, filter.in_channels * groups)
-            == (window.height, window.width, window.channels),
+        (filter.height, filter.width, filter.in_channels * groups) == (window.height, window.width, window.channels),
         "{filter:?} for {window:?}",
     );
     let (m, n) = (window.positions(), filter.out_channels);
-    assert!(
-        output.len() >= m * n,
-        "{} elements of output for {m} x {n}",
-        output.len()
-    );
+    assert!(output.len() >= m * n, "{} elements of output for {m} x {n}", output.len());
     if m == 0 {
         return;
     }
@@ -224,23 +160,10 @@ pub fn conv2d(
         && (window.pad_top, window.pad_left) == (0, 0)
         && (window.in_height, window.in_width) == (window.out_height, window.out_width);
     if groups == 1 && pointwise {
-        return gemm_packed(
-            input,
-            window.channels,
-            m,
-            &filter.groups[0],
-            output,
-            n,
-            epilogue,
-        );
+        return gemm_packed(input, window.channels, m, &filter.groups[0], output, n, epilogue);
     }
     for (group, packed) in filter.groups.iter().enumerate() {
-        let patches = Patches::new(
-            window,
-            input,
-            group * filter.in_channels,
-            filter.in_channels,
-        );
+        let patches = Patches::new(window, input, group * filter.in_channels, filter.in_channels);
         let first = group * packed.n();
         let epilogue = Epilogue {
             bias: epilogue.bias.map(|b| &b[first..]),

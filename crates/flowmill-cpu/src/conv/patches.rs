@@ -17,20 +17,9 @@ pub(super) struct Patches<'a> {
 }
 
 impl<'a> Patches<'a> {
-    pub(super) fn new(
-        window: &'a Window,
-        input: &'a [f32],
-        first_channel: usize,
-        channels: usize,
-    ) -> Self {
+    pub(super) fn new(window: &'a Window, input: &'a [f32], first_channel: usize, channels: usize) -> Self {
         let adjacent = window.dilation_width == 1 && channels == window.channels;
-        Self {
-            window,
-            input,
-            first_channel,
-            channels,
-            taps: if adjacent { window.width } else { 1 },
-        }
+        Self { window, input, first_channel, channels, taps: if adjacent { window.width } else { 1 } }
     }
 
     /// Elements of a segment.
@@ -41,27 +30,13 @@ impl<'a> Patches<'a> {
     /// Writes elements `k0..k0 + len` of the patches at `rows.len()` positions: patch `r` to `dst[r * ld..]`.
     ///
     /// Elements after the patches may be overwritten, which spares short copies their exact end.
-    fn copy_patches(
-        &self,
-        rows: std::ops::Range<usize>,
-        k0: usize,
-        len: usize,
-        dst: &mut [f32],
-        ld: usize,
-    ) {
+    fn copy_patches(&self, rows: std::ops::Range<usize>, k0: usize, len: usize, dst: &mut [f32], ld: usize) {
         let w = self.window;
         let first = k0 / self.segment_len() * self.taps;
-        let start = Start {
-            i: first / w.width,
-            j: first % w.width,
-            element: k0 % self.segment_len(),
-        };
+        let start = Start { i: first / w.width, j: first % w.width, element: k0 % self.segment_len() };
         let (mut x, rest) = (rows.start % w.out_width, rows.start / w.out_width);
         let (mut y, mut image) = (rest % w.out_height, rest / w.out_height);
-        let reach = (
-            (w.height - 1) * w.dilation_height,
-            (w.width - 1) * w.dilation_width,
-        );
+        let reach = ((w.height - 1) * w.dilation_height, (w.width - 1) * w.dilation_width);
         for dst in dst.chunks_mut(ld).take(rows.len()) {
             let (top, left) = (y * w.stride_height, x * w.stride_width);
             let inside = (w.pad_top..w.pad_top + w.in_height).contains(&top)
@@ -69,8 +44,7 @@ impl<'a> Patches<'a> {
                 && top + reach.0 < w.pad_top + w.in_height
                 && left + reach.1 < w.pad_left + w.in_width;
             if inside {
-                let corner =
-                    (image * w.in_height + top - w.pad_top) * w.in_width + left - w.pad_left;
+                let corner = (image * w.in_height + top - w.pad_top) * w.in_width + left - w.pad_left;
                 self.copy_inside(corner, start, len, dst);
             } else {
                 self.copy_clipped((image, y, x), start, len, dst);
@@ -89,11 +63,7 @@ impl<'a> Patches<'a> {
     #[inline]
     fn copy_inside(&self, corner: usize, start: Start, len: usize, dst: &mut [f32]) {
         let w = self.window;
-        let Start {
-            mut i,
-            mut j,
-            mut element,
-        } = start;
+        let Start { mut i, mut j, mut element } = start;
         let mut done = 0;
         while done < len {
             let count = (self.segment_len() - element).min(len - done);
@@ -111,20 +81,10 @@ impl<'a> Patches<'a> {
 
     /// The patch at output position (image, y, x), parts of which lie in the padding and are zero.
     #[cold]
-    fn copy_clipped(
-        &self,
-        (image, y, x): (usize, usize, usize),
-        start: Start,
-        len: usize,
-        dst: &mut [f32],
-    ) {
+    fn copy_clipped(&self, (image, y, x): (usize, usize, usize), start: Start, len: usize, dst: &mut [f32]) {
         let w = self.window;
         let (rows, columns) = (w.rows_inside(y), w.columns_inside(x));
-        let Start {
-            mut i,
-            mut j,
-            element: mut from,
-        } = start;
+        let Start { mut i, mut j, element: mut from } = start;
         let mut done = 0;
         while done < len {
             let to = self.segment_len().min(from + len - done);
@@ -142,8 +102,7 @@ impl<'a> Patches<'a> {
             if end > first {
                 let row = (image * w.in_height + w.input_row(y, i)) * w.in_width;
                 let position = row + w.input_column(x, taps.start);
-                let source = position * w.channels + self.first_channel + first
-                    - (taps.start - j) * self.channels;
+                let source = position * w.channels + self.first_channel + first - (taps.start - j) * self.channels;
                 dst[first - from..end - from].copy_from_slice(&self.input[source..][..end - first]);
             }
             dst[end - from..to - from].fill(0.0);
@@ -209,8 +168,7 @@ impl Rows<f32> for TransposedPatches<'_> {
         with_scratch(kc * LD, |strip: &mut [f32]| {
             for start in (0..rows).step_by(STRIP) {
                 let len = (rows - start).min(STRIP);
-                self.patches
-                    .copy_patches(first..first + kc, row0 + start, len, strip, LD);
+                self.patches.copy_patches(first..first + kc, row0 + start, len, strip, LD);
                 transpose(strip, LD, kc, len, &mut dst[start * LDA..], LDA);
             }
         });

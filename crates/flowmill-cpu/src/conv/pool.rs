@@ -129,22 +129,9 @@ pub fn max_pool<T: Pooled>(window: &Window, input: &[T], output: &mut [T]) {
     let w = window;
     check(w, input.len(), output.len());
     let one_row = |row: usize, output: &mut [T]| {
-        pool_row(
-            w,
-            row,
-            input,
-            output,
-            T::LOWEST,
-            |t: T, f: T| if f > t { f } else { t },
-        );
+        pool_row(w, row, input, output, T::LOWEST, |t: T, f: T| if f > t { f } else { t });
     };
-    for_each_row(
-        w.batch * w.out_height,
-        w.out_width * w.channels,
-        w.work(w.channels),
-        output,
-        one_row,
-    );
+    for_each_row(w.batch * w.out_height, w.out_width * w.channels, w.work(w.channels), output, one_row);
 }
 
 /// The average of each window over its elements inside the image; 0 for windows without any.
@@ -166,25 +153,14 @@ pub fn avg_pool<T: Pooled>(window: &Window, input: &[T], output: &mut [T]) {
             divide_all(output, (rows * w.columns_inside(x).len()).max(1));
         }
     };
-    for_each_row(
-        w.batch * w.out_height,
-        w.out_width * w.channels,
-        w.work(w.channels),
-        output,
-        one_row,
-    );
+    for_each_row(w.batch * w.out_height, w.out_width * w.channels, w.work(w.channels), output, one_row);
 }
 
 /// The gradient of [`max_pool`] (overwritten): each window's gradient goes to its first maximum in row-major order.
 ///
 /// # Panics
 /// If a slice is too short.
-pub fn max_pool_grad<T: Pooled>(
-    window: &Window,
-    input: &[T],
-    out_backprop: &[T],
-    input_backprop: &mut [T],
-) {
+pub fn max_pool_grad<T: Pooled>(window: &Window, input: &[T], out_backprop: &[T], input_backprop: &mut [T]) {
     let w = window;
     check(w, input.len().min(input_backprop.len()), out_backprop.len());
     let image_len = w.in_height * w.in_width * w.channels;
@@ -215,13 +191,7 @@ pub fn max_pool_grad<T: Pooled>(
             }
         }
     };
-    for_each_row(
-        w.batch,
-        image_len,
-        w.work(2 * w.channels),
-        input_backprop,
-        one_image,
-    );
+    for_each_row(w.batch, image_len, w.work(2 * w.channels), input_backprop, one_image);
 }
 
 /// The gradient of [`avg_pool`] (overwritten): each window's gradient is spread evenly over its elements inside.
@@ -248,11 +218,5 @@ pub fn avg_pool_grad<T: Pooled>(window: &Window, out_backprop: &[T], input_backp
             }
         }
     };
-    for_each_row(
-        w.batch,
-        image_len,
-        w.work(2 * w.channels),
-        input_backprop,
-        one_image,
-    );
+    for_each_row(w.batch, image_len, w.work(2 * w.channels), input_backprop, one_image);
 }

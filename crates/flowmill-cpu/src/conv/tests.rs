@@ -4,9 +4,7 @@
 
 use proptest::prelude::*;
 
-use super::depthwise::{
-    depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d, depthwise_for,
-};
+use super::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d, depthwise_for};
 use super::pool::{avg_pool, avg_pool_grad, max_pool, max_pool_grad};
 use super::*;
 use crate::gemm::Activation;
@@ -17,9 +15,7 @@ fn values(seed: u64, len: usize) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     (0..len)
         .map(|_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             ((state >> 33) % 13) as f32 - 6.0
         })
         .collect()
@@ -29,62 +25,38 @@ fn values(seed: u64, len: usize) -> Vec<f32> {
 fn windows() -> impl Strategy<Value = Window> {
     let sizes = (1usize..3, 1usize..10, 1usize..12, 1usize..4, 1usize..4);
     let steps = (1usize..4, 1usize..4, 1usize..3, 1usize..3);
-    (
-        sizes,
-        steps,
-        (0usize..3, 0usize..3, 0usize..3, 0usize..3),
-        1usize..6,
-    )
-        .prop_map(|(sizes, steps, pads, channels)| {
-            let (batch, in_height, in_width, height, width) = sizes;
-            let (stride_height, stride_width, dilation_height, dilation_width) = steps;
-            let out = |len: usize, size: usize, dilation: usize, stride: usize, pads: usize| {
-                (len + pads)
-                    .checked_sub((size - 1) * dilation + 1)
-                    .map_or(0, |room| room / stride + 1)
-            };
-            Window {
-                batch,
-                in_height,
-                in_width,
-                channels: channels * 2,
-                height,
-                width,
-                stride_height,
-                stride_width,
-                dilation_height,
-                dilation_width,
-                pad_top: pads.0,
-                pad_left: pads.1,
-                out_height: out(
-                    in_height,
-                    height,
-                    dilation_height,
-                    stride_height,
-                    pads.0 + pads.2,
-                ),
-                out_width: out(
-                    in_width,
-                    width,
-                    dilation_width,
-                    stride_width,
-                    pads.1 + pads.3,
-                ),
-            }
-        })
+    (sizes, steps, (0usize..3, 0usize..3, 0usize..3, 0usize..3), 1usize..6).prop_map(|(sizes, steps, pads, channels)| {
+        let (batch, in_height, in_width, height, width) = sizes;
+        let (stride_height, stride_width, dilation_height, dilation_width) = steps;
+        let out = |len: usize, size: usize, dilation: usize, stride: usize, pads: usize| {
+            (len + pads).checked_sub((size - 1) * dilation + 1).map_or(0, |room| room / stride + 1)
+        };
+        Window {
+            batch,
+            in_height,
+            in_width,
+            channels: channels * 2,
+            height,
+            width,
+            stride_height,
+            stride_width,
+            dilation_height,
+            dilation_width,
+            pad_top: pads.0,
+            pad_left: pads.1,
+            out_height: out(in_height, height, dilation_height, stride_height, pads.0 + pads.2),
+            out_width: out(in_width, width, dilation_width, stride_width, pads.1 + pads.3),
+        }
+    })
 }
 
 /// Calls `f(output position, tap, input position)` for every tap inside the image, from the definition.
 fn taps(w: &Window, mut f: impl FnMut(usize, usize, usize)) {
-    for (image, y, x) in (0..w.batch)
-        .flat_map(|n| (0..w.out_height).flat_map(move |y| (0..w.out_width).map(move |x| (n, y, x))))
-    {
+    for (image, y, x) in (0..w.batch).flat_map(|n| (0..w.out_height).flat_map(move |y| (0..w.out_width).map(move |x| (n, y, x)))) {
         for (i, j) in (0..w.height).flat_map(|i| (0..w.width).map(move |j| (i, j))) {
             let row = (y * w.stride_height + i * w.dilation_height) as isize - w.pad_top as isize;
             let column = (x * w.stride_width + j * w.dilation_width) as isize - w.pad_left as isize;
-            if (0..w.in_height as isize).contains(&row)
-                && (0..w.in_width as isize).contains(&column)
-            {
+            if (0..w.in_height as isize).contains(&row) && (0..w.in_width as isize).contains(&column) {
                 let output = (image * w.out_height + y) * w.out_width + x;
                 let input = (image * w.in_height + row as usize) * w.in_width + column as usize;
                 f(output, i * w.width + j, input);
@@ -104,9 +76,7 @@ fn reference(w: &Window, out: usize, groups: usize) -> [Vec<f32>; 6] {
     let mut input_gradient = vec![0.0; input.len()];
     let mut filter_gradient = vec![0.0; filter.len()];
     taps(w, |o, tap, i| {
-        for (group, c, q) in
-            (0..groups).flat_map(|g| (0..ic).flat_map(move |c| (0..oc).map(move |q| (g, c, q))))
-        {
+        for (group, c, q) in (0..groups).flat_map(|g| (0..ic).flat_map(move |c| (0..oc).map(move |q| (g, c, q)))) {
             let x = i * w.channels + group * ic + c;
             let f = (tap * ic + c) * out + group * oc + q;
             let y = o * out + group * oc + q;
@@ -115,34 +85,18 @@ fn reference(w: &Window, out: usize, groups: usize) -> [Vec<f32>; 6] {
             filter_gradient[f] += gradient[y] * input[x];
         }
     });
-    [
-        input,
-        filter,
-        gradient,
-        output,
-        input_gradient,
-        filter_gradient,
-    ]
+    [input, filter, gradient, output, input_gradient, filter_gradient]
 }
 
 fn check_conv(w: &Window, out: usize, groups: usize) {
     let [input, filter, gradient, want, want_input, want_filter] = reference(w, out, groups);
     let packed = PackedFilter::pack(&filter, w.height, w.width, w.channels / groups, out, groups);
     let bias = values(4, out);
-    let epilogue = Epilogue {
-        bias: Some(&bias),
-        residual: Some((&gradient, out)),
-        activation: Activation::Relu,
-        accumulate: false,
-    };
+    let epilogue = Epilogue { bias: Some(&bias), residual: Some((&gradient, out)), activation: Activation::Relu, accumulate: false };
     let mut output = vec![f32::NAN; want.len()];
     conv2d(w, &input, &packed, &mut output, &epilogue);
     for (i, got) in output.iter().enumerate() {
-        assert_eq!(
-            *got,
-            (want[i] + bias[i % out] + gradient[i]).max(0.0),
-            "output {i} of {w:?}"
-        );
+        assert_eq!(*got, (want[i] + bias[i % out] + gradient[i]).max(0.0), "output {i} of {w:?}");
     }
     let mut got = vec![f32::NAN; input.len()];
     conv2d_backprop_input(w, &filter, out, groups, &gradient, &mut got);
@@ -154,19 +108,14 @@ fn check_conv(w: &Window, out: usize, groups: usize) {
 
 fn check_depthwise(w: &Window, multiplier: usize) {
     // The grouped reference has its filter as [taps, 1, channels * multiplier]: the same order.
-    let [input, filter, gradient, want, want_input, want_filter] =
-        reference(w, w.channels * multiplier, w.channels);
+    let [input, filter, gradient, want, want_input, want_filter] = reference(w, w.channels * multiplier, w.channels);
     let bias = values(4, w.channels * multiplier);
     for isa in Isa::available() {
         let mut output = vec![f32::NAN; want.len()];
         let epilogue = Epilogue::bias_activation(Some(&bias), Activation::Relu6);
         depthwise_for(isa, w, multiplier, &input, &filter, &mut output, &epilogue);
         for (i, got) in output.iter().enumerate() {
-            assert_eq!(
-                *got,
-                (want[i] + bias[i % bias.len()]).clamp(0.0, 6.0),
-                "output {i} of {w:?} on {isa:?}"
-            );
+            assert_eq!(*got, (want[i] + bias[i % bias.len()]).clamp(0.0, 6.0), "output {i} of {w:?} on {isa:?}");
         }
     }
     let mut got = vec![f32::NAN; input.len()];
@@ -192,14 +141,7 @@ fn check_pool(w: &Window) {
             let highest = seen.iter().map(|i| input[*i]).fold(f32::MIN, f32::max);
             assert_eq!(max[out], highest);
             let sum: f32 = seen.iter().map(|i| input[*i]).sum();
-            assert_eq!(
-                avg[out],
-                if seen.is_empty() {
-                    0.0
-                } else {
-                    sum / seen.len() as f32
-                }
-            );
+            assert_eq!(avg[out], if seen.is_empty() { 0.0 } else { sum / seen.len() as f32 });
             if let Some(first) = seen.iter().find(|i| input[**i] == highest) {
                 max_grad[*first] += gradient[out];
             }
@@ -237,14 +179,7 @@ proptest! {
     }
 }
 
-fn square(
-    batch: usize,
-    size: usize,
-    channels: usize,
-    window: usize,
-    stride: usize,
-    pad: usize,
-) -> Window {
+fn square(batch: usize, size: usize, channels: usize, window: usize, stride: usize, pad: usize) -> Window {
     let out = (size + 2 * pad - window) / stride + 1;
     Window {
         batch,
@@ -278,24 +213,16 @@ fn layers_of_common_networks_equal_plain_loops() {
 #[test]
 fn bits_do_not_depend_on_threads() {
     let w = square(3, 20, 40, 3, 1, 1);
-    let rough =
-        |seed, len| -> Vec<f32> { values(seed, len).iter().map(|x| (x / 7.0).exp()).collect() };
+    let rough = |seed, len| -> Vec<f32> { values(seed, len).iter().map(|x| (x / 7.0).exp()).collect() };
     let input = rough(1, w.input_len());
     let filter = rough(2, 9 * 40 * 50);
     let gradient = rough(3, w.positions() * 50);
     let packed = PackedFilter::pack(&filter, 3, 3, 40, 50, 1);
     let run = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let epilogue = Epilogue::bias_activation(None, Activation::Sigmoid);
-            let mut results = vec![
-                vec![0.0; gradient.len()],
-                vec![0.0; input.len()],
-                vec![0.0; filter.len()],
-            ];
+            let mut results = vec![vec![0.0; gradient.len()], vec![0.0; input.len()], vec![0.0; filter.len()]];
             conv2d(&w, &input, &packed, &mut results[0], &epilogue);
             conv2d_backprop_input(&w, &filter, 50, 1, &gradient, &mut results[1]);
             conv2d_backprop_filter(&w, &input, 50, 1, &gradient, &mut results[2]);

@@ -57,7 +57,12 @@ impl VariantValue for Optional {
         let mut sums = a.clone();
         for (sum, value) in sums.iter_mut().zip(b) {
             if sum.dtype() != value.dtype() || sum.shape() != value.shape() {
-                bail!(InvalidArgument, "Cannot add optionals because components have different types or shapes: {} vs. {}", sum.shape(), value.shape());
+                bail!(
+                    InvalidArgument,
+                    "Cannot add optionals because components have different types or shapes: {} vs. {}",
+                    sum.shape(),
+                    value.shape()
+                );
             }
             add_to(sum, value)?;
         }
@@ -76,7 +81,12 @@ fn make_get_value(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let types = init.attrs.list::<DType>("output_types")?;
     let shapes = init.attrs.list::<PartialShape>("output_shapes")?;
     if types.len() != shapes.len() {
-        bail!(InvalidArgument, "output_types and output_shapes must be same length, got: output_types: {} output_shapes: {}", types.len(), shapes.len());
+        bail!(
+            InvalidArgument,
+            "output_types and output_shapes must be same length, got: output_types: {} output_shapes: {}",
+            types.len(),
+            shapes.len()
+        );
     }
     from_fn(move |ctx| {
         let Some(components) = &optional(ctx, "OptionalGetValue")?.0 else {
@@ -88,7 +98,10 @@ fn make_get_value(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         for (i, (component, (dtype, shape))) in components.iter().zip(types.iter().zip(&shapes)).enumerate() {
             if component.dtype() != *dtype {
                 let (expected, actual) = (dtype.cpp_name(), component.dtype().cpp_name());
-                bail!(InvalidArgument, "The given optional does not match the expected type for component {i}. Expected: {expected}. Actual: {actual}.");
+                bail!(
+                    InvalidArgument,
+                    "The given optional does not match the expected type for component {i}. Expected: {expected}. Actual: {actual}."
+                );
             }
             if !shape.is_compatible_with(component.shape()) {
                 bail!(
@@ -139,8 +152,14 @@ mod tests {
     fn types_and_shapes_are_checked() {
         let one = || some(vec![Tensor::scalar(1f32)]);
         let message = |result: Result<_>| result.map(drop).unwrap_err().message().to_owned();
-        assert_eq!(message(get(one(), &[DType::I32], &[&[]])), "The given optional does not match the expected type for component 0. Expected: int32. Actual: float.");
-        assert_eq!(message(get(one(), &[DType::F32], &[&[2]])), "The given optional does not match the expected shape for component 0. Expected: [2]. Actual: [].");
+        assert_eq!(
+            message(get(one(), &[DType::I32], &[&[]])),
+            "The given optional does not match the expected type for component 0. Expected: int32. Actual: float."
+        );
+        assert_eq!(
+            message(get(one(), &[DType::F32], &[&[2]])),
+            "The given optional does not match the expected shape for component 0. Expected: [2]. Actual: []."
+        );
         assert_eq!(message(get(one(), &[DType::F32; 2], &[&[], &[]])), "The given optional has 1 components, expected 2");
         assert_eq!(message(get(Tensor::scalar(1f32), &[], &[])), "Input to OptionalGetValue must be an OptionalVariant object.");
     }

@@ -37,7 +37,8 @@ fn make_get_handle(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         // An array of the caller's may change after the step.
         let value = ctx.take(0)?.into_owned()?;
         ctx.step().resources.lookup_or_create(CONTAINER, &name, || Ok(SessionTensor(value)))?;
-        let handle = if as_resource { Tensor::resource(ResourceHandle::new(CONTAINER, &name, None, Vec::new())) } else { Tensor::string(name) };
+        let handle =
+            if as_resource { Tensor::resource(ResourceHandle::new(CONTAINER, &name, None, Vec::new())) } else { Tensor::string(name) };
         ctx.set_output(0, handle);
         Ok(())
     })

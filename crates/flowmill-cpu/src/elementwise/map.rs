@@ -34,7 +34,11 @@ impl<A: Word, D: Word> Unary<A, D> {
     pub(crate) fn transform(&self, mut x: Tensor) -> Result<Tensor> {
         if A::DTYPE == D::DTYPE && x.is_unique() {
             let data = x.as_mut_slice::<D>()?;
-            if data.len() <= SMALL_CHUNK { self.map_in_place::<SMALL_CHUNK>(data) } else { for_blocks(data, self.cost, &|_, block| self.map_in_place::<CHUNK>(block)) }
+            if data.len() <= SMALL_CHUNK {
+                self.map_in_place::<SMALL_CHUNK>(data)
+            } else {
+                for_blocks(data, self.cost, &|_, block| self.map_in_place::<CHUNK>(block))
+            }
             return Ok(x);
         }
         let mut out = Tensor::uninit(D::DTYPE, x.shape().clone())?;

@@ -5,13 +5,13 @@
 
 mod map;
 mod operand;
-mod zip;
 mod word;
+mod zip;
 
-pub(crate) use zip::{Binary, BinaryOp, Check, binary_kernel, broadcast_shape};
-pub(crate) use operand::{Operand, broadcast_positions};
 pub(crate) use map::{UnaryOp, unary_kernel};
+pub(crate) use operand::{Operand, broadcast_positions};
 pub(crate) use word::Word;
+pub(crate) use zip::{Binary, BinaryOp, Check, binary_kernel, broadcast_shape};
 
 use crate::parallel;
 

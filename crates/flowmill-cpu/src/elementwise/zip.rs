@@ -55,13 +55,24 @@ enum InPlace {
 impl<A: Word, D: Word> Binary<A, D> {
     /// The kernel of `O`.
     pub(crate) fn of<O: BinaryOp<A, Out = D>>() -> Binary<A, D> {
-        Binary { zip: |a, b, dst| A::zip(a, b, dst, O::apply), word: |a, b| O::apply(A::from_word(a), A::from_word(b)).to_word(), check: O::CHECK, broadcasts: O::BROADCASTS, cost: O::COST }
+        Binary {
+            zip: |a, b, dst| A::zip(a, b, dst, O::apply),
+            word: |a, b| O::apply(A::from_word(a), A::from_word(b)).to_word(),
+            check: O::CHECK,
+            broadcasts: O::BROADCASTS,
+            cost: O::COST,
+        }
     }
 
     /// The result for two tensors.
     pub(crate) fn combine(&self, mut a: Tensor, mut b: Tensor) -> Result<Tensor> {
         if !self.broadcasts && a.num_elements() != b.num_elements() {
-            bail!(InvalidArgument, "The two arguments to a cwise op must have same number of elements, got {} and {}", a.num_elements(), b.num_elements());
+            bail!(
+                InvalidArgument,
+                "The two arguments to a cwise op must have same number of elements, got {} and {}",
+                a.num_elements(),
+                b.num_elements()
+            );
         }
         let shape = if a.shape() == b.shape() || !self.broadcasts { a.shape().clone() } else { broadcast_shape(a.shape(), b.shape())? };
         shape.checked_num_elements()?;

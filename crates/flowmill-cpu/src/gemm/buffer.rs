@@ -20,11 +20,7 @@ pub(crate) struct Buffer<T> {
 impl<T: Pod> Buffer<T> {
     pub(crate) fn zeroed(len: usize) -> Self {
         let lines = (len * size_of::<T>()).div_ceil(size_of::<Line>());
-        Self {
-            lines: vec![Line([0; 64]); lines],
-            len,
-            elem: PhantomData,
-        }
+        Self { lines: vec![Line([0; 64]); lines], len, elem: PhantomData }
     }
 
     pub(crate) fn as_slice(&self) -> &[T] {

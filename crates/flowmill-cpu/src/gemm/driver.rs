@@ -85,8 +85,7 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
     fn split(&self, threads: usize) -> (usize, usize) {
         let (m, k, n) = (self.m, self.k, self.n);
         // A core does about 50 multiply-adds a nanosecond and streams about 30 bytes a nanosecond from its cache.
-        let nanoseconds = (m.saturating_mul(k).saturating_mul(n) / 50)
-            .max(k.saturating_mul(n).saturating_mul(size_of::<T>()) / 30);
+        let nanoseconds = (m.saturating_mul(k).saturating_mul(n) / 50).max(k.saturating_mul(n).saturating_mul(size_of::<T>()) / 30);
         if threads <= 1 || nanoseconds < FORK_NANOSECONDS {
             return (1, 1);
         }
@@ -94,9 +93,7 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
         let panels = self.panel_count();
         let mut best = (1, 1);
         let mut best_cost = f64::INFINITY;
-        for row_pieces in
-            (1..=threads.min(tiles)).filter(|r| threads.is_multiple_of(*r) || *r == tiles)
-        {
+        for row_pieces in (1..=threads.min(tiles)).filter(|r| threads.is_multiple_of(*r) || *r == tiles) {
             let panel_pieces = (threads / row_pieces).min(panels);
             // Per thread: the tiles it computes, the part of B it streams, the part of A it packs.
             let tile_steps = tiles.div_ceil(row_pieces) * panels.div_ceil(panel_pieces) * k;
@@ -151,11 +148,7 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
             let full = self.full_panels();
             let mut panel = panels.start;
             while panel < panels.end {
-                let group = if panel < full {
-                    self.kernels.widest(tallest, panels.end.min(full) - panel)
-                } else {
-                    1
-                };
+                let group = if panel < full { self.kernels.widest(tallest, panels.end.min(full) - panel) } else { 1 };
                 for chunk in 0..chunks {
                     let steps = parallel::piece(ks.len(), chunks, chunk);
                     let k0 = ks.start + steps.start;
@@ -178,37 +171,20 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
     /// As for [`Job::block`]; `a` is the packed block of those rows and steps.
     #[allow(clippy::too_many_arguments)]
     #[inline]
-    unsafe fn tile(
-        &self,
-        row: usize,
-        rows: usize,
-        panel: usize,
-        group: usize,
-        k0: usize,
-        steps: usize,
-        a: *const T,
-    ) {
+    unsafe fn tile(&self, row: usize, rows: usize, panel: usize, group: usize, k0: usize, steps: usize, a: *const T) {
         let width = self.kernels.panel_width();
         let column = panel * width;
         let cols = (self.n - column).min(group * width);
         let in_tail = panel >= self.full_panels();
-        let kernel = if in_tail && self.b.tail_width <= self.kernels.lanes {
-            self.kernels.narrow(rows)
-        } else {
-            self.kernels.exactly(rows, group)
-        };
+        let kernel =
+            if in_tail && self.b.tail_width <= self.kernels.lanes { self.kernels.narrow(rows) } else { self.kernels.exactly(rows, group) };
         let last = k0 + steps == self.k;
         // SAFETY: `row`, `column`, `k0` lie inside the operands that the caller promised.
         unsafe {
             let (b, ldb) = if in_tail {
                 (self.b.tail.add(k0 * self.b.tail_width), self.b.tail_width)
             } else {
-                (
-                    self.b
-                        .data
-                        .add(panel * self.b.panel_stride + k0 * self.b.ldb),
-                    self.b.ldb,
-                )
+                (self.b.data.add(panel * self.b.panel_stride + k0 * self.b.ldb), self.b.ldb)
             };
             let c = self.c.add(row * self.ldc + column);
             kernel(&Tile {
@@ -221,11 +197,7 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
                 ldc: self.ldc,
                 cols,
                 load: self.load || k0 > 0,
-                finish: if last {
-                    self.finish.map(|f| f.at(row, column))
-                } else {
-                    None
-                },
+                finish: if last { self.finish.map(|f| f.at(row, column)) } else { None },
             });
             if let (true, Some(then)) = (last, self.then) {
                 for i in 0..rows {
@@ -245,16 +217,8 @@ impl<T> Finish<T> {
         // SAFETY: by the caller, inside what the pointers cover.
         unsafe {
             Self {
-                bias: if self.bias.is_null() {
-                    self.bias
-                } else {
-                    self.bias.add(column)
-                },
-                residual: if self.residual.is_null() {
-                    self.residual
-                } else {
-                    self.residual.add(row * self.ld_residual + column)
-                },
+                bias: if self.bias.is_null() { self.bias } else { self.bias.add(column) },
+                residual: if self.residual.is_null() { self.residual } else { self.residual.add(row * self.ld_residual + column) },
                 ..self
             }
         }

@@ -70,22 +70,14 @@ pub struct Epilogue<'a> {
 impl<'a> Epilogue<'a> {
     /// Only a bias and an activation.
     pub fn bias_activation(bias: Option<&'a [f32]>, activation: Activation) -> Self {
-        Self {
-            bias,
-            activation,
-            ..Self::default()
-        }
+        Self { bias, activation, ..Self::default() }
     }
 
     /// What the tile kernels apply in registers, after checking that the operands cover `m` rows of `n` columns.
     pub(crate) fn finish(&self, m: usize, n: usize) -> Option<Finish<f32>> {
         let (low, high) = self.activation.clamp();
         if let Some(bias) = self.bias {
-            assert!(
-                bias.len() >= n,
-                "bias of {} values for {n} columns",
-                bias.len()
-            );
+            assert!(bias.len() >= n, "bias of {} values for {n} columns", bias.len());
         }
         if let Some((residual, ld)) = self.residual {
             super::check_matrix("residual", residual.len(), m, n, ld);

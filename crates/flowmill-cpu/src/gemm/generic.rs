@@ -57,14 +57,7 @@ const GRAIN: usize = 200_000;
 ///
 /// # Panics
 /// If a slice is too short for its shape.
-pub fn matmul_generic<T: Ring + bytemuck::Pod>(
-    m: usize,
-    k: usize,
-    n: usize,
-    a: MatrixRef<'_, T>,
-    b: MatrixRef<'_, T>,
-    c: &mut [T],
-) {
+pub fn matmul_generic<T: Ring + bytemuck::Pod>(m: usize, k: usize, n: usize, a: MatrixRef<'_, T>, b: MatrixRef<'_, T>, c: &mut [T]) {
     a.check("A", m, k);
     b.check("B", k, n);
     check_matrix("C", c.len(), m, n, n);
@@ -78,11 +71,7 @@ pub fn matmul_generic<T: Ring + bytemuck::Pod>(
                     *x = b.data[j * b.ld + p];
                 }
             }
-            let b = MatrixRef {
-                data: rows,
-                ld: n,
-                transposed: false,
-            };
+            let b = MatrixRef { data: rows, ld: n, transposed: false };
             matmul_generic(m, k, n, a, b, c);
         });
     }
@@ -90,11 +79,7 @@ pub fn matmul_generic<T: Ring + bytemuck::Pod>(
         for (i, c) in rows.zip(c.chunks_exact_mut(n)) {
             c.fill(T::ZERO);
             for p in 0..k {
-                let x = a.data[if a.transposed {
-                    p * a.ld + i
-                } else {
-                    i * a.ld + p
-                }];
+                let x = a.data[if a.transposed { p * a.ld + i } else { i * a.ld + p }];
                 add_scaled_row(c, x, &b.data[p * b.ld..][..n]);
             }
         }
@@ -130,11 +115,7 @@ pub fn matmul_converted<T: Copy + Send + Sync>(
     b.check("B", k, n);
     check_matrix("C", c.len(), m, n, n);
     let convert = |x: MatrixRef<'_, T>, rows: usize, cols: usize, dst: &mut [f32]| {
-        let (rows, cols) = if x.transposed {
-            (cols, rows)
-        } else {
-            (rows, cols)
-        };
+        let (rows, cols) = if x.transposed { (cols, rows) } else { (rows, cols) };
         if cols > 0 {
             for (i, dst) in dst.chunks_exact_mut(cols).enumerate().take(rows) {
                 for (d, s) in dst.iter_mut().zip(&x.data[i * x.ld..][..cols]) {
@@ -149,16 +130,8 @@ pub fn matmul_converted<T: Copy + Send + Sync>(
         let (b32, c32) = rest.split_at_mut(k * n);
         let lda = convert(a, m, k, a32);
         let ldb = convert(b, k, n, b32);
-        let a32 = MatrixRef {
-            data: a32,
-            ld: lda,
-            transposed: a.transposed,
-        };
-        let b32 = MatrixRef {
-            data: b32,
-            ld: ldb,
-            transposed: b.transposed,
-        };
+        let a32 = MatrixRef { data: a32, ld: lda, transposed: a.transposed };
+        let b32 = MatrixRef { data: b32, ld: ldb, transposed: b.transposed };
         gemm(m, k, n, a32, b32, c32, n, false);
         for (d, s) in c.iter_mut().zip(c32.iter()) {
             *d = from_f32(*s);

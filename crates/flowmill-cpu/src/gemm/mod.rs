@@ -50,33 +50,14 @@ fn check_matrix(name: &str, len: usize, rows: usize, cols: usize, ld: usize) {
 ///
 /// # Panics
 /// If a slice is too short for its shape.
-pub fn gemm_packed(
-    a: &[f32],
-    lda: usize,
-    m: usize,
-    b: &PackedB,
-    c: &mut [f32],
-    ldc: usize,
-    epilogue: &Epilogue<'_>,
-) {
+pub fn gemm_packed(a: &[f32], lda: usize, m: usize, b: &PackedB, c: &mut [f32], ldc: usize, epilogue: &Epilogue<'_>) {
     check_matrix("A", a.len(), m, b.k(), lda);
-    let a = Matrix {
-        data: a,
-        ld: lda,
-        transposed: false,
-    };
+    let a = Matrix { data: a, ld: lda, transposed: false };
     gemm_rows(&a, m, b, c, ldc, epilogue);
 }
 
 /// [`gemm_packed`] with rows of A from anywhere.
-pub(crate) fn gemm_rows<A: Rows<f32>>(
-    a: &A,
-    m: usize,
-    b: &PackedB,
-    c: &mut [f32],
-    ldc: usize,
-    epilogue: &Epilogue<'_>,
-) {
+pub(crate) fn gemm_rows<A: Rows<f32>>(a: &A, m: usize, b: &PackedB, c: &mut [f32], ldc: usize, epilogue: &Epilogue<'_>) {
     check_matrix("C", c.len(), m, b.n(), ldc);
     let finish = epilogue.finish(m, b.n());
     if m == 0 || b.n() == 0 {
@@ -122,18 +103,11 @@ impl<T> Copy for MatrixRef<'_, T> {}
 impl<T> MatrixRef<'_, T> {
     /// The operand that starts `offset` elements later.
     fn from(self, offset: usize) -> Self {
-        Self {
-            data: self.data.get(offset..).unwrap_or_default(),
-            ..self
-        }
+        Self { data: self.data.get(offset..).unwrap_or_default(), ..self }
     }
 
     fn check(&self, name: &str, rows: usize, cols: usize) {
-        let (rows, cols) = if self.transposed {
-            (cols, rows)
-        } else {
-            (rows, cols)
-        };
+        let (rows, cols) = if self.transposed { (cols, rows) } else { (rows, cols) };
         check_matrix(name, self.data.len(), rows, cols, self.ld);
     }
 }
@@ -150,16 +124,7 @@ const PACK_BYTES: usize = 4 << 20;
 /// # Panics
 /// If a slice is too short for its shape.
 #[allow(clippy::too_many_arguments)]
-pub fn gemm<T: Element>(
-    m: usize,
-    k: usize,
-    n: usize,
-    a: MatrixRef<'_, T>,
-    b: MatrixRef<'_, T>,
-    c: &mut [T],
-    ldc: usize,
-    accumulate: bool,
-) {
+pub fn gemm<T: Element>(m: usize, k: usize, n: usize, a: MatrixRef<'_, T>, b: MatrixRef<'_, T>, c: &mut [T], ldc: usize, accumulate: bool) {
     gemm_for(isa(), m, k, n, a, b, c, ldc, accumulate);
 }
 
@@ -181,25 +146,13 @@ fn gemm_for<T: Element>(
     if m == 0 || n == 0 {
         return;
     }
-    let rows = Matrix {
-        data: a.data,
-        ld: a.ld,
-        transposed: a.transposed,
-    };
+    let rows = Matrix { data: a.data, ld: a.ld, transposed: a.transposed };
     // SAFETY: all operands were checked just now.
     unsafe { product_rows(isa, &rows, m, k, n, b, c, ldc, accumulate) };
 }
 
 /// `C += A B` with rows of A from anywhere and plain B; rows of C are `ldc` apart.
-pub(crate) fn accumulate_rows<A: Rows<f32>>(
-    a: &A,
-    m: usize,
-    k: usize,
-    n: usize,
-    b: MatrixRef<'_, f32>,
-    c: &mut [f32],
-    ldc: usize,
-) {
+pub(crate) fn accumulate_rows<A: Rows<f32>>(a: &A, m: usize, k: usize, n: usize, b: MatrixRef<'_, f32>, c: &mut [f32], ldc: usize) {
     b.check("B", k, n);
     check_matrix("C", c.len(), m, n, ldc);
     if m > 0 && n > 0 {
@@ -246,36 +199,16 @@ unsafe fn product_rows<T: Element, A: Rows<T>>(
     let mut first = 0;
     if !b.transposed && m <= DIRECT_ROWS && k > 0 && n >= width {
         first = n / width * width;
-        let panels = Panels {
-            data: b.data.as_ptr(),
-            ldb: b.ld,
-            panel_stride: width,
-            tail: std::ptr::null(),
-            tail_width: 0,
-        };
+        let panels = Panels { data: b.data.as_ptr(), ldb: b.ld, panel_stride: width, tail: std::ptr::null(), tail_width: 0 };
         product(0..first, panels);
     }
     let round = (PACK_BYTES / size_of::<T>() / k.max(1)).max(width) / width * width;
     while first < n {
         let columns = first..n.min(first + round);
-        with_scratch(
-            pack::packed_len(kernels, k, columns.len()),
-            |packed: &mut [T]| {
-                pack::pack_panels(
-                    kernels,
-                    b.data,
-                    b.ld,
-                    b.transposed,
-                    k,
-                    columns.clone(),
-                    packed,
-                );
-                product(
-                    columns.clone(),
-                    pack::packed_panels(kernels, packed, k, columns.len()),
-                );
-            },
-        );
+        with_scratch(pack::packed_len(kernels, k, columns.len()), |packed: &mut [T]| {
+            pack::pack_panels(kernels, b.data, b.ld, b.transposed, k, columns.clone(), packed);
+            product(columns.clone(), pack::packed_panels(kernels, packed, k, columns.len()));
+        });
         first = columns.end;
     }
 }
@@ -299,11 +232,7 @@ pub fn gemm_batch<T: Element>(
     c: &mut [T],
 ) {
     let size = m * n;
-    assert!(
-        batch.checked_mul(size).is_some_and(|len| len <= c.len()),
-        "C: {} elements for {batch} of {m} x {n}",
-        c.len()
-    );
+    assert!(batch.checked_mul(size).is_some_and(|len| len <= c.len()), "C: {} elements for {batch} of {m} x {n}", c.len());
     if size == 0 || batch == 0 {
         return;
     }
@@ -311,10 +240,7 @@ pub fn gemm_batch<T: Element>(
         let (a, b) = (a.0.from(i * a.1), b.0.from(i * b.1));
         gemm(m, k, n, a, b, c, n, false);
     };
-    let work = batch
-        .saturating_mul(m)
-        .saturating_mul(n)
-        .saturating_mul(k.max(1));
+    let work = batch.saturating_mul(m).saturating_mul(n).saturating_mul(k.max(1));
     let pieces = parallel::threads().min(batch);
     if batch == 1 || pieces == 1 || work < 500_000 || batch < parallel::threads() {
         for (i, c) in c.chunks_exact_mut(size).take(batch).enumerate() {

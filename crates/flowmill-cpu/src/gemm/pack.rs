@@ -127,15 +127,7 @@ pub(crate) fn pack_panels<T: Element>(
     let pack_one = |panel: usize, dst: &mut [T]| {
         let first = panel * width;
         let cols = (n - first).min(width);
-        pack_panel(
-            b,
-            ldb,
-            transposed,
-            columns.start + first,
-            cols,
-            dst.len() / k,
-            dst,
-        );
+        pack_panel(b, ldb, transposed, columns.start + first, cols, dst.len() / k, dst);
     };
     if k * n < 2 * PACK_GRAIN || parallel::threads() == 1 {
         for (panel, dst) in dst.chunks_mut(width * k).enumerate() {
@@ -152,15 +144,7 @@ pub(crate) fn pack_panels<T: Element>(
 }
 
 /// Packs `cols` columns from `first` into a panel of `width` columns; the columns that B lacks become zero.
-fn pack_panel<T: Element>(
-    b: &[T],
-    ldb: usize,
-    transposed: bool,
-    first: usize,
-    cols: usize,
-    width: usize,
-    dst: &mut [T],
-) {
+fn pack_panel<T: Element>(b: &[T], ldb: usize, transposed: bool, first: usize, cols: usize, width: usize, dst: &mut [T]) {
     if transposed {
         transpose(&b[first * ldb..], ldb, cols, dst.len() / width, dst, width);
         for row in dst.chunks_exact_mut(width) {
@@ -189,14 +173,7 @@ impl<T: Element> Rows<T> for Matrix<'_, T> {
             return;
         }
         if self.transposed {
-            transpose(
-                &self.data[k0 * self.ld + row0..],
-                self.ld,
-                kc,
-                rows,
-                dst,
-                LDA,
-            );
+            transpose(&self.data[k0 * self.ld + row0..], self.ld, kc, rows, dst, LDA);
         } else {
             for i in 0..rows {
                 dst[i * LDA..][..kc].copy_from_slice(&self.data[(row0 + i) * self.ld + k0..][..kc]);

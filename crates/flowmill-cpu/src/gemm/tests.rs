@@ -12,9 +12,7 @@ fn small_values(seed: u64, len: usize) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     (0..len)
         .map(|_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             ((state >> 33) % 17) as f32 - 8.0
         })
         .collect()
@@ -31,17 +29,11 @@ fn naive(m: usize, k: usize, n: usize, a: &[f32], b: &[f32]) -> Vec<f32> {
 }
 
 fn transpose(x: &[f32], rows: usize, cols: usize) -> Vec<f32> {
-    (0..rows * cols)
-        .map(|i| x[i % rows * cols + i / rows])
-        .collect()
+    (0..rows * cols).map(|i| x[i % rows * cols + i / rows]).collect()
 }
 
 fn plain<T>(data: &[T], ld: usize) -> MatrixRef<'_, T> {
-    MatrixRef {
-        data,
-        ld,
-        transposed: false,
-    }
+    MatrixRef { data, ld, transposed: false }
 }
 
 fn check_shape(m: usize, k: usize, n: usize, seed: u64) {
@@ -53,55 +45,31 @@ fn check_shape(m: usize, k: usize, n: usize, seed: u64) {
     let residual = small_values(seed + 3, m * n);
     for isa in Isa::available() {
         for transposed in [false, true] {
-            let packed =
-                PackedB::pack_for(isa, if transposed { &bt } else { &b }, k, n, transposed);
+            let packed = PackedB::pack_for(isa, if transposed { &bt } else { &b }, k, n, transposed);
             let mut c = vec![f32::NAN; m * n];
             gemm_packed(&a, k, m, &packed, &mut c, n, &Epilogue::default());
             assert_eq!(c, want, "packed {isa:?} {m} {k} {n} {transposed}");
             let mut c = residual.clone();
-            let epilogue = Epilogue {
-                bias: Some(&bias),
-                residual: Some((&residual, n)),
-                activation: Activation::Relu6,
-                accumulate: true,
-            };
+            let epilogue = Epilogue { bias: Some(&bias), residual: Some((&residual, n)), activation: Activation::Relu6, accumulate: true };
             gemm_packed(&a, k, m, &packed, &mut c, n, &epilogue);
             for i in 0..m * n {
                 let x = 2.0 * residual[i] + want[i] + bias[i % n];
-                assert_eq!(
-                    c[i],
-                    x.clamp(0.0, 6.0),
-                    "epilogue {isa:?} {m} {k} {n} at {i}"
-                );
+                assert_eq!(c[i], x.clamp(0.0, 6.0), "epilogue {isa:?} {m} {k} {n} at {i}");
             }
             for transposed_a in [false, true] {
-                let a = MatrixRef {
-                    data: if transposed_a { &at } else { &a },
-                    ld: if transposed_a { m } else { k },
-                    transposed: transposed_a,
-                };
-                let b = MatrixRef {
-                    data: if transposed { &bt } else { &b },
-                    ld: if transposed { k } else { n },
-                    transposed,
-                };
+                let a =
+                    MatrixRef { data: if transposed_a { &at } else { &a }, ld: if transposed_a { m } else { k }, transposed: transposed_a };
+                let b = MatrixRef { data: if transposed { &bt } else { &b }, ld: if transposed { k } else { n }, transposed };
                 let mut c = vec![f32::NAN; m * n];
                 gemm_for(isa, m, k, n, a, b, &mut c, n, false);
-                assert_eq!(
-                    c, want,
-                    "plain {isa:?} {m} {k} {n} {transposed_a} {transposed}"
-                );
+                assert_eq!(c, want, "plain {isa:?} {m} {k} {n} {transposed_a} {transposed}");
             }
         }
         let double = |x: &[f32]| x.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
         let (a, b, mut c) = (double(&a), double(&b), double(&residual));
         gemm_for(isa, m, k, n, plain(&a, k), plain(&b, n), &mut c, n, true);
         for i in 0..m * n {
-            assert_eq!(
-                c[i],
-                f64::from(want[i] + residual[i]),
-                "f64 {isa:?} {m} {k} {n}"
-            );
+            assert_eq!(c[i], f64::from(want[i] + residual[i]), "f64 {isa:?} {m} {k} {n}");
         }
     }
 }
@@ -116,14 +84,7 @@ proptest! {
 
 #[test]
 fn long_sums_and_wide_rows_equal_plain_loops() {
-    for (m, k, n) in [
-        (1, 600, 300),
-        (2, 257, 131),
-        (3, 2400, 33),
-        (17, 2500, 65),
-        (30, 512, 16),
-        (100, 300, 1),
-    ] {
+    for (m, k, n) in [(1, 600, 300), (2, 257, 131), (3, 2400, 33), (17, 2500, 65), (30, 512, 16), (100, 300, 1)] {
         check_shape(m, k, n, 7);
     }
 }
@@ -132,28 +93,16 @@ fn long_sums_and_wide_rows_equal_plain_loops() {
 fn rough_values(seed: u64, len: usize) -> Vec<f32> {
     let fine = small_values(seed, len);
     let coarse = small_values(seed + 100, len);
-    fine.iter()
-        .zip(coarse)
-        .map(|(f, c)| (f / 7.0 + 0.1) * (c / 3.0).exp2())
-        .collect()
+    fine.iter().zip(coarse).map(|(f, c)| (f / 7.0 + 0.1) * (c / 3.0).exp2()).collect()
 }
 
 fn with_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> R {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .unwrap()
-        .install(f)
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(f)
 }
 
 #[test]
 fn bits_do_not_depend_on_threads_rows_or_packing() {
-    for (m, k, n) in [
-        (1, 1000, 2000),
-        (33, 700, 500),
-        (200, 300, 90),
-        (61, 3000, 100),
-    ] {
+    for (m, k, n) in [(1, 1000, 2000), (33, 700, 500), (200, 300, 90), (61, 3000, 100)] {
         let (a, b) = (rough_values(1, m * k), rough_values(2, k * n));
         let bias = rough_values(3, n);
         let packed = PackedB::pack(&b, k, n, false);
@@ -219,17 +168,7 @@ fn batches_multiply_each_pair() {
     let (a, b) = (small_values(1, batch * m * k), small_values(2, k * n));
     for threads in [1, 3] {
         let mut c = vec![0.0; batch * m * n];
-        with_threads(threads, || {
-            gemm_batch(
-                batch,
-                m,
-                k,
-                n,
-                (plain(&a, k), m * k),
-                (plain(&b, n), 0),
-                &mut c,
-            )
-        });
+        with_threads(threads, || gemm_batch(batch, m, k, n, (plain(&a, k), m * k), (plain(&b, n), 0), &mut c));
         for i in 0..batch {
             assert_eq!(c[i * m * n..][..m * n], naive(m, k, n, &a[i * m * k..], &b));
         }
@@ -252,15 +191,7 @@ fn infinities_and_nans_reach_only_their_row_and_column() {
         }
     }
     let packed = PackedB::pack(&b, k, n, false);
-    gemm_packed(
-        &a,
-        k,
-        m,
-        &packed,
-        &mut c,
-        n,
-        &Epilogue::bias_activation(None, Activation::Relu),
-    );
+    gemm_packed(&a, k, m, &packed, &mut c, n, &Epilogue::bias_activation(None, Activation::Relu));
     assert!(c[3 * n..][..n].iter().all(|x| x.is_nan()), "Relu keeps NaN");
 }
 
@@ -276,46 +207,18 @@ fn other_types_multiply() {
     matmul_generic(m, k, n, plain(&ints(&a), k), plain(&ints(&b), n), &mut c);
     assert_eq!(c, ints(&want));
     let mut c = vec![0i8; 1];
-    matmul_generic(
-        1,
-        2,
-        1,
-        plain(&[100i8, 100], 2),
-        plain(&[1i8, 1], 1),
-        &mut c,
-    );
+    matmul_generic(1, 2, 1, plain(&[100i8, 100], 2), plain(&[1i8, 1], 1), &mut c);
     assert_eq!(c, [-56], "integers wrap");
 
     let turned = |x: &[f32]| x.iter().map(|x| Complex::new(0.0, *x)).collect::<Vec<_>>();
-    let b_transposed = MatrixRef {
-        data: &turned(&bt)[..],
-        ld: k,
-        transposed: true,
-    };
+    let b_transposed = MatrixRef { data: &turned(&bt)[..], ld: k, transposed: true };
     let mut c = vec![Complex::new(0.0f32, 0.0); m * n];
     matmul_generic(m, k, n, plain(&turned(&a), k), b_transposed, &mut c);
-    assert!(
-        c.iter()
-            .zip(&want)
-            .all(|(c, w)| *c == Complex::new(-w, 0.0))
-    );
+    assert!(c.iter().zip(&want).all(|(c, w)| *c == Complex::new(-w, 0.0)));
 
-    let halves = |x: &[f32]| {
-        x.iter()
-            .map(|x| half::bf16::from_f32(*x))
-            .collect::<Vec<_>>()
-    };
+    let halves = |x: &[f32]| x.iter().map(|x| half::bf16::from_f32(*x)).collect::<Vec<_>>();
     let mut c = vec![half::bf16::ZERO; m * n];
-    matmul_converted(
-        m,
-        k,
-        n,
-        plain(&halves(&a), k),
-        plain(&halves(&b), n),
-        &mut c,
-        half::bf16::to_f32,
-        half::bf16::from_f32,
-    );
+    matmul_converted(m, k, n, plain(&halves(&a), k), plain(&halves(&b), n), &mut c, half::bf16::to_f32, half::bf16::from_f32);
     assert_eq!(c, halves(&want));
 }
 
@@ -323,13 +226,5 @@ fn other_types_multiply() {
 #[should_panic(expected = "A: 5 elements")]
 fn short_operands_are_refused() {
     let packed = PackedB::pack(&[0.0; 12], 3, 4, false);
-    gemm_packed(
-        &[0.0; 5],
-        3,
-        2,
-        &packed,
-        &mut [0.0; 8],
-        4,
-        &Epilogue::default(),
-    );
+    gemm_packed(&[0.0; 5], 3, 2, &packed, &mut [0.0; 8], 4, &Epilogue::default());
 }

@@ -55,8 +55,7 @@ unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Ti
     unsafe {
         let whole = t.cols == P * W * V::LANES;
         // Columns of vector (panel `q`, vector `w`) that exist.
-        let columns =
-            |q: usize, w: usize| t.cols.saturating_sub((q * W + w) * V::LANES).min(V::LANES);
+        let columns = |q: usize, w: usize| t.cols.saturating_sub((q * W + w) * V::LANES).min(V::LANES);
 
         let mut start = [[[V::zero(); W]; P]; R];
         if t.load {
@@ -64,11 +63,7 @@ unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Ti
                 for (q, panel) in row.iter_mut().enumerate() {
                     for (w, v) in panel.iter_mut().enumerate() {
                         let c = t.c.add(i * t.ldc + (q * W + w) * V::LANES);
-                        *v = if whole {
-                            V::load(c)
-                        } else {
-                            V::load_part(c, columns(q, w))
-                        };
+                        *v = if whole { V::load(c) } else { V::load_part(c, columns(q, w)) };
                     }
                 }
             }
@@ -104,20 +99,12 @@ unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Ti
                         let column = (q * W + w) * V::LANES;
                         if !f.bias.is_null() {
                             let p = f.bias.add(column);
-                            let bias = if whole {
-                                V::load(p)
-                            } else {
-                                V::load_part(p, columns(q, w))
-                            };
+                            let bias = if whole { V::load(p) } else { V::load_part(p, columns(q, w)) };
                             *v = v.add(bias);
                         }
                         if !f.residual.is_null() {
                             let p = f.residual.add(i * f.ld_residual + column);
-                            let old = if whole {
-                                V::load(p)
-                            } else {
-                                V::load_part(p, columns(q, w))
-                            };
+                            let old = if whole { V::load(p) } else { V::load_part(p, columns(q, w)) };
                             *v = v.add(old);
                         }
                         if let Some(low) = f.low {
@@ -134,11 +121,7 @@ unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Ti
             for (q, panel) in row.iter().enumerate() {
                 for (w, v) in panel.iter().enumerate() {
                     let c = t.c.add(i * t.ldc + (q * W + w) * V::LANES);
-                    if whole {
-                        v.store(c)
-                    } else {
-                        v.store_part(c, columns(q, w))
-                    }
+                    if whole { v.store(c) } else { v.store_part(c, columns(q, w)) }
                 }
             }
         }
@@ -170,8 +153,7 @@ impl<T> Kernels<T> {
 
     /// The widest group of at most `panels` panels that has a tile of `rows` rows.
     pub(crate) fn widest(&self, rows: usize, panels: usize) -> usize {
-        let fits =
-            |(log, count): &(usize, usize)| panels >= *count && rows <= self.by_panels[*log].len();
+        let fits = |(log, count): &(usize, usize)| panels >= *count && rows <= self.by_panels[*log].len();
         [(3, 4), (2, 2)].iter().find(|g| fits(g)).map_or(1, |g| g.1)
     }
 

@@ -24,7 +24,11 @@ fn make(init: &KernelInit<'_>, dtype: DType, broadcast: bool) -> Result<Arc<dyn 
         let rhs = StableRhs::new(init.constant(1).is_some());
         return expensive_from_fn(move |ctx| {
             let (x, y) = (ctx.input(0)?, ctx.input(1)?);
-            let out = if y.rank() == 2 && x.rank() > 2 && !options.adj_x && broadcast { multiply_rows(x, y, options, &rhs)? } else { multiply::<f32>(x, y, options)? };
+            let out = if y.rank() == 2 && x.rank() > 2 && !options.adj_x && broadcast {
+                multiply_rows(x, y, options, &rhs)?
+            } else {
+                multiply::<f32>(x, y, options)?
+            };
             ctx.set_output(0, out);
             Ok(())
         });
@@ -205,9 +209,18 @@ mod tests {
             let batch_dims = &dims[..dims.len() - 2];
             for (flat, &found) in c.as_slice::<f32>().unwrap().iter().enumerate() {
                 let (j, i, mut rest) = (flat % 5, flat / 5 % 3, flat / 15);
-                let mut batch: Vec<usize> = batch_dims.iter().rev().map(|n| { let b = rest % n; rest /= n; b }).collect();
+                let mut batch: Vec<usize> = batch_dims
+                    .iter()
+                    .rev()
+                    .map(|n| {
+                        let b = rest % n;
+                        rest /= n;
+                        b
+                    })
+                    .collect();
                 batch.reverse();
-                let at = |t: &Tensor, i: usize, j: usize, swap: bool| if swap { element(t, &batch, j, i) } else { element(t, &batch, i, j) };
+                let at =
+                    |t: &Tensor, i: usize, j: usize, swap: bool| if swap { element(t, &batch, j, i) } else { element(t, &batch, i, j) };
                 let expected: f32 = (0..4).map(|p| at(&a, i, p, adjoint[0]) * at(&b, p, j, adjoint[1])).sum();
                 assert_eq!(found, expected, "{x:?} {y:?}");
             }
@@ -224,7 +237,10 @@ mod tests {
     #[test]
     fn bytes_are_multiplied_in_32_bits() {
         let call = Call::new("BatchMatMulV3").attr("Ta", ty(DType::I8)).attr("Tb", ty(DType::U8)).attr("Tout", ty(DType::I32));
-        let c = call.inputs(vec![Tensor::from_slice([1, 2], &[-100i8, 1]).unwrap(), Tensor::from_slice([2, 1], &[200u8, 3]).unwrap()]).run1().unwrap();
+        let c = call
+            .inputs(vec![Tensor::from_slice([1, 2], &[-100i8, 1]).unwrap(), Tensor::from_slice([2, 1], &[200u8, 3]).unwrap()])
+            .run1()
+            .unwrap();
         assert_eq!(c.as_slice::<i32>().unwrap(), [-19_997]);
         assert_eq!(i32::DTYPE, c.dtype());
     }

@@ -303,7 +303,10 @@ mod tests {
         check(part("RIGHT_LEFT"), &[3, 3], &[2.0, 7.0, 12.0, 1.0, 6.0, 11.0, 5.0, 10.0, 9.0]);
         check(part("LEFT_RIGHT"), &[3, 3], &[2.0, 7.0, 12.0, 1.0, 6.0, 11.0, 9.0, 5.0, 10.0]);
         check(call("MatrixDiagPartV2", "", vec![matrix(), Tensor::scalar(2), Tensor::scalar(9f32)]), &[2], &[3.0, 8.0]);
-        for (k, message) in [(band(5, 5), "lower_diag_index is out of bound: 5. It must be between -3 and 4"), (band(1, -1), "lower_diag_index must not be larger than upper_diag_index: 1 > -1")] {
+        for (k, message) in [
+            (band(5, 5), "lower_diag_index is out of bound: 5. It must be between -3 and 4"),
+            (band(1, -1), "lower_diag_index must not be larger than upper_diag_index: 1 > -1"),
+        ] {
             let error = call("MatrixDiagPartV3", "", vec![matrix(), k, Tensor::scalar(9f32)]).unwrap_err();
             assert!(error.message().contains(message), "{error}");
         }
@@ -314,7 +317,9 @@ mod tests {
         let three = || Tensor::vector(&[1f32, 2.0, 3.0]).unwrap();
         check(call("MatrixDiag", "", vec![Tensor::vector(&[1f32, 2.0]).unwrap()]), &[2, 2], &[1.0, 0.0, 0.0, 2.0]);
         let packed = Tensor::from_slice([3, 3], &[9f32, 8.0, 7.0, 4.0, 5.0, 6.0, 1.0, 2.0, 3.0]).unwrap();
-        let sized = |x: Tensor, k: Tensor, rows: i32, columns: i32, fill: f32| call("MatrixDiagV3", "RIGHT_LEFT", vec![x, k, Tensor::scalar(rows), Tensor::scalar(columns), Tensor::scalar(fill)]);
+        let sized = |x: Tensor, k: Tensor, rows: i32, columns: i32, fill: f32| {
+            call("MatrixDiagV3", "RIGHT_LEFT", vec![x, k, Tensor::scalar(rows), Tensor::scalar(columns), Tensor::scalar(fill)])
+        };
         check(sized(packed, band(-1, 1), -1, -1, 0.0), &[3, 3], &[4.0, 8.0, 0.0, 1.0, 5.0, 7.0, 0.0, 2.0, 6.0]);
         check(sized(three(), Tensor::scalar(-1), 4, 3, 7.0), &[4, 3], &[7.0, 7.0, 7.0, 1.0, 7.0, 7.0, 7.0, 2.0, 7.0, 7.0, 7.0, 3.0]);
         assert!(sized(three(), Tensor::scalar(-1), 2, 3, 7.0).unwrap_err().message().contains("The number of rows is too small."));
@@ -324,7 +329,11 @@ mod tests {
     #[test]
     fn replaced_diagonals_and_bands() {
         let packed = Tensor::from_slice([2, 3], &[0f32, 20.0, 30.0, 10.0, 20.0, 30.0]).unwrap();
-        check(call("MatrixSetDiagV3", "RIGHT_LEFT", vec![matrix(), packed, band(0, 1)]), &[3, 4], &[10.0, 0.0, 3.0, 4.0, 5.0, 20.0, 20.0, 8.0, 9.0, 10.0, 30.0, 30.0]);
+        check(
+            call("MatrixSetDiagV3", "RIGHT_LEFT", vec![matrix(), packed, band(0, 1)]),
+            &[3, 4],
+            &[10.0, 0.0, 3.0, 4.0, 5.0, 20.0, 20.0, 8.0, 9.0, 10.0, 30.0, 30.0],
+        );
         assert!(call("MatrixSetDiag", "", vec![matrix(), Tensor::vector(&[0f32, 0.0]).unwrap()]).is_err());
         let part = |lower: i64, upper: i64| call("MatrixBandPart", "", vec![matrix(), Tensor::scalar(lower), Tensor::scalar(upper)]);
         check(part(1, 0), &[3, 4], &[1.0, 0.0, 0.0, 0.0, 5.0, 6.0, 0.0, 0.0, 0.0, 10.0, 11.0, 0.0]);
@@ -337,6 +346,8 @@ mod tests {
         check(call("Diag", "", vec![Tensor::from_slice([1, 2], &[1f32, 2.0]).unwrap()]), &[1, 2, 1, 2], &[1.0, 0.0, 0.0, 2.0]);
         let square = Tensor::from_slice([2, 2, 2, 2], &(0..16).map(|i| i as f32).collect::<Vec<_>>()).unwrap();
         check(call("DiagPart", "", vec![square]), &[2, 2], &[0.0, 5.0, 10.0, 15.0]);
-        assert!(call("DiagPart", "", vec![matrix()]).unwrap_err().message().contains("Invalid shape [3,4]: dimensions 0 and 1 do not match."));
+        assert!(
+            call("DiagPart", "", vec![matrix()]).unwrap_err().message().contains("Invalid shape [3,4]: dimensions 0 and 1 do not match.")
+        );
     }
 }

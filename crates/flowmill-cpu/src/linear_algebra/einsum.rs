@@ -156,7 +156,11 @@ fn einsum<T: Product + Number>(equation: &Equation, inputs: &[&Tensor]) -> Resul
             if broadcasts && *known == 1 {
                 *known = size;
             } else if *known != size && !broadcasts {
-                bail!(InvalidArgument, "Expected dimension {known} at axis {axis} of the input shaped {} but got dimension {size}", tensor.shape());
+                bail!(
+                    InvalidArgument,
+                    "Expected dimension {known} at axis {axis} of the input shaped {} but got dimension {size}",
+                    tensor.shape()
+                );
             }
         }
         input_labels.push(labels);

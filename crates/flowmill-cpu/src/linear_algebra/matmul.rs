@@ -65,7 +65,12 @@ impl<T: Product> Kernel for MatMul<T> {
         let (a, b) = (ctx.input(0)?, ctx.input(1)?);
         let size = self.transposed.sizes(a, b)?;
         let mut c = Tensor::uninit(T::DTYPE, [size.m, size.n])?;
-        T::product(size, operand(a.as_slice()?, size.m, size.k, self.transposed.a), operand(b.as_slice()?, size.k, size.n, self.transposed.b), c.as_mut_slice()?);
+        T::product(
+            size,
+            operand(a.as_slice()?, size.m, size.k, self.transposed.a),
+            operand(b.as_slice()?, size.k, size.n, self.transposed.b),
+            c.as_mut_slice()?,
+        );
         ctx.set_output(0, c);
         Ok(())
     }
@@ -80,7 +85,9 @@ pub(super) fn make_matmul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let transposed = Transposed::new(init)?;
     let cost = transposed.cost(init);
     match init.dtype("T")? {
-        DType::F32 => Ok(Arc::new(FusedMatMul { transposed, cost, rhs: StableRhs::new(init.constant(1).is_some()), fusion: Fusion::default() })),
+        DType::F32 => {
+            Ok(Arc::new(FusedMatMul { transposed, cost, rhs: StableRhs::new(init.constant(1).is_some()), fusion: Fusion::default() }))
+        }
         t => for_dtype!(t, [f16, bf16, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
             T => Ok(Arc::new(MatMul::<T> { transposed, cost, marker: PhantomData })), _ => init.unsupported()),
     }
@@ -233,7 +240,12 @@ mod tests {
     }
 
     fn matmul(a: Tensor, b: Tensor, transpose: [bool; 2]) -> Result<Tensor> {
-        Call::new("MatMul").attr("T", ty(a.dtype())).attr("transpose_a", transpose[0]).attr("transpose_b", transpose[1]).inputs(vec![a, b]).run1()
+        Call::new("MatMul")
+            .attr("T", ty(a.dtype()))
+            .attr("transpose_a", transpose[0])
+            .attr("transpose_b", transpose[1])
+            .inputs(vec![a, b])
+            .run1()
     }
 
     #[test]
@@ -289,7 +301,13 @@ mod tests {
     fn fusions() {
         let fused = |ops: &[&str], args: Vec<Tensor>| {
             let call = Call::new("_FusedMatMul").attr("T", ty(DType::F32)).attr("fused_ops", strings(ops));
-            Ok::<_, flowmill_tensor::Error>(call.inputs(vec![matrix([2, 3], |i| i as f32 - 2.0), matrix([3, 2], |i| i as f32)]).inputs(args).run1()?.as_slice::<f32>()?.to_vec())
+            Ok::<_, flowmill_tensor::Error>(
+                call.inputs(vec![matrix([2, 3], |i| i as f32 - 2.0), matrix([3, 2], |i| i as f32)])
+                    .inputs(args)
+                    .run1()?
+                    .as_slice::<f32>()?
+                    .to_vec(),
+            )
         };
         // The product is [-2, -5; 16, 22].
         let bias = || Tensor::vector(&[1f32, 10.0]).unwrap();

@@ -123,7 +123,15 @@ impl StableRhs {
     }
 
     /// `C = epilogue(A B)`, where rows of A are adjacent.
-    pub(crate) fn multiply(&self, size: Sizes, a: &[f32], b: &Tensor, transposed: bool, c: &mut [f32], epilogue: &Epilogue<'_>) -> Result<()> {
+    pub(crate) fn multiply(
+        &self,
+        size: Sizes,
+        a: &[f32],
+        b: &Tensor,
+        transposed: bool,
+        c: &mut [f32],
+        epilogue: &Epilogue<'_>,
+    ) -> Result<()> {
         match self.packed(b, size, transposed)? {
             Some(packed) => gemm_packed(a, size.k, size.m, &packed.matrix, c, size.n, epilogue),
             None => {

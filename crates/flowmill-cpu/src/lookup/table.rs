@@ -93,7 +93,8 @@ fn to_tensor<'a>(dtype: DType, shape: Shape, items: impl Iterator<Item = &'a Ite
         return Tensor::from_strings(shape, texts.collect());
     }
     let scalars = scalars.into_iter().map(|item| if let Item::Bits(bits) = item { Tensor::from_scalar_bits(dtype, *bits) } else { None });
-    let scalars: Vec<Tensor> = scalars.collect::<Option<_>>().ok_or_else(|| error!(Unimplemented, "tables do not hold elements of type {dtype}"))?;
+    let scalars: Vec<Tensor> =
+        scalars.collect::<Option<_>>().ok_or_else(|| error!(Unimplemented, "tables do not hold elements of type {dtype}"))?;
     concat_blocks(dtype, shape, scalars.iter().map(|scalar| (scalar, 0..1)))
 }
 
@@ -119,7 +120,12 @@ impl Table {
     fn batch(&self, keys: &Tensor) -> Result<Shape> {
         match keys.shape().strip_suffix(self.key_shape.dims()) {
             Some(batch) => Ok(batch.into()),
-            None => bail!(InvalidArgument, "Input key shape must be a suffix of the keys' shape: expected {}, got {}", self.key_shape, keys.shape()),
+            None => bail!(
+                InvalidArgument,
+                "Input key shape must be a suffix of the keys' shape: expected {}, got {}",
+                self.key_shape,
+                keys.shape()
+            ),
         }
     }
 
@@ -210,7 +216,9 @@ impl Table {
         let mut filled = Entries { initialized: true, ..Entries::default() };
         for (key, value) in keys.into_iter().zip(values) {
             if let Some((_, old)) = filled.places.get(&key).and_then(|&place| filled.pairs.get(place)).filter(|(_, old)| *old != value) {
-                let show = |dtype, item: &Item| to_tensor(dtype, Shape::scalar(), std::iter::once(item)).map(|t| crate::summarize::summarize(&t, 1));
+                let show = |dtype, item: &Item| {
+                    to_tensor(dtype, Shape::scalar(), std::iter::once(item)).map(|t| crate::summarize::summarize(&t, 1))
+                };
                 let (key, old, new) = (show(self.key_dtype, &key)?, show(self.value_dtype, old)?, show(self.value_dtype, &value)?);
                 bail!(FailedPrecondition, "HashTable has different value for same key. Key {key} has {old} and trying to add value {new}");
             }

@@ -64,11 +64,17 @@ fn a_static_table_is_filled_once() {
 fn initial_values_are_checked() {
     let init = |keys: &[&str], values: Tensor| initialize(&table("HashTableV2", DType::String, DType::I64), strings(keys), values);
     let e = failure(init(&["a", "a"], ints(&[1, 2])));
-    assert_eq!(e, (Code::FailedPrecondition, "HashTable has different value for same key. Key a has 1 and trying to add value 2".to_owned()));
+    assert_eq!(
+        e,
+        (Code::FailedPrecondition, "HashTable has different value for same key. Key a has 1 and trying to add value 2".to_owned())
+    );
     init(&["a", "a"], ints(&[1, 1])).unwrap();
     assert_eq!(failure(init(&["a", "a"], ints(&[1]))).1, "Keys and values must have the same size 2 vs 1");
     let e = failure(init(&["a"], Tensor::vector(&[1f32]).unwrap()));
-    assert_eq!(e, (Code::InvalidArgument, "Signature mismatch, have: resource, string, float-> expected: resource, string, int64->".to_owned()));
+    assert_eq!(
+        e,
+        (Code::InvalidArgument, "Signature mismatch, have: resource, string, float-> expected: resource, string, int64->".to_owned())
+    );
 }
 
 #[test]
@@ -94,7 +100,10 @@ fn values_may_be_tensors() {
     insert(&t, ints(&[1, 2]), Tensor::from_slice([2, 2], &[1f32, 2.0, 3.0, 4.0]).unwrap()).unwrap();
     let out = find(&t, ints(&[2, 9]), Tensor::vector(&[0f32, -1.0]).unwrap()).unwrap();
     assert_eq!(out.as_slice::<f32>().unwrap(), [3.0, 4.0, 0.0, -1.0]);
-    assert_eq!(failure(insert(&t, ints(&[1]), Tensor::from_slice([1, 3], &[0f32; 3]).unwrap())).1, "Expected shape [1,2] for value, got [1,3]");
+    assert_eq!(
+        failure(insert(&t, ints(&[1]), Tensor::from_slice([1, 3], &[0f32; 3]).unwrap())).1,
+        "Expected shape [1,2] for value, got [1,3]"
+    );
 }
 
 #[test]
@@ -134,13 +143,25 @@ fn text_files_fill_tables() {
     };
     assert_eq!(find_ints(&fill(DType::String, DType::I64, [-2, -1], &[]).unwrap(), &["bar\t2"]), [1]);
     assert_eq!(find_ints(&fill(DType::String, DType::I64, [0, 1], &[]).unwrap(), &["bar"]), [2]);
-    assert_eq!(find_ints(&fill(DType::String, DType::I64, [0, -1], &[("vocab_size", 2i64.into())]).unwrap(), &["foo", "bar", "baz"]), [0, 1, -1]);
+    assert_eq!(
+        find_ints(&fill(DType::String, DType::I64, [0, -1], &[("vocab_size", 2i64.into())]).unwrap(), &["foo", "bar", "baz"]),
+        [0, 1, -1]
+    );
     let numbered = fill(DType::I64, DType::String, [-1, 0], &[("offset", 1i64.into())]).unwrap();
     assert_eq!(find(&numbered, ints(&[2, 7]), Tensor::string("?")).unwrap().as_strings().unwrap(), ["bar", "?"]);
     let message = |result: Result<Tensor>| failure(result).1.replace(&file, "F");
-    assert_eq!(message(fill(DType::String, DType::I64, [0, 2], &[])), "Invalid number of columns in F line 0 (foo\t1) : expected at least 3 got 2");
-    assert_eq!(message(fill(DType::String, DType::I64, [0, -1], &[("vocab_size", 5i64.into())])), "Invalid vocab_size in F: expected 5 but got 3");
-    assert_eq!(message(fill(DType::String, DType::I32, [0, -1], &[])), "Value index for line number requires table value dtype of int64, got int32");
+    assert_eq!(
+        message(fill(DType::String, DType::I64, [0, 2], &[])),
+        "Invalid number of columns in F line 0 (foo\t1) : expected at least 3 got 2"
+    );
+    assert_eq!(
+        message(fill(DType::String, DType::I64, [0, -1], &[("vocab_size", 5i64.into())])),
+        "Invalid vocab_size in F: expected 5 but got 3"
+    );
+    assert_eq!(
+        message(fill(DType::String, DType::I32, [0, -1], &[])),
+        "Value index for line number requires table value dtype of int64, got int32"
+    );
     assert_eq!(message(fill(DType::String, DType::I64, [1, 0], &[])), "Field foo in line 0 is not a valid int64.");
     std::fs::remove_file(path).unwrap();
     assert_eq!(failure(fill(DType::String, DType::I64, [-2, -1], &[])).0, Code::NotFound);

@@ -74,8 +74,12 @@ fn read(path: &str, table: &Table, key_index: i64, value_index: i64, format: &Fo
 
 fn check_type(index: i64, dtype: DType, what: &str, word: &str) -> Result<()> {
     match index {
-        LINE_NUMBER if dtype != DType::I64 => bail!(InvalidArgument, "{what} index for line number requires table {word} dtype of int64, got {}", dtype.cpp_name()),
-        WHOLE_LINE if dtype != DType::String => bail!(InvalidArgument, "{what} index for entire line requires table {word} dtype of string, got {}", dtype.cpp_name()),
+        LINE_NUMBER if dtype != DType::I64 => {
+            bail!(InvalidArgument, "{what} index for line number requires table {word} dtype of int64, got {}", dtype.cpp_name())
+        }
+        WHOLE_LINE if dtype != DType::String => {
+            bail!(InvalidArgument, "{what} index for entire line requires table {word} dtype of string, got {}", dtype.cpp_name())
+        }
         _ => Ok(()),
     }
 }

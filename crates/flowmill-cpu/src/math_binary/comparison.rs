@@ -1,6 +1,6 @@
 //! Comparisons, logic and bits.
 
-use crate::elementwise::{BinaryOp, Binary, Word, broadcast_positions, broadcast_shape};
+use crate::elementwise::{Binary, BinaryOp, Word, broadcast_positions, broadcast_shape};
 use crate::from_fn::from_fn;
 use crate::number::Ordered;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, ScalarOp};

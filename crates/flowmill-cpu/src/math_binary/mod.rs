@@ -11,7 +11,9 @@ mod tests;
 pub(crate) use arithmetic::Add;
 
 use crate::elementwise::{binary, binary_kernel};
-use arithmetic::{Div, DivNoNan, FloorDiv, FloorMod, Maximum, Minimum, Mul, MulNoNan, Pow, RealDiv, SquaredDifference, Sub, TruncateDiv, TruncateMod};
+use arithmetic::{
+    Div, DivNoNan, FloorDiv, FloorMod, Maximum, Minimum, Mul, MulNoNan, Pow, RealDiv, SquaredDifference, Sub, TruncateDiv, TruncateMod,
+};
 use comparison::{BitwiseAnd, BitwiseOr, BitwiseXor, Greater, GreaterEqual, LeftShift, Less, LessEqual, LogicalAnd, LogicalOr, RightShift};
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{Complex, bf16, f16};

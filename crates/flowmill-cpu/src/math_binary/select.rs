@@ -18,7 +18,13 @@ pub(super) fn make_select_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             let values = Shape::broadcast(then.shape(), otherwise.shape());
             match values.and_then(|s| Shape::broadcast(&s, condition.shape())) {
                 Some(shape) => shape,
-                None => bail!(InvalidArgument, "condition {}, then {}, and else {} must be broadcastable", condition.shape(), then.shape(), otherwise.shape()),
+                None => bail!(
+                    InvalidArgument,
+                    "condition {}, then {}, and else {} must be broadcastable",
+                    condition.shape(),
+                    then.shape(),
+                    otherwise.shape()
+                ),
             }
         };
         let out = choose(&condition, then, otherwise, shape, select)?;
@@ -40,13 +46,22 @@ pub(super) fn make_select(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             condition
         } else if condition.rank() == 1 {
             if shape.first() != condition.shape().first() {
-                bail!(InvalidArgument, "Number of batches of 'then' must match size of 'cond', but saw: {} vs. {}", shape.first().copied().unwrap_or(0), condition.num_elements());
+                bail!(
+                    InvalidArgument,
+                    "Number of batches of 'then' must match size of 'cond', but saw: {} vs. {}",
+                    shape.first().copied().unwrap_or(0),
+                    condition.num_elements()
+                );
             }
             let mut rows = Shape::new(&vec![1; shape.rank()]);
             rows[0] = condition.num_elements();
             condition.reshaped(rows)?
         } else {
-            bail!(InvalidArgument, "Inputs to operation Select of type Select must have the same size and shape.  Input 0: {} != input 1: {shape}", condition.shape());
+            bail!(
+                InvalidArgument,
+                "Inputs to operation Select of type Select must have the same size and shape.  Input 0: {} != input 1: {shape}",
+                condition.shape()
+            );
         };
         let out = choose(&condition, then, otherwise, shape, select)?;
         ctx.set_output(0, out);
@@ -59,10 +74,18 @@ type Select = fn(&Tensor, Tensor, Tensor, Shape) -> Result<Tensor>;
 fn selector(init: &KernelInit<'_>) -> Result<Select> {
     let dtype = init.dtype("T")?;
     match dtype {
-        DType::String => Ok(|c, t, e, shape| Tensor::from_strings(shape.clone(), pick(c, t.shape(), t.as_strings()?, e.shape(), e.as_strings()?, &shape)?)),
-        DType::Variant => Ok(|c, t, e, shape| Tensor::from_variants(shape.clone(), pick(c, t.shape(), t.as_variants()?, e.shape(), e.as_variants()?, &shape)?)),
-        DType::Resource => Ok(|c, t, e, shape| Tensor::from_resources(shape.clone(), pick(c, t.shape(), t.as_resources()?, e.shape(), e.as_resources()?, &shape)?)),
-        _ => for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool, Complex<f32>, Complex<f64>], T => Ok(select_dense::<T>), _ => init.unsupported()),
+        DType::String => Ok(|c, t, e, shape| {
+            Tensor::from_strings(shape.clone(), pick(c, t.shape(), t.as_strings()?, e.shape(), e.as_strings()?, &shape)?)
+        }),
+        DType::Variant => Ok(|c, t, e, shape| {
+            Tensor::from_variants(shape.clone(), pick(c, t.shape(), t.as_variants()?, e.shape(), e.as_variants()?, &shape)?)
+        }),
+        DType::Resource => Ok(|c, t, e, shape| {
+            Tensor::from_resources(shape.clone(), pick(c, t.shape(), t.as_resources()?, e.shape(), e.as_resources()?, &shape)?)
+        }),
+        _ => {
+            for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool, Complex<f32>, Complex<f64>], T => Ok(select_dense::<T>), _ => init.unsupported())
+        }
     }
 }
 
@@ -107,7 +130,14 @@ fn select_dense<T: Word>(condition: &Tensor, mut then: Tensor, otherwise: Tensor
     Ok(out)
 }
 
-fn pick<T: Clone>(condition: &Tensor, then_shape: &Shape, then: &[T], else_shape: &Shape, otherwise: &[T], shape: &Shape) -> Result<Vec<T>> {
+fn pick<T: Clone>(
+    condition: &Tensor,
+    then_shape: &Shape,
+    then: &[T],
+    else_shape: &Shape,
+    otherwise: &[T],
+    shape: &Shape,
+) -> Result<Vec<T>> {
     let conditions = condition.as_slice::<bool>()?;
     let positions = broadcast_positions(then_shape, shape).into_iter().zip(broadcast_positions(else_shape, shape));
     let chosen = broadcast_positions(condition.shape(), shape).into_iter().zip(positions);
@@ -123,7 +153,12 @@ fn clip<T: Ordered>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (mut value, low, high) = (ctx.take(0)?, ctx.take(1)?, ctx.take(2)?);
     let shape = value.shape().clone();
     if [&low, &high].iter().any(|bound| bound.rank() > 0 && *bound.shape() != shape) {
-        bail!(InvalidArgument, "clip_value_min and clip_value_max must be either of the same shape as input, or a scalar. input shape: {shape} clip_value_min shape: {} clip_value_max shape: {}", low.shape(), high.shape());
+        bail!(
+            InvalidArgument,
+            "clip_value_min and clip_value_max must be either of the same shape as input, or a scalar. input shape: {shape} clip_value_min shape: {} clip_value_max shape: {}",
+            low.shape(),
+            high.shape()
+        );
     }
     let lows = Operand::new(low.as_slice::<T>()?, low.shape(), &shape);
     let highs = Operand::new(high.as_slice::<T>()?, high.shape(), &shape);

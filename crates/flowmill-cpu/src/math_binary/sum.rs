@@ -14,7 +14,9 @@ pub(super) fn make_add_n(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("T")?;
     let add: fn(Tensor, Tensor) -> Result<Tensor> = match dtype {
         DType::Variant => add_variants,
-        _ => for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => add_dense::<T>, _ => return init.unsupported()),
+        _ => {
+            for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => add_dense::<T>, _ => return init.unsupported())
+        }
     };
     from_fn(move |ctx| {
         check_shapes(ctx, &name, &op)?;
@@ -31,7 +33,12 @@ fn check_shapes(ctx: &KernelContext<'_>, name: &str, op: &str) -> Result<()> {
     let first = ctx.input(0)?.shape();
     for (i, tensor) in ctx.inputs_from(1).enumerate() {
         if tensor.shape() != first {
-            bail!(InvalidArgument, "Inputs to operation {name} of type {op} must have the same size and shape.  Input 0: {first} != input {}: {}", i + 1, tensor.shape());
+            bail!(
+                InvalidArgument,
+                "Inputs to operation {name} of type {op} must have the same size and shape.  Input 0: {first} != input {}: {}",
+                i + 1,
+                tensor.shape()
+            );
         }
     }
     Ok(())

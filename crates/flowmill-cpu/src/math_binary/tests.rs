@@ -49,8 +49,18 @@ fn division_follows_tensorflow() {
     check("TruncateDiv", &[7i8, -7, i8::MIN], &[2, 2, -1], &[3i8, -3, i8::MIN]);
     check("TruncateMod", &[7i64, -7], &[3, 3], &[1i64, -1]);
     check("FloorDiv", &[7u16], &[2], &[3u16]);
-    check("FloorDiv", &[7.0f32, -7.0, 1.0, 0.0, INF, 1.0, -1.0], &[2.0, 2.0, 0.0, 0.0, 2.0, INF, INF], &[3.0f32, -4.0, INF, NAN, INF, 0.0, -0.0]);
-    check("FloorMod", &[7.0f32, -7.0, 7.0, -7.0, 1.0, INF, 1.0, -1.0, 5.0], &[3.0, 3.0, -3.0, -3.0, 0.0, 2.0, INF, INF, -INF], &[1.0f32, 2.0, -2.0, -1.0, NAN, NAN, 1.0, INF, -INF]);
+    check(
+        "FloorDiv",
+        &[7.0f32, -7.0, 1.0, 0.0, INF, 1.0, -1.0],
+        &[2.0, 2.0, 0.0, 0.0, 2.0, INF, INF],
+        &[3.0f32, -4.0, INF, NAN, INF, 0.0, -0.0],
+    );
+    check(
+        "FloorMod",
+        &[7.0f32, -7.0, 7.0, -7.0, 1.0, INF, 1.0, -1.0, 5.0],
+        &[3.0, 3.0, -3.0, -3.0, 0.0, 2.0, INF, INF, -INF],
+        &[1.0f32, 2.0, -2.0, -1.0, NAN, NAN, 1.0, INF, -INF],
+    );
     check("Mod", &[7.0f32, -7.0], &[3.0, 3.0], &[1.0f32, -1.0]);
     check("DivNoNan", &[0.0f32, 1.0, NAN, 2.0, INF], &[0.0, 0.0, 0.0, 4.0, 0.0], &[0.0f32, 0.0, 0.0, 0.5, 0.0]);
     check("MulNoNan", &[0.0f32, 1.0, NAN, INF], &[NAN, 0.0, 0.0, 0.0], &[NAN, 0.0f32, 0.0, 0.0]);
@@ -93,7 +103,9 @@ fn equality_may_answer_shapes_that_do_not_match() {
     assert!(!call("Equal", false).unwrap().to_scalar::<bool>().unwrap());
     assert!(call("NotEqual", false).unwrap().to_scalar::<bool>().unwrap());
     assert!(call("Equal", true).unwrap_err().message().contains("Incompatible shapes: [2] vs. [3]"));
-    let near = Call::new("ApproximateEqual").attr("T", ty(DType::F32)).inputs(vec![Tensor::vector(&[1f32, 2.0, NAN]).unwrap(), Tensor::vector(&[1.000_001f32, 2.1, NAN]).unwrap()]);
+    let near = Call::new("ApproximateEqual")
+        .attr("T", ty(DType::F32))
+        .inputs(vec![Tensor::vector(&[1f32, 2.0, NAN]).unwrap(), Tensor::vector(&[1.000_001f32, 2.1, NAN]).unwrap()]);
     assert_eq!(near.run1().unwrap().as_slice::<bool>().unwrap(), [true, false, false]);
 }
 
@@ -130,7 +142,15 @@ fn every_broadcast_layout() {
                 let (a, b) = kept.unwrap_or_else(|| (tensor(left, 1000), tensor(right, 1)));
                 for (flat, &y) in out.as_slice::<i32>().unwrap().iter().enumerate() {
                     let mut rest = flat;
-                    let mut index: Vec<usize> = shape.iter().rev().map(|n| { let i = rest % n; rest /= n; i }).collect();
+                    let mut index: Vec<usize> = shape
+                        .iter()
+                        .rev()
+                        .map(|n| {
+                            let i = rest % n;
+                            rest /= n;
+                            i
+                        })
+                        .collect();
                     index.reverse();
                     assert_eq!(y, at(&a, &index) - at(&b, &index), "{left:?} - {right:?} at {index:?}");
                 }
@@ -175,9 +195,13 @@ fn selection() {
     assert_eq!(rows.as_slice::<i32>().unwrap(), [1, 2, 7, 8]);
     let columns = select("SelectV2", Tensor::vector(&[true, false]).unwrap(), matrix([1, 2, 3, 4]), matrix([5, 6, 7, 8])).unwrap();
     assert_eq!(columns.as_slice::<i32>().unwrap(), [1, 6, 3, 8]);
-    let wide = select("SelectV2", Tensor::from_slice([2, 1], &[true, false]).unwrap(), Tensor::vector(&[1, 2]).unwrap(), Tensor::scalar(9)).unwrap();
+    let wide = select("SelectV2", Tensor::from_slice([2, 1], &[true, false]).unwrap(), Tensor::vector(&[1, 2]).unwrap(), Tensor::scalar(9))
+        .unwrap();
     assert_eq!(wide.as_slice::<i32>().unwrap(), [1, 2, 9, 9]);
-    assert_eq!(select("SelectV2", Tensor::scalar(false), Tensor::scalar(1f64), Tensor::scalar(2f64)).unwrap().to_scalar::<f64>().unwrap(), 2.0);
+    assert_eq!(
+        select("SelectV2", Tensor::scalar(false), Tensor::scalar(1f64), Tensor::scalar(2f64)).unwrap().to_scalar::<f64>().unwrap(),
+        2.0
+    );
     let strings = select("SelectV2", Tensor::vector(&[true, false]).unwrap(), Tensor::string("a"), Tensor::string("b")).unwrap();
     assert_eq!(strings.as_strings().unwrap(), ["a", "b"]);
     let error = select("Select", Tensor::vector(&[true, false, true]).unwrap(), matrix([0; 4]), matrix([0; 4])).unwrap_err();
@@ -188,12 +212,19 @@ fn selection() {
 
 #[test]
 fn clipping() {
-    let clip = |low: Tensor, high: Tensor| run1("ClipByValue", &[("T", ty(DType::F32))], vec![Tensor::vector(&[1f32, 5.0, 9.0, NAN]).unwrap(), low, high]);
+    let clip = |low: Tensor, high: Tensor| {
+        run1("ClipByValue", &[("T", ty(DType::F32))], vec![Tensor::vector(&[1f32, 5.0, 9.0, NAN]).unwrap(), low, high])
+    };
     let clipped = clip(Tensor::scalar(2f32), Tensor::vector(&[6f32; 4]).unwrap()).unwrap();
     assert_eq!(format!("{:?}", clipped.as_slice::<f32>().unwrap()), "[2.0, 5.0, 6.0, NaN]");
     let crossed = clip(Tensor::scalar(7f32), Tensor::scalar(6f32)).unwrap();
     assert_eq!(format!("{:?}", crossed.as_slice::<f32>().unwrap()), "[7.0, 7.0, 7.0, NaN]");
-    assert!(clip(Tensor::vector(&[1f32, 2.0]).unwrap(), Tensor::scalar(6f32)).unwrap_err().message().contains("must be either of the same shape as input, or a scalar"));
+    assert!(
+        clip(Tensor::vector(&[1f32, 2.0]).unwrap(), Tensor::scalar(6f32))
+            .unwrap_err()
+            .message()
+            .contains("must be either of the same shape as input, or a scalar")
+    );
 }
 
 struct Count(i64);
@@ -226,5 +257,8 @@ fn sums_of_many() {
 fn cross_products() {
     let cross = apply("Cross", Tensor::vector(&[1f32, 2.0, 3.0]).unwrap(), Tensor::vector(&[4f32, 5.0, 6.0]).unwrap()).unwrap();
     assert_eq!(cross.as_slice::<f32>().unwrap(), [-3.0, 6.0, -3.0]);
-    assert_eq!(apply("Cross", Tensor::vector(&[1f32, 2.0]).unwrap(), Tensor::vector(&[4f32, 5.0]).unwrap()).unwrap_err().code(), Code::FailedPrecondition);
+    assert_eq!(
+        apply("Cross", Tensor::vector(&[1f32, 2.0]).unwrap(), Tensor::vector(&[4f32, 5.0]).unwrap()).unwrap_err().code(),
+        Code::FailedPrecondition
+    );
 }

@@ -194,7 +194,9 @@ fn leaky<T: Ordered>(init: &KernelInit<'_>, slope: T, times: fn(T, T) -> T) -> R
             bail!(InvalidArgument, "Inputs must have the same size and shape.  Input 0: {} != input 1: {}", g.shape(), x.shape());
         }
         let features = x.as_slice::<T>()?;
-        for_blocks(g.as_mut_slice::<T>()?, 1, &|start, block| block.iter_mut().zip(&features[start..]).for_each(|(g, &x)| *g = scale(*g, x)));
+        for_blocks(g.as_mut_slice::<T>()?, 1, &|start, block| {
+            block.iter_mut().zip(&features[start..]).for_each(|(g, &x)| *g = scale(*g, x))
+        });
         ctx.set_output(0, g);
         Ok(())
     })

@@ -79,7 +79,11 @@ fn channels(x: &Shape, vectors: &[(&str, &Tensor)]) -> Result<usize> {
     let channels = x[x.rank() - 1];
     for (name, vector) in vectors {
         if vector.rank() != 1 || vector.num_elements() != channels {
-            bail!(InvalidArgument, "{name} must have the same number of elements as the channels of x, got {} and {channels}", vector.shape());
+            bail!(
+                InvalidArgument,
+                "{name} must have the same number of elements as the channels of x, got {} and {channels}",
+                vector.shape()
+            );
         }
     }
     Ok(channels)
@@ -183,7 +187,9 @@ fn backward(ctx: &mut KernelContext<'_>, norm: &Norm) -> Result<()> {
         }
     }
     let mut dx = Tensor::uninit(DType::F32, x.shape().clone())?;
-    for ((dx, dy), x) in dx.as_mut_slice::<f32>()?.chunks_exact_mut(n.max(1)).zip(dy.chunks_exact(n.max(1))).zip(values.chunks_exact(n.max(1))) {
+    for ((dx, dy), x) in
+        dx.as_mut_slice::<f32>()?.chunks_exact_mut(n.max(1)).zip(dy.chunks_exact(n.max(1))).zip(values.chunks_exact(n.max(1)))
+    {
         for c in 0..n {
             let normalized = (x[c] - mean[c]) * inverse[c];
             let centered = if norm.training { dy[c] - (sums[c] / rows) as f32 - normalized * (products[c] / rows) as f32 } else { dy[c] };

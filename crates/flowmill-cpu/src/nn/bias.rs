@@ -46,7 +46,12 @@ fn bias_add<T: Number>(ctx: &mut KernelContext<'_>, channels_first: bool) -> Res
     }
     if bias.num_elements() != value.shape()[axis] {
         let place = if channels_first { "channel" } else { "last" };
-        bail!(InvalidArgument, "Must provide as many biases as the {place} dimension of the input tensor: {} vs. {}", bias.shape(), value.shape());
+        bail!(
+            InvalidArgument,
+            "Must provide as many biases as the {place} dimension of the input tensor: {} vs. {}",
+            bias.shape(),
+            value.shape()
+        );
     }
     let mut shape = Shape::new(&[bias.num_elements()]);
     (axis + 1..value.rank()).for_each(|_| shape.push(1));

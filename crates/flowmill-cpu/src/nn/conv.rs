@@ -55,7 +55,9 @@ fn make(init: &KernelInit<'_>, fused: Fused) -> Result<Arc<dyn Kernel>> {
     match init.dtype("T")? {
         DType::F32 => Ok(Arc::new(Conv2d { geometry, fused, packed: Mutex::new(None) })),
         _ if fused.bias => init.unsupported(),
-        dtype => for_dtype!(dtype, [f64, f16, bf16, i32], T => expensive_from_fn(move |ctx| direct::<T>(ctx, &geometry)), _ => init.unsupported()),
+        dtype => {
+            for_dtype!(dtype, [f64, f16, bf16, i32], T => expensive_from_fn(move |ctx| direct::<T>(ctx, &geometry)), _ => init.unsupported())
+        }
     }
 }
 
@@ -113,7 +115,12 @@ impl Kernel for Conv2d {
         let bias = if self.fused.bias { Some(ctx.take(2)?) } else { None };
         let residual = if self.fused.residual { Some(ctx.take(3)?) } else { None };
         if let Some(bias) = bias.as_ref().filter(|b| b.num_elements() != out_channels) {
-            bail!(InvalidArgument, "Must provide as many biases as the last dimension of the input tensor: {} vs. {}", bias.shape(), out.shape());
+            bail!(
+                InvalidArgument,
+                "Must provide as many biases as the last dimension of the input tensor: {} vs. {}",
+                bias.shape(),
+                out.shape()
+            );
         }
         if let Some(residual) = residual.as_ref().filter(|r| r.shape() != out.shape()) {
             bail!(InvalidArgument, "Incompatible shapes: {} vs. {}", out.shape(), residual.shape());

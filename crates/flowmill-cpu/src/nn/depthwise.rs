@@ -43,7 +43,12 @@ fn make(init: &KernelInit<'_>, fused: Fused) -> Result<Arc<dyn Kernel>> {
         let mut out = Tensor::uninit(DType::F32, shape)?;
         let bias = if fused.bias { Some(ctx.take(2)?) } else { None };
         if let Some(bias) = bias.as_ref().filter(|b| b.num_elements() != out.shape()[3]) {
-            bail!(InvalidArgument, "Must provide as many biases as the last dimension of the input tensor: {} vs. {}", bias.shape(), out.shape());
+            bail!(
+                InvalidArgument,
+                "Must provide as many biases as the last dimension of the input tensor: {} vs. {}",
+                bias.shape(),
+                out.shape()
+            );
         }
         if out.num_elements() > 0 {
             let bias = bias.as_ref().map(|b| b.as_slice()).transpose()?;
@@ -57,7 +62,11 @@ fn make(init: &KernelInit<'_>, fused: Fused) -> Result<Arc<dyn Kernel>> {
 
 fn check_gradient(expected: &Shape, gradient: &Tensor) -> Result<()> {
     if gradient.shape() != expected {
-        bail!(InvalidArgument, "DepthwiseConv2dBackprop: the gradient's shape is {}, but the convolution's output is {expected}", gradient.shape());
+        bail!(
+            InvalidArgument,
+            "DepthwiseConv2dBackprop: the gradient's shape is {}, but the convolution's output is {expected}",
+            gradient.shape()
+        );
     }
     Ok(())
 }

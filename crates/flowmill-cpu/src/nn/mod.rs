@@ -7,9 +7,9 @@ mod conv;
 mod depthwise;
 mod pool;
 mod softmax;
-mod window;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use flowmill_runtime::KernelRegistry;
 

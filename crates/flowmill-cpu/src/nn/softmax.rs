@@ -3,12 +3,12 @@
 use crate::elementwise::{PARALLEL_MIN, Word};
 use crate::from_fn::from_fn;
 use crate::number::{Number, Ordered};
+use crate::parallel;
 use crate::reduction::{row_max, row_sum, sum_of_squares};
 use crate::simd::{rows, unary as simd};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use num_traits::Float;
-use crate::parallel;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -78,7 +78,9 @@ fn make_softmax(init: &KernelInit<'_>, log: bool) -> Result<Arc<dyn Kernel>> {
     match init.dtype("T")? {
         DType::F32 => softmax_f32(if log { rows::log_softmax_in_place } else { rows::softmax_in_place }),
         DType::F64 => softmax::<f64>(if log { log_softmax_row } else { softmax_row }),
-        t => for_dtype!(t, [f16, bf16], T => softmax::<T>(if log { |row| widened(row, log_softmax_row) } else { |row| widened(row, softmax_row) }), _ => init.unsupported()),
+        t => {
+            for_dtype!(t, [f16, bf16], T => softmax::<T>(if log { |row| widened(row, log_softmax_row) } else { |row| widened(row, softmax_row) }), _ => init.unsupported())
+        }
     }
 }
 
@@ -183,7 +185,12 @@ where
         bail!(InvalidArgument, "labels must be 1-D, but got shape {}", labels.shape());
     }
     if labels.num_elements() != rows {
-        bail!(InvalidArgument, "logits and labels must have the same first dimension, got logits shape {} and labels shape {}", logits.shape(), labels.shape());
+        bail!(
+            InvalidArgument,
+            "logits and labels must have the same first dimension, got logits shape {} and labels shape {}",
+            logits.shape(),
+            labels.shape()
+        );
     }
     if classes == 0 && rows > 0 {
         bail!(InvalidArgument, "Must have at least one class, but got logits shape {}", logits.shape());
@@ -194,7 +201,11 @@ where
     for ((loss, &label), (x, backprop)) in loss.as_mut_slice::<T>()?.iter_mut().zip(&labels).zip(x) {
         let Some(label) = usize::try_from(label).ok().filter(|&l| l < classes) else {
             let all: Vec<String> = labels.iter().map(i64::to_string).collect();
-            bail!(InvalidArgument, "Received a label value of {label} which is outside the valid range of [0, {classes}).  Label values: {}", all.join(" "));
+            bail!(
+                InvalidArgument,
+                "Received a label value of {label} which is outside the valid range of [0, {classes}).  Label values: {}",
+                all.join(" ")
+            );
         };
         *loss = with_wide(x, &[], backprop, |row: &mut [T::Acc], _| {
             let mut exponentials = vec![<T::Acc as Number>::ZERO; row.len()];

@@ -33,7 +33,10 @@ fn activations() {
         }
     }
     assert_eq!(run1("Relu", &[("T", ty(DType::I32))], vec![Tensor::vector(&[-3, 4]).unwrap()]).unwrap().as_slice::<i32>().unwrap(), [0, 4]);
-    assert_eq!(run1("Relu6", &[("T", ty(DType::BF16))], vec![Tensor::scalar(bf16::from_f32(9.0))]).unwrap().to_scalar::<bf16>().unwrap(), bf16::from_f32(6.0));
+    assert_eq!(
+        run1("Relu6", &[("T", ty(DType::BF16))], vec![Tensor::scalar(bf16::from_f32(9.0))]).unwrap().to_scalar::<bf16>().unwrap(),
+        bf16::from_f32(6.0)
+    );
 }
 
 #[test]
@@ -77,9 +80,16 @@ fn cross_entropies() {
     close(out[1].as_ref().unwrap(), &[0.090_030_57, 0.244_728_48, -0.334_759_06, -0.166_666_66, -0.166_666_66, 0.333_333_34]);
     let broadcast = dense(Tensor::from_slice([1, 3], &[0f32, 0.0, 1.0]).unwrap()).unwrap();
     close(broadcast[0].as_ref().unwrap(), &[0.407_605_95, 1.098_612_3]);
-    assert!(dense(Tensor::from_slice([1, 2], &[0f32, 0.0]).unwrap()).unwrap_err().message().contains("logits and labels must be broadcastable: logits_size=[2,3] labels_size=[1,2]"));
+    assert!(
+        dense(Tensor::from_slice([1, 2], &[0f32, 0.0]).unwrap())
+            .unwrap_err()
+            .message()
+            .contains("logits and labels must be broadcastable: logits_size=[2,3] labels_size=[1,2]")
+    );
 
-    let sparse = |logits: Tensor, labels: &[i32]| run("SparseSoftmaxCrossEntropyWithLogits", &[("T", ty(DType::F32))], vec![logits, Tensor::vector(labels)?]);
+    let sparse = |logits: Tensor, labels: &[i32]| {
+        run("SparseSoftmaxCrossEntropyWithLogits", &[("T", ty(DType::F32))], vec![logits, Tensor::vector(labels)?])
+    };
     let out = sparse(logits(), &[2, 0]).unwrap();
     close(out[0].as_ref().unwrap(), &[0.407_605_95, 1.098_612_3]);
     close(out[1].as_ref().unwrap(), &[0.090_030_57, 0.244_728_48, -0.334_759_06, -0.666_666_6, 0.333_333_34, 0.333_333_34]);
@@ -97,7 +107,9 @@ fn cross_entropies() {
 
 #[test]
 fn biases_in_both_formats() {
-    let add = |value: Tensor, bias: Tensor, format: &str| -> Result<Tensor> { Call::new("BiasAdd").attr("T", ty(DType::F32)).attr("data_format", format).inputs(vec![value, bias]).run1() };
+    let add = |value: Tensor, bias: Tensor, format: &str| -> Result<Tensor> {
+        Call::new("BiasAdd").attr("T", ty(DType::F32)).attr("data_format", format).inputs(vec![value, bias]).run1()
+    };
     let ones = |dims: &[usize]| Tensor::from_slice(dims, &vec![1f32; dims.iter().product()]).unwrap();
     let bias = || Tensor::vector(&[1f32, 2.0]).unwrap();
     close(&add(ones(&[2, 2]), bias(), "NHWC").unwrap(), &[2.0, 3.0, 2.0, 3.0]);
@@ -109,7 +121,8 @@ fn biases_in_both_formats() {
         let error = add(value, bias(), "NHWC").unwrap_err();
         assert!(error.message().contains(message), "{error}");
     }
-    let gradient = |x: Tensor, format: &str| Call::new("BiasAddGrad").attr("T", ty(DType::F32)).attr("data_format", format).input(x).run1().unwrap();
+    let gradient =
+        |x: Tensor, format: &str| Call::new("BiasAddGrad").attr("T", ty(DType::F32)).attr("data_format", format).input(x).run1().unwrap();
     close(&gradient(ones(&[2, 3, 2]), "NCHW"), &[4.0; 3]);
     close(&gradient(ones(&[2, 3, 2]), "NHWC"), &[6.0; 2]);
     close(&gradient(Tensor::zeros(DType::F32, [0, 3]).unwrap(), "NHWC"), &[0.0; 3]);

@@ -30,9 +30,13 @@ impl Geometry {
         let op = &init.op_def.name;
         let format = init.attrs.get_or("data_format", "NHWC")?;
         if format != "NHWC" {
-            bail!(Unimplemented, "The {op} op currently only supports the NHWC tensor format on the CPU. The op was given the format: {format}");
+            bail!(
+                Unimplemented,
+                "The {op} op currently only supports the NHWC tensor format on the CPU. The op was given the format: {format}"
+            );
         }
-        let dilations = if init.attrs.contains("dilations") { positive(init, "dilations", &init.attrs.list("dilations")?)? } else { [1, 1] };
+        let dilations =
+            if init.attrs.contains("dilations") { positive(init, "dilations", &init.attrs.list("dilations")?)? } else { [1, 1] };
         let padding = match init.attrs.get("padding")? {
             "SAME" => Padding::Same,
             "VALID" => Padding::Valid,
@@ -82,7 +86,9 @@ fn extent(input: usize, window: usize, stride: usize, dilation: usize, same: boo
         bail!(InvalidArgument, "filter must not have zero elements");
     }
     let reach = (window - 1).checked_mul(dilation).and_then(|r| r.checked_add(1));
-    let Some(reach) = reach.filter(|&r| r < 1 << 40) else { bail!(InvalidArgument, "a window of {window} with dilation {dilation} is too large") };
+    let Some(reach) = reach.filter(|&r| r < 1 << 40) else {
+        bail!(InvalidArgument, "a window of {window} with dilation {dilation} is too large")
+    };
     if same {
         let output = input.div_ceil(stride);
         let padding = (output.saturating_sub(1) * stride + reach).saturating_sub(input);
@@ -92,7 +98,10 @@ fn extent(input: usize, window: usize, stride: usize, dilation: usize, same: boo
     if padded < reach {
         // An empty output where the window just does not fit, as TensorFlow computes it; an error where it is further off.
         if padded + stride < reach {
-            bail!(InvalidArgument, "Computed output size would be negative: -1 [input_size: {input}, effective_filter_size: {reach}, stride: {stride}]");
+            bail!(
+                InvalidArgument,
+                "Computed output size would be negative: -1 [input_size: {input}, effective_filter_size: {reach}, stride: {stride}]"
+            );
         }
         return Ok((0, pads.0));
     }

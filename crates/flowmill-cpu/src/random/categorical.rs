@@ -39,7 +39,11 @@ fn make_stateless_multinomial(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> 
 }
 
 /// `num_samples` classes for each row of logits; `generator` is told how many elements to reserve for.
-fn multinomial<T: Element + ToPrimitive>(ctx: &KernelContext<'_>, output_type: DType, generator: impl FnOnce(u64) -> Result<Philox>) -> Result<Tensor> {
+fn multinomial<T: Element + ToPrimitive>(
+    ctx: &KernelContext<'_>,
+    output_type: DType,
+    generator: impl FnOnce(u64) -> Result<Philox>,
+) -> Result<Tensor> {
     let (logits, samples) = (ctx.input(0)?, ctx.input(1)?);
     if logits.rank() != 2 {
         bail!(InvalidArgument, "logits should be a matrix, got shape {}", logits.shape());
@@ -62,7 +66,11 @@ fn multinomial<T: Element + ToPrimitive>(ctx: &KernelContext<'_>, output_type: D
         let mut numbers = Numbers::new(generator);
         rows.for_each(|(row, out)| draw_row(row, &mut numbers, out));
     }
-    if output_type == DType::I64 { Ok(drawn) } else { Tensor::index_vector(output_type, drawn.as_slice::<i64>()?)?.reshaped([batch, samples]) }
+    if output_type == DType::I64 {
+        Ok(drawn)
+    } else {
+        Tensor::index_vector(output_type, drawn.as_slice::<i64>()?)?.reshaped([batch, samples])
+    }
 }
 
 /// Draws by inverting the cumulative sums of the exponentials. Logits that are not finite have no share.

@@ -73,23 +73,43 @@ fn a_large_draw_is_one_sequence() {
     let draw = |op: &str, n: i32| seeded(op, 5, 6).attr("dtype", ty(DType::F32)).input(vector(&[n])).run1().unwrap();
     let uniform = draw("RandomUniform", 300_000);
     let x = uniform.as_slice::<f32>().unwrap();
-    let want = [0.7101567983627319, 0.3382972478866577, 0.14557862281799316, 0.6368842124938965, 0.14852988719940186, 0.6713669300079346f64];
+    let want =
+        [0.7101567983627319, 0.3382972478866577, 0.14557862281799316, 0.6368842124938965, 0.14852988719940186, 0.6713669300079346f64];
     assert_eq!([0, 1, 65_535, 65_536, 131_073, 299_999].map(|i| f64::from(x[i])), want);
     let truncated = draw("TruncatedNormal", 300_001);
     let x = truncated.as_slice::<f32>().unwrap();
-    let want = [0.7032734155654907, -0.4358273148536682, 1.4778457880020142, 0.00865658838301897, -1.0454155206680298, -1.0286859273910522, 1.58004629611969f64];
+    let want = [
+        0.7032734155654907,
+        -0.4358273148536682,
+        1.4778457880020142,
+        0.00865658838301897,
+        -1.0454155206680298,
+        -1.0286859273910522,
+        1.58004629611969f64,
+    ];
     assert_eq!([0, 1, 65_535, 65_536, 131_073, 299_999, 300_000].map(|i| f64::from(x[i])), want);
 }
 
 #[test]
 fn integers_in_a_range() {
-    let small = twice(|| seeded("RandomUniformInt", 3, 4).attr("Tout", ty(DType::I32)).inputs(vec![vector(&[6]), Tensor::scalar(-3), Tensor::scalar(1000)]));
+    let small = twice(|| {
+        seeded("RandomUniformInt", 3, 4).attr("Tout", ty(DType::I32)).inputs(vec![vector(&[6]), Tensor::scalar(-3), Tensor::scalar(1000)])
+    });
     assert_eq!(small, [vector(&[321, 538, 657, 198, 561, 937]), vector(&[774, 367, 70, 38, 947, 145])]);
     let high = 1_000_000_000_000_000i64;
-    let large = twice(|| seeded("RandomUniformInt", 3, 4).attr("Tout", ty(DType::I64)).inputs(vec![vector(&[5]), Tensor::scalar(-3i64), Tensor::scalar(high)]));
+    let large = twice(|| {
+        seeded("RandomUniformInt", 3, 4).attr("Tout", ty(DType::I64)).inputs(vec![
+            vector(&[5]),
+            Tensor::scalar(-3i64),
+            Tensor::scalar(high),
+        ])
+    });
     let want = [495_722_558_342_491, 464_417_180_604_728, 264_593_247_055_269, 256_222_917_713_540, 201_652_174_490_290i64];
     assert_eq!(large[0], vector(&want));
-    let empty = seeded("RandomUniformInt", 3, 4).attr("Tout", ty(DType::I32)).inputs(vec![vector(&[6]), Tensor::scalar(5), Tensor::scalar(5)]).run1();
+    let empty = seeded("RandomUniformInt", 3, 4)
+        .attr("Tout", ty(DType::I32))
+        .inputs(vec![vector(&[6]), Tensor::scalar(5), Tensor::scalar(5)])
+        .run1();
     refused(empty, "Need minval < maxval, got 5 >= 5");
 }
 
@@ -122,7 +142,10 @@ fn classes_are_drawn_by_their_logits() {
     let row = Tensor::from_slice([1, 3], &[0.0f32, 1.0, 2.0]).unwrap();
     let stateless = run1("StatelessMultinomial", &[("T", ty(DType::F32))], vec![row, Tensor::scalar(6), vector(&[3, 4])]).unwrap();
     assert_eq!(stateless.as_slice::<i64>().unwrap(), [2, 2, 1, 2, 2, 2]);
-    refused(seeded("Multinomial", 3, 4).attrs(&attrs).inputs(vec![logits, Tensor::scalar(-6)]).run1(), "num_samples should be non-negative, got -6");
+    refused(
+        seeded("Multinomial", 3, 4).attrs(&attrs).inputs(vec![logits, Tensor::scalar(-6)]).run1(),
+        "num_samples should be non-negative, got -6",
+    );
 }
 
 #[test]
@@ -136,7 +159,11 @@ fn stateless_numbers_depend_on_their_seeds_alone() {
     let double = draw("StatelessTruncatedNormal", DType::F64, vector(&[7, -9])).unwrap();
     assert_eq!(double, vector(&[-0.0660393945976438, 0.9808890130201849, 0.6827497460347481]));
     refused(draw("StatelessRandomUniform", DType::F32, vector(&[7])), "seed must have shape [2], not [1]");
-    let int = run1("StatelessRandomUniformInt", &[("dtype", ty(DType::I32))], vec![vector(&[4]), vector(&[1, 2]), Tensor::scalar(0), Tensor::scalar(100)]);
+    let int = run1(
+        "StatelessRandomUniformInt",
+        &[("dtype", ty(DType::I32))],
+        vec![vector(&[4]), vector(&[1, 2]), Tensor::scalar(0), Tensor::scalar(100)],
+    );
     assert_eq!(int.unwrap(), vector(&[40, 49, 94, 79]));
 }
 

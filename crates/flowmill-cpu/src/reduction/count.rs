@@ -31,7 +31,12 @@ fn bincount<T: Number>(ctx: &mut KernelContext<'_>, max_rank: usize, binary: boo
     }
     let weights = weights.as_slice::<T>()?;
     if !weights.is_empty() && weights.len() != input.num_elements() {
-        bail!(InvalidArgument, "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as all weights equal to 1. Received {} values for {}", weights.len(), input.num_elements());
+        bail!(
+            InvalidArgument,
+            "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as all weights equal to 1. Received {} values for {}",
+            weights.len(),
+            input.num_elements()
+        );
     }
     let rows = if max_rank == 2 && input.rank() == 2 { Some(input.shape()[0]) } else { None };
     let shape = rows.map_or(Shape::new(&[bins]), |rows| Shape::new(&[rows, bins]));
@@ -120,7 +125,11 @@ mod tests {
     use flowmill_tensor::{DType, Result, Tensor};
 
     fn count(op: &str, values: Tensor, size: i32, weights: &[f32], binary: bool) -> Result<Tensor> {
-        Call::new(op).attr("T", ty(DType::F32)).attr("binary_output", binary).inputs(vec![values, Tensor::scalar(size), Tensor::vector(weights)?]).run1()
+        Call::new(op)
+            .attr("T", ty(DType::F32))
+            .attr("binary_output", binary)
+            .inputs(vec![values, Tensor::scalar(size), Tensor::vector(weights)?])
+            .run1()
     }
 
     #[test]
@@ -138,7 +147,10 @@ mod tests {
     fn histograms() {
         let histogram = |range: [f32; 2], bins: i32| {
             let values = Tensor::vector(&[-1f32, 0.0, 1.5, 2.0, 5.0, 15.0]).unwrap();
-            Call::new("HistogramFixedWidth").attr("T", ty(DType::F32)).inputs(vec![values, Tensor::vector(&range)?, Tensor::scalar(bins)]).run1()
+            Call::new("HistogramFixedWidth")
+                .attr("T", ty(DType::F32))
+                .inputs(vec![values, Tensor::vector(&range)?, Tensor::scalar(bins)])
+                .run1()
         };
         assert_eq!(histogram([0.0, 5.0], 5).unwrap().as_slice::<i32>().unwrap(), [2, 1, 1, 0, 2]);
         assert!(histogram([5.0, 0.0], 5).unwrap_err().message().contains("but got '[5, 0]'"));
@@ -149,7 +161,11 @@ mod tests {
     fn buckets() {
         let bucketize = |boundaries: &[f32]| {
             let list: AttrValue = Value::List(Box::new(ListValue { f: boundaries.to_vec(), ..ListValue::default() })).into();
-            Call::new("Bucketize").attr("T", ty(DType::F32)).attr("boundaries", list).input(Tensor::vector(&[-5f32, 0.0, 10.0, 150.0, f32::NAN])?).run1()
+            Call::new("Bucketize")
+                .attr("T", ty(DType::F32))
+                .attr("boundaries", list)
+                .input(Tensor::vector(&[-5f32, 0.0, 10.0, 150.0, f32::NAN])?)
+                .run1()
         };
         assert_eq!(bucketize(&[0.0, 10.0, 100.0]).unwrap().as_slice::<i32>().unwrap(), [0, 1, 2, 3, 3]);
         assert!(bucketize(&[0.0, 100.0, 10.0]).unwrap_err().message().contains("Expected sorted boundaries"));

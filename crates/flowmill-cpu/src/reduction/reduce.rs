@@ -6,9 +6,9 @@
 use super::axes::{Plan, Segment};
 use super::reducers::Reducer;
 use crate::elementwise::{PARALLEL_MIN, Word};
+use crate::parallel;
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Result, Tensor};
-use crate::parallel;
 use std::marker::PhantomData;
 use std::sync::Arc;
 

@@ -165,16 +165,29 @@ mod tests {
 
     #[test]
     fn segments_without_rows() {
-        for (op, expected) in [("SegmentSum", [3f32, 0.0, 0.0, 3.0]), ("SegmentMax", [2.0, 0.0, 0.0, 3.0]), ("SegmentMin", [1.0, 0.0, 0.0, 3.0]), ("SegmentProd", [2.0, 1.0, 1.0, 3.0]), ("SegmentMean", [1.5, 0.0, 0.0, 3.0])] {
+        for (op, expected) in [
+            ("SegmentSum", [3f32, 0.0, 0.0, 3.0]),
+            ("SegmentMax", [2.0, 0.0, 0.0, 3.0]),
+            ("SegmentMin", [1.0, 0.0, 0.0, 3.0]),
+            ("SegmentProd", [2.0, 1.0, 1.0, 3.0]),
+            ("SegmentMean", [1.5, 0.0, 0.0, 3.0]),
+        ] {
             assert_eq!(segment(op, vector(), &[0, 0, 3]).unwrap().as_slice::<f32>().unwrap(), expected, "{op}");
         }
-        assert_eq!(segment("SegmentMean", Tensor::vector(&[1, 2, 3]).unwrap(), &[0, 0, 3]).unwrap().as_slice::<i32>().unwrap(), [1, 0, 0, 3]);
+        assert_eq!(
+            segment("SegmentMean", Tensor::vector(&[1, 2, 3]).unwrap(), &[0, 0, 3]).unwrap().as_slice::<i32>().unwrap(),
+            [1, 0, 0, 3]
+        );
         assert_eq!(segment("SegmentSum", Tensor::zeros(DType::F32, [0, 2]).unwrap(), &[]).unwrap().shape().dims(), [0, 2]);
     }
 
     #[test]
     fn segment_ids_are_checked() {
-        for (ids, message) in [(&[0, 2, 1][..], "segment ids are not increasing"), (&[-1, 0, 3], "Segment id -1 out of range [0, 4)"), (&[0, 1], "should be the same size as dimension 0")] {
+        for (ids, message) in [
+            (&[0, 2, 1][..], "segment ids are not increasing"),
+            (&[-1, 0, 3], "Segment id -1 out of range [0, 4)"),
+            (&[0, 1], "should be the same size as dimension 0"),
+        ] {
             let error = segment("SegmentSum", vector(), ids).unwrap_err();
             assert!(error.message().contains(message), "{error}");
         }

@@ -102,11 +102,17 @@ fn large_sums_are_accurate_and_do_not_depend_on_threads() {
     let exact: f64 = x.iter().map(|&x| f64::from(x)).sum();
     let on_threads = |threads: usize, dims: &[usize], axes: &[i32]| {
         let tensor = Tensor::from_slice(dims, &x[..dims.iter().product()]).unwrap();
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| reduce("Sum", tensor, axes, false).unwrap().as_slice::<f32>().unwrap().to_vec())
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap()
+            .install(|| reduce("Sum", tensor, axes, false).unwrap().as_slice::<f32>().unwrap().to_vec())
     };
     let sum = on_threads(1, &[n], &[0]);
     assert!((f64::from(sum[0]) - exact).abs() < 1e-6 * exact, "{} for {exact}", sum[0]);
-    for (dims, axes) in [(&[n][..], &[0][..]), (&[3000, 1000], &[0]), (&[3000, 1000], &[1]), (&[30, 100, 1000], &[0, 2]), (&[30, 100, 1000], &[1])] {
+    for (dims, axes) in
+        [(&[n][..], &[0][..]), (&[3000, 1000], &[0]), (&[3000, 1000], &[1]), (&[30, 100, 1000], &[0, 2]), (&[30, 100, 1000], &[1])]
+    {
         let one = on_threads(1, dims, axes);
         assert!(one == on_threads(2, dims, axes) && one == on_threads(7, dims, axes), "{dims:?} {axes:?}");
     }
@@ -114,7 +120,9 @@ fn large_sums_are_accurate_and_do_not_depend_on_threads() {
 
 #[test]
 fn positions_of_extremes() {
-    let arg = |op: &str, x: Tensor, axis: i32, out: DType| run1(op, &[("T", ty(x.dtype())), ("output_type", ty(out))], vec![x, Tensor::scalar(axis)]);
+    let arg = |op: &str, x: Tensor, axis: i32, out: DType| {
+        run1(op, &[("T", ty(x.dtype())), ("output_type", ty(out))], vec![x, Tensor::scalar(axis)])
+    };
     let vector = |v: &[f32]| Tensor::vector(v).unwrap();
     assert_eq!(arg("ArgMax", vector(&[1.0, f32::NAN, 3.0, 3.0]), 0, DType::I64).unwrap().to_scalar::<i64>().unwrap(), 2);
     assert_eq!(arg("ArgMin", vector(&[f32::NAN, 1.0]), -1, DType::I32).unwrap().to_scalar::<i32>().unwrap(), 1);

@@ -135,7 +135,11 @@ mod tests {
         assert_eq!(out[1].as_ref().unwrap().as_slice::<i32>().unwrap(), [1, 2, 3, 0, 1, 2]);
         let vector = || Tensor::vector(&[1f32, 2.0]).unwrap();
         assert_eq!(top(vector(), 0).unwrap()[0].as_ref().unwrap().num_elements(), 0);
-        for (x, k, message) in [(vector(), 5, "input must have at least k columns. Had 2, needed 5"), (vector(), -1, "Need k >= 0, got -1"), (Tensor::scalar(1f32), 1, "input must be >= 1-D, got shape []")] {
+        for (x, k, message) in [
+            (vector(), 5, "input must have at least k columns. Had 2, needed 5"),
+            (vector(), -1, "Need k >= 0, got -1"),
+            (Tensor::scalar(1f32), 1, "input must be >= 1-D, got shape []"),
+        ] {
             let error = top(x, k).unwrap_err();
             assert!(error.message().contains(message), "{error}");
         }
@@ -144,7 +148,11 @@ mod tests {
     #[test]
     fn targets_among_the_greatest() {
         let x = Tensor::from_slice([4, 3], &[1f32, 2.0, 3.0, 3.0, 3.0, 1.0, f32::NAN, 1.0, 2.0, 1.0, 2.0, 3.0]).unwrap();
-        let found = Call::new("InTopKV2").attr("T", ty(DType::I32)).inputs(vec![x, Tensor::vector(&[1, 1, 1, 7]).unwrap(), Tensor::scalar(1)]).run1().unwrap();
+        let found = Call::new("InTopKV2")
+            .attr("T", ty(DType::I32))
+            .inputs(vec![x, Tensor::vector(&[1, 1, 1, 7]).unwrap(), Tensor::scalar(1)])
+            .run1()
+            .unwrap();
         assert_eq!(found.as_slice::<bool>().unwrap(), [false, true, false, false]);
     }
 

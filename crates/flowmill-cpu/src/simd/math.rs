@@ -308,12 +308,7 @@ impl Map for LeakyRelu {
 /// # Safety
 /// The CPU has V's instruction set; `src` and `dst` are good for `n` elements and equal or disjoint.
 #[inline(always)]
-pub(crate) unsafe fn map_kernel<V: MathVector, F: Map>(
-    f: F,
-    dst: *mut f32,
-    src: *const f32,
-    n: usize,
-) {
+pub(crate) unsafe fn map_kernel<V: MathVector, F: Map>(f: F, dst: *mut f32, src: *const f32, n: usize) {
     let whole = n / V::LANES * V::LANES;
     // SAFETY: `i + LANES <= n` in the loop, and the tail takes the `n - whole` elements after it.
     unsafe {
@@ -324,8 +319,7 @@ pub(crate) unsafe fn map_kernel<V: MathVector, F: Map>(
         }
         if whole < n {
             let rest = n - whole;
-            f.apply(V::load_part(src.add(whole), rest))
-                .store_part(dst.add(whole), rest);
+            f.apply(V::load_part(src.add(whole), rest)).store_part(dst.add(whole), rest);
         }
     }
 }

@@ -61,9 +61,7 @@ impl Isa {
     /// The instruction sets that this CPU can run, narrowest first: what a test walks to cover every copy.
     pub fn available() -> impl Iterator<Item = Self> {
         let widest = Self::detect();
-        [Self::Portable, Self::Avx2, Self::Avx512]
-            .into_iter()
-            .filter(move |isa| *isa <= widest)
+        [Self::Portable, Self::Avx2, Self::Avx512].into_iter().filter(move |isa| *isa <= widest)
     }
 }
 

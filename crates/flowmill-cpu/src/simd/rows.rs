@@ -19,10 +19,7 @@ where
     if rows.saturating_mul(cols) < FORK_ELEMENTS || parallel::threads() == 1 || rows == 1 {
         f(0, rows, dst);
     } else {
-        let at_once = rows
-            .div_ceil(2 * parallel::threads())
-            .max(FORK_ELEMENTS / 4 / cols.max(1))
-            .max(1);
+        let at_once = rows.div_ceil(2 * parallel::threads()).max(FORK_ELEMENTS / 4 / cols.max(1)).max(1);
         parallel::chunks(&mut dst[..rows * dst_cols], at_once * dst_cols, |i, dst| {
             f(i * at_once, dst.len() / dst_cols, dst);
         });
@@ -38,11 +35,7 @@ fn rows_of(dst: &[f32], src: &[f32], cols: usize) -> usize {
     if cols == 0 {
         return 0;
     }
-    assert!(
-        src.len().is_multiple_of(cols),
-        "{} elements in rows of {cols}",
-        src.len()
-    );
+    assert!(src.len().is_multiple_of(cols), "{} elements in rows of {cols}", src.len());
     src.len() / cols
 }
 
@@ -105,17 +98,9 @@ fn softmax_for(isa: Isa, dst: &mut [f32], src: &[f32], cols: usize, logarithm: b
 /// # Panics
 /// If `cols` is zero or does not divide the length of `src`, or `mean` and `variance` are not one value a row.
 pub fn moments(mean: &mut [f32], variance: &mut [f32], src: &[f32], cols: usize) {
-    assert!(
-        cols > 0 && src.len().is_multiple_of(cols),
-        "{} elements in rows of {cols}",
-        src.len()
-    );
+    assert!(cols > 0 && src.len().is_multiple_of(cols), "{} elements in rows of {cols}", src.len());
     let rows = src.len() / cols;
-    assert_eq!(
-        (mean.len(), variance.len()),
-        (rows, rows),
-        "one mean and one variance a row"
-    );
+    assert_eq!((mean.len(), variance.len()), (rows, rows), "one mean and one variance a row");
     let isa = isa();
     for ((src, mean), variance) in src.chunks_exact(cols).zip(mean).zip(variance) {
         // SAFETY: the CPU has `isa`; the row has `cols >= 1` elements.
@@ -128,33 +113,14 @@ pub fn moments(mean: &mut [f32], variance: &mut [f32], src: &[f32], cols: usize)
 ///
 /// # Panics
 /// If `cols` does not divide the length, the lengths differ, or `gamma` or `beta` is shorter than a row.
-pub fn layer_norm(
-    dst: &mut [f32],
-    src: &[f32],
-    cols: usize,
-    gamma: Option<&[f32]>,
-    beta: Option<&[f32]>,
-    epsilon: f32,
-) {
+pub fn layer_norm(dst: &mut [f32], src: &[f32], cols: usize, gamma: Option<&[f32]>, beta: Option<&[f32]>, epsilon: f32) {
     layer_norm_for(isa(), dst, src, cols, gamma, beta, epsilon);
 }
 
-fn layer_norm_for(
-    isa: Isa,
-    dst: &mut [f32],
-    src: &[f32],
-    cols: usize,
-    gamma: Option<&[f32]>,
-    beta: Option<&[f32]>,
-    epsilon: f32,
-) {
+fn layer_norm_for(isa: Isa, dst: &mut [f32], src: &[f32], cols: usize, gamma: Option<&[f32]>, beta: Option<&[f32]>, epsilon: f32) {
     let rows = rows_of(dst, src, cols);
     for factor in [gamma, beta].into_iter().flatten() {
-        assert!(
-            factor.len() >= cols,
-            "{} factors for {cols} columns",
-            factor.len()
-        );
+        assert!(factor.len() >= cols, "{} factors for {cols} columns", factor.len());
     }
     let pointer = |x: Option<&[f32]>| x.map_or(std::ptr::null(), <[f32]>::as_ptr);
     if rows > 0 {
@@ -162,18 +128,7 @@ fn layer_norm_for(
             let src = &src[first * cols..][..rows * cols];
             let (gamma, beta) = (pointer(gamma), pointer(beta));
             // SAFETY: the CPU has `isa`; both slices hold `rows` rows of `cols`; factors are null or as long as a row.
-            unsafe {
-                layer_norm_rows(
-                    isa,
-                    dst.as_mut_ptr(),
-                    src.as_ptr(),
-                    rows,
-                    cols,
-                    gamma,
-                    beta,
-                    epsilon,
-                )
-            }
+            unsafe { layer_norm_rows(isa, dst.as_mut_ptr(), src.as_ptr(), rows, cols, gamma, beta, epsilon) }
         });
     }
 }
@@ -268,13 +223,7 @@ unsafe fn fold_lanes<V: MathVector>(v: V, f: impl Fn(f32, f32) -> f32) -> f32 {
 /// # Safety
 /// The CPU has V's instruction set; `dst` and `src` hold `rows` rows of `cols >= 1` and are equal or disjoint.
 #[inline(always)]
-unsafe fn softmax_kernel<V: MathVector>(
-    dst: *mut f32,
-    src: *const f32,
-    rows: usize,
-    cols: usize,
-    logarithm: bool,
-) {
+unsafe fn softmax_kernel<V: MathVector>(dst: *mut f32, src: *const f32, rows: usize, cols: usize, logarithm: bool) {
     for row in 0..rows {
         // SAFETY: the row lies inside both; stores take as many lanes as the row has left.
         unsafe {
@@ -283,10 +232,7 @@ unsafe fn softmax_kernel<V: MathVector>(
             for_each_vector!(V, src, cols, f32::NEG_INFINITY, |x, i, _lanes| {
                 max = max.max(x);
             });
-            let max = V::splat(fold_lanes(
-                max,
-                |a, b| if b > a || b.is_nan() { b } else { a },
-            ));
+            let max = V::splat(fold_lanes(max, |a, b| if b > a || b.is_nan() { b } else { a }));
             let mut sum = V::zero();
             for_each_vector!(V, src, cols, f32::NEG_INFINITY, |x, i, lanes| {
                 let e = exp(x.sub(max));
@@ -372,18 +318,13 @@ mod tests {
     use super::*;
 
     fn values(len: usize) -> Vec<f32> {
-        (0..len)
-            .map(|i| ((i * 7919) % 1009) as f32 / 100.0 - 5.0)
-            .collect()
+        (0..len).map(|i| ((i * 7919) % 1009) as f32 / 100.0 - 5.0).collect()
     }
 
     fn assert_close(got: &[f32], want: &[f64], name: &str) {
         for (i, (g, w)) in got.iter().zip(want).enumerate() {
             let error = (f64::from(*g) - w).abs();
-            assert!(
-                error <= 1e-6 + 2e-6 * w.abs(),
-                "{name}: element {i}: {g}, want {w}"
-            );
+            assert!(error <= 1e-6 + 2e-6 * w.abs(), "{name}: element {i}: {g}, want {w}");
         }
     }
 
@@ -416,11 +357,7 @@ mod tests {
     #[test]
     fn softmax_of_special_values() {
         let mut dst = [0.0; 4];
-        softmax(
-            &mut dst,
-            &[f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY, 0.0],
-            4,
-        );
+        softmax(&mut dst, &[f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY, 0.0], 4);
         assert_eq!(dst, [0.0, 0.5, 0.0, 0.5]);
         softmax(&mut dst, &[1.0, f32::NAN, 5.0, 6.0], 4);
         assert!(dst.iter().all(|x| x.is_nan()));
@@ -428,11 +365,7 @@ mod tests {
         assert_close(&dst, &[1.0 / 3.0, 1.0 / 3.0, 0.0, 1.0 / 3.0], "large");
         softmax(&mut [], &[], 0);
         log_softmax(&mut dst, &[-1000.0, 0.0, 0.0, 0.0], 4);
-        assert_close(
-            &dst,
-            &[-1_001.098_6, -1.098_612_3, -1.098_612_3, -1.098_612_3],
-            "far",
-        );
+        assert_close(&dst, &[-1_001.098_6, -1.098_612_3, -1.098_612_3, -1.098_612_3], "far");
     }
 
     #[test]
@@ -444,17 +377,11 @@ mod tests {
             let mut want_moments = (vec![], vec![]);
             for row in src.chunks(cols) {
                 let mean = row.iter().map(|x| f64::from(*x)).sum::<f64>() / cols as f64;
-                let variance = row
-                    .iter()
-                    .map(|x| (f64::from(*x) - mean).powi(2))
-                    .sum::<f64>()
-                    / cols as f64;
+                let variance = row.iter().map(|x| (f64::from(*x) - mean).powi(2)).sum::<f64>() / cols as f64;
                 want_moments.0.push(mean);
                 want_moments.1.push(variance);
                 let scale = 1.0 / (variance + 1e-3).sqrt();
-                want.extend((0..cols).map(|c| {
-                    (f64::from(row[c]) - mean) * scale * f64::from(gamma[c]) + f64::from(beta[c])
-                }));
+                want.extend((0..cols).map(|c| (f64::from(row[c]) - mean) * scale * f64::from(gamma[c]) + f64::from(beta[c])));
             }
             for isa in Isa::available() {
                 let mut dst = vec![f32::NAN; src.len()];
@@ -471,12 +398,7 @@ mod tests {
     #[test]
     fn scale_and_shift_by_channel() {
         let mut dst = [0.0; 6];
-        scale_shift(
-            &mut dst,
-            &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
-            &[1.0, 10.0, 0.0],
-            &[0.5, 0.0, 7.0],
-        );
+        scale_shift(&mut dst, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[1.0, 10.0, 0.0], &[0.5, 0.0, 7.0]);
         assert_eq!(dst, [1.5, 20.0, 7.0, 4.5, 50.0, 7.0]);
     }
 

@@ -10,33 +10,15 @@ use super::{Isa, isa};
 ///
 /// # Panics
 /// If a slice is too short, or a distance of rows is smaller than the row.
-pub fn transpose<T: Pod>(
-    src: &[T],
-    ld_src: usize,
-    rows: usize,
-    cols: usize,
-    dst: &mut [T],
-    ld_dst: usize,
-) {
+pub fn transpose<T: Pod>(src: &[T], ld_src: usize, rows: usize, cols: usize, dst: &mut [T], ld_dst: usize) {
     if rows == 0 || cols == 0 {
         return;
     }
     let fits = |len: usize, rows: usize, cols: usize, ld: usize| {
-        (rows == 1 || cols <= ld)
-            && (rows - 1)
-                .checked_mul(ld)
-                .is_some_and(|last| last + cols <= len)
+        (rows == 1 || cols <= ld) && (rows - 1).checked_mul(ld).is_some_and(|last| last + cols <= len)
     };
-    assert!(
-        fits(src.len(), rows, cols, ld_src),
-        "{} elements for {rows} x {cols}",
-        src.len()
-    );
-    assert!(
-        fits(dst.len(), cols, rows, ld_dst),
-        "{} elements for {cols} x {rows}",
-        dst.len()
-    );
+    assert!(fits(src.len(), rows, cols, ld_src), "{} elements for {rows} x {cols}", src.len());
+    assert!(fits(dst.len(), cols, rows, ld_dst), "{} elements for {cols} x {rows}", dst.len());
     let mut done = (0, 0);
     #[cfg(target_arch = "x86_64")]
     if size_of::<T>() == 4 && isa() >= Isa::Avx2 {
@@ -51,14 +33,7 @@ pub fn transpose<T: Pod>(
 }
 
 /// The same for a part of the matrix, in blocks that keep both sides in the cache.
-fn plain<T: Copy>(
-    src: &[T],
-    ld_src: usize,
-    rows: std::ops::Range<usize>,
-    cols: std::ops::Range<usize>,
-    dst: &mut [T],
-    ld_dst: usize,
-) {
+fn plain<T: Copy>(src: &[T], ld_src: usize, rows: std::ops::Range<usize>, cols: std::ops::Range<usize>, dst: &mut [T], ld_dst: usize) {
     const BLOCK: usize = 16;
     for j0 in rows.clone().step_by(BLOCK) {
         for p0 in cols.clone().step_by(BLOCK) {
@@ -80,25 +55,11 @@ mod x86 {
     /// # Safety
     /// The CPU has AVX2; the pointers are good for the matrices.
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn blocks(
-        src: *const f32,
-        ld_src: usize,
-        rows: usize,
-        cols: usize,
-        dst: *mut f32,
-        ld_dst: usize,
-    ) {
+    pub(super) unsafe fn blocks(src: *const f32, ld_src: usize, rows: usize, cols: usize, dst: *mut f32, ld_dst: usize) {
         for p in (0..cols).step_by(8) {
             for j in (0..rows).step_by(8) {
                 // SAFETY: the block lies inside both matrices.
-                unsafe {
-                    block(
-                        src.add(j * ld_src + p),
-                        ld_src,
-                        dst.add(p * ld_dst + j),
-                        ld_dst,
-                    )
-                };
+                unsafe { block(src.add(j * ld_src + p), ld_src, dst.add(p * ld_dst + j), ld_dst) };
             }
         }
     }
@@ -132,14 +93,8 @@ mod x86 {
                 _mm256_shuffle_ps::<0xee>(h2, h3),
             ];
             for c in 0..4 {
-                _mm256_storeu_ps(
-                    dst.add(c * ld_dst),
-                    _mm256_permute2f128_ps::<0x20>(a[c], b[c]),
-                );
-                _mm256_storeu_ps(
-                    dst.add((c + 4) * ld_dst),
-                    _mm256_permute2f128_ps::<0x31>(a[c], b[c]),
-                );
+                _mm256_storeu_ps(dst.add(c * ld_dst), _mm256_permute2f128_ps::<0x20>(a[c], b[c]));
+                _mm256_storeu_ps(dst.add((c + 4) * ld_dst), _mm256_permute2f128_ps::<0x31>(a[c], b[c]));
             }
         }
     }
@@ -149,11 +104,7 @@ mod x86 {
 mod tests {
     use super::*;
 
-    fn check<T: Pod + PartialEq + std::fmt::Debug>(
-        rows: usize,
-        cols: usize,
-        value: impl Fn(usize) -> T,
-    ) {
+    fn check<T: Pod + PartialEq + std::fmt::Debug>(rows: usize, cols: usize, value: impl Fn(usize) -> T) {
         let (ld_src, ld_dst) = (cols + 3, rows + 2);
         let src: Vec<T> = (0..rows * ld_src).map(&value).collect();
         let untouched = value(usize::MAX);
@@ -161,29 +112,13 @@ mod tests {
         transpose(&src, ld_src, rows, cols, &mut dst, ld_dst);
         for (i, got) in dst.iter().enumerate() {
             let (p, j) = (i / ld_dst, i % ld_dst);
-            assert_eq!(
-                *got,
-                if j < rows {
-                    src[j * ld_src + p]
-                } else {
-                    untouched
-                }
-            );
+            assert_eq!(*got, if j < rows { src[j * ld_src + p] } else { untouched });
         }
     }
 
     #[test]
     fn every_element_moves() {
-        for (rows, cols) in [
-            (1, 1),
-            (8, 8),
-            (3, 40),
-            (40, 3),
-            (17, 23),
-            (64, 32),
-            (0, 5),
-            (5, 0),
-        ] {
+        for (rows, cols) in [(1, 1), (8, 8), (3, 40), (40, 3), (17, 23), (64, 32), (0, 5), (5, 0)] {
             check(rows, cols, |i| i as f32);
             check(rows, cols, |i| i as u32);
             check(rows, cols, |i| i as f64);

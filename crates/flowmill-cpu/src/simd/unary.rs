@@ -104,15 +104,7 @@ mod tests {
     fn arguments() -> Vec<f32> {
         let patterns = (0..=u32::MAX).step_by(20_011).map(f32::from_bits);
         let grid = (-40_000..40_000).map(|i| i as f32 * 1.234_567e-3 * 0.5);
-        let special = [
-            0.0,
-            -0.0,
-            1.0,
-            -1.0,
-            f32::INFINITY,
-            f32::NEG_INFINITY,
-            f32::NAN,
-        ];
+        let special = [0.0, -0.0, 1.0, -1.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
         patterns.chain(grid).chain(special).collect()
     }
 
@@ -120,11 +112,7 @@ mod tests {
         let xs = arguments();
         for isa in Isa::available() {
             // Without fused multiply-add the polynomials lose a little more.
-            let limit = if isa == Isa::Portable {
-                limit + 1.5
-            } else {
-                limit
-            };
+            let limit = if isa == Isa::Portable { limit + 1.5 } else { limit };
             let mut ys = vec![0.0; xs.len()];
             apply(isa, f, &mut ys, &xs);
             let mut worst = (0.0, 0.0, 0.0);
@@ -146,11 +134,7 @@ mod tests {
             for (x, y) in xs.iter().zip(&ys).step_by(97) {
                 let mut one = [*x];
                 apply_in_place(isa, f, &mut one);
-                assert_eq!(
-                    one[0].to_bits(),
-                    y.to_bits(),
-                    "{name} on {isa:?}: one element at {x:e}"
-                );
+                assert_eq!(one[0].to_bits(), y.to_bits(), "{name} on {isa:?}: one element at {x:e}");
             }
         }
     }
@@ -166,13 +150,7 @@ mod tests {
     #[test]
     fn sigmoids_are_accurate() {
         check("tanh", math::Tanh, f64::tanh, 2.5, 0.0);
-        check(
-            "sigmoid",
-            math::Sigmoid,
-            |x| 1.0 / (1.0 + (-x).exp()),
-            2.5,
-            0.0,
-        );
+        check("sigmoid", math::Sigmoid, |x| 1.0 / (1.0 + (-x).exp()), 2.5, 0.0);
         check("erf", math::Erf, libm::erf, 1.5, 0.0);
     }
 
@@ -191,39 +169,15 @@ mod tests {
     #[test]
     fn activations_match_their_formulas() {
         let elu = |x: f64| if x < 0.0 { x.exp_m1() } else { x };
-        check(
-            "relu",
-            math::Relu,
-            |x| if x < 0.0 { 0.0 } else { x },
-            0.0,
-            0.0,
-        );
-        check(
-            "relu6",
-            math::Relu6,
-            |x| if x.is_nan() { x } else { x.clamp(0.0, 6.0) },
-            0.0,
-            0.0,
-        );
+        check("relu", math::Relu, |x| if x < 0.0 { 0.0 } else { x }, 0.0, 0.0);
+        check("relu6", math::Relu6, |x| if x.is_nan() { x } else { x.clamp(0.0, 6.0) }, 0.0, 0.0);
         check("elu", math::Elu, elu, 2.0, 0.0);
-        check(
-            "softplus",
-            math::Softplus,
-            |x| x.max(0.0) + (-x.abs()).exp().ln_1p() + 0.0 * x.signum(),
-            3.0,
-            0.0,
-        );
+        check("softplus", math::Softplus, |x| x.max(0.0) + (-x.abs()).exp().ln_1p() + 0.0 * x.signum(), 3.0, 0.0);
         check("silu", math::Silu, |x| x / (1.0 + (-x).exp()), 3.5, 1e-37);
         let gelu = |x: f64| 0.5 * x * (1.0 + libm::erf(x / std::f64::consts::SQRT_2));
         check("gelu", math::GeluExact, gelu, 4.0, 3e-7);
         let tail = |x: f64| (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x * x * x);
-        check(
-            "gelu_tanh",
-            math::GeluApproximate,
-            |x| 0.5 * x * (1.0 + tail(x).tanh()),
-            4.0,
-            5e-7,
-        );
+        check("gelu_tanh", math::GeluApproximate, |x| 0.5 * x * (1.0 + tail(x).tanh()), 4.0, 5e-7);
     }
 
     #[test]

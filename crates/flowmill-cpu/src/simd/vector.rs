@@ -81,11 +81,7 @@ pub(crate) struct Portable<T, const N: usize>(pub(crate) [T; N]);
 /// `a * b + c`: fused where that is one instruction of the baseline, else two roundings.
 macro_rules! multiply_add {
     ($a:expr, $b:expr, $c:expr) => {
-        if cfg!(any(target_feature = "fma", target_arch = "aarch64")) {
-            $a.mul_add($b, $c)
-        } else {
-            $a * $b + $c
-        }
+        if cfg!(any(target_feature = "fma", target_arch = "aarch64")) { $a.mul_add($b, $c) } else { $a * $b + $c }
     };
 }
 
@@ -148,29 +144,15 @@ macro_rules! portable_vector {
             }
             #[inline(always)]
             unsafe fn mul_add(self, b: Self, c: Self) -> Self {
-                Self(std::array::from_fn(|i| {
-                    multiply_add!(self.0[i], b.0[i], c.0[i])
-                }))
+                Self(std::array::from_fn(|i| multiply_add!(self.0[i], b.0[i], c.0[i])))
             }
             #[inline(always)]
             unsafe fn max(self, b: Self) -> Self {
-                Self(std::array::from_fn(|i| {
-                    if self.0[i] > b.0[i] {
-                        self.0[i]
-                    } else {
-                        b.0[i]
-                    }
-                }))
+                Self(std::array::from_fn(|i| if self.0[i] > b.0[i] { self.0[i] } else { b.0[i] }))
             }
             #[inline(always)]
             unsafe fn min(self, b: Self) -> Self {
-                Self(std::array::from_fn(|i| {
-                    if self.0[i] < b.0[i] {
-                        self.0[i]
-                    } else {
-                        b.0[i]
-                    }
-                }))
+                Self(std::array::from_fn(|i| if self.0[i] < b.0[i] { self.0[i] } else { b.0[i] }))
             }
         }
     };

@@ -1,7 +1,7 @@
 //! Reading parts of resource variables.
 
-use super::indices::{batched_row_starts, slice_starts};
 use super::Variable;
+use super::indices::{batched_row_starts, slice_starts};
 use crate::blocks::concat_blocks;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -31,11 +31,17 @@ fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let Some(axis) = usize::try_from(axis).ok().filter(|&axis| axis <= indices.rank()) else {
             bail!(InvalidArgument, "batch_dims must be in [-{rank}, {rank}], got {batch_dims}", rank = indices.rank());
         };
-        let (Some(batch), Some((&rows, row))) = (params.shape().get(..axis), params.shape().get(axis..).and_then(<[usize]>::split_first)) else {
+        let (Some(batch), Some((&rows, row))) = (params.shape().get(..axis), params.shape().get(axis..).and_then(<[usize]>::split_first))
+        else {
             bail!(InvalidArgument, "params must be at least {} dimensional", axis + 1);
         };
         if indices.shape().get(..axis) != Some(batch) {
-            bail!(InvalidArgument, "The first {axis} dimensions of params ({}) and indices ({}) must be equal", params.shape(), indices.shape());
+            bail!(
+                InvalidArgument,
+                "The first {axis} dimensions of params ({}) and indices ({}) must be equal",
+                params.shape(),
+                indices.shape()
+            );
         }
         let block = Shape::new(row).num_elements();
         let starts = batched_row_starts(indices, Shape::new(batch).num_elements(), rows, block)?;
@@ -119,7 +125,10 @@ mod tests {
             message(gather("ResourceGatherNd", 0, &[2, 1, 2], &[1, 0, 0, 7])),
             "indices[1,0] = [0, 7] does not index into param shape [2,2], node name: n"
         );
-        assert_eq!(message(gather("ResourceGatherNd", 0, &[1, 3], &[1, 0, 0])), "index innermost dimension length must be <= params rank; saw: 3 vs. 2");
+        assert_eq!(
+            message(gather("ResourceGatherNd", 0, &[1, 3], &[1, 0, 0])),
+            "index innermost dimension length must be <= params rank; saw: 3 vs. 2"
+        );
         assert_eq!(message(gather("ResourceGatherNd", 0, &[], &[1])), "indices must be at least a vector");
     }
 }

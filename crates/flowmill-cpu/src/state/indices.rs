@@ -58,6 +58,7 @@ fn place(shape: &Shape, i: usize) -> String {
     if shape.rank() == 0 {
         return String::new();
     }
-    let coordinates: Vec<String> = shape.iter().zip(shape.strides()).map(|(&size, stride)| (i / stride % size.max(1)).to_string()).collect();
+    let coordinates: Vec<String> =
+        shape.iter().zip(shape.strides()).map(|(&size, stride)| (i / stride % size.max(1)).to_string()).collect();
     format!("[{}]", coordinates.join(","))
 }

@@ -11,8 +11,8 @@ mod variable;
 use flowmill_runtime::KernelRegistry;
 
 pub(crate) use ref_variable::resource_name;
-pub use variable::{ResourceVariable, Variable};
 use variable::VariableKind;
+pub use variable::{ResourceVariable, Variable};
 
 /// Registers the family.
 pub fn register(registry: &mut KernelRegistry) {

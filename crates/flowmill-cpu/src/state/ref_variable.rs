@@ -28,7 +28,11 @@ fn make_variable(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let variable = init.resources.lookup_or_create(init.attrs.get_or("container", "")?, name, || Ok(RefVariable::new(dtype, shape)))?;
     if variable.dtype() != dtype {
         let (found, declared) = (variable.dtype().cpp_name(), dtype.cpp_name());
-        bail!(Internal, "Output 0 of type {found}_ref does not match declared output type {declared}_ref for node {{{{node {}}}}}", init.name);
+        bail!(
+            Internal,
+            "Output 0 of type {found}_ref does not match declared output type {declared}_ref for node {{{{node {}}}}}",
+            init.name
+        );
     }
     let edge = variable.to_edge(name);
     from_fn(move |ctx| {
@@ -96,7 +100,12 @@ fn make_assign(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let value = ctx.take(1)?.into_owned()?;
         let variable = ctx.ref_input(0)?;
         if variable.dtype() != value.dtype() {
-            bail!(InvalidArgument, "Trying to assign variable with wrong dtype. Expected {} got {}", variable.dtype().cpp_name(), value.dtype().cpp_name());
+            bail!(
+                InvalidArgument,
+                "Trying to assign variable with wrong dtype. Expected {} got {}",
+                variable.dtype().cpp_name(),
+                value.dtype().cpp_name()
+            );
         }
         let mut current = variable.lock();
         if validate_shape {

@@ -59,7 +59,8 @@ fn make_var_handles(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         bail!(InvalidArgument, "_VarHandlesOp needs as many containers, dtypes and shapes as names");
     }
     let named = containers.into_iter().zip(names).zip(dtypes.into_iter().zip(shapes));
-    let handles = named.map(|((container, name), (dtype, shape))| named_handle(init, container, name, dtype, shape)).collect::<Result<Vec<_>>>()?;
+    let handles =
+        named.map(|((container, name), (dtype, shape))| named_handle(init, container, name, dtype, shape)).collect::<Result<Vec<_>>>()?;
     from_fn(move |ctx| {
         handles.iter().enumerate().for_each(|(i, handle)| ctx.set_output(i, handle.clone()));
         Ok(())
@@ -119,11 +120,21 @@ fn make_assign(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let value = ctx.take(1)?.into_owned()?;
         let variable = Variable::from_input(ctx, 0)?;
         if value.dtype() != dtype || variable.dtype() != dtype {
-            bail!(InvalidArgument, "Trying to assign variable with wrong dtype. Expected {} got {}", variable.dtype().cpp_name(), value.dtype().cpp_name());
+            bail!(
+                InvalidArgument,
+                "Trying to assign variable with wrong dtype. Expected {} got {}",
+                variable.dtype().cpp_name(),
+                value.dtype().cpp_name()
+            );
         }
         let mut current = variable.lock();
         if let Some(old) = current.as_ref().filter(|old| validate_shape && old.shape() != value.shape()) {
-            bail!(InvalidArgument, "Trying to assign to variable with tensor with wrong shape. Expected {} got {}", old.shape(), value.shape());
+            bail!(
+                InvalidArgument,
+                "Trying to assign to variable with tensor with wrong shape. Expected {} got {}",
+                old.shape(),
+                value.shape()
+            );
         }
         let old = current.replace(value);
         drop(current);
@@ -138,10 +149,20 @@ fn make_update(init: &KernelInit<'_>, update: Update) -> Result<Arc<dyn Kernel>>
         let value = ctx.input(1)?;
         Variable::from_input(ctx, 0)?.update(|current| {
             if current.dtype() != value.dtype() {
-                bail!(InvalidArgument, "Trying to assign variable with wrong dtype. Expected {} got {}", current.dtype().cpp_name(), value.dtype().cpp_name());
+                bail!(
+                    InvalidArgument,
+                    "Trying to assign variable with wrong dtype. Expected {} got {}",
+                    current.dtype().cpp_name(),
+                    value.dtype().cpp_name()
+                );
             }
             if current.shape() != value.shape() {
-                bail!(InvalidArgument, "Cannot update variable with shape {} using a Tensor with shape {}, shapes must be equal.", current.shape(), value.shape());
+                bail!(
+                    InvalidArgument,
+                    "Cannot update variable with shape {} using a Tensor with shape {}, shapes must be equal.",
+                    current.shape(),
+                    value.shape()
+                );
             }
             let n = current.num_elements();
             update_blocks(update, current, &[0], n, value)

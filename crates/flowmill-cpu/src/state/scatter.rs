@@ -39,7 +39,10 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 /// A kernel that changes the variable in input 0; where that is a reference, it is passed on.
-fn updating(kind: VariableKind, change: impl Fn(&KernelContext<'_>, &mut Tensor) -> Result<()> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
+fn updating(
+    kind: VariableKind,
+    change: impl Fn(&KernelContext<'_>, &mut Tensor) -> Result<()> + Send + Sync + 'static,
+) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
         Variable::from_input(ctx, 0)?.update(|value| change(ctx, value))?;
         match kind {
@@ -51,7 +54,12 @@ fn updating(kind: VariableKind, change: impl Fn(&KernelContext<'_>, &mut Tensor)
 
 fn check_dtype(value: &Tensor, updates: &Tensor) -> Result<()> {
     if value.dtype() != updates.dtype() {
-        bail!(InvalidArgument, "Trying to update variable with wrong dtype. Expected {} got {}", value.dtype().cpp_name(), updates.dtype().cpp_name());
+        bail!(
+            InvalidArgument,
+            "Trying to update variable with wrong dtype. Expected {} got {}",
+            value.dtype().cpp_name(),
+            updates.dtype().cpp_name()
+        );
     }
     Ok(())
 }
@@ -129,7 +137,8 @@ fn make_strided_slice_assign(init: &KernelInit<'_>, kind: VariableKind) -> Resul
         let sizes = Shape::new(&region.sizes);
         let inner = sizes.strides();
         let start = |i: usize| -> usize {
-            let along = |axis: usize| (region.begins[axis] + (i / inner[axis] % sizes[axis]) as i64 * region.steps[axis]) as usize * strides[axis];
+            let along =
+                |axis: usize| (region.begins[axis] + (i / inner[axis] % sizes[axis]) as i64 * region.steps[axis]) as usize * strides[axis];
             (0..sizes.rank()).map(along).sum()
         };
         let starts: Vec<usize> = (0..sizes.num_elements()).map(start).collect();
@@ -145,7 +154,12 @@ fn broadcast_indices(from: &Shape, to: &Shape) -> Result<Vec<usize>> {
     }
     let (from_strides, to_strides) = (from.strides(), to.strides());
     let skipped = to.rank() - from.rank();
-    let source = |i: usize| (0..from.rank()).filter(|&axis| from[axis] != 1).map(|axis| i / to_strides[axis + skipped] % to[axis + skipped] * from_strides[axis]).sum();
+    let source = |i: usize| {
+        (0..from.rank())
+            .filter(|&axis| from[axis] != 1)
+            .map(|axis| i / to_strides[axis + skipped] % to[axis + skipped] * from_strides[axis])
+            .sum()
+    };
     Ok((0..to.num_elements()).map(source).collect())
 }
 
@@ -220,9 +234,15 @@ mod tests {
         let strings = |values: &[&'static str]| Tensor::from_strings([values.len()], values.iter().map(|&s| s.into()).collect()).unwrap();
         let out = on_ref("ScatterUpdate", strings(&["a", "b"]), vec![ints(&[1], &[1]), strings(&["c"])]).unwrap();
         assert_eq!(out.as_strings().unwrap(), ["a", "c"]);
-        let out = on_resource("ResourceScatterUpdate", Tensor::vector(&[true, false]).unwrap(), vec![ints(&[1], &[1]), Tensor::vector(&[true]).unwrap()]).unwrap();
+        let out = on_resource(
+            "ResourceScatterUpdate",
+            Tensor::vector(&[true, false]).unwrap(),
+            vec![ints(&[1], &[1]), Tensor::vector(&[true]).unwrap()],
+        )
+        .unwrap();
         assert_eq!(out.as_slice::<bool>().unwrap(), [true, true]);
-        let e = on_ref("ScatterAdd", Tensor::vector(&[true]).unwrap(), vec![ints(&[1], &[0]), Tensor::vector(&[true]).unwrap()]).unwrap_err();
+        let e =
+            on_ref("ScatterAdd", Tensor::vector(&[true]).unwrap(), vec![ints(&[1], &[0]), Tensor::vector(&[true]).unwrap()]).unwrap_err();
         assert_eq!(e.code(), Code::NotFound);
     }
 
@@ -230,8 +250,14 @@ mod tests {
     fn row_updates_are_checked() {
         let v = || vector(&[1.0, 2.0]);
         let ones = |n: usize| vector(&vec![1.0; n]);
-        assert_eq!(message(on_ref("ScatterAdd", Tensor::scalar(1f32), vec![ints(&[1], &[0]), ones(1)])), "params must be at least 1-D, got shape []");
-        assert_eq!(message(on_ref("ScatterAdd", v(), vec![ints(&[2, 2], &[0, 1, 0, 5]), matrix(2, &[1.0; 4])])), "indices[1,1] = 5 is not in [0, 2)");
+        assert_eq!(
+            message(on_ref("ScatterAdd", Tensor::scalar(1f32), vec![ints(&[1], &[0]), ones(1)])),
+            "params must be at least 1-D, got shape []"
+        );
+        assert_eq!(
+            message(on_ref("ScatterAdd", v(), vec![ints(&[2, 2], &[0, 1, 0, 5]), matrix(2, &[1.0; 4])])),
+            "indices[1,1] = 5 is not in [0, 2)"
+        );
         assert_eq!(message(on_ref("ScatterAdd", v(), vec![ints(&[], &[5]), Tensor::scalar(1f32)])), "indices = 5 is not in [0, 2)");
         assert_eq!(message(on_resource("ResourceScatterAdd", v(), vec![ints(&[1], &[-1]), ones(1)])), "indices[0] = -1 is not in [0, 2)");
         assert_eq!(
@@ -253,8 +279,14 @@ mod tests {
         let bad = |indices, updates| message(on_ref("ScatterNdAdd", v(), vec![indices, updates]));
         assert_eq!(bad(ints(&[2, 1, 2], &[1, 0, 2, 0]), matrix(2, &[9.0, 2.0])), "indices[1,0] = [2, 0] does not index into shape [2,2]");
         assert_eq!(bad(ints(&[1, 2], &[1, -1]), vector(&[9.0])), "indices[0] = [1, -1] does not index into shape [2,2]");
-        assert_eq!(bad(ints(&[1, 3], &[1, 0, 0]), vector(&[9.0])), "Dimensions [3,2) of input[shape=[2,2]] must match dimensions [1,1) of updates[shape=[1]]");
-        assert_eq!(bad(ints(&[1, 2], &[1, 0]), vector(&[9.0, 1.0])), "Dimensions [0,1) of indices[shape=[1,2]] must match dimensions [0,1) of updates[shape=[2]]");
+        assert_eq!(
+            bad(ints(&[1, 3], &[1, 0, 0]), vector(&[9.0])),
+            "Dimensions [3,2) of input[shape=[2,2]] must match dimensions [1,1) of updates[shape=[1]]"
+        );
+        assert_eq!(
+            bad(ints(&[1, 2], &[1, 0]), vector(&[9.0, 1.0])),
+            "Dimensions [0,1) of indices[shape=[1,2]] must match dimensions [0,1) of updates[shape=[2]]"
+        );
     }
 
     #[test]
@@ -271,7 +303,11 @@ mod tests {
         let expected = [0.0, 6.0, 2.0, 5.0, 4.0, 4.0, 6.0, 3.0, 8.0, 2.0, 10.0, 1.0];
         assert_eq!(floats(assign(&[2, 3], &[-4, -5], &[-1, -2], matrix(3, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]))), expected);
         assert_eq!(assign(&[0, 1], &[3, 3], &[2, 1], vector(&[1.0, 2.0, 3.0])).unwrap_err().code(), Code::InvalidArgument);
-        let line = on_ref("StridedSliceAssign", vector(&[0.0, 1.0, 2.0, 3.0]), [1, 3, 1].map(|i| ints(&[1], &[i])).into_iter().chain([vector(&[9.0, 8.0])]).collect());
+        let line = on_ref(
+            "StridedSliceAssign",
+            vector(&[0.0, 1.0, 2.0, 3.0]),
+            [1, 3, 1].map(|i| ints(&[1], &[i])).into_iter().chain([vector(&[9.0, 8.0])]).collect(),
+        );
         assert_eq!(floats(line), [0.0, 9.0, 8.0, 3.0]);
     }
 }

@@ -68,7 +68,13 @@ pub(crate) fn update_blocks(update: Update, target: &mut Tensor, starts: &[usize
 }
 
 /// Calls `change(run, elements of source)` for every run; a source of one element is for every element of every run.
-fn for_each_run<T: Element>(target: &mut [T], starts: &[usize], block: usize, source: &[T], mut change: impl FnMut(&mut [T], &[T]) -> Result<()>) -> Result<()> {
+fn for_each_run<T: Element>(
+    target: &mut [T],
+    starts: &[usize],
+    block: usize,
+    source: &[T],
+    mut change: impl FnMut(&mut [T], &[T]) -> Result<()>,
+) -> Result<()> {
     let leaves = || error!(Internal, "an update leaves its variable");
     let repeated = if source.len() == 1 && block != 1 { vec![source[0]; block] } else { Vec::new() };
     for (i, &start) in starts.iter().enumerate() {

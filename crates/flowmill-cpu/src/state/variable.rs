@@ -1,9 +1,7 @@
 //! What the ops on variables share: the resource variable, and one view of both kinds of variables.
 
 use flowmill_runtime::{KernelContext, RefVariable};
-use flowmill_tensor::{
-    DType, Error, PartialShape, Resource, ResourceHandle, Result, Tensor, bail, error,
-};
+use flowmill_tensor::{DType, Error, PartialShape, Resource, ResourceHandle, Result, Tensor, bail, error};
 use parking_lot::{Mutex, MutexGuard};
 
 /// A variable behind a `resource` handle (`VarHandleOp`).
@@ -24,11 +22,7 @@ impl Resource for ResourceVariable {
 impl ResourceVariable {
     /// An uninitialised variable.
     pub fn new(dtype: DType, shape: PartialShape) -> ResourceVariable {
-        ResourceVariable {
-            dtype,
-            shape,
-            value: Mutex::new(None),
-        }
+        ResourceVariable { dtype, shape, value: Mutex::new(None) }
     }
 
     /// The type of its values, from the first `VarHandleOp` of its name.
@@ -92,15 +86,9 @@ impl<'a> Variable<'a> {
     /// `InvalidArgument` where the input holds no variable, such as a fed value in place of a reference.
     pub fn from_input(ctx: &'a KernelContext<'_>, i: usize) -> Result<Variable<'a>> {
         let Ok([handle]) = ctx.input(i)?.as_resources() else {
-            bail!(
-                InvalidArgument,
-                "Input {i} is not a variable: cannot assign to a fed or computed value"
-            );
+            bail!(InvalidArgument, "Input {i} is not a variable: cannot assign to a fed or computed value");
         };
-        let object = match (
-            handle.get::<ResourceVariable>(),
-            handle.get::<RefVariable>(),
-        ) {
+        let object = match (handle.get::<ResourceVariable>(), handle.get::<RefVariable>()) {
             (Some(v), _) => Object::Resource(v),
             (_, Some(v)) => Object::Ref(v),
             _ if handle.object().is_none() => return Err(could_not_find(handle)),
@@ -165,11 +153,7 @@ impl<'a> Variable<'a> {
     /// The error for a variable without a value: `FailedPrecondition` for a reference, `NotFound` for a resource.
     pub fn uninitialized(&self) -> Error {
         match self.object {
-            Object::Ref(_) => error!(
-                FailedPrecondition,
-                "Attempting to use uninitialized value {}",
-                self.name()
-            ),
+            Object::Ref(_) => error!(FailedPrecondition, "Attempting to use uninitialized value {}", self.name()),
             Object::Resource(_) => could_not_find(self.handle),
         }
     }
@@ -186,46 +170,25 @@ impl<'a> Variable<'a> {
     ///
     /// # Errors
     /// `InvalidArgument` where a variable stands in the list twice.
-    pub fn lock_all<const N: usize>(
-        variables: [Variable<'a>; N],
-    ) -> Result<[MutexGuard<'a, Option<Tensor>>; N]> {
+    pub fn lock_all<const N: usize>(variables: [Variable<'a>; N]) -> Result<[MutexGuard<'a, Option<Tensor>>; N]> {
         let mut order: [usize; N] = std::array::from_fn(|i| i);
         order.sort_unstable_by_key(|&i| variables[i].address());
-        if let Some(pair) = order
-            .windows(2)
-            .find(|pair| variables[pair[0]].address() == variables[pair[1]].address())
-        {
-            bail!(
-                InvalidArgument,
-                "Variable {} is given as two different inputs of one op",
-                variables[pair[0]].name()
-            );
+        if let Some(pair) = order.windows(2).find(|pair| variables[pair[0]].address() == variables[pair[1]].address()) {
+            bail!(InvalidArgument, "Variable {} is given as two different inputs of one op", variables[pair[0]].name());
         }
-        let mut guards: Vec<(usize, MutexGuard<'a, _>)> = order
-            .into_iter()
-            .map(|i| (i, variables[i].lock()))
-            .collect();
+        let mut guards: Vec<(usize, MutexGuard<'a, _>)> = order.into_iter().map(|i| (i, variables[i].lock())).collect();
         guards.sort_unstable_by_key(|&(i, _)| i);
         let guards: Vec<_> = guards.into_iter().map(|(_, guard)| guard).collect();
-        guards
-            .try_into()
-            .map_err(|_| error!(Internal, "lost a variable's lock"))
+        guards.try_into().map_err(|_| error!(Internal, "lost a variable's lock"))
     }
 }
 
 /// The container a handle names, with TensorFlow's name for the default one.
 pub(crate) fn container(handle: &ResourceHandle) -> &str {
-    if handle.container().is_empty() {
-        "localhost"
-    } else {
-        handle.container()
-    }
+    if handle.container().is_empty() { "localhost" } else { handle.container() }
 }
 
 fn could_not_find(handle: &ResourceHandle) -> Error {
     let (container, name) = (container(handle), handle.name());
-    error!(
-        NotFound,
-        "Resource {container}/{name}/Var does not exist. (Could not find resource: {container}/{name})"
-    )
+    error!(NotFound, "Resource {container}/{name}/Var does not exist. (Could not find resource: {container}/{name})")
 }

@@ -5,8 +5,8 @@ use crate::array::args::scalar_index;
 use crate::from_fn::from_fn;
 use base64::Engine;
 use base64::alphabet::URL_SAFE;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, NO_PAD, PAD};
 use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, NO_PAD, PAD};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, DType, Result, Shape, Tensor, bail, error};
 use std::sync::Arc;
@@ -72,10 +72,19 @@ fn make_decode_raw(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let strings = input.as_strings()?;
         let length = strings.first().map_or(0, Bytes::len);
         if let Some((i, other)) = strings.iter().enumerate().find(|(_, s)| s.len() != length) {
-            bail!(InvalidArgument, "DecodeRaw requires input strings to all be the same size, but element {i} has size {length} != {}", other.len());
+            bail!(
+                InvalidArgument,
+                "DecodeRaw requires input strings to all be the same size, but element {i} has size {length} != {}",
+                other.len()
+            );
         }
         if !length.is_multiple_of(raw.size) {
-            bail!(InvalidArgument, "Input to DecodeRaw has length {length} that is not a multiple of {}, the size of {}", raw.size, raw.dtype);
+            bail!(
+                InvalidArgument,
+                "Input to DecodeRaw has length {length} that is not a multiple of {}, the size of {}",
+                raw.size,
+                raw.dtype
+            );
         }
         let output = raw.tensor(input.shape(), length / raw.size, strings.concat())?;
         ctx.set_output(0, output);

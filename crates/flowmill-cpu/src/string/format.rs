@@ -175,7 +175,8 @@ fn make_string_format(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let template: &str = init.attrs.get_or("template", "%s")?;
     let placeholder: &str = init.attrs.get_or("placeholder", "%s")?;
     let summarize: i64 = init.attrs.get_or("summarize", 3)?;
-    let pieces: Vec<String> = if placeholder.is_empty() { vec![template.to_owned()] } else { template.split(placeholder).map(str::to_owned).collect() };
+    let pieces: Vec<String> =
+        if placeholder.is_empty() { vec![template.to_owned()] } else { template.split(placeholder).map(str::to_owned).collect() };
     let inputs = init.input_types.len();
     if pieces.len() - 1 != inputs {
         bail!(InvalidArgument, "num placeholders in template and num inputs must match: {} vs. {inputs}", pieces.len() - 1);

@@ -82,7 +82,11 @@ fn reduce_join(input: &Tensor, axes: &[usize], keep_dims: bool, separator: &[u8]
     let offsets = |axes: &[usize]| -> Vec<usize> {
         let mut offsets = vec![0];
         for &axis in axes {
-            offsets = offsets.iter().flat_map(|&base| (0..shape[axis]).map(move |i| (base, i))).map(|(base, i)| base + i * strides[axis]).collect();
+            offsets = offsets
+                .iter()
+                .flat_map(|&base| (0..shape[axis]).map(move |i| (base, i)))
+                .map(|(base, i)| base + i * strides[axis])
+                .collect();
         }
         offsets
     };
@@ -98,7 +102,10 @@ fn reduce_join(input: &Tensor, axes: &[usize], keep_dims: bool, separator: &[u8]
         Bytes::from(parts.join(separator))
     });
     let values: Vec<Bytes> = joined.collect();
-    let to: Shape = (0..shape.rank()).filter(|axis| keep_dims || !axes.contains(axis)).map(|axis| if axes.contains(&axis) { 1 } else { shape[axis] }).collect();
+    let to: Shape = (0..shape.rank())
+        .filter(|axis| keep_dims || !axes.contains(axis))
+        .map(|axis| if axes.contains(&axis) { 1 } else { shape[axis] })
+        .collect();
     Tensor::from_strings(to, values)
 }
 
@@ -115,7 +122,9 @@ fn make_unsorted_segment_join(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> 
 fn unsorted_segment_join(ctx: &KernelContext<'_>, separator: &[u8]) -> Result<Tensor> {
     let (input, segments) = (ctx.input(0)?, ctx.input(1)?);
     let count = scalar_index(ctx.input(2)?, "num_segments")?;
-    let Ok(segment_count) = usize::try_from(count) else { bail!(InvalidArgument, "Number of segments must be non-negative but got {count}") };
+    let Ok(segment_count) = usize::try_from(count) else {
+        bail!(InvalidArgument, "Number of segments must be non-negative but got {count}")
+    };
     let Some(inner) = input.shape().strip_prefix(segments.shape().dims()) else {
         bail!(InvalidArgument, "Segment dimensions do not match with input dimensions: {} vs. {}", segments.shape(), input.shape());
     };

@@ -42,6 +42,8 @@ fn hexadecimal(text: &str) -> Option<f64> {
 fn parse_with<T: Element>(parse: fn(&str) -> Option<T>) -> Result<Arc<dyn Kernel>> {
     map_to_numbers(move |s| {
         let trimmed = std::str::from_utf8(s).ok().map(|text| text.trim_matches(|c: char| u8::try_from(c).is_ok_and(is_space)));
-        trimmed.and_then(parse).ok_or_else(|| error!(InvalidArgument, "StringToNumberOp could not correctly convert string: {}", String::from_utf8_lossy(s)))
+        trimmed
+            .and_then(parse)
+            .ok_or_else(|| error!(InvalidArgument, "StringToNumberOp could not correctly convert string: {}", String::from_utf8_lossy(s)))
     })
 }

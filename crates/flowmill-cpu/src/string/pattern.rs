@@ -171,7 +171,10 @@ impl Rewrite {
             return s.clone();
         }
         let expand = |captures: &Captures<'_>| -> Vec<u8> {
-            self.parts.iter().flat_map(|(text, group)| [&text[..], group.and_then(|g| captures.get(g)).map_or(&[][..], |m| m.as_bytes())].concat()).collect()
+            self.parts
+                .iter()
+                .flat_map(|(text, group)| [&text[..], group.and_then(|g| captures.get(g)).map_or(&[][..], |m| m.as_bytes())].concat())
+                .collect()
         };
         let replaced = regex.replacen(s, usize::from(!global), expand);
         match replaced {

@@ -1,7 +1,7 @@
 //! Taking strings apart: `StringSplit`, `StringSplitV2`. The pieces come as a sparse tensor.
 
-use super::text::is_space;
 use super::scalar_string;
+use super::text::is_space;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, Result, Tensor, bail};

@@ -35,10 +35,27 @@ fn texts(result: Result<Tensor>, want: &[&str]) {
 fn numbers_become_text() {
     let as_string = |x: Tensor, attrs: Attrs| Call::new("AsString").attr("T", ty(x.dtype())).attrs(attrs).input(x).run1();
     let x = || v(&[0.0f32, -0.0, 0.1, -2.5, 1e10, 1e-7, 123456.789, f32::NAN, f32::INFINITY, f32::NEG_INFINITY]);
-    texts(as_string(x(), &[]), &["0.000000", "-0.000000", "0.100000", "-2.500000", "10000000000.000000", "0.000000", "123456.789062", "nan", "inf", "-inf"]);
-    let scientific = ["0.000000e+00", "-0.000000e+00", "1.000000e-01", "-2.500000e+00", "1.000000e+10", "1.000000e-07", "1.234568e+05", "nan", "inf", "-inf"];
+    texts(
+        as_string(x(), &[]),
+        &["0.000000", "-0.000000", "0.100000", "-2.500000", "10000000000.000000", "0.000000", "123456.789062", "nan", "inf", "-inf"],
+    );
+    let scientific = [
+        "0.000000e+00",
+        "-0.000000e+00",
+        "1.000000e-01",
+        "-2.500000e+00",
+        "1.000000e+10",
+        "1.000000e-07",
+        "1.234568e+05",
+        "nan",
+        "inf",
+        "-inf",
+    ];
     texts(as_string(x(), &[("scientific", true.into())]), &scientific);
-    texts(as_string(x(), &[("shortest", true.into()), ("precision", 3.into())]), &["0", "-0", "0.1", "-2.5", "1e+10", "1e-07", "1.23e+05", "nan", "inf", "-inf"]);
+    texts(
+        as_string(x(), &[("shortest", true.into()), ("precision", 3.into())]),
+        &["0", "-0", "0.1", "-2.5", "1e+10", "1e-07", "1.23e+05", "nan", "inf", "-inf"],
+    );
     let small = || v(&[0.0f32, -0.0]);
     texts(as_string(small(), &[("width", 12.into()), ("fill", "0".into())]), &["00000.000000", "-0000.000000"]);
     texts(as_string(small(), &[("width", 12.into()), ("fill", "-".into())]), &["0.000000    ", "-0.000000   "]);
@@ -60,7 +77,11 @@ fn numbers_become_text() {
 fn templates_are_filled() {
     let format = |template: &str, inputs: Vec<Tensor>| {
         let dtypes: Vec<DType> = inputs.iter().map(Tensor::dtype).collect();
-        run1("StringFormat", &[("template", template.into()), ("placeholder", "{}".into()), ("summarize", 3.into()), ("T", types(&dtypes))], inputs)
+        run1(
+            "StringFormat",
+            &[("template", template.into()), ("placeholder", "{}".into()), ("summarize", 3.into()), ("T", types(&dtypes))],
+            inputs,
+        )
     };
     texts(format("a {} b {}", vec![v(&[1, 2, 3, 4, 5, 6, 7, 8]), Tensor::scalar(1.5f32)]), &["a [1 2 3 ... 6 7 8] b 1.5"]);
     texts(format("none", vec![]), &["none"]);
@@ -73,7 +94,9 @@ fn strings_are_joined() {
     texts(join(vec![s(&["a", "b"]), Tensor::string("c")]), &["a-c", "b-c"]);
     texts(join(vec![Tensor::string("a"), Tensor::string("b")]), &["a-b"]);
     invalid(join(vec![s(&["a", "b"]), s(&["c"])]), "Input shapes do not match: [2] vs. [1]");
-    let reduce = |axes: &[i32], keep: bool| run1("ReduceJoin", &[("separator", ".".into()), ("keep_dims", keep.into())], vec![grid(2, &["a", "b", "c", "d"]), v(axes)]);
+    let reduce = |axes: &[i32], keep: bool| {
+        run1("ReduceJoin", &[("separator", ".".into()), ("keep_dims", keep.into())], vec![grid(2, &["a", "b", "c", "d"]), v(axes)])
+    };
     texts(reduce(&[0], false), &["a.c", "b.d"]);
     texts(reduce(&[1, 0], false), &["a.c.b.d"]);
     texts(reduce(&[0, 1], false), &["a.b.c.d"]);
@@ -82,7 +105,9 @@ fn strings_are_joined() {
     texts(run1("ReduceJoin", &[], vec![Tensor::from_strings([0, 2], vec![]).unwrap(), v(&[0])]), &["", ""]);
     invalid(reduce(&[0, -2], false), "Duplicate reduction dimension -2");
     assert_eq!(reduce(&[2], false).unwrap_err().code(), Code::OutOfRange);
-    let segments = |ids: &[i32], n: i32| run1("UnsortedSegmentJoin", &[("separator", ":".into())], vec![s(&["a", "b", "c"]), v(ids), Tensor::scalar(n)]);
+    let segments = |ids: &[i32], n: i32| {
+        run1("UnsortedSegmentJoin", &[("separator", ":".into())], vec![s(&["a", "b", "c"]), v(ids), Tensor::scalar(n)])
+    };
     texts(segments(&[2, 0, 2], 3), &["b", "", "a:c"]);
     invalid(segments(&[2, -1, 2], 3), "segment_ids are not allowed to exceed num_segments or to have negative values.");
     invalid(segments(&[0, 0, 0], -1), "Number of segments must be non-negative but got -1");
@@ -196,20 +221,38 @@ fn regular_expressions_match_and_replace() {
 #[test]
 fn numbers_are_parsed() {
     let parse = |text: &str, dtype: DType| run1("StringToNumber", &[("out_type", ty(dtype))], vec![Tensor::string(text.to_owned())]);
-    let floats = [(" 1 ", 1.0), ("-3e5", -3e5), ("0x1f", 31.0), ("-Infinity", f32::NEG_INFINITY), ("1e400", f32::INFINITY), ("1.", 1.0), (".5", 0.5), ("+5", 5.0)];
+    let floats = [
+        (" 1 ", 1.0),
+        ("-3e5", -3e5),
+        ("0x1f", 31.0),
+        ("-Infinity", f32::NEG_INFINITY),
+        ("1e400", f32::INFINITY),
+        ("1.", 1.0),
+        (".5", 0.5),
+        ("+5", 5.0),
+    ];
     for (text, want) in floats {
         assert_eq!(parse(text, DType::F32).unwrap(), Tensor::scalar(want), "{text}");
     }
     assert_eq!(parse(" +5", DType::I32).unwrap(), Tensor::scalar(5));
     assert_eq!(parse("99999999999", DType::I64).unwrap(), Tensor::scalar(99_999_999_999i64));
-    for (text, dtype) in [("", DType::F32), ("abc", DType::F64), ("1e", DType::F32), ("1_000", DType::F32), ("1.5", DType::I32), ("99999999999", DType::I32), ("0x1f", DType::I64)] {
+    for (text, dtype) in [
+        ("", DType::F32),
+        ("abc", DType::F64),
+        ("1e", DType::F32),
+        ("1_000", DType::F32),
+        ("1.5", DType::I32),
+        ("99999999999", DType::I32),
+        ("0x1f", DType::I64),
+    ] {
         invalid(parse(text, dtype), &format!("StringToNumberOp could not correctly convert string: {text}"));
     }
 }
 
 #[test]
 fn hash_buckets_are_tensorflows() {
-    let plain = run1("StringToHashBucket", &[("num_buckets", 1_000_000.into())], vec![s(&["a", "", "hello world", &"x".repeat(50)])]).unwrap();
+    let plain =
+        run1("StringToHashBucket", &[("num_buckets", 1_000_000.into())], vec![s(&["a", "", "hello world", &"x".repeat(50)])]).unwrap();
     assert_eq!(plain, v(&[535_868i64, 283_899, 204_655, 501_975]));
     let buckets = (1i64 << 62) + 1;
     let fast = |n: usize| {
@@ -217,21 +260,40 @@ fn hash_buckets_are_tensorflows() {
         run1("StringToHashBucketFast", &[("num_buckets", buckets.into())], vec![Tensor::string(text)]).unwrap()
     };
     let want = [
-        (0, 1936946117179621453i64), (1, 550085751958558781), (3, 50737162503519587), (7, 3398365883158499589), (8, 3403648104430010918), (16, 663651183927826902),
-        (17, 3125010364355856012), (32, 3992320350721670009), (33, 3233698670931835595), (64, 1859692024977922282), (65, 444801980686921533),
-        (100, 1729132356228634541), (128, 2003798058489048518), (300, 3886849482814154720),
+        (0, 1936946117179621453i64),
+        (1, 550085751958558781),
+        (3, 50737162503519587),
+        (7, 3398365883158499589),
+        (8, 3403648104430010918),
+        (16, 663651183927826902),
+        (17, 3125010364355856012),
+        (32, 3992320350721670009),
+        (33, 3233698670931835595),
+        (64, 1859692024977922282),
+        (65, 444801980686921533),
+        (100, 1729132356228634541),
+        (128, 2003798058489048518),
+        (300, 3886849482814154720),
     ];
     for (n, hash) in want {
         assert_eq!(fast(n), Tensor::scalar(hash), "{n} bytes");
     }
-    let strong = |key: &[i64]| run1("StringToHashBucketStrong", &[("num_buckets", buckets.into()), ("key", ints(key))], vec![s(&["a", "", "hello world"])]);
+    let strong = |key: &[i64]| {
+        run1("StringToHashBucketStrong", &[("num_buckets", buckets.into()), ("key", ints(key))], vec![s(&["a", "", "hello world"])])
+    };
     assert_eq!(strong(&[98_765, 132]).unwrap(), v(&[2545703790749078879i64, 3690537531697442811, 1460419232922127990]));
     invalid(strong(&[98_765]), "Key must have 2 elements");
 }
 
 #[test]
 fn base64_and_raw_bytes() {
-    let encode = |pad: bool| run1("EncodeBase64", &[("pad", pad.into())], vec![Tensor::from_strings([3], vec![Bytes::new(), Bytes::from_static(b"\xff\xfe"), Bytes::from_static(b"abcd")]).unwrap()]);
+    let encode = |pad: bool| {
+        run1(
+            "EncodeBase64",
+            &[("pad", pad.into())],
+            vec![Tensor::from_strings([3], vec![Bytes::new(), Bytes::from_static(b"\xff\xfe"), Bytes::from_static(b"abcd")]).unwrap()],
+        )
+    };
     texts(encode(false), &["", "__4", "YWJjZA"]);
     texts(encode(true), &["", "__4=", "YWJjZA=="]);
     let decode = |x: &[&str]| run1("DecodeBase64", &[], vec![s(x)]);
@@ -244,7 +306,8 @@ fn base64_and_raw_bytes() {
     assert_eq!(raw(&[], true).unwrap().shape().to_vec(), [0, 0]);
     invalid(raw(&["abc"], true), "Input to DecodeRaw has length 3 that is not a multiple of 2, the size of int16");
     invalid(raw(&["ab", "abcd"], true), "DecodeRaw requires input strings to all be the same size, but element 1 has size 2 != 4");
-    let padded = |n: i32| run1("DecodePaddedRaw", &[("out_type", ty(DType::I16))], vec![s(&["\u{1}\u{2}\u{3}\u{4}", "\u{1}"]), Tensor::scalar(n)]);
+    let padded =
+        |n: i32| run1("DecodePaddedRaw", &[("out_type", ty(DType::I16))], vec![s(&["\u{1}\u{2}\u{3}\u{4}", "\u{1}"]), Tensor::scalar(n)]);
     assert_eq!(padded(4).unwrap(), Tensor::from_slice([2, 2], &[513i16, 1027, 1, 0]).unwrap());
     assert_eq!(padded(2).unwrap(), Tensor::from_slice([2, 1], &[513i16, 1]).unwrap());
     invalid(padded(3), "fixed_length (3) must be a multiple of the size of out_type (2)");

@@ -93,7 +93,8 @@ fn broadcast_positions(from: &Shape, to: &Shape) -> impl Iterator<Item = usize> 
     let to_strides = to.strides();
     let strides: Vec<usize> = from.strides().iter().zip(from.iter()).map(|(&stride, &dim)| if dim == 1 { 0 } else { stride }).collect();
     let dims = to.to_vec();
-    (0..to.num_elements()).map(move |i| strides.iter().enumerate().map(|(d, &stride)| i / to_strides[added + d] % dims[added + d] * stride).sum())
+    (0..to.num_elements())
+        .map(move |i| strides.iter().enumerate().map(|(d, &stride)| i / to_strides[added + d] % dims[added + d] * stride).sum())
 }
 
 /// `len` units from `pos` on (all that are left where negative); a negative `pos` counts from the end. `None` past the ends.

@@ -114,7 +114,8 @@ pub(super) fn sparse_adagrad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>
 
 /// `ApplyAdadelta`.
 pub(super) fn adadelta(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let signature = Signature { variables: ["var", "accum", "accum_update"], scalars: [(3, "lr"), (4, "rho"), (5, "epsilon")], gradient: (6, "grad") };
+    let signature =
+        Signature { variables: ["var", "accum", "accum_update"], scalars: [(3, "lr"), (4, "rho"), (5, "epsilon")], gradient: (6, "grad") };
     by_type!(init, T => dense::<T, _, 3, 3>(signature, |[lr, rho, epsilon]| move |[var, accum, accum_update], g| {
         let accum = accum * rho + square(g) * (1.0 - rho);
         let update = (accum_update + epsilon).sqrt() / (accum + epsilon).sqrt() * g;
@@ -159,7 +160,11 @@ pub(super) fn amsgrad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 /// `ApplyAdaMax`.
 pub(super) fn adamax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let signature = Signature { variables: ["var", "m", "v"], scalars: [(3, "beta1_power"), (4, "lr"), (5, "beta1"), (6, "beta2"), (7, "epsilon")], gradient: (8, "grad") };
+    let signature = Signature {
+        variables: ["var", "m", "v"],
+        scalars: [(3, "beta1_power"), (4, "lr"), (5, "beta1"), (6, "beta2"), (7, "epsilon")],
+        gradient: (8, "grad"),
+    };
     by_type!(init, T => dense::<T, _, 3, 5>(signature, |[beta1_power, lr, beta1, beta2, epsilon]| move |[var, m, v], g| {
         let (m, v) = (m + (g - m) * (1.0 - beta1), Float::max(beta2 * v, g.abs()));
         [var - lr / (1.0 - beta1_power) * (m / (v + epsilon)), m, v]
@@ -168,7 +173,11 @@ pub(super) fn adamax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 /// `ApplyRMSProp`.
 pub(super) fn rms_prop(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let signature = Signature { variables: ["var", "ms", "mom"], scalars: [(3, "lr"), (4, "rho"), (5, "momentum"), (6, "epsilon")], gradient: (7, "grad") };
+    let signature = Signature {
+        variables: ["var", "ms", "mom"],
+        scalars: [(3, "lr"), (4, "rho"), (5, "momentum"), (6, "epsilon")],
+        gradient: (7, "grad"),
+    };
     by_type!(init, T => dense::<T, _, 3, 4>(signature, |[lr, rho, momentum, epsilon]| move |[var, ms, mom], g| {
         let ms = ms + (square(g) - ms) * (1.0 - rho);
         let mom = mom * momentum + lr * g / (ms + epsilon).sqrt();
@@ -178,7 +187,11 @@ pub(super) fn rms_prop(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 /// `ApplyCenteredRMSProp`.
 pub(super) fn centered_rms_prop(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let signature = Signature { variables: ["var", "mg", "ms", "mom"], scalars: [(4, "lr"), (5, "rho"), (6, "momentum"), (7, "epsilon")], gradient: (8, "grad") };
+    let signature = Signature {
+        variables: ["var", "mg", "ms", "mom"],
+        scalars: [(4, "lr"), (5, "rho"), (6, "momentum"), (7, "epsilon")],
+        gradient: (8, "grad"),
+    };
     by_type!(init, T => dense::<T, _, 4, 4>(signature, |[lr, rho, momentum, epsilon]| move |[var, mg, ms, mom], g| {
         let (ms, mg) = (ms + (square(g) - ms) * (1.0 - rho), mg + (g - mg) * (1.0 - rho));
         let mom = mom * momentum + lr * g / (ms - square(mg) + epsilon).sqrt();
@@ -217,7 +230,11 @@ impl<F: Float> Ftrl<F> {
 /// `ApplyFtrl`.
 pub(super) fn ftrl(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let multiply_linear_by_lr = init.attrs.get_or("multiply_linear_by_lr", false)?;
-    let signature = Signature { variables: ["var", "accum", "linear"], scalars: [(4, "lr"), (5, "l1"), (6, "l2"), (7, "lr_power")], gradient: (3, "grad") };
+    let signature = Signature {
+        variables: ["var", "accum", "linear"],
+        scalars: [(4, "lr"), (5, "l1"), (6, "l2"), (7, "lr_power")],
+        gradient: (3, "grad"),
+    };
     by_type!(init, T => dense::<T, _, 3, 4>(signature, move |[lr, l1, l2, lr_power]| {
         let ftrl = Ftrl { lr, l1, l2, shrinkage: Number::ZERO, lr_power, multiply_linear_by_lr };
         move |values, g| ftrl.update(values, g)
@@ -227,7 +244,11 @@ pub(super) fn ftrl(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// `ApplyFtrlV2`, with shrinkage.
 pub(super) fn ftrl_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let multiply_linear_by_lr = init.attrs.get_or("multiply_linear_by_lr", false)?;
-    let signature = Signature { variables: ["var", "accum", "linear"], scalars: [(4, "lr"), (5, "l1"), (6, "l2"), (7, "l2_shrinkage"), (8, "lr_power")], gradient: (3, "grad") };
+    let signature = Signature {
+        variables: ["var", "accum", "linear"],
+        scalars: [(4, "lr"), (5, "l1"), (6, "l2"), (7, "l2_shrinkage"), (8, "lr_power")],
+        gradient: (3, "grad"),
+    };
     by_type!(init, T => dense::<T, _, 3, 5>(signature, move |[lr, l1, l2, shrinkage, lr_power]| {
         let ftrl = Ftrl { lr, l1, l2, shrinkage, lr_power, multiply_linear_by_lr };
         move |values, g| ftrl.update(values, g)

@@ -57,7 +57,12 @@ impl<const V: usize, const S: usize> Signature<V, S> {
 }
 
 /// One element of each variable, updated by one element of the gradient.
-fn update_element<T: Number, const V: usize>(slices: &mut [&mut [T]; V], i: usize, gradient: T::Acc, rule: impl Fn([T::Acc; V], T::Acc) -> [T::Acc; V]) {
+fn update_element<T: Number, const V: usize>(
+    slices: &mut [&mut [T]; V],
+    i: usize,
+    gradient: T::Acc,
+    rule: impl Fn([T::Acc; V], T::Acc) -> [T::Acc; V],
+) {
     let mut values = [T::Acc::ZERO; V];
     for (value, slice) in values.iter_mut().zip(slices.iter()) {
         *value = slice[i].widen();
@@ -73,7 +78,10 @@ fn forward_reference(ctx: &mut KernelContext<'_>) -> Result<()> {
 }
 
 /// A kernel that updates every element of its variables: `prepare` makes a rule of the hyperparameters.
-pub(super) fn dense<T: Number, R, const V: usize, const S: usize>(signature: Signature<V, S>, prepare: impl Fn([T::Acc; S]) -> R + Send + Sync + 'static) -> Result<Arc<dyn Kernel>>
+pub(super) fn dense<T: Number, R, const V: usize, const S: usize>(
+    signature: Signature<V, S>,
+    prepare: impl Fn([T::Acc; S]) -> R + Send + Sync + 'static,
+) -> Result<Arc<dyn Kernel>>
 where
     R: Fn([T::Acc; V], T::Acc) -> [T::Acc; V],
 {
@@ -95,7 +103,10 @@ where
 }
 
 /// A kernel that updates the rows of its variables that the input after the gradient names, one after the other; rows may repeat.
-pub(super) fn sparse<T: Number, R, const V: usize, const S: usize>(signature: Signature<V, S>, prepare: impl Fn([T::Acc; S]) -> R + Send + Sync + 'static) -> Result<Arc<dyn Kernel>>
+pub(super) fn sparse<T: Number, R, const V: usize, const S: usize>(
+    signature: Signature<V, S>,
+    prepare: impl Fn([T::Acc; S]) -> R + Send + Sync + 'static,
+) -> Result<Arc<dyn Kernel>>
 where
     R: Fn([T::Acc; V], T::Acc) -> [T::Acc; V],
 {
@@ -105,10 +116,17 @@ where
         let (gradient, indices) = (ctx.input(input)?, ctx.input(input + 1)?);
         let rows = row_numbers(indices)?;
         signature.with_variables::<T>(ctx, |shape, mut slices| {
-            let Some((&limit, inner)) = shape.split_first() else { bail!(InvalidArgument, "{} must be at least 1 dimensional", signature.variables[0]) };
+            let Some((&limit, inner)) = shape.split_first() else {
+                bail!(InvalidArgument, "{} must be at least 1 dimensional", signature.variables[0])
+            };
             let expected: Shape = std::iter::once(rows.len()).chain(inner.iter().copied()).collect();
             if *gradient.shape() != expected {
-                bail!(InvalidArgument, "{name} must be the same size as indices in the first dimension and as {} in the others: {} for {expected}", signature.variables[0], gradient.shape());
+                bail!(
+                    InvalidArgument,
+                    "{name} must be the same size as indices in the first dimension and as {} in the others: {} for {expected}",
+                    signature.variables[0],
+                    gradient.shape()
+                );
             }
             let width: usize = inner.iter().product();
             let values = gradient.as_slice::<T>()?;

@@ -12,7 +12,14 @@ use hashbrown::HashSet;
 const HASHED_CONTROLS: usize = 16;
 
 /// Fills in the sources of all nodes.
-pub(super) fn find_sources(graph: &Graph, nodes: &[NodeDef], names: &Names, input_map: &InputMap, options: &ImportOptions, plan: &mut Plan) -> Result<()> {
+pub(super) fn find_sources(
+    graph: &Graph,
+    nodes: &[NodeDef],
+    names: &Names,
+    input_map: &InputMap,
+    options: &ImportOptions,
+    plan: &mut Plan,
+) -> Result<()> {
     for i in 0..nodes.len() {
         let first = plan.sources.len();
         plan.nodes[i].first_source = first as u32;
@@ -86,7 +93,15 @@ fn find_inputs(graph: &Graph, nodes: &[NodeDef], names: &Names, input_map: &Inpu
     Ok(num_data)
 }
 
-fn check_types(graph: &Graph, nodes: &[NodeDef], plan: &Plan, node: &NodeDef, k: usize, source: Source, expected: TensorType) -> Result<()> {
+fn check_types(
+    graph: &Graph,
+    nodes: &[NodeDef],
+    plan: &Plan,
+    node: &NodeDef,
+    k: usize,
+    source: Source,
+    expected: TensorType,
+) -> Result<()> {
     let (src, outputs) = match source.node {
         SourceNode::Imported(place) => (&*nodes[place as usize].name, plan.nodes[place as usize].signature.outputs()),
         SourceNode::Existing(id) => {
@@ -104,7 +119,12 @@ fn check_types(graph: &Graph, nodes: &[NodeDef], plan: &Plan, node: &NodeDef, k:
         );
     };
     if !expected.accepts(actual) {
-        bail!(InvalidArgument, "Input {k} of node {} was passed {actual} from {src}:{} incompatible with expected {expected}.", node.name, source.slot);
+        bail!(
+            InvalidArgument,
+            "Input {k} of node {} was passed {actual} from {src}:{} incompatible with expected {expected}.",
+            node.name,
+            source.slot
+        );
     }
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! Names on import: checks, prefix, and names made unique.
 
 use super::ImportOptions;
-use crate::{Graph, NodeId};
-use crate::name_hash::{NameHash, NameHasher};
 use crate::check::{is_valid_internal_name, is_valid_node_name};
+use crate::name_hash::{NameHash, NameHasher};
+use crate::{Graph, NodeId};
 use flowmill_proto::NodeDef;
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{Bytes, Result, bail};

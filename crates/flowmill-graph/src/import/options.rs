@@ -113,7 +113,12 @@ impl<'a> InputMap<'a> {
                 bail!(InvalidArgument, "node '{}' in input_map does not exist in graph (input_map entry: {key}->{value})", to.node);
             };
             if to.slot >= node.num_outputs() as i32 {
-                bail!(InvalidArgument, "input_map entry {key}->{value} names an output that node '{}' does not have: it has {}", to.node, node.num_outputs());
+                bail!(
+                    InvalidArgument,
+                    "input_map entry {key}->{value} names an output that node '{}' does not have: it has {}",
+                    to.node,
+                    node.num_outputs()
+                );
             }
             sources.insert(from, (Source { node: SourceNode::Existing(node.id()), slot: to.slot }, Cell::new(false)));
         }
@@ -177,9 +182,9 @@ impl<'a> InputMap<'a> {
         for (key, _) in &options.input_map {
             let Some(name) = TensorName::parse(key) else { continue };
             let used = self.sources.get(&name).is_some_and(|(_, used)| used.get());
-            let exists = names.find(nodes, name.node).is_some_and(|place| {
-                name.slot == CONTROL_SLOT || name.slot < plan.nodes[place as usize].signature.outputs().len() as i32
-            });
+            let exists = names
+                .find(nodes, name.node)
+                .is_some_and(|place| name.slot == CONTROL_SLOT || name.slot < plan.nodes[place as usize].signature.outputs().len() as i32);
             if !used && !exists {
                 results.missing_unused_input_map_keys.push(key.clone());
             }

@@ -15,7 +15,9 @@ pub(super) fn is_back_edge(nodes: &[NodeDef], src: usize, dst: usize) -> bool {
 /// Checks that there are no cycles but loops.
 pub(super) fn check_cycles(nodes: &[NodeDef], plan: &Plan) -> Result<()> {
     // Messages are nearly always in an order that shows it.
-    let is_later = |i: usize| plan.sources(i).iter().any(|s| matches!(s.node, SourceNode::Imported(p) if p as usize >= i && !is_back_edge(nodes, p as usize, i)));
+    let is_later = |i: usize| {
+        plan.sources(i).iter().any(|s| matches!(s.node, SourceNode::Imported(p) if p as usize >= i && !is_back_edge(nodes, p as usize, i)))
+    };
     if (0..nodes.len()).any(is_later) { check_by_counting(nodes, plan) } else { Ok(()) }
 }
 

@@ -3,7 +3,9 @@
 use super::lexer::{Lexer, Token};
 use super::tensor::{read_tensor, tensor_hash};
 use crate::signature::{TypeList, resolve_types};
-use crate::{AttrType, Attrs, Graph, ImportOptions, OpDef, OpRegistry, TensorName, TensorType, complete_attrs, import_graph_def, infer_attrs};
+use crate::{
+    AttrType, Attrs, Graph, ImportOptions, OpDef, OpRegistry, TensorName, TensorType, complete_attrs, import_graph_def, infer_attrs,
+};
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, GraphDef, NameAttrList, NodeDef, TensorProto, TensorShapeProto};
 use flowmill_tensor::{DType, Result, Tensor, bail};

@@ -76,7 +76,14 @@ pub fn op(name: &str, args: &str, attrs: &str) -> OpDef {
     let attrs: Vec<AttrDef> = attrs.split_whitespace().map(attr_def).collect();
     let (inputs, outputs) = args.split_once("->").unwrap();
     let args = |text: &str| text.split_whitespace().map(|a| arg_def(a, &attrs)).collect::<Vec<_>>();
-    OpDef { name: name.into(), inputs: args(inputs), outputs: args(outputs), attrs: attrs.clone(), is_stateful: name == "Variable", ..Default::default() }
+    OpDef {
+        name: name.into(),
+        inputs: args(inputs),
+        outputs: args(outputs),
+        attrs: attrs.clone(),
+        is_stateful: name == "Variable",
+        ..Default::default()
+    }
 }
 
 pub fn registry() -> Arc<OpRegistry> {

@@ -66,7 +66,9 @@ pub(crate) fn reshape(c: &mut Context<'_>) -> Result<()> {
         let unknown: Vec<usize> = (0..to.len()).filter(|&i| to[i] < 0).collect();
         let (have, want) = (known(from)?, known(to)?);
         match (from.iter().filter(|&&d| d < 0).count(), unknown.as_slice()) {
-            (0, []) if have != want => bail!(InvalidArgument, "Cannot reshape a tensor with {have} elements to shape {shape} ({want} elements)"),
+            (0, []) if have != want => {
+                bail!(InvalidArgument, "Cannot reshape a tensor with {have} elements to shape {shape} ({want} elements)")
+            }
             // With no elements the missing size is still zero over something: only a positive product tells.
             (0, &[i]) if want > 0 => {
                 if have % want != 0 {

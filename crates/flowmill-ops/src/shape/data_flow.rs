@@ -142,10 +142,16 @@ fn list_element(c: &Context<'_>) -> Result<PartialShape> {
     let (want, have) = (common::cpp_name(want), common::cpp_name(have));
     match c.op_def().name.as_str() {
         "TensorListPushBack" => {
-            bail!(InvalidArgument, "Trying to push to list with wrong element dtype. List has type {have} but trying to push element with type {want}")
+            bail!(
+                InvalidArgument,
+                "Trying to push to list with wrong element dtype. List has type {have} but trying to push element with type {want}"
+            )
         }
         "TensorListPopBack" => {
-            bail!(InvalidArgument, "Trying to read from list with wrong element dtype. List has type {have} but trying to push element with type {want}")
+            bail!(
+                InvalidArgument,
+                "Trying to read from list with wrong element dtype. List has type {have} but trying to push element with type {want}"
+            )
         }
         "TensorListStack" | "TensorListConcat" | "TensorListConcatV2" => {
             bail!(InvalidArgument, "Trying to read from list with wrong element dtype. List has type {have} but expected type {want}")

@@ -75,7 +75,8 @@ pub(crate) fn parse_sequence_example(c: &mut Context<'_>) -> Result<()> {
     outputs.put_dense(c, "context_dense_shapes", &batch)?;
     outputs.put(c, ragged, &vector(dims::UNKNOWN));
     outputs.put(c, ragged, &vector(splits));
-    let (sparse, dense, ragged) = (count(c, "feature_list_sparse_types")?, count(c, "feature_list_dense_types")?, count(c, "feature_list_ragged_value_types")?);
+    let (sparse, dense, ragged) =
+        (count(c, "feature_list_sparse_types")?, count(c, "feature_list_dense_types")?, count(c, "feature_list_ragged_value_types")?);
     outputs.put_sparse(c, sparse, rank(2));
     outputs.put_dense(c, "feature_list_dense_shapes", &batch.concat(&vector(dims::UNKNOWN)))?;
     outputs.put(c, dense, &batch);

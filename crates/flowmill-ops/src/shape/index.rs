@@ -92,7 +92,8 @@ pub(crate) fn resource_scatter_nd_update(c: &mut Context<'_>) -> Result<()> {
 }
 
 fn check_scatter_nd(indices: &PartialShape, updates: &PartialShape, target: &PartialShape) -> Result<()> {
-    if target.num_elements() == Some(0) && (indices.num_elements().is_some_and(|n| n > 0) || updates.num_elements().is_some_and(|n| n > 0)) {
+    if target.num_elements() == Some(0) && (indices.num_elements().is_some_and(|n| n > 0) || updates.num_elements().is_some_and(|n| n > 0))
+    {
         bail!(InvalidArgument, "Indices and updates specified for empty output");
     }
     let (Some(i), Some(u)) = (indices.dims(), updates.dims()) else { return Ok(()) };
@@ -100,7 +101,9 @@ fn check_scatter_nd(indices: &PartialShape, updates: &PartialShape, target: &Par
     let outer = outer.len();
     let (a, b) = (PartialShape::new(&i[..outer]), PartialShape::new(u.get(..outer).unwrap_or(u)));
     a.merge(&b).map_err(|e| {
-        e.context(format!("Dimensions [0,{outer}) of indices[shape={indices}] = {a} must match dimensions [0,{outer}) of updates[shape={updates}] = {b}"))
+        e.context(format!(
+            "Dimensions [0,{outer}) of indices[shape={indices}] = {a} must match dimensions [0,{outer}) of updates[shape={updates}] = {b}"
+        ))
     })?;
     let (Ok(depth), Some(rank)) = (usize::try_from(depth), target.rank()) else { return Ok(()) };
     let (a, b) = (dims::suffix(target, depth), dims::suffix(updates, outer));

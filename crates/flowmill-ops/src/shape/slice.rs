@@ -124,7 +124,13 @@ pub(crate) fn strided_slice(c: &mut Context<'_>) -> Result<()> {
     let (begin, end) = (common::ints(c, 1)?, common::ints(c, 2)?);
     let lists_agree = begin.as_ref().is_none_or(|v| v.len() == strides.len()) && end.as_ref().is_none_or(|v| v.len() == strides.len());
     if !lists_agree || strides.len() >= 32 {
-        bail!(InvalidArgument, "Expected begin, end, and strides to be 1D equal size tensors, but got shapes {}, {}, and {} instead.", c.input(1), c.input(2), c.input(3));
+        bail!(
+            InvalidArgument,
+            "Expected begin, end, and strides to be 1D equal size tensors, but got shapes {}, {}, and {} instead.",
+            c.input(1),
+            c.input(2),
+            c.input(3)
+        );
     }
     let (sources, intervals) = intervals(c, input_sizes.len(), begin.as_deref(), end.as_deref(), &strides)?;
     let mut lengths = Vec::with_capacity(intervals.len());
@@ -164,7 +170,13 @@ fn take(from: &[i64], interval: &Interval) -> Option<Vec<i64>> {
 }
 
 /// The specification's entries, spread over the input's dimensions.
-fn intervals(c: &Context<'_>, rank: usize, begin: Option<&[i64]>, end: Option<&[i64]>, strides: &[i64]) -> Result<(Vec<Source>, Vec<Interval>)> {
+fn intervals(
+    c: &Context<'_>,
+    rank: usize,
+    begin: Option<&[i64]>,
+    end: Option<&[i64]>,
+    strides: &[i64],
+) -> Result<(Vec<Source>, Vec<Interval>)> {
     let mask = |name: &str| c.attrs().get::<i64>(name);
     let masks = Masks {
         begin: mask("begin_mask")?,

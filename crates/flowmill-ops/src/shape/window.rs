@@ -50,7 +50,11 @@ impl Layout {
     fn of(c: &Context<'_>, rank: usize) -> Result<Layout> {
         let format: &str = c.attrs().get_or("data_format", "NHWC")?;
         let channels_first = format.starts_with("NC") || format == "CHANNELS_FIRST";
-        Ok(if channels_first { Layout { rank, channels: 1, first_spatial: 2 } } else { Layout { rank, channels: rank - 1, first_spatial: 1 } })
+        Ok(if channels_first {
+            Layout { rank, channels: 1, first_spatial: 2 }
+        } else {
+            Layout { rank, channels: rank - 1, first_spatial: 1 }
+        })
     }
 
     fn spatial(&self) -> std::ops::Range<usize> {
@@ -73,7 +77,11 @@ fn per_dimension(c: &Context<'_>, name: &str, rank: usize) -> Result<Vec<i64>> {
     if values.len() != rank {
         let format: &str = c.attrs().get_or("data_format", "NHWC")?;
         let (op, name) = (&c.op_def().name, name.trim_end_matches('s'));
-        bail!(InvalidArgument, "{op} on data format {format} requires the {name} attribute to contain {rank} values, but got: {}", values.len());
+        bail!(
+            InvalidArgument,
+            "{op} on data format {format} requires the {name} attribute to contain {rank} values, but got: {}",
+            values.len()
+        );
     }
     Ok(values)
 }
@@ -166,7 +174,13 @@ pub(crate) fn pool<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
     }
     let spatial = window_sizes(c, &layout, &input, |i| ksize[layout.first_spatial + i])?;
     let strides = per_dimension(c, "strides", RANK)?;
-    let depth = Window { size: ksize[layout.channels], stride: strides[layout.channels], dilation: 1, padding: c.attrs().get("padding")?, explicit: (0, 0) };
+    let depth = Window {
+        size: ksize[layout.channels],
+        stride: strides[layout.channels],
+        dilation: 1,
+        padding: c.attrs().get("padding")?,
+        explicit: (0, 0),
+    };
     let channels = depth.output_size(dims::size(&input, layout.channels))?;
     let shape = layout.assemble(dims::size(&input, 0), channels, &spatial);
     common::set_all(c, &shape)
@@ -185,7 +199,8 @@ pub(crate) fn pool_v2(c: &mut Context<'_>) -> Result<()> {
     let sizes = (0..4)
         .map(|axis| match axis {
             0 => Ok(dims::size(&input, 0)),
-            _ => Window { size: ksize[axis], stride: strides[axis], dilation: 1, padding, explicit: (0, 0) }.output_size(dims::size(&input, axis)),
+            _ => Window { size: ksize[axis], stride: strides[axis], dilation: 1, padding, explicit: (0, 0) }
+                .output_size(dims::size(&input, axis)),
         })
         .collect::<Result<Vec<_>>>()?;
     c.set_output(0, PartialShape::new(&sizes));
@@ -228,7 +243,10 @@ pub(crate) fn dilation_2d(c: &mut Context<'_>) -> Result<()> {
     let padding: &str = c.attrs().get("padding")?;
     let depth = dims::merge(dims::size(&input, 3), dims::size(&filter, 2))?;
     let spatial = (0..2)
-        .map(|i| Window { size: dims::size(&filter, i), stride: strides[i + 1], dilation: rates[i + 1], padding, explicit: (0, 0) }.output_size(dims::size(&input, i + 1)))
+        .map(|i| {
+            Window { size: dims::size(&filter, i), stride: strides[i + 1], dilation: rates[i + 1], padding, explicit: (0, 0) }
+                .output_size(dims::size(&input, i + 1))
+        })
         .collect::<Result<Vec<_>>>()?;
     c.set_output(0, PartialShape::new(&[dims::size(&input, 0), spatial[0], spatial[1], depth]));
     Ok(())
@@ -240,7 +258,9 @@ pub(crate) fn extract_image_patches(c: &mut Context<'_>) -> Result<()> {
     let (ksizes, strides, rates) = (per_dimension(c, "ksizes", 4)?, per_dimension(c, "strides", 4)?, per_dimension(c, "rates", 4)?);
     let padding: &str = c.attrs().get("padding")?;
     let spatial = (1..3)
-        .map(|i| Window { size: ksizes[i], stride: strides[i], dilation: rates[i], padding, explicit: (0, 0) }.output_size(dims::size(&input, i)))
+        .map(|i| {
+            Window { size: ksizes[i], stride: strides[i], dilation: rates[i], padding, explicit: (0, 0) }.output_size(dims::size(&input, i))
+        })
         .collect::<Result<Vec<_>>>()?;
     let depth = dims::multiply(dims::size(&input, 3), dims::multiply(ksizes[1].max(0), ksizes[2].max(0))?)?;
     c.set_output(0, PartialShape::new(&[dims::size(&input, 0), spatial[0], spatial[1], depth]));

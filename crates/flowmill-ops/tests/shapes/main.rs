@@ -23,7 +23,8 @@ fn check(case: &str) -> Result<(), String> {
 /// The case files' names and texts.
 fn files() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shapes");
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "txt")).collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "txt")).collect();
     files.sort();
     files.into_iter().map(|p| (p.file_name().unwrap().display().to_string(), std::fs::read_to_string(p).unwrap())).collect()
 }
@@ -45,7 +46,11 @@ fn shapes_are_tensorflows() {
 #[test]
 fn every_op_has_a_case() {
     let used: BTreeSet<String> = files().iter().flat_map(|(_, text)| ops_in(text)).collect();
-    let without: Vec<_> = flowmill_ops::catalogue().into_iter().filter(|def| def.deprecation.is_none() && !used.contains(&def.name)).map(|def| def.name).collect();
+    let without: Vec<_> = flowmill_ops::catalogue()
+        .into_iter()
+        .filter(|def| def.deprecation.is_none() && !used.contains(&def.name))
+        .map(|def| def.name)
+        .collect();
     // Constants are written as such.
     assert_eq!(without, ["Const"]);
 }

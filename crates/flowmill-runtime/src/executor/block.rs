@@ -70,7 +70,14 @@ impl Layouts {
 
 impl Iteration {
     /// Makes an iteration with all its parts initialised: counters from `counters`, no values, no child frames.
-    pub(super) fn create(pool: &mut BlockPool, t: &FrameTable, counters: &[u64], frame: *const Frame, number: u64, refs: u64) -> NonNull<Iteration> {
+    pub(super) fn create(
+        pool: &mut BlockPool,
+        t: &FrameTable,
+        counters: &[u64],
+        frame: *const Frame,
+        number: u64,
+        refs: u64,
+    ) -> NonNull<Iteration> {
         let block = pool.take(t.layouts.iteration_bytes);
         let base = block.as_ptr();
         let l = &t.layouts;

@@ -76,7 +76,11 @@ impl Worker<'_> {
                     self.signal(iteration, node.group, false)
                 }
                 Kind::Merge => {
-                    let winner = if node.arg == NONE { inputs.iter().position(Option::is_some).unwrap_or(0) as u32 } else { (*iteration).counter(node.arg).winner() };
+                    let winner = if node.arg == NONE {
+                        inputs.iter().position(Option::is_some).unwrap_or(0) as u32
+                    } else {
+                        (*iteration).counter(node.arg).winner()
+                    };
                     let value = inputs[winner as usize].take();
                     let mut ready = self.deliver(iteration, node.group, value);
                     if node.num_outputs > 1 {
@@ -101,7 +105,9 @@ impl Worker<'_> {
                     self.next_iteration(node, iteration, value);
                     0
                 }
-                Kind::ControlTrigger | Kind::NoOp | Kind::Arg | Kind::Op | Kind::Program => self.signal(iteration, node.group + node.num_outputs, false),
+                Kind::ControlTrigger | Kind::NoOp | Kind::Arg | Kind::Op | Kind::Program => {
+                    self.signal(iteration, node.group + node.num_outputs, false)
+                }
             }
         }
     }

@@ -2,7 +2,10 @@
 
 use super::block::Layouts;
 use super::protocol;
-use super::tables::{Delivery, EXPENSIVE, Edge, FrameTable, Kind, LearnedCost, MAY_BE_DEAD, NONE, Node, NodeName, OutputCheck, PREPARE, Prepare, Source, Tables};
+use super::tables::{
+    Delivery, EXPENSIVE, Edge, FrameTable, Kind, LearnedCost, MAY_BE_DEAD, NONE, Node, NodeName, OutputCheck, PREPARE, Prepare, Source,
+    Tables,
+};
 use super::validate::validate;
 use crate::kernel::Cost;
 use crate::plan::{NodeKind, PlanEdge, PlanGraph, PlanNode};
@@ -12,7 +15,8 @@ use flowmill_tensor::{DType, Result, Tensor};
 pub const MAX_PARALLEL_ITERATIONS: u32 = 1024;
 
 /// Ops whose kernels decide which outputs are live. An output that any other op leaves unset is an error.
-const MAY_LEAVE_OUTPUTS_DEAD: [&str; 8] = ["Switch", "RefSwitch", "_SwitchN", "_Recv", "_HostRecv", "Recv", "_ScopedAllocatorSplit", "_ParallelConcatStart"];
+const MAY_LEAVE_OUTPUTS_DEAD: [&str; 8] =
+    ["Switch", "RefSwitch", "_SwitchN", "_Recv", "_HostRecv", "Recv", "_ScopedAllocatorSplit", "_ParallelConcatStart"];
 
 pub(super) fn freeze(graph: PlanGraph) -> Result<Tables> {
     validate(&graph)?;
@@ -69,7 +73,17 @@ impl<'a> Freezer<'a> {
             }
             frames.push(frame);
         }
-        Freezer { graph, origins: Vec::new(), consts: Vec::new(), prepare: Vec::new(), costs: Vec::new(), frames, nodes: Vec::new(), counters: Vec::new(), deliveries: Vec::new() }
+        Freezer {
+            graph,
+            origins: Vec::new(),
+            consts: Vec::new(),
+            prepare: Vec::new(),
+            costs: Vec::new(),
+            frames,
+            nodes: Vec::new(),
+            counters: Vec::new(),
+            deliveries: Vec::new(),
+        }
     }
 
     fn freeze(mut self) -> Tables {
@@ -156,7 +170,18 @@ impl<'a> Freezer<'a> {
         if kind == Kind::Program || MAY_LEAVE_OUTPUTS_DEAD.contains(&&*node.op) {
             flags |= MAY_BE_DEAD;
         }
-        Node { kernel: node.kernel.clone(), kind, flags, num_inputs: node.inputs.len() as u32, num_outputs: node.outputs.len() as u32, slot, group, arg, extra, prepare }
+        Node {
+            kernel: node.kernel.clone(),
+            kind,
+            flags,
+            num_inputs: node.inputs.len() as u32,
+            num_outputs: node.outputs.len() as u32,
+            slot,
+            group,
+            arg,
+            extra,
+            prepare,
+        }
     }
 
     fn kind(&mut self, id: u32, node: &PlanNode) -> (Kind, u32, u32) {
@@ -234,8 +259,13 @@ impl<'a> Freezer<'a> {
         let invariant_controls = count(&node.controls, is_invariant);
         let invariants = count(&node.inputs, is_invariant) + invariant_controls;
         let (counts, words) = match node.kind {
-            NodeKind::Merge => (!self.is_loop_merge(node), (protocol::merge(data, controls), protocol::merge(data, controls - invariant_controls))),
-            _ => (data + controls > 1, (protocol::ordinary((data + controls) as u32), protocol::ordinary((data + controls - invariants) as u32))),
+            NodeKind::Merge => {
+                (!self.is_loop_merge(node), (protocol::merge(data, controls), protocol::merge(data, controls - invariant_controls)))
+            }
+            _ => (
+                data + controls > 1,
+                (protocol::ordinary((data + controls) as u32), protocol::ordinary((data + controls - invariants) as u32)),
+            ),
         };
         let frame = &mut self.frames[node.frame.0 as usize];
         if counts {
@@ -268,7 +298,8 @@ impl<'a> Freezer<'a> {
     /// A Merge of one Enter and one NextIteration gets one token in every iteration.
     fn is_loop_merge(&self, node: &PlanNode) -> bool {
         let kinds: Vec<_> = node.inputs.iter().map(|e| &self.graph.nodes[e.node.0 as usize].kind).collect();
-        node.controls.is_empty() && matches!(kinds[..], [NodeKind::Enter { .. }, NodeKind::NextIteration] | [NodeKind::NextIteration, NodeKind::Enter { .. }])
+        node.controls.is_empty()
+            && matches!(kinds[..], [NodeKind::Enter { .. }, NodeKind::NextIteration] | [NodeKind::NextIteration, NodeKind::Enter { .. }])
     }
 
     /// All edges, ordered by the group they leave from, and where each group starts.
@@ -285,7 +316,10 @@ impl<'a> Freezer<'a> {
                 found.push((self.group(edge, origin), Edge { to: to as u32, slot, counter, delivery }));
             }
             for edge in &node.controls {
-                found.push((self.group(edge, self.origins[edge.node.0 as usize]), Edge { to: to as u32, slot: NONE, counter, delivery: control }));
+                found.push((
+                    self.group(edge, self.origins[edge.node.0 as usize]),
+                    Edge { to: to as u32, slot: NONE, counter, delivery: control },
+                ));
             }
         }
         found.retain(|&(group, _)| group != NONE);
@@ -320,4 +354,3 @@ impl FrameBuilder {
         table
     }
 }
-

@@ -3,8 +3,8 @@
 use super::asynchronous::Completed;
 use super::block::{Iteration, Slot};
 use super::plan::{Plan, RunOptions};
-use super::stats::StatsCollector;
 use super::protocol::{Live, Participants};
+use super::stats::StatsCollector;
 use super::sync::{AtomicBool, AtomicI64, Ordering};
 use super::threads::{InRun, Threads};
 use super::wake::Wake;

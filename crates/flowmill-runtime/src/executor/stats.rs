@@ -75,7 +75,15 @@ impl StatsCollector {
 
     /// Records a firing that ends now.
     pub(super) fn record(&self, name: &Arc<str>, op: &Arc<str>, scheduled: u64, start: u64, output_bytes: u64) {
-        let node = NodeStats { name: name.clone(), op: op.clone(), thread: thread_number(), scheduled: scheduled.min(start), start, end: self.now(), output_bytes };
+        let node = NodeStats {
+            name: name.clone(),
+            op: op.clone(),
+            thread: thread_number(),
+            scheduled: scheduled.min(start),
+            start,
+            end: self.now(),
+            output_bytes,
+        };
         self.nodes.lock().push(node);
     }
 }

@@ -84,7 +84,12 @@ impl Threads {
     pub(super) fn new(num_threads: usize, pool: Option<&ThreadPool>) -> Threads {
         let available = || pool.map_or_else(rayon::current_num_threads, ThreadPool::current_num_threads);
         let limit = if num_threads == 0 { available() } else { num_threads };
-        Threads { limit: u32::try_from(limit).unwrap_or(u32::MAX), pool: pool.map(NonNull::from), alone: intra_op::is_alone(), depth: function::depth() }
+        Threads {
+            limit: u32::try_from(limit).unwrap_or(u32::MAX),
+            pool: pool.map(NonNull::from),
+            alone: intra_op::is_alone(),
+            depth: function::depth(),
+        }
     }
 
     /// Whether an expensive kernel may be called on this thread rather than on one of the pool.

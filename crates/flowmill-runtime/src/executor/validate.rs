@@ -40,9 +40,12 @@ fn shape(graph: &PlanGraph, node: &PlanNode, args: &mut [bool], results: &mut [b
         true => Ok(()),
         false => Err(error!(InvalidArgument, "expected {want_in} inputs and {want_out} outputs, got {inputs} and {outputs}")),
     };
-    let in_root = || if node.frame == FrameId::ROOT { Ok(()) } else { Err(error!(InvalidArgument, "arguments and results are not in a loop")) };
+    let in_root =
+        || if node.frame == FrameId::ROOT { Ok(()) } else { Err(error!(InvalidArgument, "arguments and results are not in a loop")) };
     match &node.kind {
-        NodeKind::Op if node.kernel.is_none() && outputs > 0 && inputs != outputs => bail!(Internal, "an op without a kernel has as many outputs as inputs, or none"),
+        NodeKind::Op if node.kernel.is_none() && outputs > 0 && inputs != outputs => {
+            bail!(Internal, "an op without a kernel has as many outputs as inputs, or none")
+        }
         NodeKind::Program if node.kernel.is_none() => bail!(Internal, "a program has a kernel"),
         NodeKind::Op | NodeKind::Program => Ok(()),
         NodeKind::Arg(i) => {
@@ -122,7 +125,14 @@ fn edges(graph: &PlanGraph, node: &PlanNode) -> Result<()> {
 fn different_frames(graph: &PlanGraph, node: &PlanNode, a: (&PlanNode, FrameId), b: (&PlanNode, FrameId)) -> Error {
     let frame = |id: FrameId| graph.frames.get(id.0 as usize).map_or("", |f| &*f.name);
     if a.1 == b.1 {
-        return error!(InvalidArgument, "{{{{node {}}}}} is in frame '{}', but its input {{{{node {}}}}} is in frame '{}'", node.name, frame(node.frame), a.0.name, frame(a.1));
+        return error!(
+            InvalidArgument,
+            "{{{{node {}}}}} is in frame '{}', but its input {{{{node {}}}}} is in frame '{}'",
+            node.name,
+            frame(node.frame),
+            a.0.name,
+            frame(a.1)
+        );
     }
     error!(
         InvalidArgument,

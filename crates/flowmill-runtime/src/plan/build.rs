@@ -70,13 +70,35 @@ pub fn build(graph: &Graph, args: Vec<DType>, num_results: usize, env: &PlanEnv<
 fn needs_no_kernel(op: &str) -> bool {
     matches!(
         op,
-        "_Arg" | "_Retval" | "Const" | "Merge" | "RefMerge" | "Enter" | "RefEnter" | "Exit" | "RefExit" | "NextIteration" | "RefNextIteration" | "ControlTrigger"
+        "_Arg"
+            | "_Retval"
+            | "Const"
+            | "Merge"
+            | "RefMerge"
+            | "Enter"
+            | "RefEnter"
+            | "Exit"
+            | "RefExit"
+            | "NextIteration"
+            | "RefNextIteration"
+            | "ControlTrigger"
     ) || passes_on(op)
 }
 
 /// Ops that give their one input as it is, or do nothing at all.
 fn passes_on(op: &str) -> bool {
-    matches!(op, "NoOp" | "Identity" | "RefIdentity" | "LoopCond" | "StopGradient" | "PreventGradient" | "PlaceholderWithDefault" | "Snapshot" | "GuaranteeConst")
+    matches!(
+        op,
+        "NoOp"
+            | "Identity"
+            | "RefIdentity"
+            | "LoopCond"
+            | "StopGradient"
+            | "PreventGradient"
+            | "PlaceholderWithDefault"
+            | "Snapshot"
+            | "GuaranteeConst"
+    )
 }
 
 /// Whether the engine has code for an op: a kernel, or a rule of the executor.
@@ -117,10 +139,18 @@ impl Builder<'_> {
         for i in 0..node.num_inputs() {
             match self.graph.input(node.id(), i).and_then(|o| Some(PlanEdge { node: *self.ids.get(&o.node)?, slot: o.slot })) {
                 Some(edge) => inputs.push(edge),
-                None => return Err(error!(InvalidArgument, "Input {i} of node {} is not connected", node.name()).at_node(node.name(), node.op())),
+                None => {
+                    return Err(
+                        error!(InvalidArgument, "Input {i} of node {} is not connected", node.name()).at_node(node.name(), node.op())
+                    );
+                }
             }
         }
-        let controls = self.graph.control_inputs(node.id()).filter_map(|id| self.ids.get(&id).map(|&node| PlanEdge { node, slot: PlanEdge::CONTROL })).collect();
+        let controls = self
+            .graph
+            .control_inputs(node.id())
+            .filter_map(|id| self.ids.get(&id).map(|&node| PlanEdge { node, slot: PlanEdge::CONTROL }))
+            .collect();
         let kind = self.kind(node).map_err(|e| e.at_node(node.name(), node.op()))?;
         let kernel = if needs_no_kernel(node.op()) { None } else { Some(self.kernel(node)?) };
         let (name, op) = (node.shared_name().clone(), Arc::from(node.op()));
@@ -132,7 +162,9 @@ impl Builder<'_> {
     }
 
     fn kind(&self, node: &Node) -> Result<NodeKind> {
-        let index = || node.attrs().get::<i64>("index").and_then(|i| usize::try_from(i).map_err(|_| error!(InvalidArgument, "index {i} is negative")));
+        let index = || {
+            node.attrs().get::<i64>("index").and_then(|i| usize::try_from(i).map_err(|_| error!(InvalidArgument, "index {i} is negative")))
+        };
         Ok(match node.op() {
             "_Arg" => NodeKind::Arg(index()?),
             "_Retval" => NodeKind::Ret(index()?),
@@ -163,7 +195,8 @@ impl Builder<'_> {
         let value = Tensor::from_proto(proto).map_err(|e| e.at_node(node.name(), node.op()))?;
         let dtype: DType = node.attrs().get("dtype")?;
         if value.dtype() != dtype {
-            return Err(error!(InvalidArgument, "Type mismatch between value ({}) and dtype ({dtype})", value.dtype()).at_node(node.name(), node.op()));
+            return Err(error!(InvalidArgument, "Type mismatch between value ({}) and dtype ({dtype})", value.dtype())
+                .at_node(node.name(), node.op()));
         }
         if let Some(cache) = cache {
             cache.constants.lock().insert(node.name().to_owned(), (proto.tensor_content.clone(), value.clone()));

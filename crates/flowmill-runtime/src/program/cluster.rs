@@ -122,15 +122,20 @@ fn clusters(graph: &Rewriter, single_thread: bool) -> Vec<FxHashSet<PlanNodeId>>
     for members in found.values_mut() {
         drop_lone_constants(graph, members);
     }
-    let worthwhile = |m: &FxHashSet<PlanNodeId>| m.iter().filter(|&&id| graph.get(id).is_some_and(|n| !matches!(n.kind, NodeKind::Const(_)))).count() >= MIN_MEMBERS;
+    let worthwhile = |m: &FxHashSet<PlanNodeId>| {
+        m.iter().filter(|&&id| graph.get(id).is_some_and(|n| !matches!(n.kind, NodeKind::Const(_)))).count() >= MIN_MEMBERS
+    };
     found.into_values().filter(worthwhile).collect()
 }
 
 /// Leaves out constants that only nodes outside of the cluster read.
 fn drop_lone_constants(graph: &Rewriter, members: &mut FxHashSet<PlanNodeId>) {
     let is_const = |id: PlanNodeId| matches!(graph.get(id).map(|n| &n.kind), Some(NodeKind::Const(_)));
-    let lone: Vec<PlanNodeId> =
-        members.iter().copied().filter(|&id| is_const(id) && !graph.consumers(id).iter().any(|&c| members.contains(&c) && !is_const(c))).collect();
+    let lone: Vec<PlanNodeId> = members
+        .iter()
+        .copied()
+        .filter(|&id| is_const(id) && !graph.consumers(id).iter().any(|&c| members.contains(&c) && !is_const(c)))
+        .collect();
     for id in lone {
         members.remove(&id);
     }
@@ -167,7 +172,11 @@ fn fuse(graph: &mut Rewriter, members: &FxHashSet<PlanNodeId>) -> Result<()> {
     let type_of = |e: PlanEdge| {
         let first = PlanEdge { slot: 0, ..e };
         let is_flag = e.slot == PlanEdge::CONTROL && lowering.reg(first).ok() != lowering.reg(e).ok();
-        if is_flag { OutputType { dtype: DType::Bool, is_ref: false } } else { graph.edge_type(if e.slot == PlanEdge::CONTROL { first } else { e }) }
+        if is_flag {
+            OutputType { dtype: DType::Bool, is_ref: false }
+        } else {
+            graph.edge_type(if e.slot == PlanEdge::CONTROL { first } else { e })
+        }
     };
     let outputs = outgoing.iter().map(|&e| type_of(e)).collect();
     let name = graph.get(order[0]).map_or_else(|| "strand".into(), |n| format!("{}/strand", n.name));

@@ -96,7 +96,11 @@ impl LoopShape {
         }
         // An Enter that is no invariant gives its value to the first iteration only, which is what a variable's Merge takes.
         let enters_once = |id: PlanNodeId| matches!(graph.get(id).map(|n| &n.kind), Some(NodeKind::Enter { is_constant: false, .. }));
-        if shape.enters.iter().any(|&id| enters_once(id) && !shape.variables.iter().any(|v| v.enter == id && graph.consumers(id) == [v.merge])) {
+        if shape
+            .enters
+            .iter()
+            .any(|&id| enters_once(id) && !shape.variables.iter().any(|v| v.enter == id && graph.consumers(id) == [v.merge]))
+        {
             return None;
         }
         let nexts = shape.members.iter().filter(|&&id| matches!(graph.get(id).map(|n| &n.kind), Some(NodeKind::NextIteration))).count();
@@ -159,8 +163,14 @@ impl LoopShape {
 
     /// Whether running the iterations one after the other, on one thread, loses nothing.
     fn has_nothing_to_overlap(&self, graph: &Rewriter, frame: FrameId, single_thread: bool) -> bool {
-        let costly: Vec<PlanNodeId> =
-            self.before.iter().chain(&self.body).chain(&self.after).copied().filter(|&id| graph.get(id).is_some_and(|n| n.cost == Cost::Expensive)).collect();
+        let costly: Vec<PlanNodeId> = self
+            .before
+            .iter()
+            .chain(&self.body)
+            .chain(&self.after)
+            .copied()
+            .filter(|&id| graph.get(id).is_some_and(|n| n.cost == Cost::Expensive))
+            .collect();
         let (Some(&first), Some(&last)) = (costly.first(), costly.last()) else { return true };
         if single_thread {
             return true;
@@ -200,7 +210,8 @@ fn variable(graph: &Rewriter, merge: PlanNodeId) -> Option<Variable> {
     let (enter, next) = if is_next_iteration(graph, b) { (a.node, b.node) } else { (b.node, a.node) };
     let enters = matches!(graph.get(enter)?.kind, NodeKind::Enter { is_constant: false, .. });
     let index = PlanEdge { node: merge, slot: 1 };
-    let index_is_read = graph.consumers(merge).iter().filter_map(|&c| graph.get(c)).any(|c| c.inputs.contains(&index) || c.controls.contains(&index));
+    let index_is_read =
+        graph.consumers(merge).iter().filter_map(|&c| graph.get(c)).any(|c| c.inputs.contains(&index) || c.controls.contains(&index));
     let only_consumer = graph.consumers(next) == [merge];
     let carries_ref = node.outputs.first().is_some_and(|o| o.is_ref);
     (enters && node.controls.is_empty() && !index_is_read && only_consumer && !carries_ref).then_some(Variable { enter, merge, next })
@@ -245,7 +256,8 @@ fn build(graph: &Rewriter, shape: &LoopShape) -> Result<Option<Built>> {
         lowering.bind(value(v.merge), reg);
         lowering.bind(control(v.merge), reg);
     }
-    let variables: FxHashMap<PlanNodeId, usize> = shape.variables.iter().enumerate().flat_map(|(i, v)| [(v.merge, i), (v.next, i)]).collect();
+    let variables: FxHashMap<PlanNodeId, usize> =
+        shape.variables.iter().enumerate().flat_map(|(i, v)| [(v.merge, i), (v.next, i)]).collect();
     let is_variable = |id: PlanNodeId| variables.contains_key(&id) || shape.enters.contains(&id);
 
     let mut before = Code::default();

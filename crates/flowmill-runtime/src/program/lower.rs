@@ -25,7 +25,8 @@ impl<'g> Lowering<'g> {
     pub(super) fn new(graph: &'g Rewriter, members: &FxHashSet<PlanNodeId>) -> Lowering<'g> {
         let mut sorted: Vec<PlanNodeId> = members.iter().copied().collect();
         sorted.sort_unstable();
-        let mut this = Lowering { graph, regs: FxHashMap::default(), live: FxHashSet::default(), constants: vec![Tensor::scalar(true)], next: 0 };
+        let mut this =
+            Lowering { graph, regs: FxHashMap::default(), live: FxHashSet::default(), constants: vec![Tensor::scalar(true)], next: 0 };
         for id in sorted {
             if let Some(NodeKind::Const(value)) = graph.get(id).map(|n| &n.kind) {
                 this.regs.insert(PlanEdge { node: id, slot: 0 }, this.constants.len() as Reg);

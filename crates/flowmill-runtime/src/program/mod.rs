@@ -12,8 +12,8 @@
 //! would have given.
 
 mod cluster;
-mod lower;
 mod loops;
+mod lower;
 mod rewrite;
 mod run;
 

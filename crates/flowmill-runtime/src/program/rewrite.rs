@@ -87,7 +87,8 @@ impl Rewriter {
     pub(super) fn replace(&mut self, members: &FxHashSet<PlanNodeId>, program: PlanNode, outputs: &[PlanEdge]) {
         let id = PlanNodeId(self.nodes.len() as u32);
         let slots: FxHashMap<PlanEdge, u32> = outputs.iter().enumerate().map(|(i, &e)| (e, i as u32)).collect();
-        let mut outside: Vec<PlanNodeId> = members.iter().flat_map(|&m| self.consumers(m)).filter(|c| !members.contains(c)).copied().collect();
+        let mut outside: Vec<PlanNodeId> =
+            members.iter().flat_map(|&m| self.consumers(m)).filter(|c| !members.contains(c)).copied().collect();
         for &consumer in &outside {
             if let Some(node) = self.nodes[consumer.0 as usize].as_mut() {
                 for edge in node.inputs.iter_mut().chain(&mut node.controls) {
@@ -154,7 +155,11 @@ impl Rewriter {
 
     /// `members` in an order in which producers stand before consumers; inputs for which `ignored` says so do not count.
     /// `None` where there is a cycle.
-    pub(super) fn topological(&self, members: &FxHashSet<PlanNodeId>, ignored: impl Fn(PlanNodeId, PlanEdge) -> bool) -> Option<Vec<PlanNodeId>> {
+    pub(super) fn topological(
+        &self,
+        members: &FxHashSet<PlanNodeId>,
+        ignored: impl Fn(PlanNodeId, PlanEdge) -> bool,
+    ) -> Option<Vec<PlanNodeId>> {
         let mut sorted: Vec<PlanNodeId> = members.iter().copied().collect();
         sorted.sort_unstable();
         let mut pending: FxHashMap<PlanNodeId, usize> = FxHashMap::default();

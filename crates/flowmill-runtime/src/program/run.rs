@@ -247,7 +247,9 @@ impl Call {
         for (i, (output, &dtype)) in outputs.iter().zip(&self.types).enumerate() {
             match output {
                 Some(t) if t.dtype() == dtype || t.dtype() == DType::Resource => {}
-                Some(t) => bail!(Internal, "Output {i} of type {} does not match declared output type {dtype} for node {}", t.dtype(), self.node),
+                Some(t) => {
+                    bail!(Internal, "Output {i} of type {} does not match declared output type {dtype} for node {}", t.dtype(), self.node)
+                }
                 None if self.may_leave_unset => {}
                 None => bail!(Internal, "Missing {i}-th output from {{{{node {}}}}}", self.node),
             }

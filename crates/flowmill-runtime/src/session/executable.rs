@@ -110,7 +110,13 @@ impl Executable {
                 bail!(InvalidArgument, "The {} value fed for tensor '{}' has another type than {}", value.dtype(), feed.name, feed.dtype);
             }
             if !feed.shape.is_compatible_with(value.shape()) {
-                bail!(InvalidArgument, "Cannot feed value of shape {} for Tensor '{}', which has shape '{}'", value.shape(), feed.name, feed.shape);
+                bail!(
+                    InvalidArgument,
+                    "Cannot feed value of shape {} for Tensor '{}', which has shape '{}'",
+                    value.shape(),
+                    feed.name,
+                    feed.shape
+                );
             }
         }
         Ok(())

@@ -71,7 +71,13 @@ impl Source {
         if let Some(handle) = made.get(&key) {
             return Ok(handle.clone());
         }
-        let handle = FunctionHandle::new(Arc::new(LibraryFunction { source: self.this.clone(), name: name.to_owned(), attrs: attrs.clone(), inter_op_threads: self.env.options.inter_op_threads, code: OnceLock::new() }));
+        let handle = FunctionHandle::new(Arc::new(LibraryFunction {
+            source: self.this.clone(),
+            name: name.to_owned(),
+            attrs: attrs.clone(),
+            inter_op_threads: self.env.options.inter_op_threads,
+            code: OnceLock::new(),
+        }));
         made.insert(key, handle.clone());
         Ok(handle)
     }
@@ -121,6 +127,10 @@ impl CallableFunction for LibraryFunction {
         // One thread where the step stays on its caller's.
         let num_threads = if crate::intra_op::threads() == 1 { 1 } else { self.inter_op_threads };
         let results = code.as_ref().map_err(|e| e.clone())?.run(step, args, num_threads)?;
-        results.into_iter().enumerate().map(|(i, v)| v.ok_or_else(|| error!(InvalidArgument, "Retval[{i}] of function {} does not have value", self.name))).collect()
+        results
+            .into_iter()
+            .enumerate()
+            .map(|(i, v)| v.ok_or_else(|| error!(InvalidArgument, "Retval[{i}] of function {} does not have value", self.name)))
+            .collect()
     }
 }

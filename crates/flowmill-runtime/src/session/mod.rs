@@ -178,7 +178,8 @@ impl Session {
         let stats = options.trace.then(|| Arc::new(StatsCollector::new()));
         let pool = self.env.pool.as_ref().filter(|_| executable.is_worth_a_pool(&args));
         let results = threads::run(pool, executable, &step, args, stats.clone());
-        let values = results?.into_iter().enumerate().map(|(i, v)| v.ok_or_else(|| executable.dead_fetch(i))).collect::<Result<Vec<_>>>()?;
+        let values =
+            results?.into_iter().enumerate().map(|(i, v)| v.ok_or_else(|| executable.dead_fetch(i))).collect::<Result<Vec<_>>>()?;
         Ok(RunOutcome { values, stats })
     }
 }

@@ -8,8 +8,8 @@ use super::executable::Executable;
 use crate::executor::{self, StatsCollector};
 use crate::step::{Poll, StepContext};
 use flowmill_tensor::{Result, Tensor, error};
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use parking_lot::{Condvar, Mutex};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
@@ -37,7 +37,13 @@ pub(super) fn pool(options: &SessionOptions) -> Result<Option<Arc<ThreadPool>>> 
 }
 
 /// Runs a step in `pool`, or on this thread alone.
-pub(super) fn run(pool: Option<&Arc<ThreadPool>>, executable: &Arc<Executable>, step: &Arc<StepContext>, args: Vec<Tensor>, stats: Option<Arc<StatsCollector>>) -> Results {
+pub(super) fn run(
+    pool: Option<&Arc<ThreadPool>>,
+    executable: &Arc<Executable>,
+    step: &Arc<StepContext>,
+    args: Vec<Tensor>,
+    stats: Option<Arc<StatsCollector>>,
+) -> Results {
     let Some(pool) = pool else {
         return crate::intra_op::alone(|| executable.run(step, args, 1, stats));
     };
@@ -48,13 +54,21 @@ pub(super) fn run(pool: Option<&Arc<ThreadPool>>, executable: &Arc<Executable>, 
 }
 
 /// Runs a step in the pool while this thread waits and asks `poll` now and then.
-fn watch(pool: &Arc<ThreadPool>, poll: &Poll, executable: &Arc<Executable>, step: &Arc<StepContext>, args: Vec<Tensor>, stats: Option<Arc<StatsCollector>>) -> Results {
+fn watch(
+    pool: &Arc<ThreadPool>,
+    poll: &Poll,
+    executable: &Arc<Executable>,
+    step: &Arc<StepContext>,
+    args: Vec<Tensor>,
+    stats: Option<Arc<StatsCollector>>,
+) -> Results {
     /// The results, or the step itself where no thread was free.
     type Outcome = std::result::Result<Results, Box<dyn FnOnce() -> Results + Send>>;
     let done: Arc<(Mutex<Option<Outcome>>, Condvar)> = Arc::default();
     let (their_done, executable, step) = (done.clone(), executable.clone(), step.clone());
     let job: Box<dyn FnOnce() -> Results + Send> = Box::new(move || {
-        let results = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| executable.run(&step, args, executable.num_threads(), stats)));
+        let results =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| executable.run(&step, args, executable.num_threads(), stats)));
         results.unwrap_or_else(|_| Err(error!(Internal, "a step panicked")))
     });
     pool.spawn(move || {

@@ -59,11 +59,15 @@ fn a_switch_kills_one_side_and_a_merge_revives() {
     let off = b.add(ROOT, edge(s, 0), ten);
     let on = b.add(ROOT, edge(s, 1), edge(s, 1));
     let m = b.merge(ROOT, &[out(off), out(on)]);
-    let index = b.op(ROOT, &[edge(m, 1)], fun(|ctx| {
-        let index = ctx.input(0)?.to_scalar::<i32>()?;
-        ctx.set_output(0, int(index.into()));
-        Ok(())
-    }));
+    let index = b.op(
+        ROOT,
+        &[edge(m, 1)],
+        fun(|ctx| {
+            let index = ctx.input(0)?.to_scalar::<i32>()?;
+            ctx.set_output(0, int(index.into()));
+            Ok(())
+        }),
+    );
     for value in [edge(s, 0), edge(s, 1), out(off), out(on), out(m), out(index)] {
         b.ret(value);
     }

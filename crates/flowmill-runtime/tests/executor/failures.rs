@@ -227,7 +227,11 @@ fn a_failing_step_aborts_its_rendezvous() {
 fn a_plan_runs_after_it_failed() {
     let mut b = Builder::new();
     let x = b.arg();
-    let checked = b.op(ROOT, &[x], fun(|ctx| if ctx.input(0)?.to_scalar::<i64>()? < 0 { Err(Error::invalid_argument("negative")) } else { ctx.forward(0, 0) }));
+    let checked = b.op(
+        ROOT,
+        &[x],
+        fun(|ctx| if ctx.input(0)?.to_scalar::<i64>()? < 0 { Err(Error::invalid_argument("negative")) } else { ctx.forward(0, 0) }),
+    );
     b.ret(out(checked));
     let plan = b.plan();
     for options in all_options() {

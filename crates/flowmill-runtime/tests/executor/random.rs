@@ -4,8 +4,8 @@
 use crate::support::*;
 use flowmill_runtime::Plan;
 use flowmill_runtime::plan::{FrameId, NodeKind, PlanEdge, PlanNodeId};
-use flowmill_runtime::{AsyncContext, Cost, Kernel, KernelContext};
 use flowmill_runtime::program::{FuseOptions, fuse};
+use flowmill_runtime::{AsyncContext, Cost, Kernel, KernelContext};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -14,11 +14,24 @@ type Var = u32;
 
 enum Statement {
     Const(Var, i64),
-    Op { result: Var, function: u64, style: u64, inputs: Vec<Var> },
+    Op {
+        result: Var,
+        function: u64,
+        style: u64,
+        inputs: Vec<Var>,
+    },
     /// Runs one of the blocks; each result takes a variable of either.
-    Cond { test: Var, blocks: [Vec<Statement>; 2], results: Vec<(Var, [Var; 2])> },
+    Cond {
+        test: Var,
+        blocks: [Vec<Statement>; 2],
+        results: Vec<(Var, [Var; 2])>,
+    },
     /// Runs the body `trips & 3` times; each variable is (before, inside, next, after).
-    While { trips: Var, body: Vec<Statement>, variables: Vec<[Var; 4]> },
+    While {
+        trips: Var,
+        body: Vec<Statement>,
+        variables: Vec<[Var; 4]>,
+    },
 }
 
 /// SplitMix64.
@@ -231,7 +244,8 @@ impl Lowering {
         for side in 0..2 {
             let pivot = self.b.pass(place.frame, edge(pivot, side as u32));
             let inside = Place { frame: place.frame, pivot: Some(pivot) };
-            let mut inner: Scope = switched.iter().map(|(&var, &node)| (var, Value { edge: edge(node, side as u32), varies: true })).collect();
+            let mut inner: Scope =
+                switched.iter().map(|(&var, &node)| (var, Value { edge: edge(node, side as u32), varies: true })).collect();
             self.block(inside, &blocks[side], &mut inner);
             for (_, from) in results {
                 let value = inner[&from[side]];

@@ -1,8 +1,10 @@
 //! Graphs by hand: small kernels on `i64` scalars, and names for edges.
 
-use flowmill_runtime::plan::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};
-use flowmill_runtime::{AsyncContext, AsyncKernel, Cost, FunctionLibraryRuntime, Kernel, KernelContext, Plan, ResourceManager, StepContext};
 use flowmill_runtime::executor::RunOptions;
+use flowmill_runtime::plan::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};
+use flowmill_runtime::{
+    AsyncContext, AsyncKernel, Cost, FunctionLibraryRuntime, Kernel, KernelContext, Plan, ResourceManager, StepContext,
+};
 use flowmill_tensor::{DType, Error, Result, Tensor};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -96,7 +98,15 @@ impl Builder {
         id
     }
 
-    pub fn node(&mut self, op: &str, kind: NodeKind, frame: FrameId, inputs: &[PlanEdge], num_outputs: usize, kernel: Option<Arc<dyn Kernel>>) -> PlanNodeId {
+    pub fn node(
+        &mut self,
+        op: &str,
+        kind: NodeKind,
+        frame: FrameId,
+        inputs: &[PlanEdge],
+        num_outputs: usize,
+        kernel: Option<Arc<dyn Kernel>>,
+    ) -> PlanNodeId {
         let id = PlanNodeId(self.graph.nodes.len() as u32);
         let cost = kernel.as_ref().map_or(Cost::Cheap, |k| k.cost());
         self.graph.nodes.push(PlanNode {

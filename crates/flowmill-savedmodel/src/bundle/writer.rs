@@ -113,11 +113,8 @@ impl BundleWriter {
 
 /// Writes the index of a checkpoint.
 pub(super) fn write_index(prefix: &Path, num_shards: i32, entries: BTreeMap<Vec<u8>, BundleEntryProto>) -> Result<()> {
-    let header = BundleHeaderProto {
-        num_shards,
-        version: Some(VersionDef { producer: VERSION, ..Default::default() }),
-        ..Default::default()
-    };
+    let header =
+        BundleHeaderProto { num_shards, version: Some(VersionDef { producer: VERSION, ..Default::default() }), ..Default::default() };
     let mut table = vec![(Vec::new(), Bytes::from(header.encode_to_vec()))];
     table.extend(entries.into_iter().map(|(key, entry)| (key, entry.encode_to_vec().into())));
     let mut index = TemporaryFile::create(index_path(prefix))?;

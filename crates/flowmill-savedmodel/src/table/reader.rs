@@ -65,9 +65,9 @@ fn read_block(file: &Bytes, handle: Handle, entries: &mut Vec<Entry>, key_bytes:
     while !rest.is_empty() {
         let at = len - rest.len();
         let (key, value) = take_entry(&mut rest, entries.last().filter(|_| at > 0)).ok_or_else(corrupt)?;
-        *key_bytes = key_bytes.checked_sub(key.len()).ok_or_else(|| {
-            Error::data_loss(format!("the keys of the table take more than {MAX_KEY_EXPANSION} times its size"))
-        })?;
+        *key_bytes = key_bytes
+            .checked_sub(key.len())
+            .ok_or_else(|| Error::data_loss(format!("the keys of the table take more than {MAX_KEY_EXPANSION} times its size")))?;
         if entries.last().is_some_and(|(last, _)| *last >= key) {
             return Err(Error::data_loss("corrupted table: keys are not sorted"));
         }

@@ -87,8 +87,7 @@ mod tests {
     #[test]
     fn tables_of_many_blocks_round_trip() {
         for num_entries in [0usize, 1, 2, 16, 17, 30_000] {
-            let entries: Vec<Entry> =
-                (0..num_entries).map(|i| (format!("scope/{i:06}").into(), Bytes::from(vec![i as u8; 40]))).collect();
+            let entries: Vec<Entry> = (0..num_entries).map(|i| (format!("scope/{i:06}").into(), Bytes::from(vec![i as u8; 40]))).collect();
             assert!(read_table(&write_table(&entries).into()).unwrap() == entries, "{num_entries} entries");
         }
     }

@@ -47,7 +47,12 @@ fn make_save(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 fn check_lengths(names: &[String], specs: &[String], tensors: usize) -> Result<()> {
     if names.len() != tensors || specs.len() != tensors {
-        bail!(InvalidArgument, "Expected {tensors} elements in tensor_names and shape_and_slices, but got {} and {}", names.len(), specs.len());
+        bail!(
+            InvalidArgument,
+            "Expected {tensors} elements in tensor_names and shape_and_slices, but got {} and {}",
+            names.len(),
+            specs.len()
+        );
     }
     Ok(())
 }
@@ -83,11 +88,19 @@ fn make_restore_v1(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn restore(reader: &CheckpointReader, name: &str, spec: &str, dtype: DType) -> Result<Tensor> {
     let (saved_dtype, saved_shape) = reader.dtype_and_shape(name)?;
     if saved_dtype != dtype {
-        bail!(InvalidArgument, "tensor_name = {name}; expected dtype {} does not equal original dtype {}", dtype.cpp_name(), saved_dtype.cpp_name());
+        bail!(
+            InvalidArgument,
+            "tensor_name = {name}; expected dtype {} does not equal original dtype {}",
+            dtype.cpp_name(),
+            saved_dtype.cpp_name()
+        );
     }
     let Some((shape, slice)) = TensorSlice::parse_spec(spec)? else { return reader.read(name) };
     if shape != saved_shape {
-        bail!(InvalidArgument, "tensor_name = {name}; shape in shape_and_slice spec {shape} does not match the shape stored in checkpoint: {saved_shape}");
+        bail!(
+            InvalidArgument,
+            "tensor_name = {name}; shape in shape_and_slice spec {shape} does not match the shape stored in checkpoint: {saved_shape}"
+        );
     }
     reader.read_slice(name, &slice)
 }
@@ -99,7 +112,9 @@ fn make_merge(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let (parts, merged) = (texts(ctx, 0)?, text(ctx, 1, "destination_prefix")?);
         merge_bundles(&parts, &merged)?;
         let kept = Path::new(&merged).parent();
-        for directory in parts.iter().filter_map(|part| Path::new(part).parent()).filter(|&directory| delete_old_dirs && Some(directory) != kept) {
+        for directory in
+            parts.iter().filter_map(|part| Path::new(part).parent()).filter(|&directory| delete_old_dirs && Some(directory) != kept)
+        {
             // It may hold other files, or be gone with an earlier part.
             let _ = std::fs::remove_dir(directory);
         }

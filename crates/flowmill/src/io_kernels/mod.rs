@@ -135,7 +135,11 @@ mod tests {
         save(dir.path("parts/y"), &["a"], &["4 2 0,2:-"], vec![matrix()]).unwrap();
         save(dir.path("parts/z"), &["a"], &["4 2 2,2:-"], vec![matrix()]).unwrap();
         let wrong = save(dir.path("w"), &["a"], &["4 2 0,3:-"], vec![matrix()]).unwrap_err();
-        assert!(wrong.message().starts_with("Slice in shape_and_slice specification does not match the shape of the tensor to  save: 4 2 0,3:-"));
+        assert!(
+            wrong
+                .message()
+                .starts_with("Slice in shape_and_slice specification does not match the shape of the tensor to  save: 4 2 0,3:-")
+        );
         let parts = ["parts/y", "parts/z"].map(|p| dir.path(p).as_strings().unwrap()[0].clone());
         let inputs = vec![Tensor::from_strings([2], parts.to_vec()).unwrap(), dir.path("m")];
         run("MergeV2Checkpoints", &Attrs::default(), inputs).unwrap();

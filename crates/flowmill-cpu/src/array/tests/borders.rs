@@ -4,7 +4,8 @@ use flowmill_tensor::Bytes;
 
 #[test]
 fn pad_adds_zeros_or_a_constant() {
-    let pad = |x: Tensor, n: usize, paddings: &[i32]| call("Pad", x.dtype()).inputs(vec![x, t([n, paddings.len() / n.max(1)], paddings)]).run1();
+    let pad =
+        |x: Tensor, n: usize, paddings: &[i32]| call("Pad", x.dtype()).inputs(vec![x, t([n, paddings.len() / n.max(1)], paddings)]).run1();
     assert_eq!(pad(iota([1, 2]), 2, &[1, 0, 0, 1]).unwrap(), t([2, 3], &[0, 0, 0, 0, 1, 0]));
     assert_eq!(pad(v(&[7]), 1, &[0, 0]).unwrap(), v(&[7]));
     invalid(pad(v(&[1]), 1, &[-1, 0]), "Paddings must be non-negative: -1 0");
@@ -34,8 +35,14 @@ fn mirrored_borders_and_their_gradients() {
     assert_eq!(mirror("MirrorPadGrad", dy(), &[2, 2], "REFLECT").unwrap(), t([3], &[10.0f32, 12.0, 6.0]));
     assert_eq!(mirror("MirrorPadGrad", dy(), &[2, 2], "SYMMETRIC").unwrap(), t([3], &[5.0f32, 12.0, 11.0]));
     assert_eq!(mirror("MirrorPadGrad", iota([3, 3]), &[1, 0, 0, 1], "REFLECT").unwrap(), t([2, 2], &[8, 4, 16, 8]));
-    invalid(mirror("MirrorPadGrad", dy(), &[5, 2], "SYMMETRIC"), "Total paddings must be less than the input dimension size: 7 was not less than 7");
-    invalid(mirror("MirrorPadGrad", t([5], &[0.0f32; 5]), &[2, 2], "REFLECT"), "paddings must be less than the output dimension size: 2, 2 not less than 1");
+    invalid(
+        mirror("MirrorPadGrad", dy(), &[5, 2], "SYMMETRIC"),
+        "Total paddings must be less than the input dimension size: 7 was not less than 7",
+    );
+    invalid(
+        mirror("MirrorPadGrad", t([5], &[0.0f32; 5]), &[2, 2], "REFLECT"),
+        "paddings must be less than the output dimension size: 2, 2 not less than 1",
+    );
 }
 
 #[test]
@@ -54,7 +61,10 @@ fn reversals() {
 #[test]
 fn sequences_are_reversed_up_to_their_lengths() {
     let reverse = |lengths: &[i64], seq_dim: i64| {
-        call("ReverseSequence", DType::I32).attr("seq_dim", seq_dim).inputs(vec![t([2, 3], &[1, 2, 3, 4, 5, 6]), t([lengths.len()], lengths)]).run1()
+        call("ReverseSequence", DType::I32)
+            .attr("seq_dim", seq_dim)
+            .inputs(vec![t([2, 3], &[1, 2, 3, 4, 5, 6]), t([lengths.len()], lengths)])
+            .run1()
     };
     assert_eq!(reverse(&[2, 3], 1).unwrap(), t([2, 3], &[2, 1, 3, 6, 5, 4]));
     invalid(reverse(&[2, 4], 1), "seq_lens(1) > input.dims(1)");
@@ -62,7 +72,11 @@ fn sequences_are_reversed_up_to_their_lengths() {
     invalid(reverse(&[2], 1), "Length of seq_lengths != input.dims(0), (1 vs. 2)");
     invalid(reverse(&[2, 2], 0), "batch_dim == seq_dim == 0");
     invalid(reverse(&[2, 2], 2), "seq_dim must be < input rank ( 2 vs. 2)");
-    let time_major = call("ReverseSequence", DType::I32).attr("seq_dim", 0).attr("batch_dim", 1).inputs(vec![iota([2, 2, 2]), t([2], &[1i64, 2])]).run1();
+    let time_major = call("ReverseSequence", DType::I32)
+        .attr("seq_dim", 0)
+        .attr("batch_dim", 1)
+        .inputs(vec![iota([2, 2, 2]), t([2], &[1i64, 2])])
+        .run1();
     assert_eq!(time_major.unwrap(), t([2, 2, 2], &[0, 1, 6, 7, 4, 5, 2, 3]));
 }
 

@@ -64,7 +64,9 @@ fn gather_nd_reads_slices_by_coordinates() {
 
 #[test]
 fn scatter_nd_adds_up_what_goes_to_one_place() {
-    let scatter = |indices: Tensor, updates: Tensor, shape: &[i32]| call("ScatterNd", updates.dtype()).inputs(vec![indices, updates, v(shape)]).run1();
+    let scatter = |indices: Tensor, updates: Tensor, shape: &[i32]| {
+        call("ScatterNd", updates.dtype()).inputs(vec![indices, updates, v(shape)]).run1()
+    };
     assert_eq!(scatter(t([2, 1], &[0, 0]), v(&[1, 2]), &[3]).unwrap(), v(&[3, 0, 0]));
     assert_eq!(scatter(t([1, 1], &[1]), t([1, 2], &[1.5f32, 2.0]), &[2, 2]).unwrap(), t([2, 2], &[0.0f32, 0.0, 1.5, 2.0]));
     assert_eq!(scatter(t([2, 1], &[0, 0]), strings(&["a", "b"]), &[2]).unwrap(), strings(&["ab", ""]));
@@ -72,15 +74,23 @@ fn scatter_nd_adds_up_what_goes_to_one_place() {
     assert_eq!(scatter(t([1, 1], &[0]), t([1], &[i32::MAX]), &[1]).unwrap(), v(&[i32::MAX]));
     invalid(scatter(t([1, 1], &[3]), v(&[1]), &[3]), "indices[0] = [3] does not index into shape [3]");
     invalid(scatter(t([1, 1], &[-1]), v(&[1]), &[3]), "indices[0] = [-1] does not index into shape [3]");
-    invalid(scatter(t([2, 1], &[0, 1]), v(&[1]), &[3]), "Outer dimensions of indices and update must match. Indices shape: [2,1], updates shape:[1]");
-    invalid(scatter(t([1, 1], &[0]), t([1, 1], &[1]), &[3]), "Inner dimensions of output shape must match inner dimensions of updates shape. Output: [3] updates: [1,1]");
+    invalid(
+        scatter(t([2, 1], &[0, 1]), v(&[1]), &[3]),
+        "Outer dimensions of indices and update must match. Indices shape: [2,1], updates shape:[1]",
+    );
+    invalid(
+        scatter(t([1, 1], &[0]), t([1, 1], &[1]), &[3]),
+        "Inner dimensions of output shape must match inner dimensions of updates shape. Output: [3] updates: [1,1]",
+    );
     invalid(scatter(t([1, 1], &[0]), v(&[1]), &[0]), "Indices and updates specified for empty output.  indices shape: [1,1]");
     invalid(scatter(s(0), s(1), &[3]), "Indices shape must have rank at least one. Found:[]");
 }
 
 #[test]
 fn tensor_scatters_combine_in_order() {
-    let scatter = |op: &str, x: Tensor, indices: &[i32], updates: Tensor| call(op, x.dtype()).inputs(vec![x, t([indices.len(), 1], indices), updates]).run1();
+    let scatter = |op: &str, x: Tensor, indices: &[i32], updates: Tensor| {
+        call(op, x.dtype()).inputs(vec![x, t([indices.len(), 1], indices), updates]).run1()
+    };
     let x = || v(&[1, 2, 3]);
     assert_eq!(scatter("TensorScatterUpdate", x(), &[0, 0], v(&[5, 6])).unwrap(), v(&[6, 2, 3]));
     assert_eq!(scatter("TensorScatterAdd", x(), &[2, 2], v(&[5, 6])).unwrap(), v(&[1, 2, 14]));
@@ -90,17 +100,25 @@ fn tensor_scatters_combine_in_order() {
     assert_eq!(f("TensorScatterMax"), t([3], &[1.0, nan, 7.0]));
     assert_eq!(f("TensorScatterMin"), t([3], &[1.0, nan, 1.0]));
     invalid(scatter("TensorScatterUpdate", x(), &[4], v(&[5])), "indices[0] = [4] does not index into shape [3]");
-    invalid(scatter("TensorScatterAdd", x(), &[1], v(&[5, 6])), "Outer dimensions of indices and update must match. Indices shape: [1,1], updates shape:[2]");
+    invalid(
+        scatter("TensorScatterAdd", x(), &[1], v(&[5, 6])),
+        "Outer dimensions of indices and update must match. Indices shape: [1,1], updates shape:[2]",
+    );
     fails(scatter("TensorScatterAdd", t([1], &[true]), &[0], t([1], &[true])), Code::NotFound, "No registered 'TensorScatterAdd' OpKernel");
 }
 
 #[test]
 fn dynamic_partition_and_stitch() {
-    let partition = |data: Tensor, partitions: Tensor, n: i64| call("DynamicPartition", data.dtype()).attr("num_partitions", n).inputs(vec![data, partitions]).outputs(n as usize).run();
+    let partition = |data: Tensor, partitions: Tensor, n: i64| {
+        call("DynamicPartition", data.dtype()).attr("num_partitions", n).inputs(vec![data, partitions]).outputs(n as usize).run()
+    };
     let out = partition(t([3, 2], &[1, 2, 3, 4, 5, 6]), v(&[1, 0, 1]), 3).unwrap();
     assert_eq!(out, [Some(t([1, 2], &[3, 4])), Some(t([2, 2], &[1, 2, 5, 6])), Some(t([0, 2], &[0i32; 0]))]);
     invalid(partition(v(&[1, 2]), v(&[1, 3]), 3), "partitions[1] = 3 is not in [0, 3)");
-    invalid(partition(v(&[1, 2]), t([2, 1], &[1, 1]), 3), "data.shape must start with partitions.shape, got data.shape = [2], partitions.shape = [2,1]");
+    invalid(
+        partition(v(&[1, 2]), t([2, 1], &[1, 1]), 3),
+        "data.shape must start with partitions.shape, got data.shape = [2], partitions.shape = [2,1]",
+    );
     for op in ["DynamicStitch", "ParallelDynamicStitch"] {
         let stitch = |inputs: Vec<Tensor>| call(op, DType::I32).inputs(inputs).run1();
         let inputs = vec![s(3), v(&[0, 1]), t([1, 2], &[1, 2]), v(&[1, 2]), t([2, 2], &[3, 4, 5, 6]), t([1, 2, 2], &[7, 8, 9, 10])];
@@ -108,6 +126,9 @@ fn dynamic_partition_and_stitch() {
         assert_eq!(stitch(vec![v(&[]), t([0, 2], &[0i32; 0])]).unwrap().shape().to_vec(), [0, 2]);
         invalid(stitch(vec![v(&[-1]), v(&[1])]), "indices[0] is out of range");
         invalid(stitch(vec![v(&[0, 1]), v(&[1])]), "data[0].shape = [1] does not start with indices[0].shape = [2]");
-        invalid(stitch(vec![v(&[0]), v(&[1]), v(&[1]), t([1, 1], &[2])]), "Need data[0].shape[1:] = data[1].shape[1:], got data[0].shape = [1], data[1].shape = [1,1]");
+        invalid(
+            stitch(vec![v(&[0]), v(&[1]), v(&[1]), t([1, 1], &[2])]),
+            "Need data[0].shape[1:] = data[1].shape[1:], got data[0].shape = [1], data[1].shape = [1,1]",
+        );
     }
 }

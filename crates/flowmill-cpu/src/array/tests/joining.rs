@@ -15,7 +15,10 @@ fn concat_joins_along_any_axis() {
     assert_eq!(concat(&[strings.clone(), strings], 0).unwrap().as_strings().unwrap(), ["x", "x"]);
     let v1 = call("Concat", DType::I32).inputs(vec![s(0), v(&[1]), v(&[2, 3])]).run1().unwrap();
     assert_eq!(v1, v(&[1, 2, 3]));
-    invalid(concat(&[a.clone(), b.clone()], 0), "ConcatOp : Dimension 1 in both shapes must be equal: shape[0] = [2,2] vs. shape[1] = [2,1]");
+    invalid(
+        concat(&[a.clone(), b.clone()], 0),
+        "ConcatOp : Dimension 1 in both shapes must be equal: shape[0] = [2,2] vs. shape[1] = [2,1]",
+    );
     invalid(concat(&[a.clone(), v(&[1])], 0), "ConcatOp : Ranks of all input tensors should match: shape[0] = [2,2] vs. shape[1] = [1]");
     invalid(concat(&[a, b], 2), "ConcatOp : Expected concatenating dimensions in the range [-2, 2), but got 2");
     invalid(concat(&[s(1), s(2)], 0), "ConcatOp : Expected concatenating dimensions in the range [0, 0), but got 0");
@@ -46,7 +49,10 @@ fn pack_and_unpack_are_inverse() {
     assert_eq!(pack(0).unwrap(), t([2, 3], &[0, 1, 2, 7, 8, 9]));
     assert_eq!(pack(-1).unwrap(), t([3, 2], &[0, 7, 1, 8, 2, 9]));
     invalid(pack(2), "axis = 2 not in [-2, 2)");
-    invalid(call("Pack", DType::I32).inputs(vec![v(&[1]), v(&[1, 2])]).run1(), "Shapes of all inputs must match: values[0].shape = [1] != values[1].shape = [2]");
+    invalid(
+        call("Pack", DType::I32).inputs(vec![v(&[1]), v(&[1, 2])]).run1(),
+        "Shapes of all inputs must match: values[0].shape = [1] != values[1].shape = [2]",
+    );
     let unpack = |axis: i64, n: usize| call("Unpack", DType::I32).attr("axis", axis).input(pack(axis)?).outputs(n).run();
     for axis in [0, 1, -1, -2] {
         assert_eq!(unpack(axis, 2).unwrap(), [Some(a.clone()), Some(b.clone())]);
@@ -59,7 +65,10 @@ fn split_cuts_evenly_or_as_told() {
     let split = |axis: i32, n: usize| call("Split", DType::I32).inputs(vec![s(axis), iota([2, 4])]).outputs(n).run();
     assert_eq!(split(1, 2).unwrap(), [Some(t([2, 2], &[0, 1, 4, 5])), Some(t([2, 2], &[2, 3, 6, 7]))]);
     assert_eq!(split(-2, 2).unwrap(), [Some(t([1, 4], &[0, 1, 2, 3])), Some(t([1, 4], &[4, 5, 6, 7]))]);
-    invalid(split(1, 3), "Number of ways to split should evenly divide the split dimension, but got split_dim 1 (size = 4) and num_split 3");
+    invalid(
+        split(1, 3),
+        "Number of ways to split should evenly divide the split dimension, but got split_dim 1 (size = 4) and num_split 3",
+    );
     invalid(split(2, 2), "-input rank(-2) <= split_dim < input rank (2), but got 2");
     let split_v = |sizes: &[i64]| {
         let n = sizes.len();

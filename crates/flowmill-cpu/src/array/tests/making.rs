@@ -62,17 +62,46 @@ fn range_counts_like_tensorflow() {
     assert_eq!(range(3, 3, 1).unwrap(), v(&[]));
     assert_eq!(range(bf16::ZERO, bf16::from_f32(4.0), bf16::from_f32(1.5)).unwrap(), t([3], &[0.0, 1.5, 3.0].map(bf16::from_f32)));
     let half = range(f16::ZERO, f16::ONE, f16::from_f32(0.1)).unwrap();
-    let want = [0.0, 0.0999755859375, 0.199951171875, 0.2998046875, 0.39990234375, 0.5, 0.599609375, 0.69970703125, 0.7998046875, 0.89990234375];
+    let want =
+        [0.0, 0.0999755859375, 0.199951171875, 0.2998046875, 0.39990234375, 0.5, 0.599609375, 0.69970703125, 0.7998046875, 0.89990234375];
     assert_eq!(half, t([10], &want.map(f16::from_f64)));
     let want = [
-        0.30000001192092896, 0.4000000059604645, 0.5, 0.6000000238418579, 0.7000000476837158, 0.800000011920929, 0.9000000357627869, 1.0,
-        1.100000023841858, 1.2000000476837158, 1.2999999523162842, 1.4000000953674316, 1.5, 1.6000001430511475, 1.7000000476837158,
-        1.7999999523162842, 1.9000000953674316, 2.0, 2.1000001430511475, 2.200000047683716, 2.299999952316284, 2.4000000953674316f64,
+        0.30000001192092896,
+        0.4000000059604645,
+        0.5,
+        0.6000000238418579,
+        0.7000000476837158,
+        0.800000011920929,
+        0.9000000357627869,
+        1.0,
+        1.100000023841858,
+        1.2000000476837158,
+        1.2999999523162842,
+        1.4000000953674316,
+        1.5,
+        1.6000001430511475,
+        1.7000000476837158,
+        1.7999999523162842,
+        1.9000000953674316,
+        2.0,
+        2.1000001430511475,
+        2.200000047683716,
+        2.299999952316284,
+        2.4000000953674316f64,
     ];
     assert_eq!(range(0.3f32, 2.5, 0.1).unwrap(), t([22], &want.map(|x| x as f32)));
     let want = [
-        1.7000000476837158, 1.4000000953674316, 1.100000023841858, 0.800000011920929, 0.5, 0.20000004768371582, -0.10000002384185791,
-        -0.40000009536743164, -0.7000000476837158, -1.0, -1.2999999523162842f64,
+        1.7000000476837158,
+        1.4000000953674316,
+        1.100000023841858,
+        0.800000011920929,
+        0.5,
+        0.20000004768371582,
+        -0.10000002384185791,
+        -0.40000009536743164,
+        -0.7000000476837158,
+        -1.0,
+        -1.2999999523162842f64,
     ];
     assert_eq!(range(1.7f32, -1.5, -0.3).unwrap(), t([11], &want.map(|x| x as f32)));
 }
@@ -92,8 +121,18 @@ fn bad_ranges_are_refused() {
 
 #[test]
 fn lin_space_ends_exactly_at_stop() {
-    let lin = |start: f32, stop: f32, num: i32| call("LinSpace", DType::F32).inputs(vec![Tensor::scalar(start), Tensor::scalar(stop), s(num)]).run1();
-    let want = [0.10000000149011612, 0.19999998807907104, 0.29999998211860657, 0.3999999761581421, 0.4999999701976776, 0.5999999642372131, 0.699999988079071f64];
+    let lin = |start: f32, stop: f32, num: i32| {
+        call("LinSpace", DType::F32).inputs(vec![Tensor::scalar(start), Tensor::scalar(stop), s(num)]).run1()
+    };
+    let want = [
+        0.10000000149011612,
+        0.19999998807907104,
+        0.29999998211860657,
+        0.3999999761581421,
+        0.4999999701976776,
+        0.5999999642372131,
+        0.699999988079071f64,
+    ];
     assert_eq!(lin(0.1, 0.7, 7).unwrap(), t([7], &want.map(|x| x as f32)));
     assert_eq!(lin(5.0, 1.0, 1).unwrap(), t([1], &[5.0f32]));
     invalid(lin(5.0, 1.0, 0), "Requires num > 0: 0");
@@ -101,7 +140,9 @@ fn lin_space_ends_exactly_at_stop() {
 
 #[test]
 fn one_hot_on_any_axis() {
-    let one_hot = |indices: Tensor, depth: i32, axis: i64| call("OneHot", DType::I32).attr("axis", axis).inputs(vec![indices, s(depth), s(7), s(-1)]).run1();
+    let one_hot = |indices: Tensor, depth: i32, axis: i64| {
+        call("OneHot", DType::I32).attr("axis", axis).inputs(vec![indices, s(depth), s(7), s(-1)]).run1()
+    };
     assert_eq!(one_hot(v(&[0, 5, -1]), 2, -1).unwrap(), t([3, 2], &[7, -1, -1, -1, -1, -1]));
     assert_eq!(one_hot(v(&[0, 1]), 3, 0).unwrap(), t([3, 2], &[7, -1, -1, 7, -1, -1]));
     assert_eq!(one_hot(t([], &[1u8]), 2, -1).unwrap(), v(&[-1, 7]));
@@ -125,15 +166,27 @@ fn bitcasts_split_and_join_elements() {
 fn quantize_and_dequantize_rounds_to_the_grid() {
     let q = |attrs: &[(&str, AttrValue)]| {
         let x = t([5], &[-1.0f32, -0.5, 0.3, 0.75, 2.0]);
-        let out = call("QuantizeAndDequantizeV4", DType::F32).attrs(attrs).inputs(vec![x, Tensor::scalar(-1.0f32), Tensor::scalar(1.5f32)]).run1()?;
+        let out = call("QuantizeAndDequantizeV4", DType::F32)
+            .attrs(attrs)
+            .inputs(vec![x, Tensor::scalar(-1.0f32), Tensor::scalar(1.5f32)])
+            .run1()?;
         Ok::<_, flowmill_tensor::Error>(out.as_slice::<f32>().unwrap().to_vec())
     };
     let near = |got: Vec<f32>, want: [f64; 5]| assert_eq!(got, want.map(|x| x as f32));
     near(q(&[]).unwrap(), [-1.0078740119934082, -0.5039370059967041, 0.29921260476112366, 0.7559055089950562, 2.0]);
     near(q(&[("num_bits", 4.into())]).unwrap(), [-1.1428571939468384, -0.5714285969734192, 0.2857142984867096, 0.8571429252624512, 2.0]);
-    near(q(&[("signed_input", false.into())]).unwrap(), [-1.003921627998352, -0.501960813999176, 0.2980392277240753, 0.7529412508010864, 2.0]);
-    near(q(&[("round_mode", "HALF_UP".into())]).unwrap(), [-0.9921259880065918, -0.5039370059967041, 0.29921260476112366, 0.7559055089950562, 2.0]);
-    near(q(&[("range_given", true.into())]).unwrap(), [-1.003937005996704, -0.4960629940032959, 0.29527559876441956, 0.7559055089950562, 1.5]);
+    near(
+        q(&[("signed_input", false.into())]).unwrap(),
+        [-1.003921627998352, -0.501960813999176, 0.2980392277240753, 0.7529412508010864, 2.0],
+    );
+    near(
+        q(&[("round_mode", "HALF_UP".into())]).unwrap(),
+        [-0.9921259880065918, -0.5039370059967041, 0.29921260476112366, 0.7559055089950562, 2.0],
+    );
+    near(
+        q(&[("range_given", true.into())]).unwrap(),
+        [-1.003937005996704, -0.4960629940032959, 0.29527559876441956, 0.7559055089950562, 1.5],
+    );
     invalid(q(&[("num_bits", 64.into())]), "num_bits is out of range: 64 with signed_input_ 1");
     let by_channel = call("QuantizeAndDequantizeV4", DType::F32)
         .attr("axis", 1)

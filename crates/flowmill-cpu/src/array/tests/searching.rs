@@ -62,7 +62,8 @@ fn bounds_in_sorted_rows() {
 
 #[test]
 fn flat_indices_are_unravelled() {
-    let unravel = |indices: Tensor, dims: &[i32]| Call::new("UnravelIndex").attr("Tidx", ty(DType::I32)).inputs(vec![indices, v(dims)]).run1();
+    let unravel =
+        |indices: Tensor, dims: &[i32]| Call::new("UnravelIndex").attr("Tidx", ty(DType::I32)).inputs(vec![indices, v(dims)]).run1();
     assert_eq!(unravel(v(&[22, 41]), &[7, 6]).unwrap(), t([2, 2], &[3, 6, 4, 5]));
     assert_eq!(unravel(s(22), &[7, 6]).unwrap(), v(&[3, 4]));
     invalid(unravel(v(&[22, 42]), &[7, 6]), "index is out of bound as with dims");

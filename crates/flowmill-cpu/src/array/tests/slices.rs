@@ -63,7 +63,10 @@ fn bad_strided_slices_are_refused() {
     invalid(strided(x(), &[0], &[1], &[0], [0; 5]), "strides[0] must be non-zero");
     invalid(strided(x(), &[0], &[1], &[-1], [0, 0, 0, 0, 1]), "only stride 1 allowed on non-range indexing.");
     invalid(strided(x(), &[0; 3], &[1; 3], &[1; 3], [0; 5]), "Index out of range using input dim 2; input has only 2 dims");
-    invalid(strided(x(), &[0], &[1, 2], &[1], [0; 5]), "Expected begin, end, and strides to be 1D equal size tensors, but got shapes [1], [2], and [1] instead.");
+    invalid(
+        strided(x(), &[0], &[1, 2], &[1], [0; 5]),
+        "Expected begin, end, and strides to be 1D equal size tensors, but got shapes [1], [2], and [1] instead.",
+    );
     invalid(strided(x(), &[0, 0], &[1, 2], &[1, 1], [0, 0, 3, 0, 0]), "Multiple ellipses in slice spec not allowed");
     assert_eq!(strided(x(), &[i32::MIN], &[i32::MAX], &[i32::MAX], [0; 5]).unwrap().shape().to_vec(), [1, 4]);
 }

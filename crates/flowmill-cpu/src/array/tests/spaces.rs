@@ -8,14 +8,18 @@ fn image() -> Tensor {
 
 #[test]
 fn space_goes_to_batch_and_back() {
-    let to_batch = |blocks: &[i32], paddings: &[i32]| call("SpaceToBatchND", DType::I32).inputs(vec![image(), v(blocks), t([paddings.len() / 2, 2], paddings)]).run1();
+    let to_batch = |blocks: &[i32], paddings: &[i32]| {
+        call("SpaceToBatchND", DType::I32).inputs(vec![image(), v(blocks), t([paddings.len() / 2, 2], paddings)]).run1()
+    };
     let want = [0, 1, 3, 0, 9, 11, 0, 2, 4, 0, 10, 12, 0, 5, 7, 0, 13, 15, 0, 6, 8, 0, 14, 16];
     assert_eq!(to_batch(&[2, 2], &[0, 0, 2, 0]).unwrap(), t([4, 2, 3, 1], &want));
     invalid(to_batch(&[2, 3], &[0; 4]), "padded_shape[1]=4 is not divisible by block_shape[1]=3");
     invalid(to_batch(&[2, 2], &[-1, 0, 0, 0]), "Paddings must be non-negative");
     invalid(to_batch(&[0, 2], &[0; 4]), "All values in block_shape must be positive, got value, 0 at index 0.");
     invalid(to_batch(&[2, 2], &[0, 0]), "paddings should have shape [2, 2] instead of [1,2]");
-    let to_space = |blocks: &[i32], crops: &[i32]| call("BatchToSpaceND", DType::I32).inputs(vec![iota([4, 1, 2, 1]), v(blocks), t([2, 2], crops)]).run1();
+    let to_space = |blocks: &[i32], crops: &[i32]| {
+        call("BatchToSpaceND", DType::I32).inputs(vec![iota([4, 1, 2, 1]), v(blocks), t([2, 2], crops)]).run1()
+    };
     assert_eq!(to_space(&[2, 2], &[0, 1, 1, 0]).unwrap(), t([1, 1, 3, 1], &[2, 1, 3]));
     invalid(to_space(&[2, 3], &[0; 4]), "Input batch dimension (4) is not divisible by product of block sizes (6)");
     invalid(to_space(&[2, 2], &[2, 1, 1, 0]), "cropped_shape[0]=-1 must be non-negative");
@@ -27,7 +31,9 @@ fn space_goes_to_batch_and_back() {
 
 #[test]
 fn space_goes_to_depth_and_back() {
-    let op = |op: &str, x: Tensor, block: i64, format: &str| call(op, x.dtype()).attr("block_size", block).attr("data_format", format).input(x).run1();
+    let op = |op: &str, x: Tensor, block: i64, format: &str| {
+        call(op, x.dtype()).attr("block_size", block).attr("data_format", format).input(x).run1()
+    };
     let deep = op("SpaceToDepth", image(), 2, "NHWC").unwrap();
     assert_eq!(deep, t([1, 2, 2, 4], &[1, 2, 5, 6, 3, 4, 7, 8, 9, 10, 13, 14, 11, 12, 15, 16]));
     assert_eq!(op("DepthToSpace", deep, 2, "NHWC").unwrap(), image());

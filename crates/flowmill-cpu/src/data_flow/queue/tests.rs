@@ -9,7 +9,12 @@ use flowmill_tensor::{Code, DType, Result, Tensor};
 fn queue(op: &str, capacity: i64, shaped: bool) -> Tensor {
     let shape = if shaped { vec![TensorShapeProto::of([])] } else { Vec::new() };
     let shapes: AttrValue = Value::List(Box::new(ListValue { shape, ..ListValue::default() })).into();
-    run1(op, &[("component_types", types(&[DType::F32])), ("shapes", shapes), ("capacity", capacity.into()), ("min_after_dequeue", 1i64.into())], vec![]).unwrap()
+    run1(
+        op,
+        &[("component_types", types(&[DType::F32])), ("shapes", shapes), ("capacity", capacity.into()), ("min_after_dequeue", 1i64.into())],
+        vec![],
+    )
+    .unwrap()
 }
 
 fn fifo() -> Tensor {

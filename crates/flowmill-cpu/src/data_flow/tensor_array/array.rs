@@ -135,7 +135,11 @@ impl TensorArray {
         }
         state.dynamic_size = false;
         let zeros = |slot: &Slot| {
-            let shape = slot.shape.as_ref().or(slot.value.as_ref().map(Tensor::shape)).map(|shape| prepend.iter().chain(shape.iter()).copied().collect());
+            let shape = slot
+                .shape
+                .as_ref()
+                .or(slot.value.as_ref().map(Tensor::shape))
+                .map(|shape| prepend.iter().chain(shape.iter()).copied().collect());
             Slot { shape, written: slot.written, ..Slot::default() }
         };
         let slots = state.slots.iter().map(zeros).collect();
@@ -181,12 +185,23 @@ impl Elements<'_> {
         let array = self.array;
         let (name, state) = (&array.name, &mut *self.state);
         let Some(i) = usize::try_from(index).ok().filter(|&i| state.dynamic_size || i < state.size) else {
-            bail!(InvalidArgument, "TensorArray {name}: Tried to write to index {index} but array is not resizeable and size is: {}", state.size);
+            bail!(
+                InvalidArgument,
+                "TensorArray {name}: Tried to write to index {index} but array is not resizeable and size is: {}",
+                state.size
+            );
         };
         if value.dtype() != array.dtype {
-            bail!(InvalidArgument, "TensorArray dtype is {} but Op is trying to write dtype {}.", array.dtype.cpp_name(), value.dtype().cpp_name());
+            bail!(
+                InvalidArgument,
+                "TensorArray dtype is {} but Op is trying to write dtype {}.",
+                array.dtype.cpp_name(),
+                value.dtype().cpp_name()
+            );
         }
-        let cannot_write = |why: std::fmt::Arguments<'_>| flowmill_tensor::error!(InvalidArgument, "TensorArray {name}: Could not write to TensorArray index {i} because {why}");
+        let cannot_write = |why: std::fmt::Arguments<'_>| {
+            flowmill_tensor::error!(InvalidArgument, "TensorArray {name}: Could not write to TensorArray index {i} because {why}")
+        };
         if !state.element_shape.is_compatible_with(value.shape()) {
             return Err(cannot_write(format_args!(
                 "the value shape is {} which is incompatible with the TensorArray's inferred element shape: {} (consider setting infer_shape=False).",

@@ -137,7 +137,10 @@ fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// A tensor without rows, whose rows would have shape `row`.
 fn zero_rows(dtype: DType, row: &PartialShape, what: &str, doing: &str) -> Result<Tensor> {
     let Some(mut shape) = row.to_shape() else {
-        bail!(Unimplemented, "TensorArray has size zero, but {what} {row} is not fully defined. Currently only static shapes are supported when {doing} zero-size TensorArrays.");
+        bail!(
+            Unimplemented,
+            "TensorArray has size zero, but {what} {row} is not fully defined. Currently only static shapes are supported when {doing} zero-size TensorArrays."
+        );
     };
     shape.insert(0, 0);
     concat_blocks(dtype, shape, std::iter::empty())
@@ -147,10 +150,19 @@ fn zero_rows(dtype: DType, row: &PartialShape, what: &str, doing: &str) -> Resul
 fn stack(dtype: DType, values: &[Tensor], element_shape: &PartialShape) -> Result<Tensor> {
     let Some(first) = values.first() else { return zero_rows(dtype, element_shape, "element shape", "packing") };
     if !element_shape.is_compatible_with(first.shape()) {
-        bail!(InvalidArgument, "TensorArray was passed element_shape {element_shape} which does not match the Tensor at index 0: {}", first.shape());
+        bail!(
+            InvalidArgument,
+            "TensorArray was passed element_shape {element_shape} which does not match the Tensor at index 0: {}",
+            first.shape()
+        );
     }
     if let Some((i, other)) = values.iter().enumerate().find(|(_, value)| value.shape() != first.shape()) {
-        bail!(InvalidArgument, "TensorArray has inconsistent shapes.  Index 0 has shape: {} but index {i} has shape: {}", first.shape(), other.shape());
+        bail!(
+            InvalidArgument,
+            "TensorArray has inconsistent shapes.  Index 0 has shape: {} but index {i} has shape: {}",
+            first.shape(),
+            other.shape()
+        );
     }
     let mut shape = first.shape().clone();
     shape.insert(0, values.len());
@@ -166,7 +178,8 @@ fn make_concat(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             let mut elements = array_of(ctx, dtype)?.lock()?;
             (0..elements.len() as i64).map(|index| elements.read(index)).collect::<Result<Vec<_>>>()?
         };
-        let lengths = values.iter().enumerate().map(|(i, value)| check_row_shape(i, value, &values[0], &except0)).collect::<Result<Vec<_>>>()?;
+        let lengths =
+            values.iter().enumerate().map(|(i, value)| check_row_shape(i, value, &values[0], &except0)).collect::<Result<Vec<_>>>()?;
         let joined = match values.first() {
             None => zero_rows(dtype, &except0, "element_shape_except0", "concatenating")?,
             Some(first) => {
@@ -248,7 +261,10 @@ fn make_split(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                 "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is {sum} and value's shape is: {}",
                 value.shape()
             ),
-            None => bail!(InvalidArgument, "Expected lengths to be non-negative and their sum to be equal to values.shape[0], received {lengths:?}"),
+            None => bail!(
+                InvalidArgument,
+                "Expected lengths to be non-negative and their sum to be equal to values.shape[0], received {lengths:?}"
+            ),
         }
         let mut elements = array(ctx)?.lock()?;
         if lengths.len() != elements.len() && !(elements.is_dynamic() && lengths.len() > elements.len()) {

@@ -105,7 +105,10 @@ fn indices_sizes_and_types_are_checked() {
     assert_eq!(message(a.read(-1)), "Tried to read from index -1 but array size is: 3");
     assert_eq!(message(a.write(0, Tensor::scalar(1i32))), "TensorArray dtype is float but Op is trying to write dtype int32.");
     assert_eq!(message(a.read_as(DType::I32, 0)), "TensorArray dtype is float but Op requested dtype int32.");
-    assert!(message(a.read(0)).starts_with("Could not read from TensorArray index 0.  Furthermore, the element shape is not fully defined: <unknown>."));
+    assert!(
+        message(a.read(0))
+            .starts_with("Could not read from TensorArray index 0.  Furthermore, the element shape is not fully defined: <unknown>.")
+    );
     let e = run("TensorArrayV3", &[("dtype", ty(DType::F32))], vec![Tensor::scalar(-1i32)]).unwrap_err();
     assert_eq!(e.message(), "Size should be >= 0.");
     let e = run("TensorArrayV3", &[("dtype", ty(DType::F32))], vec![Tensor::vector(&[1i32]).unwrap()]).unwrap_err();
@@ -143,7 +146,10 @@ fn gather_stacks_elements() {
     let out = a.gather(&[2, 0], None).unwrap();
     assert_eq!((out.shape(), floats(&out)), (&Shape::from([2, 2]), vec![2.0, 20.0, 0.0, 0.0]));
     assert_eq!(message(a.gather(&[0, 3], None)), "Tried to read from index 3 but array size is: 3");
-    assert_eq!(message(a.gather(&[0], Some(&[3]))), "TensorArray was passed element_shape [3] which does not match the Tensor at index 0: [2]");
+    assert_eq!(
+        message(a.gather(&[0], Some(&[3]))),
+        "TensorArray was passed element_shape [3] which does not match the Tensor at index 0: [2]"
+    );
     let b = Array::new(2, &[]);
     b.write(0, vector(&[1.0])).unwrap();
     b.write(1, vector(&[1.0, 2.0])).unwrap();
@@ -195,7 +201,10 @@ fn concat_and_split_are_inverse() {
 fn concat_needs_rows_of_one_shape() {
     let scalars = Array::new(1, &[]);
     scalars.write(0, Tensor::scalar(1f32)).unwrap();
-    assert_eq!(message(scalars.concat(None)), "Concat saw a scalar shape at index 0 but requires at least vectors.  Did you mean to call pack?");
+    assert_eq!(
+        message(scalars.concat(None)),
+        "Concat saw a scalar shape at index 0 but requires at least vectors.  Did you mean to call pack?"
+    );
     let mixed = Array::new(2, &[]);
     mixed.write(0, Tensor::from_slice([1, 1], &[1f32]).unwrap()).unwrap();
     mixed.write(1, vector(&[1.0])).unwrap();

@@ -32,10 +32,20 @@ impl VariantValue for TensorList {
             bail!(Internal, "Trying to add a tensor list and a {}", other.value().type_name());
         };
         if self.dtype != other.dtype {
-            bail!(InvalidArgument, "Trying to add two lists of tensors of different dtypes. One is {} and the other is {}", self.dtype.cpp_name(), other.dtype.cpp_name());
+            bail!(
+                InvalidArgument,
+                "Trying to add two lists of tensors of different dtypes. One is {} and the other is {}",
+                self.dtype.cpp_name(),
+                other.dtype.cpp_name()
+            );
         }
         if self.elements.len() != other.elements.len() {
-            bail!(InvalidArgument, "Trying to add two lists of tensors with different lengths. One is {} and the other is {}", self.elements.len(), other.elements.len());
+            bail!(
+                InvalidArgument,
+                "Trying to add two lists of tensors with different lengths. One is {} and the other is {}",
+                self.elements.len(),
+                other.elements.len()
+            );
         }
         let Ok(element_shape) = self.element_shape.merge(&other.element_shape) else {
             bail!(
@@ -54,7 +64,12 @@ impl VariantValue for TensorList {
 fn add_elements(a: Option<&Tensor>, b: Option<&Tensor>) -> Result<Option<Tensor>> {
     let (Some(a), Some(b)) = (a, b) else { return Ok(a.or(b).cloned()) };
     if a.shape() != b.shape() {
-        bail!(InvalidArgument, "Trying to add two tensors with incompatible element shapes. One is {} and the other is {}", a.shape(), b.shape());
+        bail!(
+            InvalidArgument,
+            "Trying to add two tensors with incompatible element shapes. One is {} and the other is {}",
+            a.shape(),
+            b.shape()
+        );
     }
     let mut sum = a.clone();
     add_to(&mut sum, b)?;
@@ -147,7 +162,11 @@ impl TensorList {
     ///
     /// # Errors
     /// `InvalidArgument` where they contradict each other.
-    pub(super) fn merged_shape<'a>(&self, shape: &PartialShape, elements: impl Iterator<Item = &'a Option<Tensor>>) -> Result<PartialShape> {
+    pub(super) fn merged_shape<'a>(
+        &self,
+        shape: &PartialShape,
+        elements: impl Iterator<Item = &'a Option<Tensor>>,
+    ) -> Result<PartialShape> {
         let mut merged = merge_shapes(shape, &self.element_shape)?;
         if !self.element_shape.is_fully_defined() {
             for element in elements.flatten() {

@@ -163,8 +163,12 @@ fn make_pop_back(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             match list.elements.pop() {
                 Some(Some(element)) => Ok(element),
                 Some(None) => match list.merged_shape(&shape, std::iter::empty())? {
-                    shape if shape.is_fully_defined() => list.stack(1, &shape.to_shape().unwrap_or_default(), std::iter::once(&None))?.row(0),
-                    shape => bail!(InvalidArgument, "Trying to read an uninitialized tensor but element_shape is not fully defined.{shape}"),
+                    shape if shape.is_fully_defined() => {
+                        list.stack(1, &shape.to_shape().unwrap_or_default(), std::iter::once(&None))?.row(0)
+                    }
+                    shape => {
+                        bail!(InvalidArgument, "Trying to read an uninitialized tensor but element_shape is not fully defined.{shape}")
+                    }
                 },
                 None => bail!(InvalidArgument, "Trying to pop from an empty list."),
             }
@@ -211,7 +215,10 @@ fn make_get_item(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             None => {
                 let shape = list.merged_shape(&shape_of(ctx.input(2)?)?, list.elements.iter())?;
                 let Some(shape) = shape.to_shape() else {
-                    bail!(InvalidArgument, "Trying to read an uninitialized tensor but element_shape is not fully defined: {shape} and no list element is set.");
+                    bail!(
+                        InvalidArgument,
+                        "Trying to read an uninitialized tensor but element_shape is not fully defined: {shape} and no list element is set."
+                    );
                 };
                 Tensor::zeros(dtype, shape)?
             }

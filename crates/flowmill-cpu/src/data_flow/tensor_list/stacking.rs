@@ -29,7 +29,10 @@ fn make_stack(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let Some(shape) = shape.to_shape() else {
             match len {
                 0 => bail!(InvalidArgument, "Tried to stack elements of an empty list with non-fully-defined element_shape: {shape}"),
-                _ => bail!(InvalidArgument, "Tried to stack list which only contains uninitialized tensors and has a non-fully-defined element_shape: {shape}"),
+                _ => bail!(
+                    InvalidArgument,
+                    "Tried to stack list which only contains uninitialized tensors and has a non-fully-defined element_shape: {shape}"
+                ),
             }
         };
         let stacked = list.stack(len, &shape, list.elements.iter())?;
@@ -53,7 +56,10 @@ fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let Some(shape) = shape.to_shape() else {
             match elements.len() {
                 0 => bail!(InvalidArgument, "Tried to gather 0-elements from a list with non-fully-defined shape: {shape}"),
-                _ => bail!(InvalidArgument, "Tried to gather uninitialized tensors from a list with non-fully-defined element_shape: {shape}"),
+                _ => bail!(
+                    InvalidArgument,
+                    "Tried to gather uninitialized tensors from a list with non-fully-defined element_shape: {shape}"
+                ),
             }
         };
         let stacked = list.stack(elements.len(), &shape, elements.into_iter())?;
@@ -110,7 +116,12 @@ fn concat(list: &TensorList, element_shape: &PartialShape, leading_dims: &[i64])
         let what = if list.elements.is_empty() { "an empty tensor list" } else { "lists with uninitialized tensors" };
         bail!(InvalidArgument, "All except the first dimension must be fully defined when concating {what}. element_shape: {shape}");
     };
-    let lengths = list.elements.iter().enumerate().map(|(i, element)| length(i, element.as_ref(), first_dim, leading_dims)).collect::<Result<Vec<usize>>>()?;
+    let lengths = list
+        .elements
+        .iter()
+        .enumerate()
+        .map(|(i, element)| length(i, element.as_ref(), first_dim, leading_dims))
+        .collect::<Result<Vec<usize>>>()?;
     let Some(total) = lengths.iter().try_fold(0usize, |sum, &n| sum.checked_add(n)) else {
         bail!(InvalidArgument, "the sizes of the list's elements overflow");
     };
@@ -141,6 +152,10 @@ fn length(i: usize, element: Option<&Tensor>, first_dim: Option<usize>, leading_
     match leading_dims.get(i).map(|&n| usize::try_from(n)) {
         Some(Ok(rows)) => Ok(rows),
         Some(Err(_)) => bail!(InvalidArgument, "leading_dims[{i}] is negative"),
-        None => bail!(InvalidArgument, "List contains uninitialized tensor at index {i} but leading_dims has only {} elements.", leading_dims.len()),
+        None => bail!(
+            InvalidArgument,
+            "List contains uninitialized tensor at index {i} but leading_dims has only {} elements.",
+            leading_dims.len()
+        ),
     }
 }

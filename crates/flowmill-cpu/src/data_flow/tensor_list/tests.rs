@@ -81,7 +81,10 @@ fn popping_gives_the_shorter_list_and_the_element() {
     assert_eq!(length(out[0].as_ref().unwrap()), 1);
     assert_eq!(floats(out[1].as_ref().unwrap()), [2.0]);
     assert_eq!(message(pop(empty(None), None)), "Trying to pop from an empty list.");
-    assert_eq!(message(pop(reserve(1, None), None)), "Trying to read an uninitialized tensor but element_shape is not fully defined.<unknown>");
+    assert_eq!(
+        message(pop(reserve(1, None), None)),
+        "Trying to read an uninitialized tensor but element_shape is not fully defined.<unknown>"
+    );
     assert_eq!(floats(pop(reserve(1, None), Some(&[2])).unwrap()[1].as_ref().unwrap()), [0.0, 0.0]);
 }
 
@@ -89,7 +92,10 @@ fn popping_gives_the_shorter_list_and_the_element() {
 fn pushes_are_checked() {
     let attrs = [("element_dtype", ty(DType::F32))];
     let list = run1("EmptyTensorList", &attrs, vec![dims(Some(&[])), Tensor::scalar(1i32)]).unwrap();
-    assert_eq!(message(push(list.clone(), vector(&[1.0]))), "Tried to append a tensor with incompatible shape to a list. Op element shape: [1] list shape: []");
+    assert_eq!(
+        message(push(list.clone(), vector(&[1.0]))),
+        "Tried to append a tensor with incompatible shape to a list. Op element shape: [1] list shape: []"
+    );
     assert_eq!(message(push(list.clone(), Tensor::scalar(1i32))), "Invalid data types; op elements int32 but list elements float");
     let full = push(list, Tensor::scalar(1f32)).unwrap();
     assert_eq!(message(push(full, Tensor::scalar(1f32))), "Tried to push item into a full list list size: 1 max_num_elements: 1");
@@ -130,7 +136,10 @@ fn stacking_needs_one_known_shape() {
         message(stack(reserve(2, None), None)),
         "Tried to stack list which only contains uninitialized tensors and has a non-fully-defined element_shape: <unknown>"
     );
-    assert_eq!(message(stack(empty(None), None)), "Tried to stack elements of an empty list with non-fully-defined element_shape: <unknown>");
+    assert_eq!(
+        message(stack(empty(None), None)),
+        "Tried to stack elements of an empty list with non-fully-defined element_shape: <unknown>"
+    );
     assert_eq!(stack(empty(Some(&[-1, 2])), Some(&[3, -1])).unwrap().shape(), &Shape::from([0, 3, 2]));
     let mixed = pushed(&[vector(&[1.0]), vector(&[1.0, 2.0])]);
     assert_eq!(message(stack(mixed, None)), "PartialTensorShape: Incompatible shapes during merge: [1] vs. [2]");
@@ -163,7 +172,10 @@ fn concatenation_gives_values_and_lengths() {
         message(concat(reserve(2, None), Some(&[-1, 2]), &[1])),
         "List contains uninitialized tensor at index 1 but leading_dims has only 1 elements."
     );
-    assert_eq!(message(concat(pushed(&[Tensor::scalar(1f32)]), None, &[])), "Concat saw a scalar shape at index 0 but requires at least vectors.");
+    assert_eq!(
+        message(concat(pushed(&[Tensor::scalar(1f32)]), None, &[])),
+        "Concat saw a scalar shape at index 0 but requires at least vectors."
+    );
     assert_eq!(
         message(concat(empty(None), None, &[])),
         "All except the first dimension must be fully defined when concating an empty tensor list. element_shape: <unknown>"
@@ -183,7 +195,8 @@ fn tensors_become_lists_of_rows() {
 
 #[test]
 fn splitting_uses_every_row() {
-    let split = |lengths: &[i64]| run1("TensorListSplit", &[], vec![vector(&[1.0, 2.0, 3.0]), dims(None), Tensor::vector(lengths).unwrap()]);
+    let split =
+        |lengths: &[i64]| run1("TensorListSplit", &[], vec![vector(&[1.0, 2.0, 3.0]), dims(None), Tensor::vector(lengths).unwrap()]);
     assert_eq!(floats(&get(&split(&[1, 2]).unwrap(), 1, None).unwrap()), [2.0, 3.0]);
     assert_eq!(message(split(&[1, 1])), "Unused values in tensor. Length of tensor: 3 Values used: 2");
     assert_eq!(message(split(&[1, 3])), "Attempting to slice [1, 4] from tensor with length 3");
@@ -249,7 +262,10 @@ fn lists_add_up_and_have_zeros() {
         message(add(&list(&[1.0]), &list(&[2.0, 3.0])).map(drop)),
         "Trying to add two tensors with incompatible element shapes. One is [1] and the other is [2]"
     );
-    assert_eq!(message(add(&list(&[1.0]), &a).map(drop)), "Trying to add two lists of tensors with different lengths. One is 1 and the other is 2");
+    assert_eq!(
+        message(add(&list(&[1.0]), &a).map(drop)),
+        "Trying to add two lists of tensors with different lengths. One is 1 and the other is 2"
+    );
     let zeros = list(&[1.0, 2.0]).as_variants().unwrap()[0].value().zeros_like().unwrap();
     assert_eq!(floats(&stack(Tensor::variant(zeros), None).unwrap()), [0.0, 0.0]);
 }
