@@ -1,0 +1,46 @@
+"""Runs recorded from TensorFlow's own unit tests: the same results, or the same class of error."""
+
+import collections
+import re
+
+import pytest
+import replay
+
+import flowmill as tf
+
+# The least number of runs of each file that must equal TensorFlow's. What is missing is counted by op below.
+EXPECTED = {
+    "array_ops_test": 0,
+    "control_flow_ops_py_test": 0,
+    "conv_ops_test": 0,
+    "gradients_test": 0,
+    "reduction_ops_test": 0,
+    "session_test": 0,
+    "tensor_array_ops_test": 0,
+    "variables_test": 0,
+}
+
+# Of the runs in these files at least this share, whatever the numbers above say.
+LEAST_SHARE = {"control_flow_ops_py_test": 0.6, "gradients_test": 0.6, "session_test": 0.6, "tensor_array_ops_test": 0.6}
+
+MISSING = re.compile(r"Op type not registered '(\w+)'|No OpKernel was registered to support Op '(\w+)'")
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_runs_equal_tensorflows(data, name):
+    outcomes, missing, other = collections.Counter(), collections.Counter(), collections.Counter()
+    for run, kind, detail in replay.outcomes(tf, data / "tf_runs" / f"{name}.zip"):
+        outcomes[kind] += 1
+        if kind not in ("same", "same error", "skipped"):
+            ops = [op for pair in MISSING.findall(detail) for op in pair if op]
+            missing.update(ops)
+            if not ops:
+                other[f"{kind}: {run['test']}: {detail}"] += 1
+    counted = sum(outcomes.values()) - outcomes["skipped"]
+    good = outcomes["same"] + outcomes["same error"]
+    report = "\n".join([
+        f"{good} of {counted} runs of {name}: {dict(outcomes)}", "missing ops: " + ", ".join(f"{op} ({n})" for op, n in sorted(missing.items())),
+        *(f"{n} x {what}" for what, n in other.most_common())])
+    print(report)
+    assert good >= EXPECTED[name], report
+    assert good >= LEAST_SHARE.get(name, 0) * counted, report
