@@ -99,8 +99,10 @@ class DType:
 
     @property
     def size(self) -> int:
-        """Bytes of an element; 1 where they vary."""
-        return self._numpy().itemsize if self.is_numpy_compatible and self.base_dtype._name != "string" else 1
+        """Bytes of an element; 1 for resources and variants, 0 for strings, as TensorFlow has it."""
+        if not self.is_numpy_compatible:
+            return 1
+        return 0 if self.base_dtype._name == "string" else self._numpy().itemsize
 
     @property
     def min(self):

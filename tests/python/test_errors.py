@@ -47,7 +47,7 @@ def test_bytes_that_are_no_graph():
 def test_a_cycle():
     error = refused(binary("a", "AddV2", "b", "b"), binary("b", "AddV2", "a", "a"))
     assert isinstance(error, tf.errors.InvalidArgumentError) and isinstance(error, ValueError)
-    assert "'a'" in str(error) or "node a" in str(error) or "'b'" in str(error) or "node b" in str(error)
+    assert re.search("cycle with 2 nodes.*a, b", str(error))
 
 
 def test_unknown_ops_are_listed_at_once():
@@ -62,7 +62,7 @@ def test_unknown_ops_are_listed_at_once():
     ([const("a", 1.0), binary("bad", "AddV2", "a", "a", tf.int32)], "float.*int32|int32.*float"),
     ([const("a", 1.0), node("bad", "AddV2", "a", "a")], "'T'"),
     ([const("a", 1.0), node("bad", "Identity", "a", T=3)], "T"),
-    ([const("a", 1.0), node("bad", "Cast", "a", SrcT=tf.float32, DstT=tf.float32, nonsense=True)], "nonsense"),
+    ([const("a", 1.0), node("bad", "Cast", "a", SrcT=tf.float32, DstT=tf.float32, Truncate=3)], "Truncate"),
     ([node("bad", "Identity", "nowhere", T=tf.float32)], "nowhere"),
     ([const("a", 1.0), node("bad", "Identity", "a:3", T=tf.float32)], "3"),
     ([node("bad", "Identity", "^a", "a", T=tf.float32), const("a", 1.0)], "[Cc]ontrol"),

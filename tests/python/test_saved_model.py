@@ -12,8 +12,11 @@ import flowmill as tf
 
 def made_by_tensorflow(path, code):
     """Runs code with TensorFlow's version 2 API in a process of its own; `out` is where it writes."""
+    # A file, not an argument: TensorFlow reads the source of functions with control flow.
+    script = path.parent / "make.py"
     prelude = "import os, sys; os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'\nimport numpy as np, tensorflow as tf\nout = sys.argv[1]\n"
-    done = subprocess.run([sys.executable, "-c", prelude + textwrap.dedent(code), str(path)], capture_output=True, text=True)
+    script.write_text(prelude + textwrap.dedent(code))
+    done = subprocess.run([sys.executable, str(script), str(path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     return path
 

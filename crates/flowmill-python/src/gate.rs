@@ -6,11 +6,20 @@ use flowmill_tensor::{Error, Result};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Runs `f` without the GIL and maps its error.
 pub fn detached<T: Send>(py: Python<'_>, f: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-    py.detach(f).map_err(to_py_err)
+    py.detach(|| caught(f)).map_err(to_py_err)
+}
+
+/// A panic is a defect, but no reason to end the process that Python runs in: it becomes `Internal`.
+fn caught<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
+        Err(Error::internal(format!("a defect of Flowmill: {}", text.unwrap_or("a panic"))))
+    })
 }
 
 /// Runs a step without the GIL and maps its error. The step is to end when the token is cancelled and to ask the poll now and then.
@@ -23,7 +32,7 @@ pub fn detached<T: Send>(py: Python<'_>, f: impl FnOnce() -> Result<T> + Send) -
 pub fn step<T: Send>(py: Python<'_>, f: impl FnOnce(CancelToken, Option<Poll>) -> Result<T> + Send) -> PyResult<T> {
     let token = CancelToken::new();
     if !is_main_thread(py)? {
-        return py.detach(|| f(token, None)).map_err(to_py_err);
+        return py.detach(|| caught(|| f(token, None))).map_err(to_py_err);
     }
     let raised: Arc<Mutex<Option<PyErr>>> = Arc::default();
     let poll = {
@@ -35,7 +44,7 @@ pub fn step<T: Send>(py: Python<'_>, f: impl FnOnce(CancelToken, Option<Poll>) -
             }
         })
     };
-    let result = py.detach(|| f(token, Some(poll)));
+    let result = py.detach(|| caught(|| f(token, Some(poll))));
     let raised = raised.lock().take();
     match raised {
         Some(error) => Err(error),

@@ -97,7 +97,9 @@ fn names(specs: &BTreeMap<String, TensorSpec>) -> String {
 /// What the checkpoint and the ops give.
 pub fn prepare(session: &Session, loaded: &files::LoadedModel) -> Result<()> {
     let path_text = |path: &Path| Tensor::string(path.to_string_lossy().into_owned().into_bytes());
-    let mut feeds: Vec<(&str, Tensor)> = loaded.assets.iter().map(|a| (a.tensor.as_str(), path_text(&a.path))).collect();
+    // An asset may be listed more than once.
+    let assets: BTreeMap<&str, &Path> = loaded.assets.iter().map(|a| (a.tensor.as_str(), a.path.as_path())).collect();
+    let mut feeds: Vec<(&str, Tensor)> = assets.into_iter().map(|(tensor, path)| (tensor, path_text(path))).collect();
     if let Some(restore) = &loaded.restore {
         feeds.push((&restore.path_tensor, path_text(&restore.path)));
         session.run(&feeds, &[], &[&restore.op])?;

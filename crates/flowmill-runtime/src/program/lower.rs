@@ -206,7 +206,8 @@ impl<'g> Lowering<'g> {
             kernel: node.kernel.clone(),
             operands: self.operands(node)?.into(),
             controls,
-            dst,
+            // Registers are numbered anew later, and one that holds nothing has no number then.
+            dst: if node.outputs.is_empty() { TRUE } else { dst },
             types: node.outputs.iter().map(|o| if o.is_ref { DType::Resource } else { o.dtype }).collect(),
             live,
             accepts_dead: matches!(node.kind, NodeKind::Program),
