@@ -13,6 +13,13 @@ mod session;
 mod step_stats;
 
 use pyo3::prelude::*;
+use std::ffi::OsString;
+
+/// Runs the command `flowmill`; `args` begin with the program's name. Gives the exit status.
+#[pyfunction]
+fn run_command_line(py: Python<'_>, args: Vec<OsString>) -> u8 {
+    py.detach(|| flowmill_cli::run(args))
+}
 
 /// The native part of `flowmill`.
 #[pymodule(gil_used = false)]
@@ -30,6 +37,8 @@ mod _core {
     use crate::graph::PyGraph;
     #[pymodule_export]
     use crate::saved_model::PySavedModel;
+    #[pymodule_export]
+    use crate::run_command_line;
     #[pymodule_export]
     use crate::session::{PyCallable, PySession};
 }

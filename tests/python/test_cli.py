@@ -1,0 +1,57 @@
+"""The command line, as the wheel carries it."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+
+def flowmill(*args, status=0):
+    """Runs the command; gives what it printed."""
+    done = subprocess.run([sys.executable, "-m", "flowmill", *map(str, args)], capture_output=True, text=True)
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout if status == 0 else done.stderr
+
+
+@pytest.fixture
+def digits(data):
+    return data.parents[1] / "examples" / "digits"
+
+
+def test_inspect(digits, data):
+    text = flowmill("inspect", digits / "1")
+    for word in ("serving_default", "images", "probabilities", "Conv2D", "NextIteration"):
+        assert word in text
+    graphs = json.loads(flowmill("inspect", digits / "1", "--json"))["graphs"]
+    assert graphs[0]["signatures"]["serving_default"]["inputs"]["images"]["dtype"] == "float32"
+    assert "MatMul" in flowmill("inspect", data / "models" / "mlp.pb")
+
+
+def test_run_gives_the_models_outputs(digits, tmp_path):
+    expected = np.load(digits / "expected.npz")
+    np.savez(tmp_path / "x.npz", images=expected["images"])
+    report = json.loads(flowmill("run", digits / "1", "--inputs", tmp_path / "x.npz", "--outputs", tmp_path / "y.npz", "--json"))
+    assert report["outputs"]["probabilities"] == {"dtype": "float32", "shape": [297, 10]}
+    got = np.load(tmp_path / "y.npz")
+    np.testing.assert_array_equal(got["classes"], expected["classes"])
+    np.testing.assert_allclose(got["probabilities"], expected["probabilities"], rtol=1e-4, atol=1e-5)
+
+
+def test_bench(digits, tmp_path):
+    report = json.loads(flowmill("bench", digits / "1", "--batch", "2", "--seconds", "0.2", "--trace", tmp_path / "trace.json", "--json"))
+    assert report["runs"] > 0 and report["by_op"] and report["by_node"]
+    assert json.loads((tmp_path / "trace.json").read_text())
+
+
+def test_failures_are_one_line(tmp_path):
+    assert "flowmill:" in flowmill("inspect", tmp_path / "none", status=1)
+    assert "Usage" in flowmill("fly", status=2)
+    (tmp_path / "noise.pb").write_bytes(b"\xff" * 100)
+    assert len(flowmill("inspect", tmp_path / "noise.pb", status=1).strip().splitlines()) == 1
+
+
+def test_help():
+    for command in ("inspect", "run", "bench"):
+        assert "Example" in flowmill(command, "--help")
