@@ -99,10 +99,9 @@ class DType:
 
     @property
     def size(self) -> int:
-        """Bytes of an element; 1 for resources and variants, 0 for strings, as TensorFlow has it."""
-        if not self.is_numpy_compatible:
-            return 1
-        return 0 if self.base_dtype._name == "string" else self._numpy().itemsize
+        """Bytes of an element; 0 where they vary."""
+        has_size = self.is_numpy_compatible and self.base_dtype._name != "string"
+        return self._numpy().itemsize if has_size else 0
 
     @property
     def min(self):
