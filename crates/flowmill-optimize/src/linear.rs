@@ -1,6 +1,6 @@
 //! Convolutions and products of matrices, as the passes see them: linear in the input, with one weight matrix for all positions.
 
-use crate::rewrite::{Constant, constant_input, is_channels_last, is_of_type, text};
+use crate::rewrite::{constant_shape, is_channels_last, is_of_type, text};
 use flowmill_graph::{Graph, Node};
 use flowmill_tensor::{DType, Shape, Tensor};
 
@@ -29,15 +29,13 @@ impl Linear {
         if self == Linear::MatMul { 2 } else { 4 }
     }
 
-    /// The node's weights, where they are constant and of the right rank, and the number of the output's channels.
-    pub(crate) fn constant_weights(self, graph: &Graph, node: &Node) -> Option<(Constant, usize)> {
-        let weights = constant_input(graph, node.id(), 1).filter(|w| w.value.dtype() == DType::F32)?;
-        let channels = self.channels(node, weights.value.shape())?;
-        Some((weights, channels))
+    /// The number of the output's channels, where the node's weights are constant and of the right rank.
+    pub(crate) fn constant_channels(self, graph: &Graph, node: &Node) -> Option<usize> {
+        self.channels(node, &constant_shape(graph, graph.input(node.id(), 1)?)?)
     }
 
     /// The number of channels that weights of this shape give.
-    pub(crate) fn channels(self, node: &Node, weights: &Shape) -> Option<usize> {
+    fn channels(self, node: &Node, weights: &Shape) -> Option<usize> {
         match (self, weights.dims()) {
             (Linear::Conv2D, &[_, _, _, out]) => Some(out),
             (Linear::DepthwiseConv2d, &[_, _, channels, multiplier]) => channels.checked_mul(multiplier),

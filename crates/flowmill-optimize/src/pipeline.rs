@@ -1,6 +1,6 @@
 //! The passes in their order, and what runs them.
 
-use crate::passes::{fold_batch_norm, fold_constants, fold_padding, fuse_epilogues, merge_duplicates, prune, remove_identities};
+use crate::passes::{fold_batch_norm, fold_constants, fold_padding, fuse_epilogues, fuse_gelu, merge_duplicates, prune, remove_identities};
 use flowmill_graph::{Graph, NodeId};
 use flowmill_tensor::{Error, Result, Tensor};
 
@@ -26,6 +26,8 @@ pub const PIPELINE: &[Pass] = &[
     // Before epilogues are fused: looks for `Conv2D`, not for what that becomes.
     Pass { name: "fold_padding", run: fold_padding::run },
     Pass { name: "fuse_epilogues", run: fuse_epilogues::run },
+    // After epilogues: looks for a product that has its bias.
+    Pass { name: "fuse_gelu", run: fuse_gelu::run },
     // After fusion: a tensor with two consumers is not fused into either.
     Pass { name: "merge_duplicates", run: merge_duplicates::run },
     // Last: constants that were folded away are still there.

@@ -4,7 +4,7 @@ use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::node_def::ExperimentalDebugInfo;
 use flowmill_proto::{AttrValue, NodeDef, TensorProto};
-use flowmill_tensor::{DType, Result, Tensor};
+use flowmill_tensor::{DType, Result, Shape, Tensor};
 
 /// Nodes that pass on a constant are followed for so many steps.
 const MAX_STEPS: usize = 16;
@@ -16,15 +16,14 @@ pub(crate) struct Constant {
     pub(crate) controls: Vec<NodeId>,
 }
 
-/// The constant that a tensor is, also where `Identity` nodes pass it on.
-pub(crate) fn constant(graph: &Graph, output: OutputId) -> Option<Constant> {
+/// The message of the constant that a tensor is, also where `Identity` nodes pass it on, and what these nodes wait for.
+fn constant_message(graph: &Graph, output: OutputId) -> Option<(&TensorProto, Vec<NodeId>)> {
     let mut node = graph.get(output.node)?;
     let mut controls = Vec::new();
     for _ in 0..MAX_STEPS {
         controls.extend(graph.control_inputs(node.id()));
         if node.is_op("Const") {
-            let proto: &TensorProto = node.attrs().get("value").ok()?;
-            return Some(Constant { value: Tensor::from_proto(proto).ok()?, controls });
+            return Some((node.attrs().get("value").ok()?, controls));
         }
         if !node.is_op("Identity") {
             return None;
@@ -32,6 +31,18 @@ pub(crate) fn constant(graph: &Graph, output: OutputId) -> Option<Constant> {
         node = graph.get(graph.input(node.id(), 0)?.node)?;
     }
     None
+}
+
+/// The constant that a tensor is, also where `Identity` nodes pass it on. Large values may be copied.
+pub(crate) fn constant(graph: &Graph, output: OutputId) -> Option<Constant> {
+    let (message, controls) = constant_message(graph, output)?;
+    Some(Constant { value: Tensor::from_proto(message).ok()?, controls })
+}
+
+/// The shape of a constant tensor, whose value is not looked at.
+pub(crate) fn constant_shape(graph: &Graph, output: OutputId) -> Option<Shape> {
+    let (message, _) = constant_message(graph, output)?;
+    message.tensor_shape.as_ref().map_or_else(|| Some(Shape::scalar()), |shape| Shape::from_proto(shape).ok())
 }
 
 /// The constant at data input `i` of a node.

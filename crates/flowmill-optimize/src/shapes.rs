@@ -5,7 +5,7 @@
 //! is how the two branches of a residual block are seen to fit. In a loop, terms hold within one iteration: what comes in through `Enter`,
 //! `Merge` or `NextIteration` is a tensor nobody knows more about.
 
-use crate::rewrite::{constant_input, is_channels_last, text};
+use crate::rewrite::{constant_input, constant_shape, is_channels_last, text};
 use flowmill_graph::{Graph, Node, OutputId};
 use flowmill_tensor::{DType, Tensor};
 use rustc_hash::FxHashMap;
@@ -153,26 +153,25 @@ impl Shapes {
 
     /// Whether `small` is constant and takes the shape of `large` where the two meet.
     fn is_widened_by(&self, graph: &Graph, large: OutputId, small: OutputId) -> bool {
-        let Some(constant) = crate::rewrite::constant(graph, small) else { return false };
-        if constant.value.rank() == 0 {
+        let Some(constant) = constant_shape(graph, small) else { return false };
+        if constant.rank() == 0 {
             return true;
         }
         let Some(shape) = self.shapes.get(&self.root(large)) else { return false };
         let fits = |(&dim, &size): (&usize, &Size)| dim == 1 || self.term(size) == Some(Term::Fixed(dim as i64));
-        constant.value.rank() <= shape.len() && constant.value.shape().iter().rev().zip(shape.iter().rev()).all(fits)
+        constant.rank() <= shape.len() && constant.iter().rev().zip(shape.iter().rev()).all(fits)
     }
 
     fn infer(&mut self, graph: &Graph, node: &Node) -> Option<Vec<Size>> {
         let input = |i| graph.input(node.id(), i);
         match node.op() {
             "Const" => {
-                let value = crate::rewrite::constant(graph, node.id().output(0))?.value;
-                Some(value.shape().iter().map(|&dim| self.size(Term::Fixed(dim as i64))).collect())
+                let shape = constant_shape(graph, node.id().output(0))?;
+                Some(shape.iter().map(|&dim| self.size(Term::Fixed(dim as i64))).collect())
             }
             "Conv2D" | "DepthwiseConv2dNative" if is_channels_last(node) => {
-                let weights = constant_input(graph, node.id(), 1)?.value;
-                let channels = crate::linear::Linear::of(node)?.channels(node, weights.shape())?;
-                let &[height, width, _, _] = weights.shape().dims() else { return None };
+                let channels = crate::linear::Linear::of(node)?.constant_channels(graph, node)?;
+                let &[height, width, _, _] = constant_shape(graph, input(1)?)?.dims() else { return None };
                 let shape = self.of_rank(input(0)?, 4)?;
                 let mut shape = self.slide(node, shape, [height as i64, width as i64])?;
                 *shape.last_mut()? = self.size(Term::Fixed(channels as i64));
@@ -190,7 +189,7 @@ impl Shapes {
             }
             "MatMul" => {
                 let op = crate::linear::Linear::of(node)?;
-                let (_, columns) = op.constant_weights(graph, node)?;
+                let columns = op.constant_channels(graph, node)?;
                 let shape = self.of_rank(input(0)?, 2)?;
                 let is_transposed = node.attrs().get_or("transpose_a", false).ok()?;
                 Some(vec![*shape.get(usize::from(is_transposed))?, self.size(Term::Fixed(columns as i64))])

@@ -70,6 +70,16 @@ fn a_perceptron_is_three_products() {
 }
 
 #[test]
+fn both_activations_of_an_encoder_are_fused_though_they_stand_behind_a_reshape() {
+    let graph = optimized("bert_small", "y:0", &[]);
+    let with_activation = graph.op_nodes().filter(|n| n.attrs().list::<&str>("fused_ops").is_ok_and(|ops| ops == ["BiasAdd", "GeluExact"]));
+    assert_eq!(with_activation.count(), 2);
+    let ops = ops(&graph);
+    assert_eq!(ops["_FusedMatMul"], 12);
+    assert!(!ops.contains_key("Erf"));
+}
+
+#[test]
 fn each_pass_can_be_switched_off() {
     let without = |pass| ops(&optimized("resnet_small", "Identity:0", &[pass]));
     let all = ops(&optimized("resnet_small", "Identity:0", &[]));

@@ -57,12 +57,12 @@ fn find(graph: &Graph, id: NodeId) -> Option<Found> {
         let before = graph.input(id, operand).filter(|o| o.slot == 0).and_then(|o| graph.get(o.node))?;
         let Some((producer, bias_add)) = producer_of(graph, before).filter(|(p, _)| p.device() == node.device()) else { continue };
         let op = Linear::of(producer)?;
-        let (weights, channels) = op.constant_weights(graph, producer)?;
+        let channels = op.constant_channels(graph, producer)?;
         if node.is_op("BiasAdd") && bias_add.is_none() {
             return None;
         }
         let Some(affine) = affine(graph, node, operand, channels, op.rank()) else { continue };
-        return combine(graph, op, producer, bias_add, (weights, channels), affine);
+        return combine(graph, op, producer, bias_add, channels, affine);
     }
     None
 }
@@ -127,14 +127,7 @@ fn batch_norm(graph: &Graph, node: &Node, channels: usize) -> Option<Affine> {
     Some(Affine { scale: Some(scale), shift: Some(shift), controls })
 }
 
-fn combine(
-    graph: &Graph,
-    op: Linear,
-    producer: &Node,
-    bias_add: Option<&Node>,
-    (old_weights, channels): (Constant, usize),
-    affine: Affine,
-) -> Option<Found> {
+fn combine(graph: &Graph, op: Linear, producer: &Node, bias_add: Option<&Node>, channels: usize, affine: Affine) -> Option<Found> {
     let mut bias = match bias_add {
         Some(node) => {
             let constant = constant_input(graph, node.id(), 1)?;
@@ -145,8 +138,9 @@ fn combine(
     };
     let mut weights = None;
     if let Some(scale) = &affine.scale {
-        let controls = [&old_weights.controls[..], &affine.controls].concat();
-        weights = Some(Constant { value: op.scaled(producer, &old_weights.value, scale)?, controls });
+        let old = constant_input(graph, producer.id(), 1)?;
+        let controls = [&old.controls[..], &affine.controls].concat();
+        weights = Some(Constant { value: op.scaled(producer, &old.value, scale)?, controls });
         if let Some((bias, controls)) = &mut bias {
             bias.iter_mut().zip(scale).for_each(|(b, s)| *b *= s);
             controls.extend(&affine.controls);

@@ -14,7 +14,7 @@
 
 use crate::Evaluator;
 use crate::linear::{Linear, is_bias_add};
-use crate::rewrite::{constant, is_of_type, node_def, replace, sole_consumer, text};
+use crate::rewrite::{constant_shape, is_of_type, node_def, replace, sole_consumer, text};
 use crate::shapes::Shapes;
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId};
@@ -103,9 +103,8 @@ fn bias(graph: &Graph, node: &Node, op: Linear, edge: Edge) -> Option<OutputId> 
         return graph.input(consumer.id(), 1);
     }
     let other = addend(graph, consumer, edge)?;
-    let value = constant(graph, other)?.value;
-    let (_, channels) = op.constant_weights(graph, node)?;
-    (value.shape().dims() == [channels]).then_some(other)
+    let shape = constant_shape(graph, other)?;
+    (shape.dims() == [op.constant_channels(graph, node)?]).then_some(other)
 }
 
 /// What the end of `edge`, if it is a sum, adds to the tensor of `edge`.
