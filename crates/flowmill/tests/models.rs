@@ -1,5 +1,5 @@
 //! Models trained with TensorFlow give what TensorFlow gives, with all passes, with none, and with each switched off.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use flowmill::{DType, SessionOptions, Tensor};
 use npyz::npz::NpzArchive;
