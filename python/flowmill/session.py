@@ -33,7 +33,7 @@ class SessionOptions:
         disabled_passes: names of rewriting passes to leave out.
         strands: runs chains of cheap nodes as one unit.
         loops: runs loops with nothing to overlap without frames.
-        parallel_iterations: for every loop, in place of what the graph says.
+        parallel_iterations: in place of what the graph says, for every loop whose iterations it lets overlap at all.
         timeout: seconds after which a step ends with `DeadlineExceededError`.
     """
 

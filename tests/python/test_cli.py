@@ -21,7 +21,7 @@ def digits(data):
 
 
 def test_inspect(digits, data):
-    text = flowmill("inspect", digits / "1")
+    text = flowmill("inspect", digits / "1", "--all")
     for word in ("serving_default", "images", "probabilities", "Conv2D", "NextIteration"):
         assert word in text
     graphs = json.loads(flowmill("inspect", digits / "1", "--json"))["graphs"]

@@ -127,7 +127,12 @@ fn dense_to_numpy(py: Python<'_>, mut tensor: Tensor) -> PyResult<Bound<'_, PyAn
 ///
 /// # Safety
 /// `data` is null or valid for the array's elements, as long as the array lives.
-unsafe fn new_array<'py>(py: Python<'py>, descr: Bound<'py, PyArrayDescr>, mut dims: Vec<npy_intp>, data: *mut u8) -> PyResult<(Bound<'py, PyAny>, *mut u8)> {
+unsafe fn new_array<'py>(
+    py: Python<'py>,
+    descr: Bound<'py, PyArrayDescr>,
+    mut dims: Vec<npy_intp>,
+    data: *mut u8,
+) -> PyResult<(Bound<'py, PyAny>, *mut u8)> {
     let flags = if data.is_null() { 0 } else { npyffi::NPY_ARRAY_CARRAY };
     // SAFETY: NewFromDescr steals the descriptor's reference, hence `into_dtype_ptr`; it copies the sizes; the caller vouches for the data.
     unsafe {
@@ -167,7 +172,15 @@ pub fn from_python(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<T
     let wanted = descr.map_or(std::ptr::null_mut(), PyArrayDescrMethods::into_dtype_ptr);
     // SAFETY: FromAny takes the descriptor's reference and gives a new one to an array, or null with an exception set.
     let array = unsafe {
-        let array = PY_ARRAY_API.PyArray_FromAny(py, value.as_ptr(), wanted, 0, 0, npyffi::NPY_ARRAY_CARRAY_RO | npyffi::NPY_ARRAY_FORCECAST, std::ptr::null_mut());
+        let array = PY_ARRAY_API.PyArray_FromAny(
+            py,
+            value.as_ptr(),
+            wanted,
+            0,
+            0,
+            npyffi::NPY_ARRAY_CARRAY_RO | npyffi::NPY_ARRAY_FORCECAST,
+            std::ptr::null_mut(),
+        );
         Bound::from_owned_ptr_or_err(py, array)?.cast_into_unchecked::<PyUntypedArray>()
     };
     let found = match dtype {

@@ -65,7 +65,15 @@ impl PyGraph {
         control_dependencies: Vec<String>,
         validate_colocation: bool,
     ) -> PyResult<(Vec<(u32, u32)>, Vec<u32>, Vec<String>)> {
-        let options = ImportOptions { prefix, input_map, return_tensors, return_nodes, control_dependencies, validate_colocation, ..ImportOptions::default() };
+        let options = ImportOptions {
+            prefix,
+            input_map,
+            return_tensors,
+            return_nodes,
+            control_dependencies,
+            validate_colocation,
+            ..ImportOptions::default()
+        };
         let found = detached(py, || self.import(|| source.graph_def(), &options))?;
         Ok((
             found.return_tensors.iter().map(|t| (t.node.0, t.slot)).collect(),

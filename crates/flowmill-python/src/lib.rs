@@ -36,9 +36,9 @@ mod _core {
     #[pymodule_export]
     use crate::graph::PyGraph;
     #[pymodule_export]
-    use crate::saved_model::PySavedModel;
-    #[pymodule_export]
     use crate::run_command_line;
+    #[pymodule_export]
+    use crate::saved_model::PySavedModel;
     #[pymodule_export]
     use crate::session::{PyCallable, PySession};
 }

@@ -56,9 +56,14 @@ impl PySavedModel {
 
     /// The functions to call, by name: inputs by name, outputs by name, method.
     fn signatures(&self) -> PyResult<BTreeMap<String, (BTreeMap<String, Spec>, BTreeMap<String, Spec>, String)>> {
-        let specs = |specs: BTreeMap<String, TensorSpec>| specs.into_iter().map(|(name, s)| (name, (s.tensor, s.dtype.number(), shape_to_python(&s.shape)))).collect();
+        let specs = |specs: BTreeMap<String, TensorSpec>| {
+            specs.into_iter().map(|(name, s)| (name, (s.tensor, s.dtype.number(), shape_to_python(&s.shape)))).collect()
+        };
         let signatures = flowmill::signatures(&self.0.meta_graph).map_err(to_py_err)?;
-        Ok(signatures.into_iter().map(|(name, Signature { inputs, outputs, method })| (name, (specs(inputs), specs(outputs), method))).collect())
+        Ok(signatures
+            .into_iter()
+            .map(|(name, Signature { inputs, outputs, method })| (name, (specs(inputs), specs(outputs), method)))
+            .collect())
     }
 
     /// The serialised `MetaGraphDef`.

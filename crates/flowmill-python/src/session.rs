@@ -57,7 +57,14 @@ impl PySession {
     /// Prepares a step. `layout` has for each value to give its place among `fetches`, or `None` for a `None`; without a layout the one
     /// fetch is given by itself.
     #[pyo3(signature = (feeds, fetches, targets, layout))]
-    fn make_callable(&self, py: Python<'_>, feeds: Vec<String>, fetches: Vec<String>, targets: Vec<String>, layout: Option<Vec<Option<usize>>>) -> PyResult<PyCallable> {
+    fn make_callable(
+        &self,
+        py: Python<'_>,
+        feeds: Vec<String>,
+        fetches: Vec<String>,
+        targets: Vec<String>,
+        layout: Option<Vec<Option<usize>>>,
+    ) -> PyResult<PyCallable> {
         let layout = match layout {
             None => Layout::Single,
             Some(places) => Layout::List(places),
@@ -145,7 +152,8 @@ fn describe(graph: &Graph, name: &str) -> Feed {
     let Some(node) = graph.find_node(tensor.node) else { return unknown() };
     let Some(output) = node.output_types().get(tensor.slot as usize) else { return unknown() };
     let is_placeholder = node.op().starts_with("Placeholder");
-    let shape = if is_placeholder { node.attrs().get_or("shape", PartialShape::unknown()).unwrap_or_default() } else { PartialShape::unknown() };
+    let shape =
+        if is_placeholder { node.attrs().get_or("shape", PartialShape::unknown()).unwrap_or_default() } else { PartialShape::unknown() };
     Feed { dtype: output.dtype, shape }
 }
 
@@ -216,7 +224,13 @@ impl PyCallable {
 
     /// The same with options: a timeout in seconds; `trace` gives statistics, as a serialised `StepStats`.
     #[pyo3(signature = (values, *, timeout=None, trace=false))]
-    fn run<'py>(&self, py: Python<'py>, values: Vec<Bound<'py, PyAny>>, timeout: Option<f64>, trace: bool) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyBytes>>)> {
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        values: Vec<Bound<'py, PyAny>>,
+        timeout: Option<f64>,
+        trace: bool,
+    ) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyBytes>>)> {
         let options = RunOptions { timeout: timeout.map(seconds).transpose()?, trace, ..RunOptions::default() };
         let outcome = self.execute(py, &values, options)?;
         let stats = outcome.stats.as_ref().map(|s| PyBytes::new(py, &step_stats(s)));

@@ -23,7 +23,11 @@ pub fn step_stats(stats: &StatsCollector) -> Vec<u8> {
             scheduled_micros: nanos(node.scheduled) / 1000,
             scheduled_nanos: nanos(node.scheduled),
             thread_id: node.thread,
-            memory: vec![AllocatorMemoryUsed { allocator_name: "cpu".to_owned(), total_bytes: node.output_bytes as i64, ..Default::default() }],
+            memory: vec![AllocatorMemoryUsed {
+                allocator_name: "cpu".to_owned(),
+                total_bytes: node.output_bytes as i64,
+                ..Default::default()
+            }],
             ..Default::default()
         }
     });

@@ -188,7 +188,11 @@ impl Table {
     /// `Unimplemented` for a table that is filled once, `InvalidArgument` for wrong types and shapes and forbidden keys.
     pub(super) fn insert(&self, keys: &Tensor, values: &Tensor, replace: bool) -> Result<()> {
         if self.kind == Kind::Static {
-            bail!(Unimplemented, "{} not supported by InitializableLookupTable implementations", if replace { "Import" } else { "Insert" });
+            // An import is how TensorFlow 2 fills a table that is filled once.
+            if replace {
+                return self.initialize(keys, values);
+            }
+            bail!(Unimplemented, "Insert not supported by InitializableLookupTable implementations");
         }
         let (keys, values) = self.pairs(keys, values)?;
         let mut entries = self.entries.lock();

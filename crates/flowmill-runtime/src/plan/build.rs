@@ -34,7 +34,7 @@ pub struct PlanEnv<'a> {
     pub functions: &'a Arc<FunctionLibraryRuntime>,
     /// What earlier plans of the session made; `None` for functions, whose node names are not unique.
     pub cache: Option<&'a NodeCache>,
-    /// Instead of what the graph says, for every loop.
+    /// Instead of what the graph says, for every loop whose iterations it lets overlap at all.
     pub parallel_iterations: Option<u32>,
 }
 
@@ -49,7 +49,8 @@ pub fn build(graph: &Graph, args: Vec<DType>, num_results: usize, env: &PlanEnv<
     let frames = flow.frames().iter().map(|frame| FrameInfo {
         name: frame.name.clone(),
         parent: frame.parent.map(|p| FrameId(p.0)),
-        parallel_iterations: env.parallel_iterations.unwrap_or(frame.parallel_iterations).max(1),
+        // Where the graph says 1 it may rely on the order: gradients of such loops lack the edges that order their stacks.
+        parallel_iterations: env.parallel_iterations.filter(|_| frame.parallel_iterations > 1).unwrap_or(frame.parallel_iterations).max(1),
     });
     let mut plan = PlanGraph { nodes: Vec::new(), frames: frames.collect(), args, num_results };
     let mut builder = Builder { graph, env, flow, ids: FxHashMap::default(), constants: FxHashMap::default() };

@@ -21,7 +21,7 @@ pub struct SessionOptions {
     pub disabled_passes: Vec<String>,
     /// Which pieces of a plan become programs.
     pub fuse: FuseOptions,
-    /// Instead of what the graph says, for every loop.
+    /// Instead of what the graph says, for every loop whose iterations it lets overlap at all.
     pub parallel_iterations: Option<u32>,
     /// A run that takes longer ends with `DeadlineExceeded`, unless its own options say otherwise.
     pub timeout: Option<Duration>,
