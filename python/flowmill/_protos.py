@@ -7,17 +7,18 @@ A pool of our own lets TensorFlow, whose pool holds the same names, be imported 
 from __future__ import annotations
 
 import functools
-import pathlib
+import os
 from typing import Any
 
-_DESCRIPTORS = pathlib.Path(__file__).with_name("protobuf") / "descriptors.binpb"
+_DESCRIPTORS = os.path.join(os.path.dirname(__file__), "protobuf", "descriptors.binpb")
 
 
 @functools.lru_cache(maxsize=None)
 def _pool() -> Any:
     from google.protobuf import descriptor_pb2, descriptor_pool
 
-    files = descriptor_pb2.FileDescriptorSet.FromString(_DESCRIPTORS.read_bytes())
+    with open(_DESCRIPTORS, "rb") as file:
+        files = descriptor_pb2.FileDescriptorSet.FromString(file.read())
     pool = descriptor_pool.DescriptorPool()
     for file in files.file:  # a file stands after those it imports
         pool.AddSerializedFile(file.SerializeToString())
