@@ -64,13 +64,13 @@ impl Builder<'_> {
             5 => {
                 let values = [self.choices.next() as f32 / 64.0 - 2.0, self.choices.next() as f32 / 64.0 - 2.0];
                 let tensor =
-                    if self.choices.next() % 2 == 0 { Tensor::scalar(values[0]) } else { Tensor::vector(&values).expect("two floats") };
+                    if self.choices.next().is_multiple_of(2) { Tensor::scalar(values[0]) } else { Tensor::vector(&values).expect("two floats") };
                 self.constant(&tensor)
             }
             6 => {
                 let axis = self.choices.next() as i32 % 3 - 1;
                 let axis = self.constant(&Tensor::scalar(axis));
-                let keep = ("keep_dims", AttrValue::from(self.choices.next() % 2 == 0));
+                let keep = ("keep_dims", AttrValue::from(self.choices.next().is_multiple_of(2)));
                 self.add("Sum", &[&x, &axis], &[float, ("Tidx", DataType::DtInt32.into()), keep])
             }
             _ => {

@@ -256,7 +256,7 @@ fn tensor_over(array: Bound<'_, PyUntypedArray>, dtype: DType) -> PyResult<Tenso
         unsafe { Tensor::from_foreign(data.cast::<T>(), shape, Arc::new(owner)) }
     }
     let owner = array.into_any().unbind();
-    Ok(match size {
+    match size {
         1 => over::<u8>(data, shape, owner),
         2 if dtype == DType::F16 => over::<f16>(data, shape, owner),
         2 if dtype == DType::BF16 => over::<bf16>(data, shape, owner),
@@ -269,7 +269,7 @@ fn tensor_over(array: Bound<'_, PyUntypedArray>, dtype: DType) -> PyResult<Tenso
         _ => over::<Complex<f64>>(data, shape, owner),
     }
     .bitcast(dtype)
-    .map_err(to_py_err)?)
+    .map_err(to_py_err)
 }
 
 fn strings_from_python(value: &Bound<'_, PyAny>) -> PyResult<Tensor> {

@@ -625,7 +625,7 @@ mod tests {
 
     #[test]
     fn scalars_of_every_width_come_back() {
-        assert_eq!(Tensor::scalar(true).to_scalar::<bool>().unwrap(), true);
+        assert!(Tensor::scalar(true).to_scalar::<bool>().unwrap());
         assert_eq!(Tensor::scalar(-7i8).to_scalar::<i8>().unwrap(), -7);
         assert_eq!(Tensor::scalar(1.5f32).scalar_bits(DType::F32), Some(u64::from(1.5f32.to_bits())));
         let z = Complex::new(1.0f64, -2.0);
