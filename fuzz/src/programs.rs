@@ -63,8 +63,11 @@ impl Builder<'_> {
             }
             5 => {
                 let values = [self.choices.next() as f32 / 64.0 - 2.0, self.choices.next() as f32 / 64.0 - 2.0];
-                let tensor =
-                    if self.choices.next().is_multiple_of(2) { Tensor::scalar(values[0]) } else { Tensor::vector(&values).expect("two floats") };
+                let tensor = if self.choices.next().is_multiple_of(2) {
+                    Tensor::scalar(values[0])
+                } else {
+                    Tensor::vector(&values).expect("two floats")
+                };
                 self.constant(&tensor)
             }
             6 => {
@@ -79,11 +82,11 @@ impl Builder<'_> {
                     (self.constant(&Tensor::scalar(0.5f32)), self.constant(&Tensor::vector::<i32>(&[]).expect("an empty vector")));
                 let sum = self.add("Sum", &[&x, &all], &[float.clone(), ("Tidx", DataType::DtInt32.into())]);
                 let all_of = self.add("Max", &[&sum, &all], &[float.clone(), ("Tidx", DataType::DtInt32.into())]);
-                let pred = self.add("Less", &[&all_of, &zero], &[float.clone()]);
-                let switch = self.add("Switch", &[&x, &pred], &[float.clone()]);
+                let pred = self.add("Less", &[&all_of, &zero], std::slice::from_ref(&float));
+                let switch = self.add("Switch", &[&x, &pred], std::slice::from_ref(&float));
                 let (op, other) = (self.choices.pick(&UNARY), self.choices.pick(&UNARY));
-                let no = self.add(op, &[&switch], &[float.clone()]);
-                let yes = self.add(other, &[&format!("{switch}:1")], &[float.clone()]);
+                let no = self.add(op, &[&switch], std::slice::from_ref(&float));
+                let yes = self.add(other, &[&format!("{switch}:1")], std::slice::from_ref(&float));
                 self.add("Merge", &[&no, &yes], &[float, ("N", 2i64.into())])
             }
         };

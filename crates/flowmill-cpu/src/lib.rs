@@ -1,5 +1,18 @@
 //! The CPU device: kernels, a family a file, with rayon inside them.
 
+// Constants carry the digits of their sources, and code stamped by macros for many types repeats conversions and clones that some of
+// the types do not need.
+#![allow(
+    clippy::approx_constant,
+    clippy::clone_on_copy,
+    clippy::eq_op,
+    clippy::excessive_precision,
+    clippy::manual_range_contains,
+    clippy::neg_cmp_op_on_partial_ord,
+    clippy::unnecessary_cast,
+    clippy::useless_conversion
+)]
+
 pub mod array;
 mod blocks;
 mod cast;

@@ -103,24 +103,9 @@ impl Call {
         self
     }
 
-    /// Adds an input that the kernel's maker sees as a constant of the graph.
-    pub fn constant(mut self, tensor: Tensor) -> Call {
-        self.constants.resize(self.inputs.len(), None);
-        self.constants.push(Some(tensor.clone()));
-        self.inputs.push(tensor);
-        self
-    }
-
     /// Says how many outputs the node has.
     pub fn outputs(mut self, num_outputs: usize) -> Call {
         self.num_outputs = num_outputs;
-        self
-    }
-
-    /// Says what types the outputs have, and how many they are.
-    pub fn output_types(mut self, types: &[DType]) -> Call {
-        self.output_types = types.to_vec();
-        self.num_outputs = types.len();
         self
     }
 

@@ -210,10 +210,10 @@ impl State {
                     Progress::Stuck => {}
                 }
             }
-            if let Some(at) = self.waiting.iter().position(|waiter| !matches!(waiter.request, Request::Enqueue(_))) {
-                if let Some(outcome) = self.dequeue(at, queue, &mut moved) {
-                    return self.waiting.remove(at).map(|waiter| (waiter, outcome));
-                }
+            if let Some(at) = self.waiting.iter().position(|waiter| !matches!(waiter.request, Request::Enqueue(_)))
+                && let Some(outcome) = self.dequeue(at, queue, &mut moved)
+            {
+                return self.waiting.remove(at).map(|waiter| (waiter, outcome));
             }
             if !moved {
                 return None;
@@ -241,9 +241,7 @@ impl State {
         let enqueues_wait = self.waiting.iter().any(|waiter| matches!(waiter.request, Request::Enqueue(_)));
         let ended = self.closed && !enqueues_wait;
         let reserve = if self.closed { 0 } else { queue.options.min_after_dequeue.unwrap_or(0) };
-        let Some(mut request) = self.waiting.get_mut(at).map(|waiter| std::mem::replace(&mut waiter.request, Request::DequeueOne)) else {
-            return None;
-        };
+        let mut request = self.waiting.get_mut(at).map(|waiter| std::mem::replace(&mut waiter.request, Request::DequeueOne))?;
         let outcome = match &mut request {
             Request::DequeueOne if self.elements.len() > reserve => self.take(queue).map(|tuple| Ok(tuple.into_iter().map(Some).collect())),
             Request::DequeueOne if ended => Some(Err(queue.closed_error(1, 0))),
