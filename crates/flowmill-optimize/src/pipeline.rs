@@ -115,7 +115,7 @@ fn run_checked(pass: &Pass, graph: &mut Graph, evaluator: &dyn Evaluator) -> Res
     Ok(num_changes)
 }
 
-/// The graph as the passes that succeeded left it. Running them again is rare, keeping a copy before each would not be.
+/// The graph as the passes that succeeded left it. Running them again is rare, keeping a copy before each pass would not be.
 fn replay(original: &Graph, done: &[&Pass], evaluator: &dyn Evaluator) -> Graph {
     let mut graph = original.clone();
     for pass in done {
