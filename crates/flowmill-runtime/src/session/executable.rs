@@ -1,5 +1,6 @@
 //! What one signature's runs need: prepared once, run many times.
 
+use super::dump::dump;
 use super::evaluate::optimize;
 use super::functions::Functions;
 use super::{Environment, SessionOptions, Signature};
@@ -73,7 +74,10 @@ impl Executable {
             // What _SINK waits for is kept by all passes.
             pruned.add_control_edge(target, NodeId::SINK)?;
         }
+        let what = fetches.iter().chain(&targets).next().copied().unwrap_or_default();
+        dump(&pruned, what, "pruned");
         optimize(&mut pruned, env, functions.runtime());
+        dump(&pruned, what, "optimized");
         let plan_env = PlanEnv {
             kernels: &env.kernels,
             resources: &env.resources,

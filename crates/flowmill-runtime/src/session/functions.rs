@@ -1,6 +1,7 @@
 //! The functions of a session's graph, planned when they are first called.
 
 use super::Environment;
+use super::dump::dump;
 use super::evaluate::optimize;
 use super::executable::Code;
 use crate::function::{CallableFunction, FunctionHandle, FunctionLibraryRuntime};
@@ -95,7 +96,9 @@ impl Source {
             graph.add_control_edge(id, NodeId::SINK)?;
         }
         prune(&mut graph, &[kept, body.retvals].concat())?;
+        dump(&graph, name, "function");
         optimize(&mut graph, &self.env, &runtime);
+        dump(&graph, name, "function.optimized");
         let plan_env = PlanEnv {
             kernels: &self.env.kernels,
             resources: &self.env.resources,

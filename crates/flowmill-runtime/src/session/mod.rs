@@ -1,5 +1,6 @@
 //! Sessions: a graph, what lives across its steps, and the plans made so far.
 
+mod dump;
 mod evaluate;
 mod executable;
 mod functions;
