@@ -78,15 +78,17 @@ fn make_reshape(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         if sizes.rank() > 1 {
             bail!(InvalidArgument, "sizes input must be 1-D, not {}", sizes.shape());
         }
-        let shape = reshape_to(ctx.input(0)?.num_elements(), &indices(sizes)?)?;
+        let shape = reshape_to(ctx.input(0)?.shape(), &indices(sizes)?)?;
         let output = ctx.take(0)?.reshaped(shape)?;
         ctx.set_output(0, output);
         Ok(())
     })
 }
 
-/// The shape with these sizes that holds `n` elements; one size may be −1.
-fn reshape_to(n: usize, sizes: &[i64]) -> Result<Shape> {
+/// The shape with these sizes that holds as many elements as `input`; one size may be −1. Of an empty tensor, sizes of zero do not count
+/// for the missing one, on either side, as in TensorFlow.
+fn reshape_to(input: &Shape, sizes: &[i64]) -> Result<Shape> {
+    let n = input.num_elements();
     let mut missing = None;
     let mut known = Indices::from_slice(sizes);
     for (i, size) in known.iter_mut().enumerate() {
@@ -102,11 +104,13 @@ fn reshape_to(n: usize, sizes: &[i64]) -> Result<Shape> {
     let mut shape = Shape::from_i64(&known)?;
     let product = shape.num_elements();
     match missing {
+        Some(i) if product == 0 && n == 0 => {
+            let but_zeros = |dims: &[usize]| dims.iter().filter(|&&d| d > 0).fold(1usize, |n, &d| n.saturating_mul(d));
+            shape[i] = but_zeros(input) / but_zeros(&shape);
+            shape.checked_num_elements()?;
+        }
         Some(_) if product == 0 => {
-            bail!(
-                InvalidArgument,
-                "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes are non-zero"
-            )
+            bail!(InvalidArgument, "Input to reshape is a tensor with {n} values, but the requested shape has 0")
         }
         Some(_) if !n.is_multiple_of(product) => {
             bail!(InvalidArgument, "Input to reshape is a tensor with {n} values, but the requested shape requires a multiple of {product}")

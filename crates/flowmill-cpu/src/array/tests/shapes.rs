@@ -24,10 +24,10 @@ fn reshape_infers_one_size() {
     invalid(reshape(&[4]), "Input to reshape is a tensor with 6 values, but the requested shape has 4");
     invalid(reshape(&[4, -1]), "Input to reshape is a tensor with 6 values, but the requested shape requires a multiple of 4");
     invalid(reshape(&[-2]), "Size 0 must be non-negative, not -2");
-    invalid(
-        reshape(&[0, -1]),
-        "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes are non-zero",
-    );
+    invalid(reshape(&[0, -1]), "Input to reshape is a tensor with 6 values, but the requested shape has 0");
+    let empty = |sizes: &[i32]| run1("Reshape", &[], vec![iota([2, 0, 3]), v(sizes)]).map(|t| t.shape().to_vec());
+    assert_eq!(empty(&[-1, 0]).unwrap(), [6, 0]);
+    assert_eq!(empty(&[-1, 3]).unwrap(), [0, 3]);
     invalid(run1("Reshape", &[], vec![s(1), t([1, 1], &[1])]), "sizes input must be 1-D, not [1,1]");
     assert_eq!(run1("Reshape", &[], vec![v(&[7]), v(&[])]).unwrap(), s(7));
     assert!(reshape(&[i32::MAX, i32::MAX, i32::MAX, i32::MAX]).is_err());
