@@ -3,7 +3,7 @@
 use crate::metadata::{Metadata, Package};
 
 /// The crates from the bottom up. Each may use any that stands before it.
-const LAYERS: [&str; 15] = [
+const LAYERS: [&str; 16] = [
     "flowmill-proto",
     "flowmill-tensor",
     "flowmill-graph",
@@ -19,6 +19,7 @@ const LAYERS: [&str; 15] = [
     "flowmill-cluster",
     "flowmill-cli",
     "flowmill-python",
+    "flowmill-fuzz",
 ];
 
 /// Pairs that the order allows and the design does not: a crate and one it must not know.
