@@ -111,3 +111,31 @@ impl Drop for Registration {
         drop(callback);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flowmill_tensor::error;
+    use std::sync::atomic::AtomicU32;
+
+    #[test]
+    fn the_first_reason_wins_and_callbacks_run_once() {
+        let (token, calls) = (CancelToken::new(), Arc::new(AtomicU32::new(0)));
+        let count = |calls: &Arc<AtomicU32>| {
+            let calls = calls.clone();
+            move |_: &CancelReason| {
+                calls.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        let kept = token.on_cancel(count(&calls));
+        drop(token.on_cancel(count(&calls)));
+        assert!(kept.is_some() && token.check().is_ok());
+        token.cancel(error!(Cancelled, "first"));
+        token.cancel(error!(Internal, "second"));
+        assert_eq!(calls.load(Ordering::Relaxed), 1, "a dropped registration is not called");
+        let e = token.check().unwrap_err();
+        assert_eq!((e.message(), e.is_derived()), ("first", true));
+        assert!(token.on_cancel(count(&calls)).is_none());
+        assert_eq!(calls.load(Ordering::Relaxed), 2, "a late one is called at once");
+    }
+}

@@ -107,3 +107,70 @@ impl Drop for Rendezvous {
         self.abort(error!(Cancelled, "the rendezvous was dropped"));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flowmill_tensor::Code;
+    use std::sync::Arc;
+
+    type Received = Arc<Mutex<Vec<Result<Sent>>>>;
+
+    /// A place for what receives give, in the order in which they end.
+    fn inbox() -> (Received, impl Fn(Result<Sent>) + Clone) {
+        let received = Received::default();
+        let to = received.clone();
+        (received, move |r| to.lock().push(r))
+    }
+
+    fn one(received: &Received) -> Result<Sent> {
+        assert_eq!(received.lock().len(), 1);
+        received.lock()[0].clone()
+    }
+
+    #[test]
+    fn a_receive_gets_what_is_sent_before_or_after_it() {
+        let (meeting, (before, done)) = (Rendezvous::new(), inbox());
+        meeting.send("a", Some(Tensor::scalar(1i32))).unwrap();
+        meeting.recv_async("a", done);
+        assert_eq!(one(&before), Ok(Some(Tensor::scalar(1i32))));
+
+        let (after, done) = inbox();
+        meeting.recv_async("b", done);
+        assert!(after.lock().is_empty());
+        meeting.send("b", None).unwrap();
+        assert_eq!(one(&after), Ok(None), "a dead tensor is sent as one");
+    }
+
+    #[test]
+    fn several_sends_of_one_key_queue_in_order() {
+        let meeting = Rendezvous::new();
+        for i in 0..3 {
+            meeting.send("k", Some(Tensor::scalar(i))).unwrap();
+        }
+        for i in 0..3 {
+            assert_eq!(meeting.try_recv("k"), Ok(Some(Tensor::scalar(i))));
+        }
+        assert_eq!(meeting.try_recv("k").unwrap_err().code(), Code::NotFound);
+    }
+
+    #[test]
+    fn after_an_abort_both_sides_get_its_reason() {
+        let (meeting, (waiting, done)) = (Rendezvous::new(), inbox());
+        meeting.recv_async("k", done.clone());
+        meeting.abort(error!(Aborted, "the step ended"));
+        assert_eq!(one(&waiting).unwrap_err().code(), Code::Aborted);
+        assert_eq!(meeting.send("k", None).unwrap_err().message(), "the step ended");
+        meeting.abort(error!(Internal, "a later reason"));
+        let (late, done) = inbox();
+        meeting.recv_async("k", done);
+        assert_eq!(one(&late).unwrap_err().message(), "the step ended", "the first reason stays");
+    }
+
+    #[test]
+    fn dropping_it_ends_what_waits() {
+        let (waiting, done) = inbox();
+        Rendezvous::new().recv_async("k", done);
+        assert_eq!(one(&waiting).unwrap_err().code(), Code::Cancelled);
+    }
+}
