@@ -22,7 +22,7 @@ impl Random {
 }
 
 /// Longer seeds are cut to this, so that most of the time goes into many inputs.
-const MAX_SEED: usize = 64 << 10;
+const MAX_SEED: usize = 1 << 20;
 
 /// A mutation of a random seed, or noise.
 pub fn input(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {

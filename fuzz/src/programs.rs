@@ -78,11 +78,12 @@ impl Builder<'_> {
             }
             _ => {
                 // A conditional: both sides of a Switch, merged again.
-                let (zero, all) =
-                    (self.constant(&Tensor::scalar(0.5f32)), self.constant(&Tensor::vector::<i32>(&[]).expect("an empty vector")));
-                let sum = self.add("Sum", &[&x, &all], &[float.clone(), ("Tidx", DataType::DtInt32.into())]);
-                let all_of = self.add("Max", &[&sum, &all], &[float.clone(), ("Tidx", DataType::DtInt32.into())]);
-                let pred = self.add("Less", &[&all_of, &zero], std::slice::from_ref(&float));
+                let (zero, one) = (self.constant(&Tensor::scalar(0i32)), self.constant(&Tensor::scalar(1i32)));
+                let limit = self.constant(&Tensor::scalar(0.5f32));
+                let rank = self.add("Rank", &[&x], std::slice::from_ref(&float));
+                let axes = self.add("Range", &[&zero, &rank, &one], &[("Tidx", DataType::DtInt32.into())]);
+                let sum = self.add("Sum", &[&x, &axes], &[float.clone(), ("Tidx", DataType::DtInt32.into())]);
+                let pred = self.add("Less", &[&sum, &limit], std::slice::from_ref(&float));
                 let switch = self.add("Switch", &[&x, &pred], std::slice::from_ref(&float));
                 let (op, other) = (self.choices.pick(&UNARY), self.choices.pick(&UNARY));
                 let no = self.add(op, &[&switch], std::slice::from_ref(&float));

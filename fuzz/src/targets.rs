@@ -16,7 +16,11 @@ pub struct Target {
 pub const TARGETS: [Target; 5] = [
     Target { name: "graph_import", run: graph_import, seeds: &["tests/data/models/lstm_small.pb", "tests/data/models/bert_small.pb"] },
     Target { name: "saved_model", run: saved_model, seeds: &["examples/digits/1/saved_model.pb"] },
-    Target { name: "tensor_decode", run: tensor_decode, seeds: &[] },
+    Target {
+        name: "tensor_decode",
+        run: tensor_decode,
+        seeds: &["fuzz/seeds/float.tensor", "fuzz/seeds/half.tensor", "fuzz/seeds/splat.tensor", "fuzz/seeds/string.tensor"],
+    },
     Target { name: "checkpoint", run: checkpoint, seeds: &["examples/digits/1/variables/variables.index"] },
     Target { name: "run_graph", run: programs::run_graph, seeds: &[] },
 ];

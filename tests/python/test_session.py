@@ -158,6 +158,8 @@ def test_run_metadata(doubling):
 
 INTERRUPTED = """
 import os, signal, sys, threading, time
+# A process started in the background may have been told to ignore the signal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, sys.argv[1])
 import flowmill as tf
 import numpy as np

@@ -132,9 +132,9 @@ pub(crate) fn dereference(tensor: Tensor) -> Result<Tensor> {
 
 /// Whether a predicate holds; graphs give it the type `bool`.
 fn is_true(predicate: &Tensor) -> Result<bool> {
-    match predicate.element(0).ok().filter(|_| predicate.num_elements() == 1).and_then(|p| p.scalar_bits(predicate.dtype())) {
+    match predicate.scalar_bits(predicate.dtype()) {
         Some(bits) => Ok(bits != 0),
-        None => bail!(InvalidArgument, "The predicate must be a scalar, but it has shape {}", predicate.shape()),
+        None => bail!(InvalidArgument, "The second input must be a scalar, but it has shape {}", predicate.shape()),
     }
 }
 
