@@ -7,7 +7,7 @@ use crate::registry::{KernelInit, KernelRegistry};
 use crate::resource::ResourceManager;
 use flowmill_graph::{ControlFlow, Graph, Node, NodeId};
 use flowmill_proto::TensorProto;
-use flowmill_tensor::{Bytes, DType, Result, Tensor, bail, error};
+use flowmill_tensor::{Bytes, DType, PartialShape, Result, Tensor, bail, error};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -226,13 +226,16 @@ impl Builder<'_> {
         let input_types: Vec<DType> = node.input_types().iter().map(|t| t.dtype).collect();
         let output_types: Vec<DType> = node.output_types().iter().map(|t| t.dtype).collect();
         let constants: Vec<Option<Tensor>> = self.graph.inputs(node.id()).map(|o| self.constant_behind(o.node)).collect();
+        // What kernels estimate their work by: the shapes of weights.
+        let shape = |constant: &Option<Tensor>| constant.as_ref().map_or_else(PartialShape::unknown, |t| t.shape().into());
+        let input_shapes: Vec<PartialShape> = constants.iter().map(shape).collect();
         self.env.kernels.make(&KernelInit {
             name: node.name(),
             op_def: node.op_def(),
             attrs: node.attrs(),
             input_types: &input_types,
             output_types: &output_types,
-            input_shapes: &[],
+            input_shapes: &input_shapes,
             constants: &constants,
             resources: self.env.resources,
             functions: self.env.functions,
