@@ -357,5 +357,5 @@ impl Participants {
 }
 
 #[cfg(all(test, loom))]
-#[path = "models.rs"]
+#[path = "models/mod.rs"]
 mod models;

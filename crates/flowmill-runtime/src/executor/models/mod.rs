@@ -1,0 +1,26 @@
+//! Loom models of the state words: every interleaving of two or three threads, within a bound on preemptions, and with every value that the
+//! memory model lets a load see. Each protocol has mutants, which loom must reject: a model that accepts them would prove nothing.
+//!
+//! The `unsafe` blocks read and write loom's cells, which check every access for a race.
+
+mod cancellation;
+mod frames;
+mod iterations;
+mod leaving;
+mod pending_counts;
+
+use super::{Arrival, Counter, Enters, Live, Parked, Participants, Refs, RingEntry, RingWord, merge, ordinary};
+use loom::cell::UnsafeCell;
+use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+fn check(model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(4);
+    builder.check(model);
+}
+
+fn rejects(model: impl Fn() + Send + Sync + 'static) {
+    assert!(catch_unwind(AssertUnwindSafe(|| check(model))).is_err(), "loom accepts a mutant");
+}

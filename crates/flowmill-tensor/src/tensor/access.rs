@@ -1,0 +1,109 @@
+//! Reading and writing the elements.
+
+use super::{Tensor, wrong_type};
+use crate::heap::Storage;
+use crate::{Bytes, DType, Element, ResourceHandle, Result, Variant, bail};
+
+impl Tensor {
+    /// The elements.
+    ///
+    /// # Errors
+    /// `Internal` where `T` is not the tensor's type.
+    #[inline]
+    pub fn as_slice<T: Element>(&self) -> Result<&[T]> {
+        if self.dtype() != T::DTYPE {
+            return Err(wrong_type(T::DTYPE, self.dtype()));
+        }
+        // SAFETY: the data are `num_elements` initialised elements of `T`, aligned by every constructor; bool bytes are 0 or 1.
+        Ok(unsafe { std::slice::from_raw_parts(self.data_ptr().cast::<T>(), self.num_elements()) })
+    }
+
+    /// The elements for writing; shared or foreign data are copied first.
+    ///
+    /// # Errors
+    /// `Internal` where `T` is not the tensor's type, `ResourceExhausted` where the copy finds no memory.
+    #[inline]
+    pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T]> {
+        if self.dtype() != T::DTYPE {
+            return Err(wrong_type(T::DTYPE, self.dtype()));
+        }
+        let (ptr, n) = (self.make_unique()?, self.num_elements());
+        // SAFETY: as in `as_slice`, and `make_unique` left `self` the only holder of writable memory.
+        Ok(unsafe { std::slice::from_raw_parts_mut(ptr.cast::<T>(), n) })
+    }
+
+    /// The single element of a tensor with one element.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for another type or number of elements.
+    pub fn to_scalar<T: Element>(&self) -> Result<T> {
+        match self.as_slice::<T>() {
+            Ok(&[value]) => Ok(value),
+            _ => bail!(
+                InvalidArgument,
+                "expected one element of type {}, got a tensor of type {} and shape {}",
+                T::DTYPE,
+                self.dtype(),
+                self.shape()
+            ),
+        }
+    }
+
+    /// The bytes of a dense tensor.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for strings, resources and variants.
+    pub fn as_bytes(&self) -> Result<&[u8]> {
+        let Some(size) = self.dtype().size() else { bail!(InvalidArgument, "a tensor of type {} is not dense bytes", self.dtype()) };
+        // SAFETY: dense data are `num_elements * size` initialised bytes.
+        Ok(unsafe { std::slice::from_raw_parts(self.data_ptr(), self.num_elements() * size) })
+    }
+
+    /// The bytes for writing. Not for other modules: any byte may be written to a `bool` here.
+    pub(super) fn dense_mut(&mut self) -> Result<&mut [u8]> {
+        let Some(size) = self.dtype().size() else { bail!(InvalidArgument, "a tensor of type {} is not dense bytes", self.dtype()) };
+        let (ptr, n) = (self.make_unique()?, self.num_elements());
+        // SAFETY: as in `as_bytes`, and `make_unique` left `self` the only holder.
+        Ok(unsafe { std::slice::from_raw_parts_mut(ptr, n * size) })
+    }
+
+    /// The strings.
+    ///
+    /// # Errors
+    /// `Internal` for another type.
+    pub fn as_strings(&self) -> Result<&[Bytes]> {
+        match self.heap().map(|h| &h.storage) {
+            Some(Storage::Strings(v)) => Ok(v),
+            _ => Err(wrong_type(DType::String, self.dtype())),
+        }
+    }
+
+    /// The handles; errors as [`Tensor::as_strings`].
+    pub fn as_resources(&self) -> Result<&[ResourceHandle]> {
+        match self.heap().map(|h| &h.storage) {
+            Some(Storage::Resources(v)) => Ok(v),
+            _ => Err(wrong_type(DType::Resource, self.dtype())),
+        }
+    }
+
+    /// The variants; errors as [`Tensor::as_strings`].
+    pub fn as_variants(&self) -> Result<&[Variant]> {
+        match self.heap().map(|h| &h.storage) {
+            Some(Storage::Variants(v)) => Ok(v),
+            _ => Err(wrong_type(DType::Variant, self.dtype())),
+        }
+    }
+
+    /// The variants for changing in place; shared ones are cloned first (each clone shares the value behind it).
+    pub fn as_mut_variants(&mut self) -> Result<&mut [Variant]> {
+        if self.heap_mut().is_none() {
+            let copy = self.as_variants()?.to_vec();
+            *self = Tensor::from_variants(self.shape().clone(), copy)?;
+        }
+        let dtype = self.dtype();
+        match self.heap_mut().map(|h| &mut h.storage) {
+            Some(Storage::Variants(v)) => Ok(v),
+            _ => Err(wrong_type(DType::Variant, dtype)),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! How tensors are made.
+
+use super::Tensor;
+use crate::alloc::Buffer;
+use crate::heap::{INLINE_BYTES, Storage};
+use crate::{Bytes, DType, Element, ResourceHandle, Result, Shape, Variant, bail};
+use std::any::Any;
+use std::sync::Arc;
+
+impl Tensor {
+    /// A scalar.
+    pub fn scalar<T: Element>(value: T) -> Tensor {
+        if size_of::<T>() <= 8 {
+            let mut word = 0u64;
+            // SAFETY: `T` has at most eight bytes and no padding.
+            unsafe { std::ptr::copy_nonoverlapping((&raw const value).cast::<u8>(), (&raw mut word).cast::<u8>(), size_of::<T>()) };
+            return Tensor::from_bits(T::DTYPE, word);
+        }
+        let mut words = [0u64; INLINE_BYTES / 8];
+        // SAFETY: an element has at most 16 bytes, the array 64, and elements have no padding.
+        unsafe { std::ptr::copy_nonoverlapping((&raw const value).cast::<u8>(), words.as_mut_ptr().cast::<u8>(), size_of::<T>()) };
+        Tensor::from_heap(T::DTYPE, Shape::scalar(), Storage::Inline(words))
+    }
+
+    /// A scalar string.
+    pub fn string(value: impl Into<Bytes>) -> Tensor {
+        Tensor::from_heap(DType::String, Shape::scalar(), Storage::Strings(vec![value.into()]))
+    }
+
+    /// A scalar resource handle.
+    pub fn resource(handle: ResourceHandle) -> Tensor {
+        Tensor::from_heap(DType::Resource, Shape::scalar(), Storage::Resources(vec![handle]))
+    }
+
+    /// A scalar variant.
+    pub fn variant(value: Variant) -> Tensor {
+        Tensor::from_heap(DType::Variant, Shape::scalar(), Storage::Variants(vec![value]))
+    }
+
+    /// A tensor of zeros (empty strings for `string`). Resources and variants have no zero.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` past the memory limit, `InvalidArgument` for a type without a zero.
+    pub fn zeros(dtype: DType, shape: impl Into<Shape>) -> Result<Tensor> {
+        Tensor::allocate(dtype, shape.into(), true)
+    }
+
+    /// A tensor whose elements are initialised but unspecified (`false` for `bool`), to be overwritten.
+    ///
+    /// # Errors
+    /// As [`Tensor::zeros`].
+    pub fn uninit(dtype: DType, shape: impl Into<Shape>) -> Result<Tensor> {
+        Tensor::allocate(dtype, shape.into(), dtype == DType::Bool)
+    }
+
+    fn allocate(dtype: DType, shape: Shape, zeroed: bool) -> Result<Tensor> {
+        let n = shape.checked_num_elements()?;
+        let Some(size) = dtype.size() else {
+            if dtype != DType::String {
+                bail!(InvalidArgument, "a tensor of type {dtype} has no zero value");
+            }
+            if n > crate::memory_limit() / size_of::<Bytes>() {
+                bail!(ResourceExhausted, "OOM when allocating tensor with shape{shape} and type {dtype}");
+            }
+            return Ok(Tensor::from_heap(dtype, shape, Storage::Strings(vec![Bytes::new(); n])));
+        };
+        if shape.rank() == 0 && size <= 8 {
+            return Ok(Tensor::from_bits(dtype, 0));
+        }
+        let Some(bytes) = n.checked_mul(size) else {
+            bail!(ResourceExhausted, "OOM when allocating tensor with shape{shape} and type {dtype}");
+        };
+        let storage = if bytes <= INLINE_BYTES {
+            Storage::Inline([0; INLINE_BYTES / 8])
+        } else {
+            Storage::Owned(Buffer::new(bytes, zeroed).map_err(|e| e.append(format_args!(" (shape{shape} and type {dtype})")))?)
+        };
+        Ok(Tensor::from_heap(dtype, shape, storage))
+    }
+
+    /// A tensor with a copy of `values`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the number of values is not the shape's.
+    pub fn from_slice<T: Element>(shape: impl Into<Shape>, values: &[T]) -> Result<Tensor> {
+        let shape = shape.into();
+        if shape.checked_num_elements()? != values.len() {
+            bail!(InvalidArgument, "{} values for a tensor of shape {shape}", values.len());
+        }
+        let mut tensor = Tensor::uninit(T::DTYPE, shape)?;
+        tensor.as_mut_slice::<T>()?.copy_from_slice(values);
+        Ok(tensor)
+    }
+
+    /// A vector with a copy of `values`.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` past the memory limit.
+    pub fn vector<T: Element>(values: &[T]) -> Result<Tensor> {
+        Tensor::from_slice([values.len()], values)
+    }
+
+    /// A tensor of strings.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the number of values is not the shape's.
+    pub fn from_strings(shape: impl Into<Shape>, values: Vec<Bytes>) -> Result<Tensor> {
+        let shape = shape.into();
+        check_count(&shape, values.len())?;
+        Ok(Tensor::from_heap(DType::String, shape, Storage::Strings(values)))
+    }
+
+    /// A tensor of resource handles; errors as [`Tensor::from_strings`].
+    pub fn from_resources(shape: impl Into<Shape>, values: Vec<ResourceHandle>) -> Result<Tensor> {
+        let shape = shape.into();
+        check_count(&shape, values.len())?;
+        Ok(Tensor::from_heap(DType::Resource, shape, Storage::Resources(values)))
+    }
+
+    /// A tensor of variants; errors as [`Tensor::from_strings`].
+    pub fn from_variants(shape: impl Into<Shape>, values: Vec<Variant>) -> Result<Tensor> {
+        let shape = shape.into();
+        check_count(&shape, values.len())?;
+        Ok(Tensor::from_heap(DType::Variant, shape, Storage::Variants(values)))
+    }
+
+    /// A tensor over little-endian `bytes` of a dense type, without a copy where the bytes are aligned for the type. `bool` bytes that are neither 0 nor 1 become 1.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the number of bytes is not the shape's or the type is not dense.
+    pub fn from_bytes(dtype: DType, shape: impl Into<Shape>, bytes: Bytes) -> Result<Tensor> {
+        let shape = shape.into();
+        let Some(size) = dtype.size() else { bail!(InvalidArgument, "a tensor of type {dtype} is not dense bytes") };
+        if shape.checked_num_elements()?.checked_mul(size) != Some(bytes.len()) {
+            bail!(InvalidArgument, "{} bytes for a tensor of type {dtype} and shape {shape}", bytes.len());
+        }
+        let aligned = (bytes.as_ptr() as usize).is_multiple_of(size.next_power_of_two().min(16));
+        if !aligned || dtype == DType::Bool || bytes.len() <= INLINE_BYTES {
+            return Tensor::copy_from_bytes(dtype, shape, &bytes);
+        }
+        let ptr = bytes.as_ptr();
+        Ok(Tensor::from_heap(dtype, shape, Storage::Foreign { ptr, owner: Arc::new(bytes) }))
+    }
+
+    /// A tensor with a copy of little-endian `bytes` of a dense type; `bool` bytes as in [`Tensor::from_bytes`].
+    ///
+    /// # Errors
+    /// As [`Tensor::from_bytes`], and `ResourceExhausted` past the memory limit.
+    pub fn copy_from_bytes(dtype: DType, shape: impl Into<Shape>, bytes: &[u8]) -> Result<Tensor> {
+        let mut tensor = Tensor::uninit(dtype, shape)?;
+        let target = tensor.dense_mut()?;
+        if target.len() != bytes.len() {
+            bail!(InvalidArgument, "{} bytes for a tensor of type {dtype} that has {}", bytes.len(), target.len());
+        }
+        target.copy_from_slice(bytes);
+        if dtype == DType::Bool {
+            target.iter_mut().for_each(|b| *b = u8::from(*b != 0));
+        }
+        Ok(tensor)
+    }
+
+    /// The same value in memory that belongs to tensors: data over a mapped file or an array of the caller's are copied, others shared. What
+    /// a variable keeps, so that nobody changes it from outside.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` past the memory limit.
+    pub fn into_owned(self) -> Result<Tensor> {
+        match self.heap().map(|h| &h.storage) {
+            Some(Storage::Foreign { .. }) => Tensor::copy_from_bytes(self.dtype(), self.shape().clone(), self.as_bytes()?),
+            _ => Ok(self),
+        }
+    }
+
+    /// A tensor over memory that `owner` keeps alive, without a copy; it is never written through this tensor.
+    ///
+    /// # Safety
+    /// `ptr` is aligned for `T` and valid for reading `shape.num_elements()` initialised elements for as long as `owner` lives, and
+    /// nobody writes to them while a tensor may be reading.
+    pub unsafe fn from_foreign<T: Element>(ptr: *const T, shape: Shape, owner: Arc<dyn Any + Send + Sync>) -> Tensor {
+        if shape.rank() == 0 && size_of::<T>() <= 8 {
+            // SAFETY: the caller vouches for one element.
+            return Tensor::scalar(unsafe { *ptr });
+        }
+        Tensor::from_heap(T::DTYPE, shape, Storage::Foreign { ptr: ptr.cast(), owner })
+    }
+
+    /// An inline scalar from its bits, zero-extended; `None` for types wider than eight bytes or not dense. For `bool`, any odd word is true.
+    #[inline]
+    pub fn from_scalar_bits(dtype: DType, bits: u64) -> Option<Tensor> {
+        let mask = match dtype.size() {
+            _ if dtype == DType::Bool => 1,
+            Some(8) => u64::MAX,
+            Some(n) if n < 8 => (1 << (8 * n)) - 1,
+            _ => return None,
+        };
+        Some(Tensor::from_bits(dtype, bits & mask))
+    }
+}
+
+fn check_count(shape: &Shape, n: usize) -> Result<()> {
+    if shape.checked_num_elements()? != n {
+        bail!(InvalidArgument, "{n} values for a tensor of shape {shape}");
+    }
+    Ok(())
+}
