@@ -8,6 +8,11 @@ SOURCES := $(shell git ls-files -co --exclude-standard -- crates python pyprojec
 
 .DEFAULT_GOAL := help
 
+# A build from nothing gains nothing by being incremental and takes a quarter longer.
+ifdef CI
+export CARGO_INCREMENTAL := 0
+endif
+
 .PHONY: help
 help: ## lists the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,26 +55,24 @@ $(VENV)/.installed: $(WHEELS)/.built
 demo: install ## loads the digits SavedModel, classifies its 297 held-back images
 	$(BIN)/python examples/digits/demo.py
 
-.PHONY: fmt lint layers licences
+.PHONY: fmt lint
 fmt: | tools ## formats the Rust code
 	cargo fmt --all
 
-lint: | tools ## formatting, clippy, crate layers, licences, generated code
+lint: | tools ## formatting, clippy
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-	cargo run -q -p xtask -- layers
-	cargo run -q -p xtask -- licences
-	cargo run -q -p xtask -- proto --check
 
 .PHONY: test-rust test-loom test-fuzz test-python
-test-rust: | tools ## Rust's unit, integration and doc tests
+# Always the whole workspace: with `-p` cargo picks other features for the dependencies and builds all of it again.
+test-rust: | tools ## Rust's tests; crate layers, dependencies, generated code
 	cargo test --workspace --locked --quiet
 
 test-loom: | tools ## model checks of the lock-free protocols
-	RUSTFLAGS="--cfg loom" cargo test -p flowmill-runtime --locked --quiet --target-dir target/loom --lib executor
+	cargo test -p flowmill-runtime --features loom --locked --quiet --lib executor
 
 test-fuzz: | tools ## each fuzz target for a bounded time from its seeds
-	cargo run -q -p flowmill-fuzz --locked -- --seconds 10
+	FLOWMILL_FUZZ_SECONDS=10 cargo test --workspace --test targets --locked --quiet -- --nocapture
 
 test-python: install $(VENV)/.test-tools ## pytest, with TensorFlow as the oracle
 	$(BIN)/python -m pytest -q tests/python

@@ -1,7 +1,7 @@
 //! `cargo xtask COMMAND`: what the project does to itself with code.
 
+mod dependencies;
 mod layers;
-mod licences;
 mod metadata;
 mod proto;
 
@@ -14,7 +14,7 @@ Usage: cargo xtask COMMAND
 
 Commands:
   layers            check that every crate uses only the crates below it
-  licences          check the licences of all dependencies
+  dependencies      check where all dependencies come from, their licences, and that none ships twice
   proto [--check]   regenerate the wire types from crates/flowmill-proto/proto (--check: fail if they are stale)
 ";
 
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let result = match args.as_slice() {
         ["layers"] => layers::check(),
-        ["licences"] => licences::check(),
+        ["dependencies"] => dependencies::check(),
         ["proto"] => proto::generate(&repository(), false),
         ["proto", "--check"] => proto::generate(&repository(), true),
         [] | ["--help" | "help"] => {

@@ -15,6 +15,8 @@ pub struct Package {
     pub name: String,
     pub version: String,
     pub license: Option<String>,
+    /// `None` for packages of this workspace, else the registry or repository it comes from.
+    pub source: Option<String>,
     pub dependencies: Vec<Dependency>,
 }
 

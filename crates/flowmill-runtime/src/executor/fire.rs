@@ -207,7 +207,7 @@ impl Worker<'_> {
             bail!(Internal, "Missing {output}-th output from {{{{node {name}}}}}");
         };
         // A reference that was fed is a plain value.
-        let got = variable(tensor).filter(|_| check.is_ref).map_or(tensor.dtype(), RefVariable::dtype);
+        let got = variable(tensor).filter(|_| check.is_ref).map_or(tensor.dtype(), |v| v.dtype());
         if got == check.dtype {
             return Ok(());
         }

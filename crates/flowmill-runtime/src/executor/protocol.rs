@@ -356,6 +356,6 @@ impl Participants {
     }
 }
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, feature = "loom"))]
 #[path = "models/mod.rs"]
 mod models;
