@@ -40,6 +40,10 @@ pub(crate) fn linear_from_fn(
     init: &KernelInit<'_>,
     compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Arc<dyn Kernel>> {
+    Ok(Arc::new(FromFn { compute, cost: linear_cost(init) }))
+}
+
+fn linear_cost(init: &KernelInit<'_>) -> Cost {
     let elements = init.input_shapes.iter().filter_map(|shape| shape.num_elements()).fold(0, usize::saturating_add);
-    if elements >= EXPENSIVE_ELEMENTS { expensive_from_fn(compute) } else { from_fn(compute) }
+    if elements >= EXPENSIVE_ELEMENTS { Cost::Expensive } else { Cost::Cheap }
 }

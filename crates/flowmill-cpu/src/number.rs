@@ -44,6 +44,8 @@ pub(crate) trait Ordered: Number + PartialOrd {
     const HIGHEST_FINITE: Self;
     /// Whether it is not a number.
     fn is_nan_value(self) -> bool;
+    /// A number in the same order: equal for equal values, NaN behind everything.
+    fn rank(self) -> u64;
     /// The larger one, the first of equals; NaN where one is.
     #[inline(always)]
     fn larger(self, other: Self) -> Self {
@@ -83,6 +85,8 @@ macro_rules! integers {
             const HIGHEST_FINITE: $t = <$t>::MAX;
             #[inline(always)]
             fn is_nan_value(self) -> bool { false }
+            #[inline(always)]
+            fn rank(self) -> u64 { (self as u64) ^ if <$t>::MIN == 0 { 0 } else { 1 << 63 } }
         })*
     };
 }
@@ -129,6 +133,10 @@ macro_rules! ordered_float {
         fn is_nan_value(self) -> bool {
             self.is_nan()
         }
+        #[inline(always)]
+        fn rank(self) -> u64 {
+            rank_of_float(f64::from(self))
+        }
     };
 }
 
@@ -155,6 +163,17 @@ macro_rules! floats {
     };
 }
 floats!(f32, f64);
+
+/// Of two negative numbers the one with the greater bits is less.
+fn rank_of_float(x: f64) -> u64 {
+    // Adding zero makes the two zeros one.
+    let bits = (x + 0.0).to_bits();
+    match x {
+        _ if x.is_nan() => u64::MAX,
+        _ if bits >> 63 == 1 => !bits,
+        _ => bits | 1 << 63,
+    }
+}
 
 /// `a / b` where the usual formula gives NaN: infinite for a zero divisor, zero for an infinite one, as annex G of the C standard asks.
 fn quotient_of_extremes<F: Float>(a: Complex<F>, b: Complex<F>) -> Complex<F> {
@@ -197,3 +216,17 @@ macro_rules! small_floats {
     };
 }
 small_floats!(f16, bf16);
+
+#[cfg(test)]
+mod tests {
+    use super::Ordered;
+
+    #[test]
+    fn ranks_are_in_the_order_of_the_values() {
+        let floats = [f32::NEG_INFINITY, -2.0, -1e-40, 0.0, 1e-40, 1.5, f32::INFINITY, f32::NAN].map(Ordered::rank);
+        assert!(floats.is_sorted_by(|a, b| a < b));
+        assert_eq!((-0.0f64).rank(), 0.0f64.rank());
+        assert!([i8::MIN, -1, 0, i8::MAX].map(Ordered::rank).is_sorted_by(|a, b| a < b));
+        assert!([0, 1, u64::MAX].map(Ordered::rank).is_sorted_by(|a, b| a < b));
+    }
+}

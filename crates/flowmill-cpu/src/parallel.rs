@@ -14,15 +14,19 @@ pub fn threads() -> usize {
 ///
 /// Pieces are halved recursively: the calling thread starts with the first ones, other threads take the farthest half
 /// first. With one piece a thread, a caller that repeats the same call finds the same piece's data in its own cache.
-pub fn run<F: Fn(usize) + Sync>(pieces: usize, f: F) {
-    if threads() == 1 {
-        (0..pieces).for_each(f);
-    } else {
-        halve(0, pieces, &f);
-    }
+pub fn run(pieces: usize, f: impl Fn(usize) + Sync) {
+    run_all(pieces, &f);
 }
 
 /// Behind a pointer, so that the code that forks exists once and not for every kernel.
+fn run_all(pieces: usize, f: &(dyn Fn(usize) + Sync)) {
+    if threads() == 1 {
+        (0..pieces).for_each(f);
+    } else {
+        halve(0, pieces, f);
+    }
+}
+
 fn halve(first: usize, end: usize, f: &(dyn Fn(usize) + Sync)) {
     if end - first <= 1 {
         if first < end {
@@ -35,15 +39,19 @@ fn halve(first: usize, end: usize, f: &(dyn Fn(usize) + Sync)) {
 }
 
 /// Calls `f(i, chunk)` for every chunk of `len` elements of `data` (the last may be shorter), on several threads.
-pub fn chunks<T: Send, F: Fn(usize, &mut [T]) + Sync>(data: &mut [T], len: usize, f: F) {
-    let len = len.max(1);
+pub fn chunks<T: Send>(data: &mut [T], len: usize, f: impl Fn(usize, &mut [T]) + Sync) {
+    all_chunks(data, len.max(1), &f);
+}
+
+/// Behind a pointer, as [`run_all`].
+fn all_chunks<T: Send>(data: &mut [T], len: usize, f: &(dyn Fn(usize, &mut [T]) + Sync)) {
     if threads() == 1 || data.len() <= len {
         data.chunks_mut(len).enumerate().for_each(|(i, chunk)| f(i, chunk));
         return;
     }
     // Each lock is taken once, by the thread that the chunk goes to.
     let parts: Vec<Mutex<&mut [T]>> = data.chunks_mut(len).map(Mutex::new).collect();
-    run(parts.len(), |i| f(i, *parts[i].lock()));
+    run_all(parts.len(), &|i| f(i, *parts[i].lock()));
 }
 
 /// The `piece`-th of `pieces` nearly equal ranges that cover `0..len`.

@@ -177,7 +177,7 @@ impl Call {
 /// The element type a plan would give: behind a reference, the variable's.
 fn element_type(tensor: &Tensor) -> DType {
     let handle = tensor.as_resources().ok().and_then(|handles| handles.first());
-    handle.and_then(|h| h.get::<RefVariable>()).map_or(tensor.dtype(), RefVariable::dtype)
+    handle.and_then(|h| h.get::<RefVariable>()).map_or(tensor.dtype(), |v| v.dtype())
 }
 
 fn eval_scalar(op: ScalarOp, inputs: &[Tensor]) -> Option<(DType, u64)> {

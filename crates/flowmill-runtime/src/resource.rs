@@ -3,6 +3,7 @@
 use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Tensor, bail, error};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// The session's variables, tables, queues and the like.
@@ -14,7 +15,8 @@ pub struct ResourceManager {
 /// TensorFlow's name of the container that ops without one use.
 const DEFAULT_CONTAINER: &str = "localhost";
 
-fn container_name(container: &str) -> &str {
+/// The name of `container`, which is empty for the default one.
+pub fn container_name(container: &str) -> &str {
     if container.is_empty() { DEFAULT_CONTAINER } else { container }
 }
 
@@ -74,26 +76,17 @@ fn downcast<T: Resource>(object: &Arc<dyn Resource>, container: &str, name: &str
     })
 }
 
-/// A TF-1 variable: a mutable tensor that reference edges (`Ref(T)`) carry.
-///
-/// On the edge travels a `resource` tensor whose handle holds this object; a consumer that does not declare a reference gets the value
-/// that the variable has when the consumer starts.
-pub struct RefVariable {
+/// A mutable tensor of a declared type and static shape: what both kinds of variables are.
+pub struct VariableCell {
     dtype: DType,
     shape: PartialShape,
     value: Mutex<Option<Tensor>>,
 }
 
-impl Resource for RefVariable {
-    fn type_name(&self) -> &'static str {
-        "RefVariable"
-    }
-}
-
-impl RefVariable {
-    /// An uninitialised variable.
-    pub fn new(dtype: DType, shape: PartialShape) -> RefVariable {
-        RefVariable { dtype, shape, value: Mutex::new(None) }
+impl VariableCell {
+    /// Without a value.
+    pub fn new(dtype: DType, shape: PartialShape) -> VariableCell {
+        VariableCell { dtype, shape, value: Mutex::new(None) }
     }
 
     /// The type of its values.
@@ -106,18 +99,45 @@ impl RefVariable {
         &self.shape
     }
 
-    /// The value now; `None` before the first assignment.
+    /// The value now; `None` where it was never assigned or was destroyed.
     pub fn get(&self) -> Option<Tensor> {
         self.value.lock().clone()
     }
 
-    /// Locks the value for reading and changing.
+    /// Locks the value for reading and changing. Writing through [`Tensor::as_mut_slice`] copies first where a reader still holds the value.
     pub fn lock(&self) -> MutexGuard<'_, Option<Tensor>> {
         self.value.lock()
+    }
+}
+
+/// A TF-1 variable: a mutable tensor that reference edges (`Ref(T)`) carry.
+///
+/// On the edge travels a `resource` tensor whose handle holds this object; a consumer that does not declare a reference gets the value
+/// that the variable has when the consumer starts.
+pub struct RefVariable(VariableCell);
+
+impl Resource for RefVariable {
+    fn type_name(&self) -> &'static str {
+        "RefVariable"
+    }
+}
+
+impl Deref for RefVariable {
+    type Target = VariableCell;
+
+    fn deref(&self) -> &VariableCell {
+        &self.0
+    }
+}
+
+impl RefVariable {
+    /// An uninitialised variable.
+    pub fn new(dtype: DType, shape: PartialShape) -> RefVariable {
+        RefVariable(VariableCell::new(dtype, shape))
     }
 
     /// What travels along a reference edge.
     pub fn to_edge(self: &Arc<Self>, name: &str) -> Tensor {
-        Tensor::resource(ResourceHandle::new("", name, Some(self.clone()), vec![(self.dtype, self.shape.clone())]))
+        Tensor::resource(ResourceHandle::new("", name, Some(self.clone()), vec![(self.dtype(), self.shape().clone())]))
     }
 }

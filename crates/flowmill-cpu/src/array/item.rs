@@ -46,6 +46,9 @@ impl ItemClass {
     }
 }
 
+/// What writes the elements of a tensor.
+pub(crate) type Change<'a, T> = &'a mut dyn FnMut(&mut [T]) -> Result<()>;
+
 /// An element as copying kernels see it.
 pub(crate) trait Item: Clone + Send + Sync + 'static {
     /// The elements of a tensor of this class.
@@ -59,13 +62,31 @@ pub(crate) trait Item: Clone + Send + Sync + 'static {
     ///
     /// # Errors
     /// `ResourceExhausted` past the memory limit, what `fill` gives, `Internal` where elements are wanted and `like` is empty.
-    fn build(dtype: DType, shape: Shape, like: &[Self], fill: impl FnOnce(&mut [Self]) -> Result<()>) -> Result<Tensor>;
+    fn build(dtype: DType, shape: Shape, like: &[Self], fill: impl FnOnce(&mut [Self]) -> Result<()>) -> Result<Tensor> {
+        let mut fill = Some(fill);
+        Self::build_by(dtype, shape, like, &mut |items| fill.take().map_or(Ok(()), |fill| fill(items)))
+    }
+
+    /// [`Item::build`] behind a pointer, so that it exists once for a class and not once for every kernel. Calls `fill` once.
+    ///
+    /// # Errors
+    /// As there.
+    fn build_by(dtype: DType, shape: Shape, like: &[Self], fill: Change<'_, Self>) -> Result<Tensor>;
 
     /// Changes the elements of `tensor`, in place where nobody else holds them.
     ///
     /// # Errors
     /// As [`Item::build`]; the tensor is then what `change` has left.
-    fn update(tensor: &mut Tensor, change: impl FnOnce(&mut [Self]) -> Result<()>) -> Result<()>;
+    fn update(tensor: &mut Tensor, change: impl FnOnce(&mut [Self]) -> Result<()>) -> Result<()> {
+        let mut change = Some(change);
+        Self::update_by(tensor, &mut |items| change.take().map_or(Ok(()), |change| change(items)))
+    }
+
+    /// [`Item::update`] behind a pointer. Calls `change` once.
+    ///
+    /// # Errors
+    /// As there.
+    fn update_by(tensor: &mut Tensor, change: Change<'_, Self>) -> Result<()>;
 
     /// The zero of the class: all bits zero, `false`, or the empty string.
     ///
@@ -83,14 +104,14 @@ macro_rules! dense_item {
             }
 
             #[inline]
-            fn build(dtype: DType, shape: Shape, _like: &[$t], fill: impl FnOnce(&mut [$t]) -> Result<()>) -> Result<Tensor> {
+            fn build_by(dtype: DType, shape: Shape, _like: &[$t], fill: Change<'_, $t>) -> Result<Tensor> {
                 let mut tensor = Tensor::uninit(<$t as Element>::DTYPE, shape)?;
                 fill(tensor.as_mut_slice::<$t>()?)?;
                 tensor.bitcast(dtype)
             }
 
             #[inline]
-            fn update(tensor: &mut Tensor, change: impl FnOnce(&mut [$t]) -> Result<()>) -> Result<()> {
+            fn update_by(tensor: &mut Tensor, change: Change<'_, $t>) -> Result<()> {
                 let dtype = tensor.dtype();
                 if dtype.size() != Some(size_of::<$t>()) {
                     bail!(Internal, "a tensor of type {dtype} where elements have {} bytes", size_of::<$t>());
@@ -119,13 +140,13 @@ impl Item for bool {
         tensor.as_slice()
     }
 
-    fn build(_dtype: DType, shape: Shape, _like: &[bool], fill: impl FnOnce(&mut [bool]) -> Result<()>) -> Result<Tensor> {
+    fn build_by(_dtype: DType, shape: Shape, _like: &[bool], fill: Change<'_, bool>) -> Result<Tensor> {
         let mut tensor = Tensor::uninit(DType::Bool, shape)?;
         fill(tensor.as_mut_slice()?)?;
         Ok(tensor)
     }
 
-    fn update(tensor: &mut Tensor, change: impl FnOnce(&mut [bool]) -> Result<()>) -> Result<()> {
+    fn update_by(tensor: &mut Tensor, change: Change<'_, bool>) -> Result<()> {
         change(tensor.as_mut_slice()?)
     }
 
@@ -150,7 +171,7 @@ macro_rules! boxed_item {
                 tensor.$slice()
             }
 
-            fn build(_dtype: DType, shape: Shape, like: &[$t], fill: impl FnOnce(&mut [$t]) -> Result<()>) -> Result<Tensor> {
+            fn build_by(_dtype: DType, shape: Shape, like: &[$t], fill: Change<'_, $t>) -> Result<Tensor> {
                 let n = check_memory::<$t>(&shape)?;
                 let start: fn(&[$t]) -> Result<$t> = $start;
                 let mut values = if n == 0 { Vec::new() } else { vec![start(like)?; n] };
@@ -158,7 +179,7 @@ macro_rules! boxed_item {
                 Tensor::$from(shape, values)
             }
 
-            fn update(tensor: &mut Tensor, change: impl FnOnce(&mut [$t]) -> Result<()>) -> Result<()> {
+            fn update_by(tensor: &mut Tensor, change: Change<'_, $t>) -> Result<()> {
                 let mut values = tensor.$slice()?.to_vec();
                 change(&mut values)?;
                 *tensor = Tensor::$from(tensor.shape().clone(), values)?;
@@ -188,43 +209,24 @@ fn first_of<T: Clone>(like: &[T]) -> Result<T> {
 /// Evaluates the expression with `$T` bound to the [`Item`] type of a `DType`.
 macro_rules! for_item {
     ($dtype:expr, $T:ident => $body:expr) => {
+        $crate::array::item::for_item!($dtype, $T => $body, [
+            Bool: bool,
+            Dense1: u8,
+            Dense2: u16,
+            Dense4: u32,
+            Dense8: u64,
+            Dense16: ::flowmill_tensor::Complex<f64>,
+            String: ::flowmill_tensor::Bytes,
+            Resource: ::flowmill_tensor::ResourceHandle,
+            Variant: ::flowmill_tensor::Variant,
+        ])
+    };
+    ($dtype:expr, $T:ident => $body:expr, [$($class:ident: $t:ty,)*]) => {
         match $crate::array::item::ItemClass::of($dtype) {
-            $crate::array::item::ItemClass::Bool => {
-                type $T = bool;
+            $($crate::array::item::ItemClass::$class => {
+                type $T = $t;
                 $body
-            }
-            $crate::array::item::ItemClass::Dense1 => {
-                type $T = u8;
-                $body
-            }
-            $crate::array::item::ItemClass::Dense2 => {
-                type $T = u16;
-                $body
-            }
-            $crate::array::item::ItemClass::Dense4 => {
-                type $T = u32;
-                $body
-            }
-            $crate::array::item::ItemClass::Dense8 => {
-                type $T = u64;
-                $body
-            }
-            $crate::array::item::ItemClass::Dense16 => {
-                type $T = ::flowmill_tensor::Complex<f64>;
-                $body
-            }
-            $crate::array::item::ItemClass::String => {
-                type $T = ::flowmill_tensor::Bytes;
-                $body
-            }
-            $crate::array::item::ItemClass::Resource => {
-                type $T = ::flowmill_tensor::ResourceHandle;
-                $body
-            }
-            $crate::array::item::ItemClass::Variant => {
-                type $T = ::flowmill_tensor::Variant;
-                $body
-            }
+            })*
         }
     };
 }

@@ -127,34 +127,18 @@ fn index_type(init: &KernelInit<'_>) -> Result<DType> {
     }
 }
 
+/// Evaluates the expression with `$T` bound to the [`Key`] type of a `DType`.
 macro_rules! for_key {
     ($init:expr, $dtype:expr, $T:ident => $body:expr) => {
+        for_key!($init, $dtype, $T => $body, [Bool: bool, Dense1: u8, Dense2: u16, Dense4: u32, Dense8: u64, String: Bytes])
+    };
+    ($init:expr, $dtype:expr, $T:ident => $body:expr, [$($class:ident: $t:ty),*]) => {
         match ItemClass::of($dtype) {
             _ if $dtype.is_complex() => $init.unsupported(),
-            ItemClass::Bool => {
-                type $T = bool;
+            $(ItemClass::$class => {
+                type $T = $t;
                 $body
-            }
-            ItemClass::Dense1 => {
-                type $T = u8;
-                $body
-            }
-            ItemClass::Dense2 => {
-                type $T = u16;
-                $body
-            }
-            ItemClass::Dense4 => {
-                type $T = u32;
-                $body
-            }
-            ItemClass::Dense8 => {
-                type $T = u64;
-                $body
-            }
-            ItemClass::String => {
-                type $T = Bytes;
-                $body
-            }
+            })*
             _ => $init.unsupported(),
         }
     };

@@ -1,7 +1,7 @@
 //! Counting values: `Bincount`, `DenseBincount`, `HistogramFixedWidth`, `Bucketize`.
 
 use crate::from_fn::from_fn;
-use crate::number::{Number, Ordered};
+use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Complex, DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
@@ -110,11 +110,6 @@ pub(super) fn make_bucketize(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         ctx.set_output(0, out);
         Ok(())
     }), _ => init.unsupported())
-}
-
-/// Orders two numbers, NaN behind everything.
-pub(super) fn order<T: Ordered>(a: &T, b: &T) -> std::cmp::Ordering {
-    a.partial_cmp(b).unwrap_or_else(|| a.is_nan_value().cmp(&b.is_nan_value()))
 }
 
 #[cfg(test)]

@@ -21,37 +21,55 @@ const GRAIN: usize = 1 << 15;
 /// The most parts of a dimension that is reduced on several threads; each part keeps a copy of the whole result.
 const PARTS: usize = 16;
 
-crate::dispatch! {
-    /// Merges a row that fits [`BLOCK`] into one accumulator.
-    fn fold_block<T, A, L, M>(row: &[T], empty: A, load: L, merge: M) -> A
-    where [T: Copy, A: Copy, L: Fn(T) -> A, M: Fn(A, A) -> A] {
-        let mut lanes = [empty; LANES];
-        let mut chunks = row.chunks_exact(LANES);
-        for chunk in &mut chunks {
-            for (lane, x) in lanes.iter_mut().zip(chunk) {
-                *lane = merge(*lane, load(*x));
-            }
-        }
-        for (lane, x) in lanes.iter_mut().zip(chunks.remainder()) {
+/// Merges a row that fits [`BLOCK`] into one accumulator.
+#[inline(always)]
+fn fold_lanes<T: Copy, A: Copy>(row: &[T], empty: A, load: impl Fn(T) -> A, merge: impl Fn(A, A) -> A) -> A {
+    let mut lanes = [empty; LANES];
+    let mut chunks = row.chunks_exact(LANES);
+    for chunk in &mut chunks {
+        for (lane, x) in lanes.iter_mut().zip(chunk) {
             *lane = merge(*lane, load(*x));
         }
-        let mut width = LANES / 2;
-        while width > 0 {
-            for i in 0..width {
-                lanes[i] = merge(lanes[i], lanes[i + width]);
-            }
-            width /= 2;
+    }
+    for (lane, x) in lanes.iter_mut().zip(chunks.remainder()) {
+        *lane = merge(*lane, load(*x));
+    }
+    let mut width = LANES / 2;
+    while width > 0 {
+        for i in 0..width {
+            lanes[i] = merge(lanes[i], lanes[i + width]);
         }
-        lanes[0]
+        width /= 2;
+    }
+    lanes[0]
+}
+
+/// Merges a row element by element into as many accumulators.
+#[inline(always)]
+fn fold_elements<T: Copy, A: Copy>(acc: &mut [A], row: &[T], load: impl Fn(T) -> A, merge: impl Fn(A, A) -> A) {
+    for (acc, x) in acc.iter_mut().zip(row) {
+        *acc = merge(*acc, load(*x));
+    }
+}
+
+crate::dispatch! {
+    fn fold_lanes_wide<T, A, L, M>(row: &[T], empty: A, load: L, merge: M) -> A
+    where [T: Copy, A: Copy, L: Fn(T) -> A, M: Fn(A, A) -> A] {
+        fold_lanes(row, empty, load, merge)
     }
 
-    /// Merges a row element by element into as many accumulators.
-    fn fold_across<T, A, L, M>(acc: &mut [A], row: &[T], load: L, merge: M)
+    fn fold_elements_wide<T, A, L, M>(acc: &mut [A], row: &[T], load: L, merge: M)
     where [T: Copy, A: Copy, L: Fn(T) -> A, M: Fn(A, A) -> A] {
-        for (acc, x) in acc.iter_mut().zip(row) {
-            *acc = merge(*acc, load(*x));
-        }
+        fold_elements(acc, row, load, merge)
     }
+}
+
+fn fold_block<T: Word, R: Reducer<T>>(row: &[T]) -> R::Acc {
+    if T::WIDE { fold_lanes_wide(row, R::EMPTY, R::load, R::merge) } else { fold_lanes(row, R::EMPTY, R::load, R::merge) }
+}
+
+fn fold_across<T: Word, R: Reducer<T>>(acc: &mut [R::Acc], row: &[T]) {
+    if T::WIDE { fold_elements_wide(acc, row, R::load, R::merge) } else { fold_elements(acc, row, R::load, R::merge) }
 }
 
 /// Rows shorter than this are merged element by element: lanes would cost more.
@@ -63,7 +81,7 @@ pub(super) fn fold_row<T: Word, R: Reducer<T>>(row: &[T]) -> R::Acc {
         return row.iter().fold(R::EMPTY, |acc, &x| R::merge(acc, R::load(x)));
     }
     if row.len() <= BLOCK {
-        return fold_block(row, R::EMPTY, R::load, R::merge);
+        return fold_block::<T, R>(row);
     }
     let half = (row.len() / 2).next_multiple_of(BLOCK);
     let (left, right) = row.split_at(half.min(row.len()));
@@ -73,13 +91,13 @@ pub(super) fn fold_row<T: Word, R: Reducer<T>>(row: &[T]) -> R::Acc {
 /// Merges `x`, laid out as `segments`, into `acc`, laid out as the kept ones.
 fn fold<T: Word, R: Reducer<T>>(x: &[T], segments: &[Segment], acc: &mut [R::Acc]) {
     match segments {
-        [] => fold_across(acc, x, R::load, R::merge),
+        [] => fold_across::<T, R>(acc, x),
         [Segment { reduced: true, .. }] => {
             if let [acc] = acc {
                 *acc = R::merge(*acc, fold_row::<T, R>(x));
             }
         }
-        [Segment { reduced: false, .. }] => fold_across(acc, x, R::load, R::merge),
+        [Segment { reduced: false, .. }] => fold_across::<T, R>(acc, x),
         [Segment { size, reduced: true }, rest @ ..] => {
             for part in x.chunks_exact(x.len() / size) {
                 fold::<T, R>(part, rest, acc);

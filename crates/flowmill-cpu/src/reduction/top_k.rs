@@ -1,10 +1,10 @@
 //! The greatest elements of rows: `TopKV2`, `InTopKV2`, `NthElement`.
 
-use super::count::order;
 use crate::from_fn::from_fn;
 use crate::number::Ordered;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{DType, Result, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// The kernel of `TopK`, where `k` is an attribute, and `TopKV2`: values and indices, the first of equals first.
@@ -32,28 +32,15 @@ fn scalar_k(k: &Tensor) -> Result<i64> {
 
 fn top_k<T: Ordered>(ctx: &mut KernelContext<'_>, k: i64, index_type: DType) -> Result<()> {
     let input = ctx.input(0)?;
-    let Ok(k) = usize::try_from(k) else { bail!(InvalidArgument, "Need k >= 0, got {k}") };
-    let Some(&columns) = input.shape().last() else { bail!(InvalidArgument, "input must be >= 1-D, got shape {}", input.shape()) };
-    if columns < k {
-        bail!(InvalidArgument, "input must have at least k columns. Had {columns}, needed {k}");
-    }
-    let mut shape = input.shape().clone();
-    let last = shape.rank() - 1;
-    shape[last] = k;
+    let (k, columns, shape) = top_k_shape(input, k)?;
     let mut values = Tensor::uninit(T::DTYPE, shape.clone())?;
     let mut indices: Vec<i64> = Vec::with_capacity(values.num_elements());
     if k > 0 {
         let rows = input.as_slice::<T>()?.chunks_exact(columns);
-        let mut candidates: Vec<usize> = Vec::with_capacity(columns);
+        let mut ranks = vec![0; columns];
         for (row, best) in rows.zip(values.as_mut_slice::<T>()?.chunks_exact_mut(k)) {
-            candidates.clear();
-            candidates.extend(0..columns);
-            let greatest_first = |a: &usize, b: &usize| order(&row[*b], &row[*a]).then(a.cmp(b));
-            if k < columns {
-                candidates.select_nth_unstable_by(k - 1, greatest_first);
-            }
-            candidates[..k].sort_unstable_by(greatest_first);
-            for (best, &i) in best.iter_mut().zip(&candidates) {
+            ranks.iter_mut().zip(row).for_each(|(rank, x)| *rank = x.rank());
+            for (best, i) in best.iter_mut().zip(greatest(&ranks, k)) {
                 *best = row[i];
                 indices.push(i as i64);
             }
@@ -67,6 +54,31 @@ fn top_k<T: Ordered>(ctx: &mut KernelContext<'_>, k: i64, index_type: DType) -> 
     ctx.set_output(0, values);
     ctx.set_output(1, indices);
     Ok(())
+}
+
+/// How many are asked for, the length of a row, and the shape of the result.
+fn top_k_shape(input: &Tensor, k: i64) -> Result<(usize, usize, Shape)> {
+    let Ok(k) = usize::try_from(k) else { bail!(InvalidArgument, "Need k >= 0, got {k}") };
+    let Some(&columns) = input.shape().last() else { bail!(InvalidArgument, "input must be >= 1-D, got shape {}", input.shape()) };
+    if columns < k {
+        bail!(InvalidArgument, "input must have at least k columns. Had {columns}, needed {k}");
+    }
+    let mut shape = input.shape().clone();
+    let last = shape.rank() - 1;
+    shape[last] = k;
+    Ok((k, columns, shape))
+}
+
+/// The indices of the `k` greatest, in falling order, the first of equals first. `k` is positive and at most their number.
+fn greatest(ranks: &[u64], k: usize) -> Vec<usize> {
+    let mut candidates: Vec<usize> = (0..ranks.len()).collect();
+    let key = |&i: &usize| (Reverse(ranks[i]), i);
+    if k < ranks.len() {
+        candidates.select_nth_unstable_by_key(k - 1, key);
+    }
+    candidates.truncate(k);
+    candidates.sort_unstable_by_key(key);
+    candidates
 }
 
 /// The kernel of `InTopK` and `InTopKV2`: whether a row's target is among its `k` greatest predictions, ties included. Targets out of range and rows
@@ -115,11 +127,17 @@ pub(super) fn make_nth_element(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>>
         }
         let at = if reverse { columns - 1 - n } else { n };
         let rows = input.as_slice::<T>()?.chunks_exact(columns);
-        let found: Vec<T> = rows.map(|row| *row.to_vec().select_nth_unstable_by(at, order).1).collect();
+        let found: Vec<T> = rows.map(|row| row[nth(row.iter().map(|x| x.rank()).collect(), at)]).collect();
         let out = Tensor::from_slice(outer, &found)?;
         ctx.set_output(0, out);
         Ok(())
     }), _ => init.unsupported())
+}
+
+/// The index of the element that is at place `at` in rising order.
+fn nth(ranks: Vec<u64>, at: usize) -> usize {
+    let mut ranked: Vec<(u64, usize)> = ranks.into_iter().zip(0..).collect();
+    ranked.select_nth_unstable(at).1.1
 }
 
 #[cfg(test)]

@@ -43,15 +43,12 @@ fn make_variable(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 /// The name a node's resource has: its `shared_name`, or the node's own name.
 pub(crate) fn resource_name<'a>(init: &'a KernelInit<'_>) -> Result<&'a str> {
-    match init.attrs.get_or("shared_name", "")? {
-        "" => Ok(init.name),
-        name => Ok(name),
-    }
+    name_in(init, "shared_name")
 }
 
-/// The name a temporary variable goes by.
-fn temporary_name<'a>(init: &'a KernelInit<'_>) -> Result<&'a str> {
-    match init.attrs.get_or("var_name", "")? {
+/// What `attr` says, or the node's own name where it is empty.
+fn name_in<'a>(init: &'a KernelInit<'_>, attr: &str) -> Result<&'a str> {
+    match init.attrs.get_or(attr, "")? {
         "" => Ok(init.name),
         name => Ok(name),
     }
@@ -62,7 +59,7 @@ fn make_temporary_variable(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
     let partial: PartialShape = init.attrs.get("shape")?;
     let Some(shape) = partial.to_shape() else { bail!(InvalidArgument, "TemporaryVariable needs a fully defined shape, not {partial}") };
-    let name = temporary_name(init)?.to_owned();
+    let name = name_in(init, "var_name")?.to_owned();
     from_fn(move |ctx| {
         let variable = Arc::new(RefVariable::new(dtype, partial.clone()));
         *variable.lock() = Some(Tensor::zeros(dtype, shape.clone())?);

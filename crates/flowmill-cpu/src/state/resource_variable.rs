@@ -4,8 +4,7 @@ use super::update::{Update, update_blocks};
 use super::{ResourceVariable, Variable};
 use crate::from_fn::from_fn;
 use crate::state::ref_variable::resource_name;
-use crate::state::variable::container;
-use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry, container_name};
 use flowmill_tensor::{Code, DType, PartialShape, ResourceHandle, Result, Tensor, bail, error};
 use std::sync::Arc;
 
@@ -74,7 +73,7 @@ fn read(ctx: &KernelContext<'_>, i: usize, dtype: DType) -> Result<Tensor> {
         Ok(value) => value,
         Err(e) if e.code() == Code::NotFound => {
             let handle = ctx.handle(i)?;
-            let (name, container) = (handle.name(), container(handle));
+            let (name, container) = (handle.name(), container_name(handle.container()));
             return Err(error!(
                 FailedPrecondition,
                 "Error while reading resource variable {name} from Container: {container}. This could mean that the variable was uninitialized. \
@@ -201,7 +200,7 @@ fn make_destroy(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             None => ctx.step().resources.remove(handle.container(), handle.name()),
         };
         if !existed && !ignore_lookup_error {
-            bail!(NotFound, "Resource {}/{} does not exist.", container(handle), handle.name());
+            bail!(NotFound, "Resource {}/{} does not exist.", container_name(handle.container()), handle.name());
         }
         Ok(())
     })

@@ -1,17 +1,14 @@
 //! What the ops on variables share: the resource variable, and one view of both kinds of variables.
 
-use flowmill_runtime::{KernelContext, RefVariable};
+use flowmill_runtime::{KernelContext, RefVariable, VariableCell, container_name};
 use flowmill_tensor::{DType, Error, PartialShape, Resource, ResourceHandle, Result, Tensor, bail, error};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::MutexGuard;
+use std::ops::Deref;
 
 /// A variable behind a `resource` handle (`VarHandleOp`).
 ///
 /// `DestroyResourceOp` empties it and leaves the object, so that handles made before and after name the same variable.
-pub struct ResourceVariable {
-    dtype: DType,
-    shape: PartialShape,
-    value: Mutex<Option<Tensor>>,
-}
+pub struct ResourceVariable(VariableCell);
 
 impl Resource for ResourceVariable {
     fn type_name(&self) -> &'static str {
@@ -19,30 +16,18 @@ impl Resource for ResourceVariable {
     }
 }
 
+impl Deref for ResourceVariable {
+    type Target = VariableCell;
+
+    fn deref(&self) -> &VariableCell {
+        &self.0
+    }
+}
+
 impl ResourceVariable {
-    /// An uninitialised variable.
+    /// An uninitialised variable, of the type that the first `VarHandleOp` of its name gives.
     pub fn new(dtype: DType, shape: PartialShape) -> ResourceVariable {
-        ResourceVariable { dtype, shape, value: Mutex::new(None) }
-    }
-
-    /// The type of its values, from the first `VarHandleOp` of its name.
-    pub fn dtype(&self) -> DType {
-        self.dtype
-    }
-
-    /// The declared static shape.
-    pub fn shape(&self) -> &PartialShape {
-        &self.shape
-    }
-
-    /// The value now; `None` where it was never assigned or was destroyed.
-    pub fn get(&self) -> Option<Tensor> {
-        self.value.lock().clone()
-    }
-
-    /// Locks the value for reading and changing. Writing through [`Tensor::as_mut_slice`] copies first where a reader still holds the value.
-    pub fn lock(&self) -> MutexGuard<'_, Option<Tensor>> {
-        self.value.lock()
+        ResourceVariable(VariableCell::new(dtype, shape))
     }
 }
 
@@ -70,13 +55,8 @@ impl VariableKind {
 #[derive(Clone, Copy)]
 pub struct Variable<'a> {
     handle: &'a ResourceHandle,
-    object: Object<'a>,
-}
-
-#[derive(Clone, Copy)]
-enum Object<'a> {
-    Ref(&'a RefVariable),
-    Resource(&'a ResourceVariable),
+    kind: VariableKind,
+    cell: &'a VariableCell,
 }
 
 impl<'a> Variable<'a> {
@@ -88,18 +68,18 @@ impl<'a> Variable<'a> {
         let Ok([handle]) = ctx.input(i)?.as_resources() else {
             bail!(InvalidArgument, "Input {i} is not a variable: cannot assign to a fed or computed value");
         };
-        let object = match (handle.get::<ResourceVariable>(), handle.get::<RefVariable>()) {
-            (Some(v), _) => Object::Resource(v),
-            (_, Some(v)) => Object::Ref(v),
+        let (kind, cell): (_, &VariableCell) = match (handle.get::<ResourceVariable>(), handle.get::<RefVariable>()) {
+            (Some(v), _) => (VariableKind::Resource, v),
+            (_, Some(v)) => (VariableKind::Ref, v),
             _ if handle.object().is_none() => return Err(could_not_find(handle)),
             _ => bail!(
                 InvalidArgument,
                 "Trying to access resource {} located in container {} as a variable: it is a {handle:?}",
                 handle.name(),
-                container(handle)
+                container_name(handle.container())
             ),
         };
-        Ok(Variable { handle, object })
+        Ok(Variable { handle, kind, cell })
     }
 
     /// The variable's name.
@@ -109,18 +89,12 @@ impl<'a> Variable<'a> {
 
     /// The declared type of its values.
     pub fn dtype(&self) -> DType {
-        match self.object {
-            Object::Ref(v) => v.dtype(),
-            Object::Resource(v) => v.dtype(),
-        }
+        self.cell.dtype()
     }
 
     /// The value now; `None` where there is none.
     pub fn get(&self) -> Option<Tensor> {
-        match self.object {
-            Object::Ref(v) => v.get(),
-            Object::Resource(v) => v.get(),
-        }
+        self.cell.get()
     }
 
     /// The value now.
@@ -133,10 +107,7 @@ impl<'a> Variable<'a> {
 
     /// Locks the value for reading and changing.
     pub fn lock(&self) -> MutexGuard<'a, Option<Tensor>> {
-        match self.object {
-            Object::Ref(v) => v.lock(),
-            Object::Resource(v) => v.lock(),
-        }
+        self.cell.lock()
     }
 
     /// Calls `change` with the locked value.
@@ -152,17 +123,14 @@ impl<'a> Variable<'a> {
 
     /// The error for a variable without a value: `FailedPrecondition` for a reference, `NotFound` for a resource.
     pub fn uninitialized(&self) -> Error {
-        match self.object {
-            Object::Ref(_) => error!(FailedPrecondition, "Attempting to use uninitialized value {}", self.name()),
-            Object::Resource(_) => could_not_find(self.handle),
+        match self.kind {
+            VariableKind::Ref => error!(FailedPrecondition, "Attempting to use uninitialized value {}", self.name()),
+            VariableKind::Resource => could_not_find(self.handle),
         }
     }
 
     fn address(&self) -> usize {
-        match self.object {
-            Object::Ref(v) => std::ptr::from_ref(v).addr(),
-            Object::Resource(v) => std::ptr::from_ref(v).addr(),
-        }
+        std::ptr::from_ref(self.cell).addr()
     }
 
     /// Locks several variables at once, always in the same order, so that two kernels with common variables cannot wait for each other.
@@ -170,25 +138,19 @@ impl<'a> Variable<'a> {
     ///
     /// # Errors
     /// `InvalidArgument` where a variable stands in the list twice.
-    pub fn lock_all<const N: usize>(variables: [Variable<'a>; N]) -> Result<[MutexGuard<'a, Option<Tensor>>; N]> {
-        let mut order: [usize; N] = std::array::from_fn(|i| i);
+    pub fn lock_all(variables: &[Variable<'a>]) -> Result<Vec<MutexGuard<'a, Option<Tensor>>>> {
+        let mut order: Vec<usize> = (0..variables.len()).collect();
         order.sort_unstable_by_key(|&i| variables[i].address());
         if let Some(pair) = order.windows(2).find(|pair| variables[pair[0]].address() == variables[pair[1]].address()) {
             bail!(InvalidArgument, "Variable {} is given as two different inputs of one op", variables[pair[0]].name());
         }
         let mut guards: Vec<(usize, MutexGuard<'a, _>)> = order.into_iter().map(|i| (i, variables[i].lock())).collect();
         guards.sort_unstable_by_key(|&(i, _)| i);
-        let guards: Vec<_> = guards.into_iter().map(|(_, guard)| guard).collect();
-        guards.try_into().map_err(|_| error!(Internal, "lost a variable's lock"))
+        Ok(guards.into_iter().map(|(_, guard)| guard).collect())
     }
 }
 
-/// The container a handle names, with TensorFlow's name for the default one.
-pub(crate) fn container(handle: &ResourceHandle) -> &str {
-    if handle.container().is_empty() { "localhost" } else { handle.container() }
-}
-
 fn could_not_find(handle: &ResourceHandle) -> Error {
-    let (container, name) = (container(handle), handle.name());
+    let (container, name) = (container_name(handle.container()), handle.name());
     error!(NotFound, "Resource {container}/{name}/Var does not exist. (Could not find resource: {container}/{name})")
 }

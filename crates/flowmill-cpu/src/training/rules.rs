@@ -3,14 +3,24 @@
 use super::step::{Signature, dense, sparse};
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelInit};
-use flowmill_tensor::{Result, bf16, f16, for_dtype};
+use flowmill_tensor::{DType, Result};
 use num_traits::Float;
 use std::sync::Arc;
 
-/// `for_dtype!` over the types optimizers compute with.
+/// Evaluates the expression with `$T` bound to the type that rules for the node's `T` compute in.
 macro_rules! by_type {
     ($init:ident, $T:ident => $body:expr) => {
-        for_dtype!($init.dtype("T")?, [f16, bf16, f32, f64], $T => $body, _ => $init.unsupported())
+        match $init.dtype("T")? {
+            DType::F16 | DType::BF16 | DType::F32 => {
+                type $T = f32;
+                $body
+            }
+            DType::F64 => {
+                type $T = f64;
+                $body
+            }
+            _ => $init.unsupported(),
+        }
     };
 }
 
@@ -21,14 +31,14 @@ fn square<F: Float>(x: F) -> F {
 /// `ApplyGradientDescent`: `var -= alpha delta`.
 pub(super) fn gradient_descent(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature = Signature { variables: ["var"], scalars: [(1, "alpha")], gradient: (2, "delta") };
-    by_type!(init, T => dense::<T, _, 1, 1>(signature, |[alpha]| move |[var], g| [var - alpha * g]))
+    by_type!(init, T => dense::<T, _, 1, 1>(init, signature, |[alpha]| move |[var], g| [var - alpha * g]))
 }
 
 /// `ApplyProximalGradientDescent`: a step, then shrinking towards zero by `l1` and `l2`.
 pub(super) fn proximal_gradient_descent(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature = Signature { variables: ["var"], scalars: [(1, "alpha"), (2, "l1"), (3, "l2")], gradient: (4, "delta") };
-    by_type!(init, T => dense::<T, _, 1, 3>(signature, |[alpha, l1, l2]| move |[var], g| {
-        let (step, zero) = (var - alpha * g, <<T as Number>::Acc as Number>::ZERO);
+    by_type!(init, T => dense::<T, _, 1, 3>(init, signature, |[alpha, l1, l2]| move |[var], g| {
+        let (step, zero) = (var - alpha * g, <T as Number>::ZERO);
         let shrunk = if l1 > zero { Float::max(step.abs() - alpha * l1, zero).copysign(step) } else { step };
         [shrunk / (1.0 + alpha * l2)]
     }))
@@ -62,20 +72,20 @@ fn momentum_of(init: &KernelInit<'_>, keras: bool) -> Result<Momentum> {
 /// `ApplyMomentum`.
 pub(super) fn momentum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let kind = momentum_of(init, false)?;
-    by_type!(init, T => dense::<T, _, 2, 2>(MOMENTUM, move |scalars| momentum_rule(kind, scalars)))
+    by_type!(init, T => dense::<T, _, 2, 2>(init, MOMENTUM, move |scalars| momentum_rule(kind, scalars)))
 }
 
 /// `ResourceApplyKerasMomentum`.
 pub(super) fn keras_momentum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let kind = momentum_of(init, true)?;
-    by_type!(init, T => dense::<T, _, 2, 2>(MOMENTUM, move |scalars| momentum_rule(kind, scalars)))
+    by_type!(init, T => dense::<T, _, 2, 2>(init, MOMENTUM, move |scalars| momentum_rule(kind, scalars)))
 }
 
 /// `SparseApplyMomentum`.
 pub(super) fn sparse_momentum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let kind = momentum_of(init, false)?;
     let signature = Signature { scalars: [(2, "lr"), (5, "momentum")], ..MOMENTUM };
-    by_type!(init, T => sparse::<T, _, 2, 2>(signature, move |scalars| momentum_rule(kind, scalars)))
+    by_type!(init, T => sparse::<T, _, 2, 2>(init, signature, move |scalars| momentum_rule(kind, scalars)))
 }
 
 fn adagrad_rule<F: Float>(update_slots: bool, lr: F, epsilon: F) -> impl Fn([F; 2], F) -> [F; 2] {
@@ -91,32 +101,32 @@ const ADAGRAD_V2: Signature<2, 2> = Signature { variables: ["var", "accum"], sca
 /// `ApplyAdagrad`.
 pub(super) fn adagrad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let slots = init.attrs.get_or("update_slots", true)?;
-    by_type!(init, T => dense::<T, _, 2, 1>(ADAGRAD, move |[lr]| adagrad_rule(slots, lr, Number::ZERO)))
+    by_type!(init, T => dense::<T, _, 2, 1>(init, ADAGRAD, move |[lr]| adagrad_rule(slots, lr, Number::ZERO)))
 }
 
 /// `ApplyAdagradV2`.
 pub(super) fn adagrad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let slots = init.attrs.get_or("update_slots", true)?;
-    by_type!(init, T => dense::<T, _, 2, 2>(ADAGRAD_V2, move |[lr, epsilon]| adagrad_rule(slots, lr, epsilon)))
+    by_type!(init, T => dense::<T, _, 2, 2>(init, ADAGRAD_V2, move |[lr, epsilon]| adagrad_rule(slots, lr, epsilon)))
 }
 
 /// `SparseApplyAdagrad`.
 pub(super) fn sparse_adagrad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let slots = init.attrs.get_or("update_slots", true)?;
-    by_type!(init, T => sparse::<T, _, 2, 1>(ADAGRAD, move |[lr]| adagrad_rule(slots, lr, Number::ZERO)))
+    by_type!(init, T => sparse::<T, _, 2, 1>(init, ADAGRAD, move |[lr]| adagrad_rule(slots, lr, Number::ZERO)))
 }
 
 /// `SparseApplyAdagradV2`.
 pub(super) fn sparse_adagrad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let slots = init.attrs.get_or("update_slots", true)?;
-    by_type!(init, T => sparse::<T, _, 2, 2>(ADAGRAD_V2, move |[lr, epsilon]| adagrad_rule(slots, lr, epsilon)))
+    by_type!(init, T => sparse::<T, _, 2, 2>(init, ADAGRAD_V2, move |[lr, epsilon]| adagrad_rule(slots, lr, epsilon)))
 }
 
 /// `ApplyAdadelta`.
 pub(super) fn adadelta(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature =
         Signature { variables: ["var", "accum", "accum_update"], scalars: [(3, "lr"), (4, "rho"), (5, "epsilon")], gradient: (6, "grad") };
-    by_type!(init, T => dense::<T, _, 3, 3>(signature, |[lr, rho, epsilon]| move |[var, accum, accum_update], g| {
+    by_type!(init, T => dense::<T, _, 3, 3>(init, signature, |[lr, rho, epsilon]| move |[var, accum, accum_update], g| {
         let accum = accum * rho + square(g) * (1.0 - rho);
         let update = (accum_update + epsilon).sqrt() / (accum + epsilon).sqrt() * g;
         [var - lr * update, accum, accum_update * rho + square(update) * (1.0 - rho)]
@@ -131,7 +141,7 @@ pub(super) fn adam(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         scalars: [(3, "beta1_power"), (4, "beta2_power"), (5, "lr"), (6, "beta1"), (7, "beta2"), (8, "epsilon")],
         gradient: (9, "grad"),
     };
-    by_type!(init, T => dense::<T, _, 3, 6>(signature, move |[beta1_power, beta2_power, lr, beta1, beta2, epsilon]| {
+    by_type!(init, T => dense::<T, _, 3, 6>(init, signature, move |[beta1_power, beta2_power, lr, beta1, beta2, epsilon]| {
         let alpha = lr * (1.0 - beta2_power).sqrt() / (1.0 - beta1_power);
         move |[var, m, v], g| {
             let (m, v) = (m + (g - m) * (1.0 - beta1), v + (square(g) - v) * (1.0 - beta2));
@@ -148,7 +158,7 @@ pub(super) fn amsgrad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         scalars: [(4, "beta1_power"), (5, "beta2_power"), (6, "lr"), (7, "beta1"), (8, "beta2"), (9, "epsilon")],
         gradient: (10, "grad"),
     };
-    by_type!(init, T => dense::<T, _, 4, 6>(signature, |[beta1_power, beta2_power, lr, beta1, beta2, epsilon]| {
+    by_type!(init, T => dense::<T, _, 4, 6>(init, signature, |[beta1_power, beta2_power, lr, beta1, beta2, epsilon]| {
         let alpha = lr * (1.0 - beta2_power).sqrt() / (1.0 - beta1_power);
         move |[var, m, v, greatest], g| {
             let (m, v) = (m + (g - m) * (1.0 - beta1), v + (square(g) - v) * (1.0 - beta2));
@@ -165,7 +175,7 @@ pub(super) fn adamax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         scalars: [(3, "beta1_power"), (4, "lr"), (5, "beta1"), (6, "beta2"), (7, "epsilon")],
         gradient: (8, "grad"),
     };
-    by_type!(init, T => dense::<T, _, 3, 5>(signature, |[beta1_power, lr, beta1, beta2, epsilon]| move |[var, m, v], g| {
+    by_type!(init, T => dense::<T, _, 3, 5>(init, signature, |[beta1_power, lr, beta1, beta2, epsilon]| move |[var, m, v], g| {
         let (m, v) = (m + (g - m) * (1.0 - beta1), Float::max(beta2 * v, g.abs()));
         [var - lr / (1.0 - beta1_power) * (m / (v + epsilon)), m, v]
     }))
@@ -178,7 +188,7 @@ pub(super) fn rms_prop(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         scalars: [(3, "lr"), (4, "rho"), (5, "momentum"), (6, "epsilon")],
         gradient: (7, "grad"),
     };
-    by_type!(init, T => dense::<T, _, 3, 4>(signature, |[lr, rho, momentum, epsilon]| move |[var, ms, mom], g| {
+    by_type!(init, T => dense::<T, _, 3, 4>(init, signature, |[lr, rho, momentum, epsilon]| move |[var, ms, mom], g| {
         let ms = ms + (square(g) - ms) * (1.0 - rho);
         let mom = mom * momentum + lr * g / (ms + epsilon).sqrt();
         [var - mom, ms, mom]
@@ -192,7 +202,7 @@ pub(super) fn centered_rms_prop(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>
         scalars: [(4, "lr"), (5, "rho"), (6, "momentum"), (7, "epsilon")],
         gradient: (8, "grad"),
     };
-    by_type!(init, T => dense::<T, _, 4, 4>(signature, |[lr, rho, momentum, epsilon]| move |[var, mg, ms, mom], g| {
+    by_type!(init, T => dense::<T, _, 4, 4>(init, signature, |[lr, rho, momentum, epsilon]| move |[var, mg, ms, mom], g| {
         let (ms, mg) = (ms + (square(g) - ms) * (1.0 - rho), mg + (g - mg) * (1.0 - rho));
         let mom = mom * momentum + lr * g / (ms - square(mg) + epsilon).sqrt();
         [var - mom, mg, ms, mom]
@@ -235,7 +245,7 @@ pub(super) fn ftrl(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         scalars: [(4, "lr"), (5, "l1"), (6, "l2"), (7, "lr_power")],
         gradient: (3, "grad"),
     };
-    by_type!(init, T => dense::<T, _, 3, 4>(signature, move |[lr, l1, l2, lr_power]| {
+    by_type!(init, T => dense::<T, _, 3, 4>(init, signature, move |[lr, l1, l2, lr_power]| {
         let ftrl = Ftrl { lr, l1, l2, shrinkage: Number::ZERO, lr_power, multiply_linear_by_lr };
         move |values, g| ftrl.update(values, g)
     }))
@@ -249,7 +259,7 @@ pub(super) fn ftrl_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         scalars: [(4, "lr"), (5, "l1"), (6, "l2"), (7, "l2_shrinkage"), (8, "lr_power")],
         gradient: (3, "grad"),
     };
-    by_type!(init, T => dense::<T, _, 3, 5>(signature, move |[lr, l1, l2, shrinkage, lr_power]| {
+    by_type!(init, T => dense::<T, _, 3, 5>(init, signature, move |[lr, l1, l2, shrinkage, lr_power]| {
         let ftrl = Ftrl { lr, l1, l2, shrinkage, lr_power, multiply_linear_by_lr };
         move |values, g| ftrl.update(values, g)
     }))

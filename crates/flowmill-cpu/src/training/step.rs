@@ -3,8 +3,9 @@
 use crate::from_fn::from_fn;
 use crate::number::Number;
 use crate::state::Variable;
-use flowmill_runtime::{Kernel, KernelContext};
-use flowmill_tensor::{Result, Shape, Tensor, bail};
+use flowmill_runtime::{Kernel, KernelContext, KernelInit};
+use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail, bf16, f16};
+use num_traits::Float;
 use std::sync::Arc;
 
 /// The inputs of an optimizer's kernel. The variable and its slots come first, then hyperparameters and the gradient.
@@ -18,58 +19,115 @@ pub(super) struct Signature<const V: usize, const S: usize> {
     pub(super) gradient: (usize, &'static str),
 }
 
+/// A type that rules compute in. Elements of `float16` and `bfloat16` are widened to `float32`, and rounded once for each update.
+pub(super) trait Real: Number + Float + From<f32> + Into<f64> {}
+
+impl Real for f32 {}
+impl Real for f64 {}
+
+/// Elements that a rule is applied to at a time.
+const BLOCK: usize = 128;
+
+/// The elements of `tensor` from `start`.
+fn load<A: Real>(tensor: &Tensor, start: usize, out: &mut [A]) -> Result<()> {
+    fn widened<T: Element + Into<f32>, A: Real>(tensor: &Tensor, start: usize, out: &mut [A]) -> Result<()> {
+        let elements = &tensor.as_slice::<T>()?[start..start + out.len()];
+        out.iter_mut().zip(elements).for_each(|(to, &from)| *to = <A as From<f32>>::from(from.into()));
+        Ok(())
+    }
+    match tensor.dtype() {
+        DType::F16 => widened::<f16, A>(tensor, start, out),
+        DType::BF16 => widened::<bf16, A>(tensor, start, out),
+        _ => {
+            out.copy_from_slice(&tensor.as_slice::<A>()?[start..start + out.len()]);
+            Ok(())
+        }
+    }
+}
+
+/// Overwrites the elements of `tensor` from `start`.
+fn store<A: Real>(tensor: &mut Tensor, start: usize, values: &[A]) -> Result<()> {
+    fn narrowed<T: Element, A: Real>(tensor: &mut Tensor, start: usize, values: &[A], narrow: fn(f64) -> T) -> Result<()> {
+        let elements = &mut tensor.as_mut_slice::<T>()?[start..start + values.len()];
+        elements.iter_mut().zip(values).for_each(|(to, &from)| *to = narrow(from.into()));
+        Ok(())
+    }
+    match tensor.dtype() {
+        DType::F16 => narrowed(tensor, start, values, f16::from_f64),
+        DType::BF16 => narrowed(tensor, start, values, bf16::from_f64),
+        _ => {
+            tensor.as_mut_slice::<A>()?[start..start + values.len()].copy_from_slice(values);
+            Ok(())
+        }
+    }
+}
+
 impl<const V: usize, const S: usize> Signature<V, S> {
-    fn scalars<T: Number>(&self, ctx: &KernelContext<'_>) -> Result<[T::Acc; S]> {
-        let mut values = [T::Acc::ZERO; S];
+    fn scalars<A: Real>(&self, ctx: &KernelContext<'_>) -> Result<[A; S]> {
+        let mut values = [A::ZERO; S];
         for (value, &(input, name)) in values.iter_mut().zip(&self.scalars) {
             let tensor = ctx.input(input)?;
             if tensor.rank() != 0 {
                 bail!(InvalidArgument, "{name} is not a scalar: {}", tensor.shape());
             }
-            *value = tensor.to_scalar::<T>()?.widen();
+            load(tensor, 0, std::slice::from_mut(value))?;
         }
         Ok(values)
     }
+}
 
-    /// Locks the variables and calls `body` with their shape, which all of them have, and their elements.
-    fn with_variables<T: Number>(&self, ctx: &KernelContext<'_>, body: impl FnOnce(&Shape, [&mut [T]; V]) -> Result<()>) -> Result<()> {
-        let variables = (0..V).map(|i| Variable::from_input(ctx, i)).collect::<Result<Vec<_>>>()?;
-        let Ok(variables) = <[Variable<'_>; V]>::try_from(variables) else { bail!(Internal, "an optimizer lost a variable") };
-        let mut guards = Variable::lock_all(variables)?;
-        let mut shape: Option<Shape> = None;
-        let mut slices = Vec::with_capacity(V);
-        for ((guard, variable), name) in guards.iter_mut().zip(&variables).zip(self.variables) {
-            let Some(value) = guard.as_mut() else { return Err(variable.uninitialized()) };
-            if value.dtype() != T::DTYPE {
-                bail!(InvalidArgument, "Trying to update variable {} of type {} as {}", variable.name(), value.dtype(), T::DTYPE);
-            }
-            let shape = shape.get_or_insert_with(|| value.shape().clone());
-            if shape != value.shape() {
-                bail!(InvalidArgument, "{} and {name} do not have the same shape{shape} {}", self.variables[0], value.shape());
-            }
-            slices.push(value.as_mut_slice::<T>()?);
+/// Locks the variables, which are the first inputs and called `names`, and calls `body` with their shape, which all of them have, and their values.
+fn with_variables(
+    ctx: &KernelContext<'_>,
+    dtype: DType,
+    names: &[&'static str],
+    body: &mut dyn FnMut(&Shape, &mut [&mut Tensor]) -> Result<()>,
+) -> Result<()> {
+    let variables = (0..names.len()).map(|i| Variable::from_input(ctx, i)).collect::<Result<Vec<_>>>()?;
+    let mut guards = Variable::lock_all(&variables)?;
+    let mut shape: Option<Shape> = None;
+    let mut values = Vec::with_capacity(names.len());
+    for ((guard, variable), name) in guards.iter_mut().zip(&variables).zip(names) {
+        let Some(value) = guard.as_mut() else { return Err(variable.uninitialized()) };
+        if value.dtype() != dtype {
+            bail!(InvalidArgument, "Trying to update variable {} of type {} as {dtype}", variable.name(), value.dtype());
         }
-        match (shape, <[&mut [T]; V]>::try_from(slices)) {
-            (Some(shape), Ok(slices)) => body(&shape, slices),
-            _ => bail!(Internal, "an optimizer lost a variable"),
+        let shape = shape.get_or_insert_with(|| value.shape().clone());
+        if shape != value.shape() {
+            bail!(InvalidArgument, "{} and {name} do not have the same shape{shape} {}", names[0], value.shape());
         }
+        values.push(value);
+    }
+    match shape {
+        Some(shape) => body(&shape, &mut values),
+        None => bail!(Internal, "an optimizer without variables"),
     }
 }
 
-/// One element of each variable, updated by one element of the gradient.
-fn update_element<T: Number, const V: usize>(
-    slices: &mut [&mut [T]; V],
-    i: usize,
-    gradient: T::Acc,
-    rule: impl Fn([T::Acc; V], T::Acc) -> [T::Acc; V],
-) {
-    let mut values = [T::Acc::ZERO; V];
-    for (value, slice) in values.iter_mut().zip(slices.iter()) {
-        *value = slice[i].widen();
+/// Updates `len` elements of each variable from `start` by as many of the gradient from `at`.
+fn update_run<A: Real, const V: usize>(
+    variables: &mut [&mut Tensor],
+    start: usize,
+    (gradient, at): (&Tensor, usize),
+    len: usize,
+    rule: &impl Fn([A; V], A) -> [A; V],
+) -> Result<()> {
+    let (mut values, mut gradients) = ([[A::ZERO; BLOCK]; V], [A::ZERO; BLOCK]);
+    for done in (0..len).step_by(BLOCK) {
+        let n = BLOCK.min(len - done);
+        load(gradient, at + done, &mut gradients[..n])?;
+        for (values, variable) in values.iter_mut().zip(variables.iter()) {
+            load(variable, start + done, &mut values[..n])?;
+        }
+        for (i, &g) in gradients[..n].iter().enumerate() {
+            let new = rule(std::array::from_fn(|v| values[v][i]), g);
+            values.iter_mut().zip(new).for_each(|(values, new)| values[i] = new);
+        }
+        for (values, variable) in values.iter().zip(variables.iter_mut()) {
+            store(variable, start + done, &values[..n])?;
+        }
     }
-    for (slice, value) in slices.iter_mut().zip(rule(values, gradient)) {
-        slice[i] = T::narrow(value);
-    }
+    Ok(())
 }
 
 /// Passes a reference on, for the ops that return the variable.
@@ -78,23 +136,48 @@ fn forward_reference(ctx: &mut KernelContext<'_>) -> Result<()> {
 }
 
 /// A kernel that updates every element of its variables: `prepare` makes a rule of the hyperparameters.
-pub(super) fn dense<T: Number, R, const V: usize, const S: usize>(
+pub(super) fn dense<A: Real, R, const V: usize, const S: usize>(
+    init: &KernelInit<'_>,
     signature: Signature<V, S>,
-    prepare: impl Fn([T::Acc; S]) -> R + Send + Sync + 'static,
+    prepare: impl Fn([A; S]) -> R + Send + Sync + 'static,
 ) -> Result<Arc<dyn Kernel>>
 where
-    R: Fn([T::Acc; V], T::Acc) -> [T::Acc; V],
+    R: Fn([A; V], A) -> [A; V],
 {
+    let dtype = init.dtype("T")?;
     from_fn(move |ctx| {
-        let rule = prepare(signature.scalars::<T>(ctx)?);
+        let rule = prepare(signature.scalars(ctx)?);
         let (input, name) = signature.gradient;
         let gradient = ctx.input(input)?;
-        signature.with_variables::<T>(ctx, |shape, mut slices| {
+        with_variables(ctx, dtype, &signature.variables, &mut |shape, variables| {
             if gradient.shape() != shape {
                 bail!(InvalidArgument, "{} and {name} do not have the same shape{shape} {}", signature.variables[0], gradient.shape());
             }
-            for (i, g) in gradient.as_slice::<T>()?.iter().enumerate() {
-                update_element(&mut slices, i, g.widen(), &rule);
+            update_run(variables, 0, (gradient, 0), shape.num_elements(), &rule)
+        })?;
+        forward_reference(ctx)
+    })
+}
+
+/// A kernel that updates the rows of its variables that the input after the gradient names, one after the other; rows may repeat.
+pub(super) fn sparse<A: Real, R, const V: usize, const S: usize>(
+    init: &KernelInit<'_>,
+    signature: Signature<V, S>,
+    prepare: impl Fn([A; S]) -> R + Send + Sync + 'static,
+) -> Result<Arc<dyn Kernel>>
+where
+    R: Fn([A; V], A) -> [A; V],
+{
+    let dtype = init.dtype("T")?;
+    from_fn(move |ctx| {
+        let rule = prepare(signature.scalars(ctx)?);
+        let (input, name) = signature.gradient;
+        let (gradient, indices) = (ctx.input(input)?, ctx.input(input + 1)?);
+        let rows = row_numbers(indices)?;
+        with_variables(ctx, dtype, &signature.variables, &mut |shape, variables| {
+            let width = checked_row_width((signature.variables[0], shape), (name, gradient), &rows)?;
+            for (i, &row) in rows.iter().enumerate() {
+                update_run(variables, row as usize * width, (gradient, i * width), width, &rule)?;
             }
             Ok(())
         })?;
@@ -102,46 +185,21 @@ where
     })
 }
 
-/// A kernel that updates the rows of its variables that the input after the gradient names, one after the other; rows may repeat.
-pub(super) fn sparse<T: Number, R, const V: usize, const S: usize>(
-    signature: Signature<V, S>,
-    prepare: impl Fn([T::Acc; S]) -> R + Send + Sync + 'static,
-) -> Result<Arc<dyn Kernel>>
-where
-    R: Fn([T::Acc; V], T::Acc) -> [T::Acc; V],
-{
-    from_fn(move |ctx| {
-        let rule = prepare(signature.scalars::<T>(ctx)?);
-        let (input, name) = signature.gradient;
-        let (gradient, indices) = (ctx.input(input)?, ctx.input(input + 1)?);
-        let rows = row_numbers(indices)?;
-        signature.with_variables::<T>(ctx, |shape, mut slices| {
-            let Some((&limit, inner)) = shape.split_first() else {
-                bail!(InvalidArgument, "{} must be at least 1 dimensional", signature.variables[0])
-            };
-            let expected: Shape = std::iter::once(rows.len()).chain(inner.iter().copied()).collect();
-            if *gradient.shape() != expected {
-                bail!(
-                    InvalidArgument,
-                    "{name} must be the same size as indices in the first dimension and as {} in the others: {} for {expected}",
-                    signature.variables[0],
-                    gradient.shape()
-                );
-            }
-            let width: usize = inner.iter().product();
-            let values = gradient.as_slice::<T>()?;
-            if let Some(at) = rows.iter().position(|&row| row < 0 || row as usize >= limit) {
-                bail!(InvalidArgument, "Index {} at offset {at} in indices is out of range", rows[at]);
-            }
-            for (&row, values) in rows.iter().zip(values.chunks_exact(width.max(1))) {
-                for (i, g) in values.iter().enumerate() {
-                    update_element(&mut slices, row as usize * width + i, g.widen(), &rule);
-                }
-            }
-            Ok(())
-        })?;
-        forward_reference(ctx)
-    })
+/// The elements of a row, where the gradient has one for each of `rows` and all of these are in the variable.
+fn checked_row_width((variable, shape): (&str, &Shape), (name, gradient): (&str, &Tensor), rows: &[i64]) -> Result<usize> {
+    let Some((&limit, inner)) = shape.split_first() else { bail!(InvalidArgument, "{variable} must be at least 1 dimensional") };
+    let expected: Shape = std::iter::once(rows.len()).chain(inner.iter().copied()).collect();
+    if *gradient.shape() != expected {
+        bail!(
+            InvalidArgument,
+            "{name} must be the same size as indices in the first dimension and as {variable} in the others: {} for {expected}",
+            gradient.shape()
+        );
+    }
+    if let Some(at) = rows.iter().position(|&row| row < 0 || row as usize >= limit) {
+        bail!(InvalidArgument, "Index {} at offset {at} in indices is out of range", rows[at]);
+    }
+    Ok(inner.iter().product())
 }
 
 fn row_numbers(indices: &Tensor) -> Result<Vec<i64>> {
