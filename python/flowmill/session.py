@@ -102,6 +102,7 @@ class Session:
 
     @property
     def graph(self) -> Graph:
+        """The graph it runs."""
         return self._graph
 
     @property
@@ -111,6 +112,7 @@ class Session:
 
     @property
     def sess_str(self) -> str:
+        """The address it was made with; empty for this process."""
         return self._target
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
@@ -185,6 +187,17 @@ class Session:
             feed_list: tensors or their names.
             accept_options: the function takes `options` and `run_metadata` too.
         """
+        single = type(fetches) in _LEAVES
+        step, found = self._step_of(fetches, feed_list, single)
+        rebuild = None if single or type(fetches) is list and all(type(f) in _LEAVES for f in fetches) else found.rebuild
+        if accept_options:
+            def with_options(*values, options=None, run_metadata=None):
+                result = _run_with(step, values, options, run_metadata)
+                return result if rebuild is None else rebuild(result)
+            return with_options
+        return step if rebuild is None else lambda *values: rebuild(step(*values))
+
+    def _step_of(self, fetches, feed_list, single: bool):
         if feed_list is not None and not isinstance(feed_list, (list, tuple)):
             raise TypeError(f"Argument `feed_list` must be a list or tuple. Received: feed_list={feed_list}")
         if self._closed:
@@ -193,15 +206,27 @@ class Session:
             raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
         feeds = [self._graph.as_graph_element(f, allow_operation=False) for f in feed_list or ()]
         found = Fetches(self._graph, fetches)
-        single = type(fetches) in _LEAVES
-        step = self._callable(feeds, found, single)
-        rebuild = None if single or type(fetches) is list and all(type(f) in _LEAVES for f in fetches) else found.rebuild
-        if accept_options:
-            def with_options(*values, options=None, run_metadata=None):
-                result = _run_with(step, values, options, run_metadata)
-                return result if rebuild is None else rebuild(result)
-            return with_options
-        return step if rebuild is None else lambda *values: rebuild(step(*values))
+        return self._callable(feeds, found, single), found
+
+    def optimizations(self, fetches, feed_list=None) -> dict[str, Any]:
+        """What the passes do to the graph that a step of these fetches and feeds runs. Not of TensorFlow.
+
+        Args:
+            fetches: as for :meth:`run`.
+            feed_list: tensors that will be fed, or their names.
+
+        Returns:
+            ``nodes_before`` and ``nodes_after``, and ``passes``: for each pass in the order they run its ``name`` (what
+            `SessionOptions` takes in `disabled_passes`), the number of ``changes``, and the ``error`` for which these were thrown away, or None.
+            Bodies of functions are not counted.
+
+        Raises:
+            As :meth:`make_callable`.
+        """
+        step, _ = self._step_of(fetches, feed_list, single=False)
+        before, after, passes = step.optimizations()
+        keys = ("name", "changes", "error")
+        return {"nodes_before": before, "nodes_after": after, "passes": [dict(zip(keys, p)) for p in passes]}
 
     def as_default(self) -> contextlib.AbstractContextManager[Session]:
         """Makes this the thread's default session within a ``with`` block; does not close it at the end."""
@@ -243,6 +268,9 @@ class _Nothing:
     def run(self, values, *, timeout=None, trace=False):
         return [], None
 
+    def optimizations(self):
+        return 0, 0, []
+
 
 _NOTHING = _Nothing()
 
@@ -272,6 +300,7 @@ class InteractiveSession(Session):
         self._installed.enter_context(self.as_default())
 
     def close(self) -> None:
+        """As :meth:`Session.close`; ends being the default session, too."""
         super().close()
         self._installed.close()
 

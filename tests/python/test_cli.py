@@ -42,6 +42,9 @@ def test_run_gives_the_models_outputs(digits, tmp_path):
 def test_bench(digits, tmp_path):
     report = json.loads(flowmill("bench", digits / "1", "--batch", "2", "--seconds", "0.2", "--trace", tmp_path / "trace.json", "--json"))
     assert report["runs"] > 0 and report["by_op"] and report["by_node"]
+    optimizations = report["optimizations"]
+    assert 0 < optimizations["nodes_after"] < optimizations["nodes_before"]
+    assert {p["name"]: p["changes"] for p in optimizations["passes"]}["fuse_epilogues"] > 0
     assert json.loads((tmp_path / "trace.json").read_text())
 
 

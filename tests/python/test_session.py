@@ -33,6 +33,20 @@ def test_run_and_callable(doubling):
         assert both(np.float32(4)) == {"y": 8.0, "run": None}
 
 
+def test_what_the_passes_did_can_be_seen():
+    g = graph(const("a", 1.0), const("b", 2.0), binary("sum", "Add", "a", "b"), placeholder("x"), binary("y", "Mul", "x", "sum"), const("unused", 0.0))
+    with tf.Session(graph=g) as sess:
+        report = sess.optimizations("y:0", ["x:0"])
+        changes = {p["name"]: p["changes"] for p in report["passes"]}
+        assert changes["fold_constants"] == 1
+        assert report["nodes_after"] < report["nodes_before"]
+        assert all(p["error"] is None for p in report["passes"])
+    with tf.Session(graph=g, config=tf.SessionOptions(disabled_passes=["fold_constants"])) as sess:
+        assert "fold_constants" not in [p["name"] for p in sess.optimizations("y:0", ["x:0"])["passes"]]
+    with tf.Session(graph=g, config=tf.SessionOptions(optimize=False)) as sess:
+        assert sess.optimizations(["y:0"], ["x:0"])["passes"] == []
+
+
 def test_a_graph_that_grows_between_steps():
     g = graph(const("a", 1.0))
     with tf.Session(graph=g) as sess:
@@ -193,21 +207,27 @@ def test_control_c_ends_a_step(options):
     assert done.stdout.split("\n")[:3] == ["interrupted True", "4", "deadline True"], done.stdout + done.stderr
 
 
-def test_close_ends_running_steps(endless):
+def test_close_ends_running_steps():
     import threading
 
-    sess = tf.Session(graph=endless)
+    # The step counts itself in a queue, so that it is known to run.
+    g = graph(
+        const("start", 0, np.int32), placeholder("limit", tf.int32, []), *counting_loop(),
+        node("running", "FIFOQueueV2", component_types=[tf.int32], capacity=1, shared_name="running"), node("size", "QueueSizeV2", "running"),
+        node("count", "QueueEnqueueV2", "running", "start", Tcomponents=[tf.int32]))
+    sess = tf.Session(graph=g)
     raised = []
 
     def run():
         try:
-            sess.run("loop/exit:0", {"limit:0": 2**31 - 1})
+            sess.run(["loop/exit:0", "count"], {"limit:0": 2**31 - 1})
         except tf.errors.CancelledError as error:
             raised.append(error)
 
     thread = threading.Thread(target=run)
     thread.start()
-    time.sleep(0.2)
+    while sess.run("size:0") == 0:
+        time.sleep(0.001)
     sess.close()
     thread.join(30)
     assert len(raised) == 1

@@ -3,7 +3,7 @@
 use crate::model::{Model, Port};
 use crate::trace::{self, Share};
 use crate::{ModelArgs, npz, print_json};
-use flowmill::{DType, Result, RunOptions, Shape, Tensor};
+use flowmill::{DType, OptimizationReport, PassReport, Result, RunOptions, Shape, Tensor};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -50,6 +50,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
     if let Some(path) = &args.trace {
         trace::write_chrome(path, &nodes)?;
     }
+    let optimizations = model.optimizations(&inputs)?;
     let by_op = trace::shares(&nodes, |n| n.op.to_string());
     let by_node = trace::shares(&nodes, |n| format!("{} ({})", n.name, n.op));
     let percentiles: Vec<(&str, f64)> = [("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)]
@@ -61,16 +62,38 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
             shares.iter().take(args.top).map(|s| json!({"name": s.name, "calls": s.calls, "us": s.microseconds})).collect()
         };
         let latency: serde_json::Map<String, Value> = percentiles.iter().map(|&(name, ms)| (name.to_owned(), json!(ms))).collect();
-        print_json(
-            &json!({"runs": times.len(), "first_ms": milliseconds(first), "latency_ms": latency, "by_op": shown(&by_op), "by_node": shown(&by_node)}),
-        );
+        print_json(&json!({
+            "runs": times.len(),
+            "first_ms": milliseconds(first),
+            "latency_ms": latency,
+            "optimizations": optimizations_json(&optimizations),
+            "by_op": shown(&by_op),
+            "by_node": shown(&by_node),
+        }));
         return Ok(());
     }
     println!("first run {:.3} ms (plan included), then {} runs:", milliseconds(first), times.len());
     println!("{}", percentiles.iter().map(|(name, ms)| format!("{name} {ms:.3} ms")).collect::<Vec<_>>().join("   "));
+    print_optimizations(&optimizations);
     print_shares("by op", &by_op, args.top);
     print_shares("by node", &by_node, args.top);
     Ok(())
+}
+
+fn optimizations_json(report: &OptimizationReport) -> Value {
+    let pass = |p: &PassReport| json!({"name": p.name, "changes": p.num_changes, "error": p.error.as_ref().map(ToString::to_string)});
+    let passes: Vec<Value> = report.passes.iter().map(pass).collect();
+    json!({"nodes_before": report.num_nodes_before, "nodes_after": report.num_nodes_after, "passes": passes})
+}
+
+fn print_optimizations(report: &OptimizationReport) {
+    println!("\noptimised from {} to {} nodes; changes of each pass:", report.num_nodes_before, report.num_nodes_after);
+    for pass in &report.passes {
+        match &pass.error {
+            None => println!("{:>10}  {}", pass.num_changes, pass.name),
+            Some(error) => println!("{:>10}  {}: {error}", "failed", pass.name),
+        }
+    }
 }
 
 fn measure(model: &Model, inputs: &BTreeMap<String, Tensor>, seconds: f64) -> Result<Vec<Duration>> {

@@ -35,7 +35,7 @@ enum Command {
         after_help = "Examples:\n  flowmill run examples/digits/1 --inputs x.npz --outputs y.npz\n  flowmill run model.pb --inputs x.npz --fetch y:0 --outputs y.npz"
     )]
     Run(run::RunArgs),
-    /// Measures a model: percentiles of the latency, and where the time goes by op and by node.
+    /// Measures a model: percentiles of the latency, what the optimiser's passes changed, and where the time goes by op and by node.
     ///
     /// Without --inputs, inputs are random, with 1 for every unknown size.
     #[command(

@@ -2,7 +2,7 @@
 
 use crate::ModelArgs;
 use flowmill::files::ModelPath;
-use flowmill::{DType, Graph, PartialShape, Result, RunOptions, SavedModel, Session, Tensor, load_graph, session};
+use flowmill::{DType, Graph, OptimizationReport, PartialShape, Result, RunOptions, SavedModel, Session, Tensor, load_graph, session};
 use flowmill_runtime::RunOutcome;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -92,20 +92,27 @@ impl Model {
 
     /// Runs with one value for each of `inputs`, by name; a name may be an input's or its tensor's.
     pub(crate) fn run(&self, values: &BTreeMap<String, Tensor>, options: &RunOptions) -> Result<RunOutcome> {
-        let mut feeds = Vec::new();
-        for (name, value) in values {
-            match self.inputs.iter().find(|p| p.name == *name || p.tensor == *name) {
-                Some(port) => feeds.push((port.tensor.as_str(), value.clone())),
-                None => {
-                    let known: Vec<&str> = self.inputs.iter().map(|p| p.name.as_str()).collect();
-                    return Err(flowmill::Error::invalid_argument(format!(
-                        "the model has no input '{name}'; it takes: {}",
-                        known.join(", ")
-                    )));
-                }
+        let feeds = values.iter().map(|(name, value)| Ok((self.input_tensor(name)?, value.clone()))).collect::<Result<Vec<_>>>()?;
+        self.session.run_with(&feeds, &self.fetches(), &[], options)
+    }
+
+    /// What the passes did to the graph that [`Model::run`] runs with these values.
+    pub(crate) fn optimizations(&self, values: &BTreeMap<String, Tensor>) -> Result<Arc<OptimizationReport>> {
+        let feeds = values.keys().map(|name| self.input_tensor(name)).collect::<Result<Vec<_>>>()?;
+        self.session.optimizations(&feeds, &self.fetches(), &[])
+    }
+
+    fn fetches(&self) -> Vec<&str> {
+        self.outputs.iter().map(|p| p.tensor.as_str()).collect()
+    }
+
+    fn input_tensor(&self, name: &str) -> Result<&str> {
+        match self.inputs.iter().find(|p| p.name == name || p.tensor == name) {
+            Some(port) => Ok(&port.tensor),
+            None => {
+                let known: Vec<&str> = self.inputs.iter().map(|p| p.name.as_str()).collect();
+                Err(flowmill::Error::invalid_argument(format!("the model has no input '{name}'; it takes: {}", known.join(", "))))
             }
         }
-        let fetches: Vec<&str> = self.outputs.iter().map(|p| p.tensor.as_str()).collect();
-        self.session.run_with(&feeds, &fetches, &[], options)
     }
 }

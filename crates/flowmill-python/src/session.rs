@@ -222,6 +222,15 @@ impl PyCallable {
         self.lay_out(py, outcome.values)
     }
 
+    /// What the passes did to the graph that the step runs: nodes before and after, and for each pass its name, the number of its changes and
+    /// why they were thrown away.
+    fn optimizations(&self, py: Python<'_>) -> PyResult<(usize, usize, Vec<(&'static str, usize, Option<String>)>)> {
+        let state = self.state(py)?;
+        let report = state.callable.optimizations();
+        let passes = report.passes.iter().map(|p| (p.name, p.num_changes, p.error.as_ref().map(ToString::to_string))).collect();
+        Ok((report.num_nodes_before, report.num_nodes_after, passes))
+    }
+
     /// The same with options: a timeout in seconds; `trace` gives statistics, as a serialised `StepStats`.
     #[pyo3(signature = (values, *, timeout=None, trace=false))]
     fn run<'py>(

@@ -19,6 +19,6 @@ pub use function::{CallableFunction, FunctionHandle, FunctionLibraryRuntime};
 pub use kernel::{AsyncContext, AsyncKernel, Cost, Kernel, KernelContext, ScalarOp};
 pub use registry::{KernelInit, KernelRegistry, MakeKernel};
 pub use rendezvous::Rendezvous;
-pub use resource::{RefVariable, ResourceManager};
+pub use resource::{RefVariable, ResourceManager, VariableCell, container_name};
 pub use session::{Callable, RunOptions, RunOutcome, Session, SessionOptions};
 pub use step::{Poll, StepContext};

@@ -31,6 +31,7 @@ mod io_kernels;
 mod saved_model;
 
 pub use flowmill_graph::{Graph, ImportOptions, ImportResults, OpRegistry, import_graph_def};
+pub use flowmill_optimize::{PIPELINE, PassReport, Report as OptimizationReport};
 pub use flowmill_proto as proto;
 pub use flowmill_runtime::{Callable, CancelToken, KernelRegistry, NodeStats, RunOptions, RunOutcome, Session, SessionOptions};
 pub use flowmill_savedmodel as files;

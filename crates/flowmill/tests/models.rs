@@ -45,7 +45,7 @@ fn check(model: &str, output: &str, batches: &[usize], options: &SessionOptions)
 fn check_all(model: &str, output: &str, batches: &[usize]) {
     check(model, output, batches, &SessionOptions::default());
     check(model, output, &batches[..1], &SessionOptions { optimize: false, ..SessionOptions::default() });
-    for pass in flowmill_optimize::PIPELINE {
+    for pass in flowmill::PIPELINE {
         check(model, output, &batches[..1], &SessionOptions { disabled_passes: vec![pass.name.to_owned()], ..SessionOptions::default() });
     }
 }

@@ -10,6 +10,7 @@ use crate::plan::{DirectPlan, PlanEnv, PlanGraph, build};
 use crate::program::{FuseOptions, fuse};
 use crate::step::StepContext;
 use flowmill_graph::{Graph, NodeId, TensorName, rewrite_for_execution};
+use flowmill_optimize::Report;
 use flowmill_tensor::{DType, Error, PartialShape, Result, Tensor, bail, error};
 use std::sync::{Arc, OnceLock};
 
@@ -27,6 +28,7 @@ pub(super) struct Executable {
     has_costly_nodes: bool,
     num_threads: usize,
     pub(super) functions: Functions,
+    pub(super) optimizations: Arc<Report>,
     /// The graph's count when this was made; see [`Executable::fits`].
     rewrite_count: u64,
 }
@@ -76,7 +78,7 @@ impl Executable {
         }
         let what = fetches.iter().chain(&targets).next().copied().unwrap_or_default();
         dump(&pruned, what, "pruned");
-        optimize(&mut pruned, env, functions.runtime());
+        let optimizations = Arc::new(optimize(&mut pruned, env, functions.runtime()));
         dump(&pruned, what, "optimized");
         let plan_env = PlanEnv {
             kernels: &env.kernels,
@@ -95,6 +97,7 @@ impl Executable {
             unfused,
             traced: OnceLock::new(),
             functions,
+            optimizations,
             rewrite_count: graph.rewrite_count(),
         })
     }

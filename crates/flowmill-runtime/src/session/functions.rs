@@ -97,7 +97,7 @@ impl Source {
         }
         prune(&mut graph, &[kept, body.retvals].concat())?;
         dump(&graph, name, "function");
-        optimize(&mut graph, &self.env, &runtime);
+        let _ = optimize(&mut graph, &self.env, &runtime);
         dump(&graph, name, "function.optimized");
         let plan_env = PlanEnv {
             kernels: &self.env.kernels,

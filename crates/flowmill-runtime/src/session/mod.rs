@@ -19,6 +19,7 @@ use crate::resource::ResourceManager;
 use crate::step::StepContext;
 use executable::Executable;
 use flowmill_graph::Graph;
+use flowmill_optimize::Report;
 use flowmill_tensor::{Error, Result, Tensor, bail, error};
 use functions::Functions;
 use parking_lot::{Mutex, RwLock};
@@ -120,6 +121,16 @@ impl Session {
         Ok(Callable { session: self.clone(), executable: self.executable(feeds, fetches, targets)? })
     }
 
+    /// What the passes did to the part of the graph that such a run executes. Bodies of functions, which are optimised when they are first
+    /// called, are not counted.
+    ///
+    /// # Errors
+    /// As [`Session::make_callable`].
+    pub fn optimizations(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<Arc<Report>> {
+        self.check_open()?;
+        Ok(self.executable(feeds, fetches, targets)?.optimizations.clone())
+    }
+
     /// Ends running steps with `Cancelled` and refuses new ones. Resources are dropped with the session.
     pub fn close(&self) {
         self.closed.cancel(error!(Cancelled, "Session has been closed."));
@@ -186,6 +197,11 @@ impl Session {
 }
 
 impl Callable {
+    /// What the passes did to the graph that runs: see [`Session::optimizations`].
+    pub fn optimizations(&self) -> &Report {
+        &self.executable.optimizations
+    }
+
     /// Runs with one value for each feed, in their order.
     ///
     /// # Errors
