@@ -116,15 +116,17 @@ fn a_deadline_ends_a_busy_loop() {
 
 #[test]
 fn a_cancelled_step_ends_and_waits_for_its_asynchronous_kernels() {
-    let ended = Arc::new(AtomicUsize::new(0));
+    let (started, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let mut b = Builder::new();
     let kernel = {
-        let ended = ended.clone();
+        let (started, ended) = (started.clone(), ended.clone());
         AsyncFun(move |ctx: AsyncContext| {
+            started.fetch_add(1, Ordering::SeqCst);
             let ended = ended.clone();
             let step = ctx.step().clone();
             std::thread::spawn(move || {
                 eventually(|| step.cancel.is_cancelled());
+                // Long enough for a run that does not wait to be found out.
                 std::thread::sleep(Duration::from_millis(20));
                 ended.fetch_add(1, Ordering::SeqCst);
                 ctx.done(Err(step.cancel.check().unwrap_err()));
@@ -136,9 +138,9 @@ fn a_cancelled_step_ends_and_waits_for_its_asynchronous_kernels() {
     let plan = b.plan();
     for (runs, options) in all_options().into_iter().enumerate() {
         let step = step();
-        let cancel = step.cancel.clone();
+        let (cancel, started) = (step.cancel.clone(), started.clone());
         let canceller = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(10));
+            eventually(|| started.load(Ordering::SeqCst) > runs);
             cancel.cancel(Error::cancelled("stopped by its caller"));
         });
         let error = plan.run(&Arc::new(step), vec![], options).unwrap_err();

@@ -77,12 +77,19 @@ fn calls_wait_for_elements_and_for_room() {
         assert_eq!(taken.join().unwrap(), [1.0, 2.0, 3.0, 4.0, 5.0]);
     });
     assert_eq!(dequeue(&q).unwrap(), 6.0);
-    std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| dequeue(&q));
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        close(&q, false).unwrap();
-        assert_eq!(waiting.join().unwrap().unwrap_err().code(), Code::OutOfRange);
-    });
+}
+
+#[test]
+fn closing_ends_dequeues_that_wait_and_those_that_come_later() {
+    for _ in 0..50 {
+        let q = queue("FIFOQueueV2", 2, true);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| dequeue(&q));
+            std::thread::yield_now();
+            close(&q, false).unwrap();
+            assert_eq!(waiting.join().unwrap().unwrap_err().code(), Code::OutOfRange);
+        });
+    }
 }
 
 #[test]

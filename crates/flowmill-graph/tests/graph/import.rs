@@ -2,13 +2,11 @@
 //! TensorFlow's own tests of its importer.
 #![allow(clippy::unwrap_used)]
 
-mod support;
-
+use crate::support::*;
 use flowmill_graph::{CONTROL_SLOT, Graph, ImportOptions, NodeId, import_graph_def};
 use flowmill_proto::attr_value::ListValue;
 use flowmill_proto::{FunctionDef, FunctionDefLibrary, GradientDef, GraphDef, Message, NodeDef, OpDef, VersionDef};
 use flowmill_tensor::{Bytes, Code, DType, Error, Tensor};
-use support::*;
 
 fn placeholder(name: &str) -> NodeDef {
     node(name, "Placeholder", &[])
@@ -300,7 +298,7 @@ fn behaviour_24_control_dependencies_go_to_sources_only() {
     assert_eq!(inputs("s/n"), ["s/p"]);
     assert_eq!(inputs("s/m"), ["x", "^w"]);
     let missing = ImportOptions { control_dependencies: vec!["nope".into()], ..Default::default() };
-    let e = import_into(&mut support::graph(), [placeholder("p")], &missing).unwrap_err();
+    let e = import_into(&mut crate::support::graph(), [placeholder("p")], &missing).unwrap_err();
     assert_error(e, Code::InvalidArgument, "node 'nope' in control_dependencies does not exist in graph");
 }
 
@@ -332,7 +330,7 @@ fn behaviour_26_colocation_names() {
     assert_eq!(group("s/n"), "loc:@s/p");
     assert_invalid([colocated("n", "nope")], "Node 'n' expects to be colocated with unknown node 'nope'");
     let lenient = ImportOptions { validate_colocation: false, ..prefix("s") };
-    let mut graph = support::graph();
+    let mut graph = crate::support::graph();
     import_into(&mut graph, [colocated("n", "nope")], &lenient).unwrap();
     assert_eq!(graph.find_node("s/n").unwrap().attrs().list::<&str>("_class").unwrap(), ["loc:@s/nope"]);
     let unique = ImportOptions { uniquify_names: true, ..Default::default() };

@@ -1,15 +1,13 @@
 //! Functions: the library, and functions as graphs.
 #![allow(clippy::unwrap_used)]
 
-mod support;
-
+use crate::support::*;
 use flowmill_graph::{Attrs, FunctionBody, FunctionLibrary, instantiate_function};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::op_def::{ArgDef, AttrDef};
 use flowmill_proto::{AttrValue, FunctionDef, NameAttrList, NodeDef, OpDef, function_def};
 use flowmill_tensor::{DType, Error};
 use std::sync::Arc;
-use support::*;
 
 fn arg(name: &str, ty: &str) -> ArgDef {
     let mut arg = ArgDef { name: name.into(), ..Default::default() };

@@ -1,8 +1,7 @@
 //! Walks, feeds and fetches, frames, shapes.
 #![allow(clippy::unwrap_used)]
 
-mod support;
-
+use crate::support::*;
 use flowmill_graph::traverse::{
     Neighbours, Visit, depth_first, post_order, prune, reverse_depth_first, reverse_post_order, topological_order,
 };
@@ -13,7 +12,6 @@ use flowmill_graph::{
 use flowmill_proto::{NodeDef, TensorShapeProto};
 use flowmill_tensor::{Code, DType, PartialShape, Result, Tensor};
 use std::sync::Arc;
-use support::*;
 
 fn names(graph: &Graph, nodes: &[NodeId]) -> Vec<String> {
     nodes.iter().filter(|n| **n > NodeId::SINK).map(|&n| graph[n].name().to_owned()).collect()

@@ -1,13 +1,11 @@
 //! The text form: what is printed reads back as the same graph.
 #![allow(clippy::unwrap_used)]
 
-mod support;
-
+use crate::support::*;
 use flowmill_graph::text::{AttrText, ConstantTable, parse_graph};
 use flowmill_proto::attr_value::ListValue;
 use flowmill_proto::{AttrValue, NameAttrList, TensorShapeProto};
 use flowmill_tensor::{Code, Complex, DType, Shape, Tensor, bf16, f16};
-use support::*;
 
 #[track_caller]
 fn assert_round_trip(text: &str) {

@@ -1,12 +1,10 @@
 //! The graph itself: nodes, edges, names, ids.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod support;
-
+use crate::support::*;
 use flowmill_graph::{CONTROL_SLOT, Edge, EdgeId, Graph, NodeId, OutputId};
 use flowmill_proto::{Message, NodeDef, VersionDef};
 use flowmill_tensor::{Code, DType};
-use support::*;
 
 fn chain() -> (Graph, Vec<NodeId>) {
     let mut graph = graph();

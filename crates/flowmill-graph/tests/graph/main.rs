@@ -1,0 +1,10 @@
+//! The crate through its public interface, in one binary: linking one for each file takes longer than running it.
+
+mod functions;
+mod import;
+mod models;
+mod nodes;
+#[path = "../support/mod.rs"]
+mod support;
+mod text;
+mod traversals;
