@@ -16,12 +16,15 @@
 //!
 //! Not in the text: versions, the library, debug information, unknown fields.
 
+mod constants;
 mod lexer;
+mod literal;
 mod parse;
 mod print;
 mod tensor;
 
-pub use parse::{ConstantTable, parse_graph};
+pub use constants::ConstantTable;
+pub use parse::parse_graph;
 pub use print::AttrText;
 
 /// Constants of up to this many bytes are written by value.

@@ -1,55 +1,21 @@
 //! Reading.
 
+use super::constants::ConstantTable;
 use super::lexer::{Lexer, Token};
-use super::tensor::{read_tensor, tensor_hash};
+use super::literal::type_from_name;
+use super::tensor::read_tensor;
 use crate::signature::{TypeList, resolve_types};
 use crate::{
     AttrType, Attrs, Graph, ImportOptions, OpDef, OpRegistry, TensorName, TensorType, complete_attrs, import_graph_def, infer_attrs,
 };
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, GraphDef, NameAttrList, NodeDef, TensorProto, TensorShapeProto};
-use flowmill_tensor::{DType, Result, Tensor, bail};
+use flowmill_tensor::{Result, bail};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Deepest nesting of functions' attributes.
 const MAX_DEPTH: usize = 50;
-
-/// The constants that a text names by their hash.
-#[derive(Clone, Debug, Default)]
-pub struct ConstantTable(BTreeMap<u64, Tensor>);
-
-impl ConstantTable {
-    /// A table of nothing.
-    pub fn new() -> ConstantTable {
-        ConstantTable::default()
-    }
-
-    /// Adds a constant.
-    pub fn add(&mut self, tensor: Tensor) {
-        self.0.insert(tensor_hash(&tensor), tensor);
-    }
-
-    /// All constants of a graph.
-    ///
-    /// # Errors
-    /// Those of [`Tensor::from_proto`].
-    pub fn of_graph(graph: &Graph) -> Result<ConstantTable> {
-        let mut table = ConstantTable::new();
-        for node in graph.op_nodes() {
-            for value in node.attrs().0.values() {
-                if let Some(Value::Tensor(tensor)) = &value.value {
-                    table.add(Tensor::from_proto(tensor)?);
-                }
-            }
-        }
-        Ok(table)
-    }
-
-    pub(super) fn get(&self, hash: u64) -> Option<&Tensor> {
-        self.0.get(&hash)
-    }
-}
 
 /// Reads the text form of a graph. Empty lines are left out, `#` begins a comment. Attributes that follow from the types of a node's
 /// inputs, and a constant's type, may be left out.
@@ -272,8 +238,4 @@ impl Parser<'_> {
 
 fn element_type(list: AttrType) -> Option<AttrType> {
     AttrType::from_name(list.name().strip_prefix("list(")?.strip_suffix(')')?)
-}
-
-fn type_from_name(name: &str) -> Option<DType> {
-    DType::all().find(|&t| super::print::short_name(t) == name)
 }

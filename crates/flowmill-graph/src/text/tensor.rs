@@ -1,34 +1,12 @@
 //! Tensors in text.
 
 use super::MAX_VALUE_BYTES;
+use super::constants::{ConstantTable, tensor_hash};
 use super::lexer::{Lexer, Token};
-use super::parse::ConstantTable;
-use super::print::{short_name, write_float, write_string};
+use super::literal::{short_name, write_float, write_string};
 use flowmill_proto::TensorProto;
 use flowmill_tensor::{Complex, DType, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::fmt::{self, Write};
-
-/// A hash that is the same on every machine: FNV-1a over the type, the shape and the values.
-pub(super) fn tensor_hash(tensor: &Tensor) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    let mut add = |bytes: &[u8]| {
-        for &byte in bytes {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    };
-    add(&tensor.dtype().number().to_le_bytes());
-    for &dim in tensor.shape().iter() {
-        add(&(dim as u64).to_le_bytes());
-    }
-    if let Ok(bytes) = tensor.as_bytes() {
-        add(bytes);
-    }
-    for string in tensor.as_strings().unwrap_or(&[]) {
-        add(&(string.len() as u64).to_le_bytes());
-        add(string);
-    }
-    hash
-}
 
 /// How the elements of a type are written and read.
 trait TextElement: Element {

@@ -140,6 +140,11 @@ pub(crate) fn size_input(c: &Context<'_>, i: usize) -> Result<i64> {
     }
 }
 
+/// The shape of the variable that input `i` is a handle to.
+pub(crate) fn variable_shape_of(c: &Context<'_>, i: usize) -> PartialShape {
+    c.value(i).and_then(|v| v.elements.as_ref()?.first()).map_or_else(PartialShape::unknown, |(_, shape)| shape.clone())
+}
+
 /// All inputs and the output have one shape, of rank `RANK`.
 pub(crate) fn merged_first<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
     let mut shape = dims::with_rank(&c.input(0), RANK)?;

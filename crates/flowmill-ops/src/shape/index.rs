@@ -87,7 +87,7 @@ pub(crate) fn scatter_nd_update(c: &mut Context<'_>) -> Result<()> {
 
 /// The same for a variable by handle.
 pub(crate) fn resource_scatter_nd_update(c: &mut Context<'_>) -> Result<()> {
-    let target = super::state::variable_shape_of(c, 0);
+    let target = common::variable_shape_of(c, 0);
     check_scatter_nd(&c.input(1), &c.input(2), &target)
 }
 

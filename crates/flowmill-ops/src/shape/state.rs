@@ -30,12 +30,7 @@ pub(crate) fn var_handle(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The shape of the variable that input `i` is a handle to.
-pub(crate) fn variable_shape_of(c: &Context<'_>, i: usize) -> PartialShape {
-    c.value(i).and_then(|v| v.elements.as_ref()?.first()).map_or_else(PartialShape::unknown, |(_, shape)| shape.clone())
-}
-
-/// The same, where the variable must hold the type in attribute `attr`.
+/// The shape of the variable that input 0 is a handle to, where it must hold the type in attribute `attr`.
 fn typed_variable_shape(c: &Context<'_>, attr: &str, verb: &str) -> Result<PartialShape> {
     let Some((have, shape)) = c.value(0).and_then(|v| v.elements.as_ref()?.first()) else { return Ok(PartialShape::unknown()) };
     let want: DType = c.attrs().get(attr)?;
@@ -65,7 +60,7 @@ pub(crate) fn assign_variable(c: &mut Context<'_>) -> Result<()> {
 
 /// The variable's shape as a vector.
 pub(crate) fn variable_shape(c: &mut Context<'_>) -> Result<()> {
-    let shape = variable_shape_of(c, 0);
+    let shape = common::variable_shape_of(c, 0);
     c.set_output(0, PartialShape::new(&[shape.rank().map_or(dims::UNKNOWN, |r| r as i64)]));
     value::set_shape(c, 0, c.attrs().get("out_type")?, shape);
     Ok(())
@@ -146,7 +141,7 @@ pub(crate) fn optimizer_step(c: &mut Context<'_>) -> Result<()> {
             "grad" if sparse => gradient = Some(i),
             "indices" => drop(common::expect_vector(c, i)?),
             "grad" | "delta" => shape = shape.merge(&c.input(i))?,
-            _ if by_handle => shape = shape.merge(&variable_shape_of(c, i))?,
+            _ if by_handle => shape = shape.merge(&common::variable_shape_of(c, i))?,
             _ if arg.is_ref => shape = shape.merge(&c.input(i))?,
             _ => common::expect_scalar(c, i)?,
         }
