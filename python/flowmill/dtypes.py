@@ -32,6 +32,7 @@ class DType:
 
     @property
     def name(self) -> str:
+        """TensorFlow's name, such as ``"float32"``; that of a reference ends with ``_ref``."""
         return self._name
 
     @property
@@ -70,18 +71,22 @@ class DType:
 
     @property
     def is_numpy_compatible(self) -> bool:
+        """Whether NumPy arrays can hold such elements: not handles and variants."""
         return self.base_dtype._name not in ("resource", "variant")
 
     @property
     def is_bool(self) -> bool:
+        """Whether this is the type of truth values."""
         return self.base_dtype._name == "bool"
 
     @property
     def is_floating(self) -> bool:
+        """Whether this is a type of floating-point numbers that are real and not quantised."""
         return self.base_dtype._name in _FLOATING
 
     @property
     def is_complex(self) -> bool:
+        """Whether this is a type of complex numbers."""
         return self.base_dtype._name in ("complex64", "complex128")
 
     @property
@@ -91,10 +96,12 @@ class DType:
 
     @property
     def is_quantized(self) -> bool:
+        """Whether this is a type of integers that stand for real numbers."""
         return self.base_dtype._name in _QUANTIZED
 
     @property
     def is_unsigned(self) -> bool:
+        """Whether this is a type of integers without a sign."""
         return self.base_dtype._name in _INTEGER and self._name.startswith("u")
 
     @property
@@ -105,10 +112,20 @@ class DType:
 
     @property
     def min(self):
+        """The least finite value.
+
+        Raises:
+            TypeError: for a type without one, such as a complex one.
+        """
         return self._limits("min")
 
     @property
     def max(self):
+        """The greatest finite value.
+
+        Raises:
+            TypeError: for a type without one, such as a complex one.
+        """
         return self._limits("max")
 
     @property

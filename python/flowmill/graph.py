@@ -161,11 +161,21 @@ class Graph:
     # Collections
 
     def add_to_collection(self, name, value) -> None:
+        """Appends a value to the collection called `name`, which any hashable may be.
+
+        Raises:
+            RuntimeError: where the graph is finalized.
+        """
         self._check_not_finalized()
         with self._lock:
             self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names, value) -> None:
+        """Appends a value to each of the collections `names`, once where one is named twice; a string is one name.
+
+        Raises:
+            RuntimeError: where the graph is finalized.
+        """
         for name in dict.fromkeys((names,) if isinstance(names, str) else names):
             self.add_to_collection(name, value)
 
@@ -183,14 +193,21 @@ class Graph:
         return items if scope is None else [i for i in items if re.match(scope, getattr(i, "name", ""))]
 
     def get_all_collection_keys(self) -> list:
+        """The names of all collections that are strings."""
         with self._lock:
             return [key for key in self._collections if isinstance(key, str)]
 
     @property
     def collections(self) -> list:
+        """As :meth:`get_all_collection_keys`."""
         return self.get_all_collection_keys()
 
     def clear_collection(self, name) -> None:
+        """Removes a collection; nothing happens where there is none.
+
+        Raises:
+            RuntimeError: where the graph is finalized.
+        """
         self._check_not_finalized()
         with self._lock:
             self._collections.pop(name, None)
@@ -203,6 +220,7 @@ class Graph:
 
     @property
     def finalized(self) -> bool:
+        """Whether :meth:`finalize` was called."""
         return self._finalized
 
     def _check_not_finalized(self) -> None:
@@ -210,15 +228,19 @@ class Graph:
             raise RuntimeError("Graph is finalized and cannot be modified.")
 
     def prevent_feeding(self, tensor: Tensor) -> None:
+        """Makes sessions refuse a value for `tensor`."""
         self._unfeedable.add(tensor)
 
     def is_feedable(self, tensor: Tensor) -> bool:
+        """Whether sessions take a value for `tensor`."""
         return tensor not in self._unfeedable
 
     def prevent_fetching(self, op: Tensor | Operation) -> None:
+        """Makes sessions refuse to fetch `op`."""
         self._unfetchable.add(op)
 
     def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
+        """Whether sessions fetch `tensor_or_op`."""
         return tensor_or_op not in self._unfetchable
 
     def as_default(self) -> contextlib.AbstractContextManager[Graph]:

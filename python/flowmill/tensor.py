@@ -23,10 +23,12 @@ class Operation:
 
     @property
     def graph(self) -> Graph:
+        """The graph it is a node of."""
         return self._graph
 
     @property
     def name(self) -> str:
+        """Its name, unique in the graph."""
         return self._name
 
     @property
@@ -36,9 +38,11 @@ class Operation:
 
     @property
     def outputs(self) -> list[Tensor]:
+        """The tensors it gives, in order."""
         return list(self._outputs)
 
     def values(self) -> tuple[Tensor, ...]:
+        """As :attr:`outputs`, in a tuple."""
         return tuple(self._outputs)
 
     @property
@@ -124,26 +128,32 @@ class Tensor:
 
     @property
     def op(self) -> Operation:
+        """The operation that gives it."""
         return self._op
 
     @property
     def value_index(self) -> int:
+        """Its place among the outputs of its operation."""
         return self._value_index
 
     @property
     def graph(self) -> Graph:
+        """The graph of its operation."""
         return self._op._graph
 
     @property
     def name(self) -> str:
+        """The name of its operation and its place there, such as ``"x:0"``."""
         return f"{self._op._name}:{self._value_index}"
 
     @property
     def device(self) -> str:
+        """The device that its operation asks for; empty for none."""
         return self._op.device
 
     @property
     def dtype(self) -> DType:
+        """The type of its elements."""
         return as_dtype(self.graph._core.output_types(self._op._id)[self._value_index])
 
     @property
@@ -153,6 +163,7 @@ class Tensor:
         return inferred if self._shape is None else inferred.merge_with(self._shape)
 
     def get_shape(self) -> TensorShape:
+        """As :attr:`shape`."""
         return self.shape
 
     def set_shape(self, shape) -> None:
@@ -165,6 +176,7 @@ class Tensor:
 
     @property
     def ndim(self) -> int | None:
+        """The number of its dimensions, None where it is not known."""
         return self.shape.rank
 
     def consumers(self) -> list[Operation]:
@@ -210,6 +222,7 @@ class Reference:
         self._referenced = referenced
 
     def deref(self):
+        """The tensor."""
         return self._referenced
 
     def __eq__(self, other):

@@ -21,17 +21,29 @@ class Dimension:
 
     @property
     def value(self) -> int | None:
+        """The size, None where it is not known."""
         return self._value
 
     def is_compatible_with(self, other) -> bool:
+        """Whether both may be one size: they are equal, or one is not known."""
         other = as_dimension(other)
         return self._value is None or other._value is None or self._value == other._value
 
     def assert_is_compatible_with(self, other) -> None:
+        """Checks :meth:`is_compatible_with`.
+
+        Raises:
+            ValueError: where they are not.
+        """
         if not self.is_compatible_with(other):
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
 
     def merge_with(self, other) -> Dimension:
+        """What both say together.
+
+        Raises:
+            ValueError: where they contradict each other.
+        """
         other = as_dimension(other)
         self.assert_is_compatible_with(other)
         return other if self._value is None else self
@@ -144,12 +156,14 @@ class TensorShape:
 
     @property
     def rank(self) -> int | None:
+        """The number of dimensions, None where it is not known."""
         return None if self._dims is None else len(self._dims)
 
     ndims = rank
 
     @property
     def dims(self) -> list[Dimension] | None:
+        """The sizes as :class:`Dimension` objects, None where the rank is not known."""
         return None if self._dims is None else [Dimension(d) for d in self._dims]
 
     def as_list(self) -> list[int | None]:
@@ -175,6 +189,7 @@ class TensorShape:
         return proto
 
     def num_elements(self) -> int | None:
+        """The number of elements, None where a size is not known."""
         if not self.is_fully_defined():
             return None
         product = 1
@@ -183,9 +198,15 @@ class TensorShape:
         return product
 
     def is_fully_defined(self) -> bool:
+        """Whether the rank and every size are known."""
         return self._dims is not None and None not in self._dims
 
     def assert_is_fully_defined(self) -> None:
+        """Checks :meth:`is_fully_defined`.
+
+        Raises:
+            ValueError: where something is not known.
+        """
         if not self.is_fully_defined():
             raise ValueError(f"Shape {self} is not fully defined")
 
@@ -197,14 +218,29 @@ class TensorShape:
         return len(self._dims) == len(other._dims) and all(a is None or b is None or a == b for a, b in zip(self._dims, other._dims))
 
     def assert_is_compatible_with(self, other) -> None:
+        """Checks :meth:`is_compatible_with`.
+
+        Raises:
+            ValueError: where they are not.
+        """
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {other} are incompatible")
 
     def assert_has_rank(self, rank: int) -> None:
+        """Checks that the shape can have this rank.
+
+        Raises:
+            ValueError: where its rank is another one.
+        """
         if self.rank not in (None, rank):
             raise ValueError(f"Shape {self} must have rank {rank}")
 
     def assert_same_rank(self, other) -> None:
+        """Checks that both shapes can have one rank.
+
+        Raises:
+            ValueError: where their ranks differ.
+        """
         other = as_shape(other)
         if self.rank is not None and other.rank is not None and self.rank != other.rank:
             raise ValueError(f"Shapes {self} and {other} must have the same rank")
@@ -222,6 +258,7 @@ class TensorShape:
         return TensorShape([b if a is None else a for a, b in zip(self._dims, other._dims)])
 
     def concatenate(self, other) -> TensorShape:
+        """These sizes and then those of `other`; nothing is known where one of the ranks is not."""
         other = as_shape(other)
         return TensorShape(None if self._dims is None or other._dims is None else self._dims + other._dims)
 
@@ -235,11 +272,21 @@ class TensorShape:
         return TensorShape([None] * rank) if self._dims is None else self
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
+        """The shape itself.
+
+        Raises:
+            ValueError: where its rank is less.
+        """
         if self.rank is not None and self.rank < rank:
             raise ValueError(f"Shape {self} must have rank at least {rank}")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
+        """The shape itself.
+
+        Raises:
+            ValueError: where its rank is greater.
+        """
         if self.rank is not None and self.rank > rank:
             raise ValueError(f"Shape {self} must have rank at most {rank}")
         return self

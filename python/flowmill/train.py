@@ -56,6 +56,7 @@ class CheckpointReader:
         self._core = _core.CheckpointReader(os.fspath(filename))
 
     def has_tensor(self, tensor_str: str) -> bool:
+        """Whether the checkpoint has a tensor of this name."""
         return tensor_str in self._core
 
     def get_tensor(self, tensor_str: str) -> np.ndarray:
@@ -67,9 +68,11 @@ class CheckpointReader:
         return self._core.read(tensor_str)
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
+        """The shape of each tensor, by name."""
         return {name: self._core.dtype_and_shape(name)[1] for name in self._core.names()}
 
     def get_variable_to_dtype_map(self) -> dict[str, DType]:
+        """The type of each tensor's elements, by name."""
         return {name: as_dtype(self._core.dtype_and_shape(name)[0]) for name in self._core.names()}
 
     def debug_string(self) -> bytes:
