@@ -30,7 +30,7 @@ const ALLOWED: [&str; 13] = [
 ];
 
 /// Packages of which dependencies want two versions that cannot be brought together from here.
-const TWICE: [&str; 8] = ["cpufeatures", "foldhash", "hashbrown", "rand_core", "syn", "thiserror", "thiserror-impl", "unicode-width"];
+const TWICE: [&str; 6] = ["cpufeatures", "foldhash", "hashbrown", "rand_core", "syn", "unicode-width"];
 
 /// Checks all packages of the lock file.
 ///
