@@ -3,6 +3,7 @@
 
 mod arena;
 pub mod attrs;
+pub mod builder;
 mod builtin;
 mod check;
 mod edge;

@@ -46,6 +46,15 @@ impl ShapeRefiner {
         Ok(())
     }
 
+    /// Replaces what is known of a tensor's shape: a loop's variable may have more shapes than the one it enters with. Does nothing for a node
+    /// that was not seen.
+    pub fn set_shape(&mut self, output: OutputId, shape: PartialShape) {
+        let slot = self.outputs.get_mut(output.node.index()).and_then(Option::as_mut).and_then(|o| o.get_mut(output.slot as usize));
+        if let Some(value) = slot {
+            *value = ValueInfo { shape, elements: value.elements.take(), ..ValueInfo::default() };
+        }
+    }
+
     /// Infers the outputs of one node, whose producers were seen before, those on back edges excepted: what comes over these is unknown.
     ///
     /// # Errors

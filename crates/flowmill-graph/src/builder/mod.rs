@@ -1,0 +1,226 @@
+//! Building graphs: the one place where new nodes get their name, device, control inputs, control-flow context and static shape.
+//!
+//! A [`GraphBuilder`] is a short-lived view: the graph, what building keeps about it ([`BuilderState`]), and a [`Scope`]. Whoever shares a graph
+//! among threads locks the two, makes a builder with its own scope, and drops it when the node is made.
+//!
+//! ```
+//! use flowmill_graph::{Graph, OpRegistry, builder::{BuilderState, GraphBuilder, Scope}};
+//! use flowmill_tensor::Tensor;
+//! use std::sync::Arc;
+//!
+//! # fn main() -> flowmill_tensor::Result<()> {
+//! let registry = OpRegistry::new(flowmill_ops::catalogue())?;
+//! let mut graph = Graph::new(Arc::new(registry));
+//! let mut state = BuilderState::default();
+//! let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root())?;
+//! let x = b.constant("x", &Tensor::vector(&[1.0f32, 2.0])?)?;
+//! let y = b.call("Mul", &[x, x])?;
+//! assert_eq!(b.graph().tensor_name(y), "Mul:0");
+//! assert_eq!(b.shape(y).to_string(), "[2]");
+//! # Ok(())
+//! # }
+//! ```
+
+mod cond;
+mod context;
+mod names;
+mod op;
+mod scope;
+mod while_loop;
+
+pub use cond::CondBuilder;
+pub use context::{Branch, ContextId};
+pub use op::OpBuilder;
+pub use scope::{Scope, check_scope_name};
+pub use while_loop::{WhileBuilder, WhileOptions};
+
+use crate::{Graph, NodeId, OutputId, ShapeRefiner, TensorType};
+use context::Context;
+use flowmill_proto::attr_value::Value;
+use flowmill_proto::{AttrValue, TensorProto};
+use flowmill_tensor::{DType, Element, PartialShape, Result, Tensor};
+use names::UniqueNames;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What building keeps about a graph besides its nodes.
+#[derive(Debug, Default)]
+pub struct BuilderState {
+    shapes: ShapeRefiner,
+    names: UniqueNames,
+    contexts: Vec<Context>,
+    context_of: FxHashMap<NodeId, ContextId>,
+    unfeedable: FxHashSet<NodeId>,
+    unfetchable: FxHashSet<NodeId>,
+    /// Nodes with smaller ids are known to `shapes` and `names`.
+    num_known: usize,
+}
+
+impl BuilderState {
+    /// Whether a step may be given the values of this node's outputs: not those inside of control flow.
+    pub fn is_feedable(&self, node: NodeId) -> bool {
+        !self.unfeedable.contains(&node)
+    }
+
+    /// Whether a step may ask for this node or its outputs: not inside of control flow.
+    pub fn is_fetchable(&self, node: NodeId) -> bool {
+        !self.unfetchable.contains(&node)
+    }
+
+    /// Forbids feeding a node's outputs.
+    pub fn prevent_feeding(&mut self, node: NodeId) {
+        self.unfeedable.insert(node);
+    }
+
+    /// Forbids fetching a node.
+    pub fn prevent_fetching(&mut self, node: NodeId) {
+        self.unfetchable.insert(node);
+    }
+
+    /// The static shapes. Nodes added by others than a builder are not known before the next builder is made.
+    pub fn shapes(&self) -> &ShapeRefiner {
+        &self.shapes
+    }
+
+    /// Learns of nodes that others have added.
+    fn catch_up(&mut self, graph: &Graph) {
+        let known = self.num_known;
+        if graph.num_node_ids() == known {
+            return;
+        }
+        let new: Vec<NodeId> = graph.op_nodes().map(|n| n.id()).filter(|id| id.index() >= known).collect();
+        for &id in &new {
+            self.names.mark(graph[id].name());
+        }
+        // A node that contradicts its inputs fails when it runs; what comes after it has unknown shapes.
+        let _ = self.shapes.infer_nodes(graph, &new);
+        self.num_known = graph.num_node_ids();
+    }
+}
+
+/// Adds nodes to a graph. See the [module](self).
+#[derive(Debug)]
+pub struct GraphBuilder<'g> {
+    graph: &'g mut Graph,
+    state: &'g mut BuilderState,
+    scope: Scope,
+}
+
+impl<'g> GraphBuilder<'g> {
+    /// A builder for `graph`; `state` is the one that all builders of this graph use.
+    pub fn new(graph: &'g mut Graph, state: &'g mut BuilderState, scope: Scope) -> Result<GraphBuilder<'g>> {
+        state.catch_up(graph);
+        Ok(GraphBuilder { graph, state, scope })
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        self.graph
+    }
+
+    /// The graph, for changes that are no additions. Nodes are added by [`GraphBuilder::op`].
+    pub fn graph_mut(&mut self) -> &mut Graph {
+        self.graph
+    }
+
+    /// What building keeps about the graph.
+    pub fn state(&self) -> &BuilderState {
+        self.state
+    }
+
+    /// What building keeps about the graph, for changes.
+    pub fn state_mut(&mut self) -> &mut BuilderState {
+        self.state
+    }
+
+    /// Where nodes are made now.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// Makes nodes elsewhere from now on; gives the scope left.
+    pub fn set_scope(&mut self, scope: Scope) -> Scope {
+        std::mem::replace(&mut self.scope, scope)
+    }
+
+    /// Runs `f` in another scope.
+    pub fn within<T>(&mut self, scope: Scope, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let outer = self.set_scope(scope);
+        let result = f(self);
+        self.set_scope(outer);
+        result
+    }
+
+    /// Runs `f` in a name scope that nothing else uses: `name`, or `name_1`, … inside of the present one.
+    pub fn within_name<T>(&mut self, name: &str, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let name = self.unique_name(name, true);
+        let scope = self.scope.named(&name);
+        self.within(scope, f)
+    }
+
+    /// The whole name of something called `name` in this scope, such that nothing else has it.
+    pub fn unique_name(&mut self, name: &str, mark_as_used: bool) -> String {
+        match self.scope.name() {
+            "" => self.state.names.unique(name, mark_as_used),
+            outer => self.state.names.unique(&format!("{outer}/{name}"), mark_as_used),
+        }
+    }
+
+    /// What is known of a tensor's shape.
+    pub fn shape(&self, output: OutputId) -> PartialShape {
+        self.state.shapes.shape(output)
+    }
+
+    /// The value of a tensor, where it is a small constant or follows from constants and static shapes.
+    pub fn constant_value(&self, output: OutputId) -> Option<&Tensor> {
+        self.state.shapes.value(output)?.constant.as_ref()
+    }
+
+    /// The element type of a tensor, of what it refers to for a reference; `Resource` for a node that is not there.
+    pub fn dtype(&self, output: OutputId) -> DType {
+        self.graph.output_type(output).map_or(DType::Resource, |t| t.dtype)
+    }
+
+    /// Begins a node.
+    pub fn op<'b>(&'b mut self, op: &str) -> OpBuilder<'b, 'g> {
+        OpBuilder::new(self, op)
+    }
+
+    /// Adds a node that takes `inputs`; gives its first output. Attributes follow from the inputs or have defaults.
+    ///
+    /// # Errors
+    /// As [`OpBuilder::finish`].
+    pub fn call(&mut self, op: &str, inputs: &[OutputId]) -> Result<OutputId> {
+        self.op(op).inputs(inputs).output()
+    }
+
+    /// Adds a constant.
+    ///
+    /// # Errors
+    /// As [`OpBuilder::finish`].
+    pub fn constant(&mut self, name: &str, value: &Tensor) -> Result<OutputId> {
+        let dtype = AttrValue::from(Value::Type(value.dtype().number()));
+        let proto: TensorProto = value.to_proto()?;
+        self.op("Const").name(name).attr("dtype", dtype).attr("value", proto).output()
+    }
+
+    /// Adds a scalar constant called `Const`.
+    ///
+    /// # Errors
+    /// As [`OpBuilder::finish`].
+    pub fn scalar<T: Element>(&mut self, value: T) -> Result<OutputId> {
+        self.constant("Const", &Tensor::scalar(value))
+    }
+
+    /// Adds a vector constant called `Const`.
+    ///
+    /// # Errors
+    /// As [`OpBuilder::finish`].
+    pub fn vector<T: Element>(&mut self, values: &[T]) -> Result<OutputId> {
+        self.constant("Const", &Tensor::vector(values)?)
+    }
+
+    /// The type of a tensor.
+    fn output_type(&self, output: OutputId) -> Option<TensorType> {
+        self.graph.output_type(output).ok()
+    }
+}

@@ -1,0 +1,198 @@
+//! One node being made.
+
+use super::{GraphBuilder, context};
+use crate::signature::infer_attrs;
+use crate::{Attrs, NodeId, OutputId, is_valid_node_name};
+use flowmill_proto::attr_value::ListValue;
+use flowmill_proto::{AttrValue, NodeDef};
+use flowmill_tensor::{Result, bail};
+use smallvec::SmallVec;
+
+/// A node before it is in the graph.
+#[derive(Debug)]
+#[must_use = "a node is added by `finish` or `output`"]
+pub struct OpBuilder<'b, 'g> {
+    builder: &'b mut GraphBuilder<'g>,
+    op: String,
+    name: Option<String>,
+    inputs: SmallVec<[OutputId; 4]>,
+    attrs: Attrs,
+    control: Vec<NodeId>,
+    device: Option<String>,
+}
+
+impl<'b, 'g> OpBuilder<'b, 'g> {
+    pub(super) fn new(builder: &'b mut GraphBuilder<'g>, op: &str) -> Self {
+        OpBuilder {
+            builder,
+            op: op.to_owned(),
+            name: None,
+            inputs: SmallVec::new(),
+            attrs: Attrs::default(),
+            control: Vec::new(),
+            device: None,
+        }
+    }
+
+    /// What to call the node inside of the name scope, made unique; the op's type where this is not said. With a slash at its end it is the whole
+    /// name without that slash, as it is.
+    pub fn name(mut self, name: &str) -> Self {
+        self.name = Some(name.to_owned());
+        self
+    }
+
+    /// Adds a data input.
+    pub fn input(mut self, input: OutputId) -> Self {
+        self.inputs.push(input);
+        self
+    }
+
+    /// Adds data inputs, those of lists one by one.
+    pub fn inputs(mut self, inputs: &[OutputId]) -> Self {
+        self.inputs.extend_from_slice(inputs);
+        self
+    }
+
+    /// Sets an attribute.
+    pub fn attr(mut self, name: &str, value: impl Into<AttrValue>) -> Self {
+        self.attrs.set(name, value);
+        self
+    }
+
+    /// Adds a control input, besides those of the scope.
+    pub fn after(mut self, node: NodeId) -> Self {
+        self.control.push(node);
+        self
+    }
+
+    /// Sets the device, instead of the scope's.
+    pub fn device(mut self, device: &str) -> Self {
+        self.device = Some(device.to_owned());
+        self
+    }
+
+    /// Adds the node; gives its first output.
+    ///
+    /// # Errors
+    /// As [`OpBuilder::finish`], and `InvalidArgument` for an op without outputs.
+    pub fn output(self) -> Result<OutputId> {
+        let op = self.op.clone();
+        let builder = &mut *self.builder;
+        let this = OpBuilder { builder, ..self };
+        let (builder, node) = this.add()?;
+        if builder.graph.node(node)?.num_outputs() == 0 {
+            bail!(InvalidArgument, "Op '{op}' has no outputs");
+        }
+        Ok(node.output(0))
+    }
+
+    /// Adds the node.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown op, `InvalidArgument` for a bad name, input, attribute or shape. The graph has no such node then; what its
+    /// control-flow context needed to hand in the inputs stays.
+    pub fn finish(self) -> Result<NodeId> {
+        Ok(self.add()?.1)
+    }
+
+    fn add(mut self) -> Result<(&'b mut GraphBuilder<'g>, NodeId)> {
+        let b = self.builder;
+        let op_def = b.graph.op_def(&self.op)?.clone();
+        let scope_context = b.scope.context();
+        if let Some(context) = scope_context {
+            for input in &mut self.inputs {
+                *input = b.bring_into(context, *input)?;
+            }
+        }
+        for (name, value) in b.scope.attrs() {
+            if !self.attrs.contains(name) {
+                self.attrs.set(name.clone(), value.clone());
+            }
+        }
+        let types: SmallVec<[_; 8]> = self.inputs.iter().map(|&i| b.output_type(i)).collect();
+        infer_attrs(&op_def, &types, &mut self.attrs);
+        let producers: SmallVec<[NodeId; 4]> = self.inputs.iter().map(|i| i.node).collect();
+        let mut control = b.scope.control_inputs(&producers);
+        control.extend(self.control.iter().filter(|c| !producers.contains(c)));
+        if let Some(context) = scope_context {
+            control = b.control_inputs_in(context, &op_def, &self.inputs, control)?;
+        }
+        let device = self.device.take().unwrap_or_else(|| b.scope.device().to_owned());
+        let device = b.colocate(&mut self.attrs, device)?;
+        let name = b.node_name(self.name.as_deref().unwrap_or(&self.op))?;
+        let def = NodeDef { name, op: self.op, device, attr: self.attrs.0, ..NodeDef::default() };
+        let node = b.graph.add_node_with_inputs(def, &self.inputs, &control)?;
+        if let Err(error) = b.check_added(node) {
+            b.graph.remove_node(node)?;
+            b.state.num_known = b.graph.num_node_ids();
+            return Err(error);
+        }
+        b.state.num_known = b.graph.num_node_ids();
+        b.scope.note(node);
+        if let Some(context) = scope_context {
+            b.note_in_context(context, node);
+        }
+        Ok((b, node))
+    }
+}
+
+impl GraphBuilder<'_> {
+    /// The whole name of a new node.
+    fn node_name(&mut self, name: &str) -> Result<String> {
+        if let Some(whole) = name.strip_suffix('/') {
+            self.state.names.mark(whole);
+            return Ok(whole.to_owned());
+        }
+        if !is_valid_node_name(name) {
+            bail!(InvalidArgument, "'{name}' is not a valid node name");
+        }
+        Ok(self.unique_name(name, true))
+    }
+
+    /// Every input is there, and the shape function agrees.
+    fn check_added(&mut self, id: NodeId) -> Result<()> {
+        let node = &self.graph[id];
+        if let Some(missing) = (0..node.num_inputs()).find(|&i| self.graph.input(id, i).is_none()) {
+            bail!(InvalidArgument, "Node '{}' (op '{}') lacks input {missing} of {}", node.name(), node.op(), node.num_inputs());
+        }
+        self.state.shapes.add_node(self.graph, id)
+    }
+
+    /// Adds the groups that the scope's colocation asks for; gives the device to use.
+    fn colocate(&self, attrs: &mut Attrs, device: String) -> Result<String> {
+        let mut groups: Vec<String> = attrs.list::<&str>("_class").unwrap_or_default().into_iter().map(str::to_owned).collect();
+        let mut shared = None;
+        for &node in self.scope.colocation() {
+            let node = self.graph.node(node)?;
+            match node.attrs().list::<&str>("_class") {
+                Ok(theirs) if !theirs.is_empty() => groups.extend(theirs.into_iter().map(str::to_owned)),
+                _ => groups.push(format!("loc:@{}", node.name())),
+            }
+            if !node.device().is_empty() {
+                shared = Some(node.device().to_owned());
+            }
+        }
+        if self.scope.colocation().is_empty() {
+            return Ok(device);
+        }
+        groups.sort_unstable();
+        groups.dedup();
+        let s = groups.into_iter().map(|g| g.into_bytes().into()).collect();
+        attrs.set("_class", ListValue { s, ..ListValue::default() });
+        Ok(shared.unwrap_or(device))
+    }
+
+    /// Lets an input of a node come from elsewhere, such as a loop's `Merge` from its `NextIteration`.
+    ///
+    /// # Errors
+    /// As [`crate::Graph::update_edge`].
+    pub(super) fn connect_back(&mut self, src: OutputId, dst: NodeId, dst_input: usize) -> Result<()> {
+        self.graph.update_edge(src, dst, dst_input)?;
+        Ok(())
+    }
+
+    /// The context a node's outputs belong to.
+    pub fn context_of(&self, node: NodeId) -> Option<context::ContextId> {
+        self.state.context_of.get(&node).copied()
+    }
+}

@@ -1,0 +1,148 @@
+//! Where a node is made: what its surroundings give it.
+
+use super::ContextId;
+use crate::NodeId;
+use flowmill_proto::AttrValue;
+use flowmill_tensor::{Result, bail};
+use rustc_hash::FxHashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The surroundings of nodes being made: name scope, device, control dependencies, colocation, control-flow context, attributes.
+///
+/// A value: a narrower scope is made from a wider one and dropped when it ends, so that scopes of several threads never meet.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    name: Arc<str>,
+    device: Arc<str>,
+    controllers: Vec<Arc<Controller>>,
+    colocation: Arc<[NodeId]>,
+    context: Option<ContextId>,
+    attrs: Arc<Vec<(String, AttrValue)>>,
+}
+
+/// Nodes that have to run before those of a scope.
+#[derive(Debug)]
+struct Controller {
+    nodes: Vec<NodeId>,
+    /// Nodes made in the scope, which wait for `nodes` already: what takes their outputs need not wait again.
+    seen: Mutex<FxHashSet<NodeId>>,
+}
+
+impl Scope {
+    /// The outermost scope: no name, no device.
+    pub fn root() -> Scope {
+        Scope::default()
+    }
+
+    /// The name scope, without a slash at its end; empty for the outermost.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The device that nodes ask for; empty for none.
+    pub fn device(&self) -> &str {
+        &self.device
+    }
+
+    /// The control-flow context.
+    pub fn context(&self) -> Option<ContextId> {
+        self.context
+    }
+
+    /// The nodes whose devices new nodes share.
+    pub fn colocation(&self) -> &[NodeId] {
+        &self.colocation
+    }
+
+    /// Attributes that new nodes get unless they have them.
+    pub fn attrs(&self) -> &[(String, AttrValue)] {
+        &self.attrs
+    }
+
+    /// The same scope with the whole name `name`.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Scope {
+        Scope { name: name.into(), ..self.clone() }
+    }
+
+    /// The same scope with the whole device name `device`.
+    #[must_use]
+    pub fn on_device(&self, device: &str) -> Scope {
+        Scope { device: device.into(), ..self.clone() }
+    }
+
+    /// The same scope whose nodes run after `nodes`, besides what they wait for already.
+    #[must_use]
+    pub fn after(&self, nodes: &[NodeId]) -> Scope {
+        let mut scope = self.clone();
+        scope.controllers.push(Arc::new(Controller { nodes: nodes.to_vec(), seen: Mutex::default() }));
+        scope
+    }
+
+    /// The same scope without control dependencies, and out of every control-flow context: TensorFlow's `control_dependencies(None)`.
+    #[must_use]
+    pub fn unconditional(&self) -> Scope {
+        Scope { controllers: Vec::new(), context: None, ..self.clone() }
+    }
+
+    /// The same scope in another control-flow context.
+    #[must_use]
+    pub fn in_context(&self, context: Option<ContextId>) -> Scope {
+        Scope { context, ..self.clone() }
+    }
+
+    /// The same scope whose nodes share the devices of `nodes`.
+    #[must_use]
+    pub fn colocated_with(&self, nodes: &[NodeId]) -> Scope {
+        Scope { colocation: nodes.into(), ..self.clone() }
+    }
+
+    /// The same scope with one more attribute for new nodes; `None` takes it away.
+    #[must_use]
+    pub fn with_attr(&self, name: &str, value: Option<AttrValue>) -> Scope {
+        let mut attrs = (*self.attrs).clone();
+        attrs.retain(|(n, _)| n != name);
+        attrs.extend(value.map(|v| (name.to_owned(), v)));
+        Scope { attrs: Arc::new(attrs), ..self.clone() }
+    }
+
+    /// The nodes that a node with these producers has to wait for: nothing for which a producer waits already.
+    pub(super) fn control_inputs(&self, producers: &[NodeId]) -> Vec<NodeId> {
+        let mut found = Vec::new();
+        for controller in &self.controllers {
+            let seen = controller.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            if producers.iter().any(|p| seen.contains(p)) {
+                continue;
+            }
+            for node in &controller.nodes {
+                if !producers.contains(node) && !found.contains(node) {
+                    found.push(*node);
+                }
+            }
+        }
+        found
+    }
+
+    /// Notes a node that was made in this scope.
+    pub(super) fn note(&self, node: NodeId) {
+        for controller in &self.controllers {
+            controller.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(node);
+        }
+    }
+}
+
+/// Checks what a caller wants to call a scope inside of `outer`.
+///
+/// # Errors
+/// `InvalidArgument` for characters that names cannot have, in TensorFlow's words.
+pub fn check_scope_name(outer: &str, name: &str) -> Result<()> {
+    let is_allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-' | b'/' | b'\\' | b'>');
+    if !name.bytes().all(is_allowed) {
+        bail!(InvalidArgument, "'{name}' is not a valid scope name");
+    }
+    let begins_well = name.bytes().next().is_none_or(|b| b.is_ascii_alphanumeric() || b == b'.');
+    if outer.is_empty() && !begins_well {
+        bail!(InvalidArgument, "'{name}' is not a valid root scope name");
+    }
+    Ok(())
+}

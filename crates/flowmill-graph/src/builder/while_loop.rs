@@ -1,0 +1,247 @@
+//! Loops: `Enter`, `Merge`, `Switch`, `NextIteration` and `Exit` around a condition and a body.
+
+use super::context::{Context, ContextKind, WhileContext};
+use super::{ContextId, GraphBuilder, Scope};
+use crate::{NodeId, OutputId};
+use flowmill_tensor::{DType, PartialShape, Result, bail};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// How a loop runs.
+#[derive(Clone, Debug)]
+pub struct WhileOptions {
+    /// How many iterations may run at once.
+    pub parallel_iterations: i64,
+    /// For each variable the shape that holds in all iterations; empty for the shapes the variables enter with.
+    pub shape_invariants: Vec<PartialShape>,
+}
+
+impl Default for WhileOptions {
+    fn default() -> WhileOptions {
+        WhileOptions { parallel_iterations: 10, shape_invariants: Vec::new() }
+    }
+}
+
+/// A loop being built: first its condition, then its body. Whoever builds with closures uses [`GraphBuilder::while_loop`].
+#[derive(Debug)]
+pub struct WhileBuilder {
+    context: ContextId,
+    outer: Scope,
+    merges: Vec<OutputId>,
+    switches: Vec<NodeId>,
+}
+
+impl GraphBuilder<'_> {
+    /// Runs `body` on the variables as long as `cond` gives true; gives the variables' last values.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where condition or body give something that does not fit, in TensorFlow's words; what the closures give.
+    pub fn while_loop(
+        &mut self,
+        name: &str,
+        vars: &[OutputId],
+        options: &WhileOptions,
+        cond: impl FnOnce(&mut Self, &[OutputId]) -> Result<OutputId>,
+        body: impl FnOnce(&mut Self, &[OutputId]) -> Result<Vec<OutputId>>,
+    ) -> Result<Vec<OutputId>> {
+        self.within_name(name, |b| {
+            let mut built = WhileBuilder::begin(b, vars, options)?;
+            let exits = built.cond_vars(b).and_then(|vars| {
+                let go_on = cond(b, &vars)?;
+                let vars = built.body_vars(b, go_on)?;
+                let results = body(b, &vars)?;
+                built.finish(b, &results)
+            });
+            built.leave(b);
+            exits
+        })
+    }
+}
+
+impl WhileBuilder {
+    /// Begins a loop in the present scope: what the builder adds from now on is in the loop, until [`WhileBuilder::leave`].
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a loop without variables, and where a variable does not enter with a shape that its invariant allows.
+    pub fn begin(b: &mut GraphBuilder<'_>, vars: &[OutputId], options: &WhileOptions) -> Result<WhileBuilder> {
+        if vars.is_empty() {
+            bail!(InvalidArgument, "'loop_vars' must be provided.");
+        }
+        if options.parallel_iterations < 1 {
+            bail!(InvalidArgument, "'parallel_iterations' must be a positive integer: {}", options.parallel_iterations);
+        }
+        let outer = b.scope.clone();
+        let name = b.unique_name("while_context", true);
+        let looped = WhileContext { parallel_iterations: options.parallel_iterations, pivot_for_cond: None, pivot_for_body: None };
+        let context = b.add_context(Context {
+            name,
+            outer: outer.context(),
+            kind: ContextKind::While(looped),
+            known: FxHashSet::from_iter(vars.iter().copied()),
+            stands_for: FxHashMap::default(),
+        });
+        b.set_scope(outer.in_context(Some(context)));
+        let merges = match Self::enter(b, context, &outer, vars, &options.shape_invariants) {
+            Ok(merges) => merges,
+            Err(error) => {
+                b.set_scope(outer);
+                return Err(error);
+            }
+        };
+        if let ContextKind::While(looped) = &mut b.context_mut(context).kind {
+            looped.pivot_for_cond = merges.first().copied();
+        }
+        Ok(WhileBuilder { context, outer, merges, switches: Vec::new() })
+    }
+
+    fn enter(
+        b: &mut GraphBuilder<'_>,
+        context: ContextId,
+        outer: &Scope,
+        vars: &[OutputId],
+        invariants: &[PartialShape],
+    ) -> Result<Vec<OutputId>> {
+        let mut enters = Vec::with_capacity(vars.len());
+        for (i, &var) in vars.iter().enumerate() {
+            let real = match outer.context() {
+                Some(outer) => b.bring_into(outer, var)?,
+                None => var,
+            };
+            let entering = b.shape(real);
+            let invariant = invariants.get(i).cloned().unwrap_or_else(|| entering.clone());
+            if !is_covered(&entering, &invariant) {
+                bail!(
+                    InvalidArgument,
+                    "The shape invariant specified for {} is not compatible with the initial shape of the loop variable. It enters the loop \
+                     with shape {entering}, but the specified shape invariant is {invariant}.",
+                    b.graph.tensor_name(real)
+                );
+            }
+            let enter = b.enter_loop(context, real, false)?;
+            b.state.shapes.set_shape(enter, invariant);
+            enters.push(enter);
+        }
+        b.tie_to_outer_loop(outer.context(), &enters)?;
+        b.context_mut(context).known = enters.iter().copied().collect();
+        enters
+            .into_iter()
+            .map(|enter| {
+                let op = b.op_for(enter, "Merge", "RefMerge");
+                b.op(op).name("Merge").inputs(&[enter, enter]).output()
+            })
+            .collect()
+    }
+
+    /// The loop's context.
+    pub fn context(&self) -> ContextId {
+        self.context
+    }
+
+    /// The variables as the condition sees them.
+    pub fn cond_vars(&self, _: &mut GraphBuilder<'_>) -> Result<Vec<OutputId>> {
+        Ok(self.merges.clone())
+    }
+
+    /// Ends the condition; gives the variables as the body sees them.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the condition is no boolean scalar.
+    pub fn body_vars(&mut self, b: &mut GraphBuilder<'_>, go_on: OutputId) -> Result<Vec<OutputId>> {
+        if b.dtype(go_on) != DType::Bool {
+            bail!(InvalidArgument, "The loop's condition is a boolean, not {} as '{}'", b.dtype(go_on), b.graph.tensor_name(go_on));
+        }
+        let pivot = b.op("LoopCond").input(go_on).output()?;
+        for &merge in &self.merges {
+            self.switches.push(b.switch(merge, pivot)?);
+        }
+        let mut vars = Vec::with_capacity(self.switches.len());
+        for switch in &self.switches {
+            let value = switch.output(1);
+            let op = b.op_for(value, "Identity", "RefIdentity");
+            vars.push(b.op(op).name("Identity").input(value).output()?);
+        }
+        if let ContextKind::While(looped) = &mut b.context_mut(self.context).kind {
+            looped.pivot_for_body = vars.first().copied();
+        }
+        Ok(vars)
+    }
+
+    /// Ends the body; gives the tensors that have the variables' last values outside of the loop.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the body's results differ from the variables in number, types or shapes.
+    pub fn finish(&self, b: &mut GraphBuilder<'_>, results: &[OutputId]) -> Result<Vec<OutputId>> {
+        if results.len() != self.merges.len() {
+            bail!(
+                InvalidArgument,
+                "Number of inputs and outputs of 'body' must match 'loop_vars'. Got {} for the number of inputs/outputs, and {} for 'loop_vars'.",
+                self.merges.len(),
+                results.len()
+            );
+        }
+        for (&merge, &result) in self.merges.iter().zip(results) {
+            let op = b.op_for(result, "NextIteration", "RefNextIteration");
+            let next = b.op(op).name("NextIteration").input(result).output()?;
+            let (entering, leaving) = (b.shape(merge), b.shape(next));
+            if !is_covered(&leaving, &entering) {
+                let input = b.graph.input(merge.node, 0).and_then(|enter| b.graph.input(enter.node, 0)).unwrap_or(merge);
+                bail!(
+                    InvalidArgument,
+                    "Input tensor '{}' enters the loop with shape {}, but has shape {leaving} after one iteration. To allow the shape to vary \
+                     across iterations, use the `shape_invariants` argument of tf.while_loop to specify a less-specific shape.",
+                    b.graph.tensor_name(input),
+                    b.shape(input)
+                );
+            }
+            b.connect_back(next, merge.node, 1)?;
+        }
+        let mut exits = Vec::with_capacity(self.switches.len());
+        for switch in &self.switches {
+            let value = switch.output(0);
+            let op = b.op_for(value, "Exit", "RefExit");
+            exits.push(b.op(op).name("Exit").input(value).output()?);
+        }
+        if let Some(outer) = self.outer.context() {
+            b.context_mut(outer).known.extend(exits.iter().copied());
+        }
+        Ok(exits)
+    }
+
+    /// Leaves the loop: the scope is again the one around it.
+    pub fn leave(&self, b: &mut GraphBuilder<'_>) {
+        b.set_scope(self.outer.clone());
+    }
+}
+
+impl GraphBuilder<'_> {
+    /// Variables that enter from an outer loop's invariants wait for that loop's pivot, so that they enter in each of its iterations.
+    fn tie_to_outer_loop(&mut self, mut outer: Option<ContextId>, enters: &[OutputId]) -> Result<()> {
+        let mut pivot = None;
+        while let Some(id) = outer
+            && pivot.is_none()
+        {
+            pivot = match &self.context(id).kind {
+                ContextKind::Cond { pivot, .. } => Some(*pivot),
+                ContextKind::While(looped) => looped.pivot_for_body.or(looped.pivot_for_cond),
+            };
+            outer = self.context(id).outer;
+        }
+        let Some(pivot) = pivot else { return Ok(()) };
+        for enter in enters {
+            let producer = self.graph.input_node(enter.node, 0);
+            let is_invariant = producer
+                .and_then(|p| self.graph.get(p))
+                .is_some_and(|p| p.is_enter() && p.attrs().get_or("is_constant", false).unwrap_or(false));
+            if is_invariant {
+                self.graph.add_control_edge(pivot.node, enter.node)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether every shape that `shape` may stand for is one that `bound` may stand for.
+fn is_covered(shape: &PartialShape, bound: &PartialShape) -> bool {
+    let Some(bound) = bound.dims() else { return true };
+    let Some(shape) = shape.dims() else { return false };
+    shape.len() == bound.len() && shape.iter().zip(bound).all(|(&s, &b)| b < 0 || s == b)
+}
