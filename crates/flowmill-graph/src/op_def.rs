@@ -1,3 +1,4 @@
+use crate::builder::gradients::OpGradient;
 use crate::infer::ShapeFn;
 use flowmill_proto::AttrValue;
 use flowmill_tensor::DType;
@@ -27,6 +28,8 @@ pub struct OpDef {
     pub deprecation: Option<Deprecation>,
     /// Infers the outputs' static shapes; `None` leaves them unknown.
     pub shape_fn: Option<ShapeFn>,
+    /// How to differentiate through the op.
+    pub gradient: OpGradient,
 }
 
 /// Since which GraphDef producer version an op may no longer be used, and what to use instead.

@@ -16,6 +16,7 @@ impl OpDef {
     pub fn from_proto(op: &proto::OpDef) -> Result<OpDef> {
         let args = |args: &[proto::op_def::ArgDef]| args.iter().map(|a| arg_from_proto(a, &op.name)).collect::<Result<Vec<_>>>();
         Ok(OpDef {
+            gradient: Default::default(),
             name: op.name.clone(),
             inputs: args(&op.input_arg)?,
             outputs: args(&op.output_arg)?,

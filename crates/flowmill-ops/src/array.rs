@@ -1,41 +1,42 @@
 //! Constants, placeholders, shapes, and everything that moves elements without computing on them.
 
+use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
-    op("Const", "() -> (output: dtype)").attrs("value: tensor; dtype: type").shape(shape::constant),
+    op("Const", "() -> (output: dtype)").not_differentiable().attrs("value: tensor; dtype: type").shape(shape::constant),
     op("Placeholder", "() -> (output: dtype)").attrs("dtype: type; shape: shape = unknown").shape(shape::shape_attr),
     op("PlaceholderV2", "() -> (output: dtype)")
         .attrs("dtype: type; shape: shape")
         .deprecated(23, "Placeholder behaves the same way")
         .shape(shape::shape_attr),
     op("PlaceholderWithDefault", "(input: dtype) -> (output: dtype)").attrs("dtype: type; shape: shape").shape(shape::placeholder_with_default),
-    op("Identity", "(input: T) -> (output: T)").attrs("T: type").shape(shape::identity),
-    op("IdentityN", "(input: T) -> (output: T)").attrs("T: list(type) >= 1").shape(shape::identity),
-    op("RefIdentity", "(input: Ref(T)) -> (output: Ref(T))").attrs("T: type").allows_uninitialized_input().shape(shape::unchanged),
-    op("Shape", "(input: T) -> (output: out_type)").attrs("T: type; out_type: index = int32").shape(shape::shape),
-    op("ShapeN", "(input: N * T) -> (output: N * out_type)").attrs("N: int >= 1; T: type; out_type: index = int32").shape(shape::shape),
-    op("Size", "(input: T) -> (output: out_type)").attrs("T: type; out_type: index = int32").shape(shape::size),
-    op("Rank", "(input: T) -> (output: int32)").attrs("T: type").shape(shape::rank),
-    op("Reshape", "(tensor: T, shape: Tshape) -> (output: T)").attrs("T: type; Tshape: index = int32").shape(shape::reshape),
-    op("ExpandDims", "(input: T, dim: Tdim) -> (output: T)").attrs("T: type; Tdim: index = int32").shape(shape::expand_dims),
-    op("Squeeze", "(input: T) -> (output: T)").attrs("T: type; squeeze_dims: list(int) >= 0 = []").shape(shape::squeeze),
-    op("Transpose", "(x: T, perm: Tperm) -> (y: T)").attrs("T: type; Tperm: index = int32").shape(shape::transpose),
+    op("Identity", "(input: T) -> (output: T)").gradient(gradient::identity).attrs("T: type").shape(shape::identity),
+    op("IdentityN", "(input: T) -> (output: T)").gradient(gradient::identity).attrs("T: list(type) >= 1").shape(shape::identity),
+    op("RefIdentity", "(input: Ref(T)) -> (output: Ref(T))").gradient(gradient::identity).attrs("T: type").allows_uninitialized_input().shape(shape::unchanged),
+    op("Shape", "(input: T) -> (output: out_type)").not_differentiable().attrs("T: type; out_type: index = int32").shape(shape::shape),
+    op("ShapeN", "(input: N * T) -> (output: N * out_type)").not_differentiable().attrs("N: int >= 1; T: type; out_type: index = int32").shape(shape::shape),
+    op("Size", "(input: T) -> (output: out_type)").not_differentiable().attrs("T: type; out_type: index = int32").shape(shape::size),
+    op("Rank", "(input: T) -> (output: int32)").not_differentiable().attrs("T: type").shape(shape::rank),
+    op("Reshape", "(tensor: T, shape: Tshape) -> (output: T)").gradient(gradient::reshape).attrs("T: type; Tshape: index = int32").shape(shape::reshape),
+    op("ExpandDims", "(input: T, dim: Tdim) -> (output: T)").gradient(gradient::reshape).attrs("T: type; Tdim: index = int32").shape(shape::expand_dims),
+    op("Squeeze", "(input: T) -> (output: T)").gradient(gradient::reshape).attrs("T: type; squeeze_dims: list(int) >= 0 = []").shape(shape::squeeze),
+    op("Transpose", "(x: T, perm: Tperm) -> (y: T)").gradient(gradient::transpose).attrs("T: type; Tperm: index = int32").shape(shape::transpose),
     op("ConjugateTranspose", "(x: T, perm: Tperm) -> (y: T)").attrs("T: type; Tperm: index = int32").shape(shape::transpose),
-    op("Concat", "(concat_dim: int32, values: N * T) -> (output: T)").attrs("N: int >= 2; T: type").shape(shape::concat),
-    op("ConcatV2", "(values: N * T, axis: Tidx) -> (output: T)").attrs("N: int >= 2; T: type; Tidx: index = int32").shape(shape::concat),
-    op("ConcatOffset", "(concat_dim: int32, shape: N * shape_type) -> (offset: N * shape_type)")
+    op("Concat", "(concat_dim: int32, values: N * T) -> (output: T)").gradient(gradient::concat).attrs("N: int >= 2; T: type").shape(shape::concat),
+    op("ConcatV2", "(values: N * T, axis: Tidx) -> (output: T)").gradient(gradient::concat_v2).attrs("N: int >= 2; T: type; Tidx: index = int32").shape(shape::concat),
+    op("ConcatOffset", "(concat_dim: int32, shape: N * shape_type) -> (offset: N * shape_type)").not_differentiable()
         .attrs("N: int >= 2; shape_type: index = int32")
         .shape(shape::concat_offset),
-    op("Split", "(split_dim: int32, value: T) -> (output: num_split * T)").attrs("num_split: int >= 1; T: type").shape(shape::split),
-    op("SplitV", "(value: T, size_splits: Tlen, split_dim: int32) -> (output: num_split * T)")
+    op("Split", "(split_dim: int32, value: T) -> (output: num_split * T)").gradient(gradient::split).attrs("num_split: int >= 1; T: type").shape(shape::split),
+    op("SplitV", "(value: T, size_splits: Tlen, split_dim: int32) -> (output: num_split * T)").gradient(gradient::split_v)
         .attrs("num_split: int >= 1; T: type; Tlen: {int8, int32, int64} = int64")
         .shape(shape::split_v),
-    op("Pack", "(values: N * T) -> (output: T)").attrs("N: int >= 1; T: type; axis: int = 0").shape(shape::pack),
-    op("Unpack", "(value: T) -> (output: num * T)").attrs("num: int >= 0; T: type; axis: int = 0").shape(shape::unpack),
-    op("Slice", "(input: T, begin: Index, size: Index) -> (output: T)").attrs("T: type; Index: index").shape(shape::slice),
-    op("StridedSlice", "(input: T, begin: Index, end: Index, strides: Index) -> (output: T)")
+    op("Pack", "(values: N * T) -> (output: T)").gradient(gradient::pack).attrs("N: int >= 1; T: type; axis: int = 0").shape(shape::pack),
+    op("Unpack", "(value: T) -> (output: num * T)").gradient(gradient::unpack).attrs("num: int >= 0; T: type; axis: int = 0").shape(shape::unpack),
+    op("Slice", "(input: T, begin: Index, size: Index) -> (output: T)").gradient(gradient::slice).attrs("T: type; Index: index").shape(shape::slice),
+    op("StridedSlice", "(input: T, begin: Index, end: Index, strides: Index) -> (output: T)").gradient(gradient::strided_slice)
         .attrs("T: type; Index: {int16, int32, int64}; begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0;
                 shrink_axis_mask: int = 0")
         .shape(shape::strided_slice),
@@ -47,16 +48,16 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: type; Index: index; begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0;
                 shrink_axis_mask: int = 0")
         .shape(shape::unchanged),
-    op("Gather", "(params: Tparams, indices: Tindices) -> (output: Tparams)")
+    op("Gather", "(params: Tparams, indices: Tindices) -> (output: Tparams)").gradient(gradient::gather)
         .attrs("validate_indices: bool = true; Tparams: type; Tindices: index")
         .shape(shape::gather),
-    op("GatherV2", "(params: Tparams, indices: Tindices, axis: Taxis) -> (output: Tparams)")
+    op("GatherV2", "(params: Tparams, indices: Tindices, axis: Taxis) -> (output: Tparams)").gradient(gradient::gather_v2)
         .attrs("batch_dims: int = 0; Tparams: type; Tindices: {int16, int32, int64}; Taxis: index")
         .shape(shape::gather_v2),
-    op("GatherNd", "(params: Tparams, indices: Tindices) -> (output: Tparams)")
+    op("GatherNd", "(params: Tparams, indices: Tindices) -> (output: Tparams)").gradient(gradient::gather_nd)
         .attrs("Tparams: type; Tindices: {int16, int32, int64}; bad_indices_policy: string = ''")
         .shape(shape::gather_nd),
-    op("ScatterNd", "(indices: Tindices, updates: T, shape: Tindices) -> (output: T)")
+    op("ScatterNd", "(indices: Tindices, updates: T, shape: Tindices) -> (output: T)").gradient(gradient::scatter_nd)
         .attrs("T: type; Tindices: {int16, int32, int64}; bad_indices_policy: string = ''")
         .shape(shape::scatter_nd),
     op("TensorScatterUpdate", "(tensor: T, indices: Tindices, updates: T) -> (output: T)")
@@ -74,23 +75,23 @@ pub(crate) const OPS: &[Op] = &[
     op("TensorScatterMin", "(tensor: T, indices: Tindices, updates: T) -> (output: T)")
         .attrs("T: type; Tindices: index; bad_indices_policy: string = ''")
         .shape(shape::scatter_nd_update),
-    op("Tile", "(input: T, multiples: Tmultiples) -> (output: T)").attrs("T: type; Tmultiples: index = int32").shape(shape::tile),
-    op("Fill", "(dims: index_type, value: T) -> (output: T)").attrs("T: type; index_type: index = int32").shape(shape::fill),
-    op("ZerosLike", "(x: T) -> (y: T)").attrs("T: type").shape(|c| shape::unchanged_of(c, |_| Some(0))),
-    op("OnesLike", "(x: T) -> (y: T)")
+    op("Tile", "(input: T, multiples: Tmultiples) -> (output: T)").gradient(gradient::tile).attrs("T: type; Tmultiples: index = int32").shape(shape::tile),
+    op("Fill", "(dims: index_type, value: T) -> (output: T)").gradient(gradient::fill).attrs("T: type; index_type: index = int32").shape(shape::fill),
+    op("ZerosLike", "(x: T) -> (y: T)").not_differentiable().attrs("T: type").shape(|c| shape::unchanged_of(c, |_| Some(0))),
+    op("OnesLike", "(x: T) -> (y: T)").not_differentiable()
         .attrs("T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64, complex64, complex128, bool}")
         .shape(|c| shape::unchanged_of(c, |_| Some(1))),
-    op("Range", "(start: Tidx, limit: Tidx, delta: Tidx) -> (output: Tidx)")
+    op("Range", "(start: Tidx, limit: Tidx, delta: Tidx) -> (output: Tidx)").not_differentiable()
         .attrs("Tidx: {bfloat16, half, float, double, int8, int16, int32, int64, uint16, uint32, uint64} = int32")
         .shape(shape::range),
     op("LinSpace", "(start: T, stop: T, num: Tidx) -> (output: T)")
         .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32")
         .shape(shape::lin_space),
-    op("OneHot", "(indices: TI, depth: int32, on_value: T, off_value: T) -> (output: T)")
+    op("OneHot", "(indices: TI, depth: int32, on_value: T, off_value: T) -> (output: T)").not_differentiable()
         .attrs("axis: int = -1; T: type; TI: {uint8, int8, int32, int64} = int64")
         .shape(shape::one_hot),
-    op("Pad", "(input: T, paddings: Tpaddings) -> (output: T)").attrs("T: type; Tpaddings: index = int32").shape(shape::pad),
-    op("PadV2", "(input: T, paddings: Tpaddings, constant_values: T) -> (output: T)").attrs("T: type; Tpaddings: index = int32").shape(shape::pad),
+    op("Pad", "(input: T, paddings: Tpaddings) -> (output: T)").gradient(gradient::pad).attrs("T: type; Tpaddings: index = int32").shape(shape::pad),
+    op("PadV2", "(input: T, paddings: Tpaddings, constant_values: T) -> (output: T)").gradient(gradient::pad).attrs("T: type; Tpaddings: index = int32").shape(shape::pad),
     op("MirrorPad", "(input: T, paddings: Tpaddings) -> (output: T)")
         .attrs("T: type; Tpaddings: index = int32; mode: {'REFLECT', 'SYMMETRIC'}")
         .shape(shape::pad),
@@ -101,41 +102,41 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: {uint8, int8, uint16, int16, uint32, int32, uint64, int64, bool, bfloat16, half, float, double, complex64, complex128,
                     string}")
         .shape(shape::reverse),
-    op("ReverseV2", "(tensor: T, axis: Tidx) -> (output: T)")
+    op("ReverseV2", "(tensor: T, axis: Tidx) -> (output: T)").gradient(gradient::reverse_v2)
         .attrs("Tidx: index = int32;
                 T: {uint8, int8, uint16, int16, int32, uint32, int64, uint64, bool, bfloat16, half, float, double, complex64, complex128,
                     string}")
         .shape(shape::reverse_v2),
-    op("ReverseSequence", "(input: T, seq_lengths: Tlen) -> (output: T)")
+    op("ReverseSequence", "(input: T, seq_lengths: Tlen) -> (output: T)").gradient(gradient::reverse_sequence)
         .attrs("seq_dim: int; batch_dim: int = 0; T: type; Tlen: index = int64")
         .shape(shape::reverse_sequence),
-    op("Where", "(input: T) -> (index: int64)")
+    op("Where", "(input: T) -> (index: int64)").not_differentiable()
         .attrs("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16,
                     complex128, half, uint32, uint64, bool} = bool")
         .shape(shape::where_),
-    op("Unique", "(x: T) -> (y: T, idx: out_idx)").attrs("T: type; out_idx: index = int32").shape(shape::unique),
+    op("Unique", "(x: T) -> (y: T, idx: out_idx)").not_differentiable().attrs("T: type; out_idx: index = int32").shape(shape::unique),
     op("UniqueV2", "(x: T, axis: Taxis) -> (y: T, idx: out_idx)")
         .attrs("T: type; Taxis: index = int64; out_idx: index = int32")
         .shape(shape::unique_v2),
-    op("UniqueWithCounts", "(x: T) -> (y: T, idx: out_idx, count: out_idx)").attrs("T: type; out_idx: index = int32").shape(shape::unique),
+    op("UniqueWithCounts", "(x: T) -> (y: T, idx: out_idx, count: out_idx)").not_differentiable().attrs("T: type; out_idx: index = int32").shape(shape::unique),
     op("UniqueWithCountsV2", "(x: T, axis: Taxis) -> (y: T, idx: out_idx, count: out_idx)")
         .attrs("T: type; Taxis: index = int64; out_idx: index = int32")
         .shape(shape::unique_v2),
-    op("InvertPermutation", "(x: T) -> (y: T)").attrs("T: index = int32").shape(shape::invert_permutation),
-    op("ListDiff", "(x: T, y: T) -> (out: T, idx: out_idx)").attrs("T: type; out_idx: index = int32").shape(shape::vectors),
-    op("BroadcastTo", "(input: T, shape: Tidx) -> (output: T)").attrs("T: type; Tidx: index = int32").shape(shape::broadcast_to),
-    op("BroadcastArgs", "(s0: T, s1: T) -> (r0: T)").attrs("T: index = int32").shape(shape::broadcast_args),
-    op("BroadcastGradientArgs", "(s0: T, s1: T) -> (r0: T, r1: T)").attrs("T: index = int32").shape(shape::broadcast_gradient_args),
-    op("StopGradient", "(input: T) -> (output: T)").attrs("T: type").shape(shape::identity),
-    op("PreventGradient", "(input: T) -> (output: T)").attrs("T: type; message: string = ''").shape(shape::identity),
+    op("InvertPermutation", "(x: T) -> (y: T)").not_differentiable().attrs("T: index = int32").shape(shape::invert_permutation),
+    op("ListDiff", "(x: T, y: T) -> (out: T, idx: out_idx)").not_differentiable().attrs("T: type; out_idx: index = int32").shape(shape::vectors),
+    op("BroadcastTo", "(input: T, shape: Tidx) -> (output: T)").gradient(gradient::broadcast_to).attrs("T: type; Tidx: index = int32").shape(shape::broadcast_to),
+    op("BroadcastArgs", "(s0: T, s1: T) -> (r0: T)").not_differentiable().attrs("T: index = int32").shape(shape::broadcast_args),
+    op("BroadcastGradientArgs", "(s0: T, s1: T) -> (r0: T, r1: T)").not_differentiable().attrs("T: index = int32").shape(shape::broadcast_gradient_args),
+    op("StopGradient", "(input: T) -> (output: T)").gradient(gradient::stop_gradient).attrs("T: type").shape(shape::identity),
+    op("PreventGradient", "(input: T) -> (output: T)").not_differentiable().attrs("T: type; message: string = ''").shape(shape::identity),
     op("Bitcast", "(input: T) -> (output: type)")
         .attrs("T: {bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, complex128, qint8,
                     quint8, qint16, quint16, qint32};
                 type: {bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, complex128, qint8,
                     quint8, qint16, quint16, qint32}")
         .shape(shape::bitcast),
-    op("EnsureShape", "(input: T) -> (output: T)").attrs("shape: shape; T: type").shape(shape::ensure_shape),
-    op("Snapshot", "(input: T) -> (output: T)").attrs("T: type").shape(shape::identity),
+    op("EnsureShape", "(input: T) -> (output: T)").gradient(gradient::identity).attrs("shape: shape; T: type").shape(shape::ensure_shape),
+    op("Snapshot", "(input: T) -> (output: T)").gradient(gradient::identity).attrs("T: type").shape(shape::identity),
     op("DeepCopy", "(x: T) -> (y: T)").attrs("T: type").stateful().shape(shape::identity),
     op("Roll", "(input: T, shift: Tshift, axis: Taxis) -> (output: T)").attrs("T: type; Tshift: index; Taxis: index").shape(shape::roll),
     op("UnravelIndex", "(indices: Tidx, dims: Tidx) -> (output: Tidx)").attrs("Tidx: index = int32").shape(shape::unravel_index),
@@ -162,12 +163,12 @@ pub(crate) const OPS: &[Op] = &[
                 T: {bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128, bool};
                 padding: {'SAME', 'VALID'}")
         .shape(shape::extract_image_patches),
-    op("DynamicPartition", "(data: T, partitions: int32) -> (outputs: num_partitions * T)")
+    op("DynamicPartition", "(data: T, partitions: int32) -> (outputs: num_partitions * T)").gradient(gradient::dynamic_partition)
         .attrs("num_partitions: int >= 1; T: type")
         .shape(shape::dynamic_partition),
-    op("DynamicStitch", "(indices: N * int32, data: N * T) -> (merged: T)").attrs("N: int >= 1; T: type").shape(shape::dynamic_stitch),
-    op("ParallelDynamicStitch", "(indices: N * int32, data: N * T) -> (merged: T)").attrs("N: int >= 1; T: type").shape(shape::dynamic_stitch),
-    op("CheckNumerics", "(tensor: T) -> (output: T)").attrs("T: {bfloat16, half, float, double}; message: string").stateful().shape(shape::unchanged),
+    op("DynamicStitch", "(indices: N * int32, data: N * T) -> (merged: T)").gradient(gradient::dynamic_stitch).attrs("N: int >= 1; T: type").shape(shape::dynamic_stitch),
+    op("ParallelDynamicStitch", "(indices: N * int32, data: N * T) -> (merged: T)").gradient(gradient::dynamic_stitch).attrs("N: int >= 1; T: type").shape(shape::dynamic_stitch),
+    op("CheckNumerics", "(tensor: T) -> (output: T)").gradient(gradient::identity).attrs("T: {bfloat16, half, float, double}; message: string").stateful().shape(shape::unchanged),
     op("CheckNumericsV2", "(tensor: T) -> (output: T)")
         .attrs("T: {bfloat16, half, float, double}; message: string")
         .stateful()

@@ -23,7 +23,7 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::unchanged),
     op("RefExit", "(data: Ref(T)) -> (output: Ref(T))").attrs("T: type").shape(shape::unchanged),
     op("RefNextIteration", "(data: Ref(T)) -> (output: Ref(T))").attrs("T: type").shape(shape::unchanged),
-    op("NoOp", "()").shape(shape::unknown),
+    op("NoOp", "()").not_differentiable().shape(shape::unknown),
     op("ControlTrigger", "()").shape(shape::unknown),
     op("Abort", "()").attrs("error_msg: string = ''; exit_without_error: bool = false").shape(shape::unknown),
     op("Assert", "(condition: bool, data: T)").attrs("T: list(type) >= 1; summarize: int = 3").stateful().shape(shape::unknown),

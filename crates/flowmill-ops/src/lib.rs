@@ -27,6 +27,7 @@ mod batching;
 mod control_flow;
 mod data_flow;
 mod functional;
+mod gradient;
 mod image;
 mod linear_algebra;
 mod logging;

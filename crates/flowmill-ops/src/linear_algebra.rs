@@ -1,19 +1,20 @@
 //! Matrix products, factorisations, and matrices with a diagonal structure.
 
+use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
-    op("MatMul", "(a: T, b: T) -> (product: T)")
+    op("MatMul", "(a: T, b: T) -> (product: T)").gradient(gradient::mat_mul)
         .attrs("transpose_a: bool = false; transpose_b: bool = false;
                 T: {bfloat16, half, float, double, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128}; grad_a: bool = false;
                 grad_b: bool = false")
         .shape(shape::matmul),
-    op("BatchMatMul", "(x: T, y: T) -> (output: T)")
+    op("BatchMatMul", "(x: T, y: T) -> (output: T)").gradient(gradient::batch_mat_mul)
         .attrs("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}; adj_x: bool = false; adj_y: bool = false;
                 grad_x: bool = false; grad_y: bool = false")
         .shape(shape::batch_matmul),
-    op("BatchMatMulV2", "(x: T, y: T) -> (output: T)")
+    op("BatchMatMulV2", "(x: T, y: T) -> (output: T)").gradient(gradient::batch_mat_mul_v2)
         .attrs("T: {bfloat16, half, float, double, int16, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128};
                 adj_x: bool = false; adj_y: bool = false; grad_x: bool = false; grad_y: bool = false")
         .shape(shape::batch_matmul),
@@ -63,8 +64,8 @@ pub(crate) const OPS: &[Op] = &[
     op("MatrixSetDiagV3", "(input: T, diagonal: T, k: int32) -> (output: T)")
         .attrs("T: type; align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'")
         .shape(shape::unchanged_with_rank_at_least::<2>),
-    op("Diag", "(diagonal: T) -> (output: T)").attrs("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}").shape(shape::diag),
-    op("DiagPart", "(input: T) -> (diagonal: T)")
+    op("Diag", "(diagonal: T) -> (output: T)").gradient(gradient::diag).attrs("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}").shape(shape::diag),
+    op("DiagPart", "(input: T) -> (diagonal: T)").gradient(gradient::diag_part)
         .attrs("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}")
         .shape(shape::diag_part),
     op("Qr", "(input: T) -> (q: T, r: T)").attrs("full_matrices: bool = false; T: {double, float, half, complex64, complex128}").shape(shape::qr),

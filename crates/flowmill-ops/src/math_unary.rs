@@ -1,64 +1,132 @@
 //! Elementwise functions of one tensor.
 
+use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("Abs", "(x: T) -> (y: T)")
+        .gradient(gradient::abs)
         .attrs("T: {bfloat16, half, float, double, int8, int16, int32, int64}")
         .shape(|c| shape::unchanged_of(c, i64::checked_abs)),
     op("Neg", "(x: T) -> (y: T)")
+        .gradient(gradient::neg)
         .attrs("T: {bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}")
         .shape(|c| shape::unchanged_of(c, i64::checked_neg)),
     op("Sign", "(x: T) -> (y: T)")
+        .gradient(gradient::steps)
         .attrs("T: {bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}")
         .shape(shape::unchanged),
     op("Square", "(x: T) -> (y: T)")
+        .gradient(gradient::square)
         .attrs("T: {bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128}")
         .shape(shape::unchanged),
-    op("Sqrt", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("Rsqrt", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
+    op("Sqrt", "(x: T) -> (y: T)")
+        .gradient(gradient::sqrt)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("Rsqrt", "(x: T) -> (y: T)")
+        .gradient(gradient::rsqrt)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
     op("Reciprocal", "(x: T) -> (y: T)")
+        .gradient(gradient::reciprocal)
         .attrs("T: {bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}")
         .shape(shape::unchanged),
     op("Inv", "(x: T) -> (y: T)")
+        .gradient(gradient::reciprocal)
         .attrs("T: {bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}")
         .shape(shape::unchanged),
-    op("Exp", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("Expm1", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("Log", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("Log1p", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("Sin", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("Cos", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("Tan", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("Sinh", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("Cosh", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("Tanh", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("Asin", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("Acos", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("Atan", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("Asinh", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("Acosh", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("Atanh", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("Erf", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
-    op("Erfc", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("Exp", "(x: T) -> (y: T)")
+        .gradient(gradient::exp)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("Expm1", "(x: T) -> (y: T)")
+        .gradient(gradient::expm1)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("Log", "(x: T) -> (y: T)")
+        .gradient(gradient::log)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("Log1p", "(x: T) -> (y: T)")
+        .gradient(gradient::log1p)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("Sin", "(x: T) -> (y: T)")
+        .gradient(gradient::sin)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("Cos", "(x: T) -> (y: T)")
+        .gradient(gradient::cos)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("Tan", "(x: T) -> (y: T)")
+        .gradient(gradient::tan)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("Sinh", "(x: T) -> (y: T)")
+        .gradient(gradient::sinh)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("Cosh", "(x: T) -> (y: T)")
+        .gradient(gradient::cosh)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("Tanh", "(x: T) -> (y: T)")
+        .gradient(gradient::tanh)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("Asin", "(x: T) -> (y: T)")
+        .gradient(gradient::asin)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("Acos", "(x: T) -> (y: T)")
+        .gradient(gradient::acos)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("Atan", "(x: T) -> (y: T)")
+        .gradient(gradient::atan)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("Asinh", "(x: T) -> (y: T)")
+        .gradient(gradient::asinh)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("Acosh", "(x: T) -> (y: T)")
+        .gradient(gradient::acosh)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("Atanh", "(x: T) -> (y: T)")
+        .gradient(gradient::atanh)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("Erf", "(x: T) -> (y: T)").gradient(gradient::erf).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("Erfc", "(x: T) -> (y: T)").gradient(gradient::erfc).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("Erfinv", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("Ndtri", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
-    op("Lgamma", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("Lgamma", "(x: T) -> (y: T)").gradient(gradient::lgamma).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("Digamma", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
-    op("Sigmoid", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("Ceil", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
-    op("Floor", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("Sigmoid", "(x: T) -> (y: T)")
+        .gradient(gradient::sigmoid)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("Ceil", "(x: T) -> (y: T)").not_differentiable().attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("Floor", "(x: T) -> (y: T)").not_differentiable().attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("Round", "(x: T) -> (y: T)")
+        .not_differentiable()
         .attrs("T: {bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}")
         .shape(shape::unchanged),
-    op("Rint", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("Rint", "(x: T) -> (y: T)").not_differentiable().attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("IsNan", "(x: T) -> (y: bool)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("IsInf", "(x: T) -> (y: bool)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("IsFinite", "(x: T) -> (y: bool)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
-    op("LogicalNot", "(x: bool) -> (y: bool)").shape(shape::unchanged),
+    op("LogicalNot", "(x: bool) -> (y: bool)").not_differentiable().shape(shape::unchanged),
     op("Invert", "(x: T) -> (y: T)").attrs("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}").shape(shape::unchanged),
-    op("Cast", "(x: SrcT) -> (y: DstT)").attrs("SrcT: type; DstT: type; Truncate: bool = false").shape(shape::cast),
+    op("Cast", "(x: SrcT) -> (y: DstT)")
+        .gradient(gradient::cast)
+        .attrs("SrcT: type; DstT: type; Truncate: bool = false")
+        .shape(shape::cast),
     op("Real", "(input: T) -> (output: Tout)")
         .attrs("T: {complex64, complex128} = complex64; Tout: {float, double} = float")
         .shape(shape::unchanged),
@@ -72,14 +140,30 @@ pub(crate) const OPS: &[Op] = &[
     op("ComplexAbs", "(x: T) -> (y: Tout)")
         .attrs("T: {complex64, complex128} = complex64; Tout: {float, double} = float")
         .shape(shape::unchanged),
-    op("SqrtGrad", "(y: T, dy: T) -> (z: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("RsqrtGrad", "(y: T, dy: T) -> (z: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("TanhGrad", "(y: T, dy: T) -> (z: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("SigmoidGrad", "(y: T, dy: T) -> (z: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
-    op("ReciprocalGrad", "(y: T, dy: T) -> (z: T)")
+    op("SqrtGrad", "(y: T, dy: T) -> (z: T)")
+        .gradient(gradient::sqrt_grad)
         .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
         .shape(shape::unchanged),
-    op("InvGrad", "(y: T, dy: T) -> (z: T)").attrs("T: {bfloat16, half, float, double, complex64, complex128}").shape(shape::unchanged),
+    op("RsqrtGrad", "(y: T, dy: T) -> (z: T)")
+        .gradient(gradient::rsqrt_grad)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("TanhGrad", "(y: T, dy: T) -> (z: T)")
+        .gradient(gradient::tanh_grad)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("SigmoidGrad", "(y: T, dy: T) -> (z: T)")
+        .gradient(gradient::sigmoid_grad)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("ReciprocalGrad", "(y: T, dy: T) -> (z: T)")
+        .gradient(gradient::reciprocal_grad)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
+    op("InvGrad", "(y: T, dy: T) -> (z: T)")
+        .gradient(gradient::reciprocal_grad)
+        .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
+        .shape(shape::unchanged),
     op("BesselI0e", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("BesselI1e", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("PopulationCount", "(x: T) -> (y: uint8)")

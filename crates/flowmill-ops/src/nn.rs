@@ -1,10 +1,12 @@
 //! Neural networks: convolution, pooling, normalisation, activations, losses, recurrent cells.
 
+use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("Conv2D", "(input: T, filter: T) -> (output: T)")
+        .gradient(gradient::conv_2d)
         .attrs(
             "T: {half, bfloat16, float, double, int32}; strides: list(int); use_cudnn_on_gpu: bool = true;
                 padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC';
@@ -12,6 +14,7 @@ pub(crate) const OPS: &[Op] = &[
         )
         .shape(shape::conv::<4>),
     op("Conv2DBackpropInput", "(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)")
+        .gradient(gradient::conv_2d_backprop_input)
         .attrs(
             "T: {half, bfloat16, float, double, int32}; strides: list(int); use_cudnn_on_gpu: bool = true;
                 padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC';
@@ -43,6 +46,7 @@ pub(crate) const OPS: &[Op] = &[
         )
         .shape(shape::shape_input_of_rank::<1, 5>),
     op("DepthwiseConv2dNative", "(input: T, filter: T) -> (output: T)")
+        .gradient(gradient::depthwise_conv_2d)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
                 explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]",
@@ -67,38 +71,58 @@ pub(crate) const OPS: &[Op] = &[
                 dilations: list(int) = []; batch_dims: int = 1; groups: int = 1",
         )
         .shape(shape::conv_any_rank),
-    op("BiasAdd", "(value: T, bias: T) -> (output: T)").attrs("T: number; data_format: {'NHWC', 'NCHW'} = 'NHWC'").shape(shape::bias_add),
-    op("BiasAddV1", "(value: T, bias: T) -> (output: T)").attrs("T: number").shape(shape::bias_add),
+    op("BiasAdd", "(value: T, bias: T) -> (output: T)")
+        .gradient(gradient::bias_add)
+        .attrs("T: number; data_format: {'NHWC', 'NCHW'} = 'NHWC'")
+        .shape(shape::bias_add),
+    op("BiasAddV1", "(value: T, bias: T) -> (output: T)").gradient(gradient::bias_add).attrs("T: number").shape(shape::bias_add),
     op("BiasAddGrad", "(out_backprop: T) -> (output: T)")
         .attrs("T: number; data_format: {'NHWC', 'NCHW'} = 'NHWC'")
         .shape(shape::bias_add_grad),
     op("Relu", "(features: T) -> (activations: T)")
+        .gradient(gradient::relu)
         .attrs("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8}")
         .shape(shape::unchanged),
-    op("ReluGrad", "(gradients: T, features: T) -> (backprops: T)").attrs("T: real").shape(shape::merged),
-    op("Relu6", "(features: T) -> (activations: T)").attrs("T: real").shape(shape::unchanged),
+    op("ReluGrad", "(gradients: T, features: T) -> (backprops: T)").gradient(gradient::relu_grad).attrs("T: real").shape(shape::merged),
+    op("Relu6", "(features: T) -> (activations: T)").gradient(gradient::relu6).attrs("T: real").shape(shape::unchanged),
     op("Relu6Grad", "(gradients: T, features: T) -> (backprops: T)").attrs("T: real").shape(shape::merged),
     op("LeakyRelu", "(features: T) -> (activations: T)")
+        .gradient(gradient::leaky_relu)
         .attrs("alpha: float = 0.2; T: {half, bfloat16, float, double} = float")
         .shape(shape::unchanged),
     op("LeakyReluGrad", "(gradients: T, features: T) -> (backprops: T)")
         .attrs("alpha: float = 0.2; T: {half, bfloat16, float, double} = float")
         .shape(shape::merged),
-    op("Elu", "(features: T) -> (activations: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::unchanged),
+    op("Elu", "(features: T) -> (activations: T)")
+        .gradient(gradient::elu)
+        .attrs("T: {half, bfloat16, float, double}")
+        .shape(shape::unchanged),
     op("EluGrad", "(gradients: T, outputs: T) -> (backprops: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::merged),
-    op("Selu", "(features: T) -> (activations: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::unchanged),
+    op("Selu", "(features: T) -> (activations: T)")
+        .gradient(gradient::selu)
+        .attrs("T: {half, bfloat16, float, double}")
+        .shape(shape::unchanged),
     op("SeluGrad", "(gradients: T, outputs: T) -> (backprops: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::merged),
-    op("Softplus", "(features: T) -> (activations: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::unchanged),
+    op("Softplus", "(features: T) -> (activations: T)")
+        .gradient(gradient::softplus)
+        .attrs("T: {half, bfloat16, float, double}")
+        .shape(shape::unchanged),
     op("SoftplusGrad", "(gradients: T, features: T) -> (backprops: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::merged),
-    op("Softsign", "(features: T) -> (activations: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::unchanged),
+    op("Softsign", "(features: T) -> (activations: T)")
+        .gradient(gradient::softsign)
+        .attrs("T: {half, bfloat16, float, double}")
+        .shape(shape::unchanged),
     op("SoftsignGrad", "(gradients: T, features: T) -> (backprops: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::merged),
     op("Softmax", "(logits: T) -> (softmax: T)")
+        .gradient(gradient::softmax)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::unchanged_with_rank_at_least::<1>),
     op("LogSoftmax", "(logits: T) -> (logsoftmax: T)")
+        .gradient(gradient::log_softmax)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::unchanged_with_rank_at_least::<1>),
     op("MaxPool", "(input: T) -> (output: T)")
+        .gradient(gradient::max_pool)
         .attrs(
             "T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8} = float; ksize: list(int) >= 4;
                 strides: list(int) >= 4; padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = [];
@@ -138,6 +162,7 @@ pub(crate) const OPS: &[Op] = &[
         )
         .shape(shape::unchanged_with_rank::<4>),
     op("AvgPool", "(value: T) -> (output: T)")
+        .gradient(gradient::avg_pool)
         .attrs(
             "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC';
                 T: {half, bfloat16, float, double}",
@@ -179,7 +204,7 @@ pub(crate) const OPS: &[Op] = &[
     op("LRNGrad", "(input_grads: T, input_image: T, output_image: T) -> (output: T)")
         .attrs("depth_radius: int = 5; bias: float = 1.0; alpha: float = 1.0; beta: float = 0.5; T: {half, bfloat16, float} = float")
         .shape(shape::merged_first::<4>),
-    op("L2Loss", "(t: T) -> (output: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::scalars),
+    op("L2Loss", "(t: T) -> (output: T)").gradient(gradient::l2_loss).attrs("T: {half, bfloat16, float, double}").shape(shape::scalars),
     op(
         "FusedBatchNorm",
         "(x: T, scale: T, offset: T, mean: T, variance: T)
@@ -242,9 +267,11 @@ pub(crate) const OPS: &[Op] = &[
         .deprecated(9, "FusedBatchNorm replaces it")
         .shape(shape::batch_norm_with_global_normalization),
     op("SoftmaxCrossEntropyWithLogits", "(features: T, labels: T) -> (loss: T, backprop: T)")
+        .gradient(gradient::softmax_cross_entropy)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::softmax_cross_entropy),
     op("SparseSoftmaxCrossEntropyWithLogits", "(features: T, labels: Tlabels) -> (loss: T, backprop: T)")
+        .gradient(gradient::sparse_softmax_cross_entropy)
         .attrs("T: {half, bfloat16, float, double}; Tlabels: index = int64")
         .shape(shape::sparse_softmax_cross_entropy),
     op("FakeQuantWithMinMaxArgs", "(inputs: float) -> (outputs: float)")

@@ -1,5 +1,6 @@
 //! One op's declaration, as the family files write it.
 
+use flowmill_graph::builder::gradients::{GradientFn, OpGradient};
 use flowmill_graph::{Deprecation, OpDef, ShapeFn};
 use flowmill_tensor::Result;
 
@@ -15,6 +16,7 @@ pub struct Op {
     allows_uninitialized_input: bool,
     deprecated: Option<(i32, &'static str)>,
     shape_fn: Option<ShapeFn>,
+    gradient: OpGradient,
 }
 
 /// Declares the op `name` with arguments as in `(x: T, rest: N * T, cell: Ref(T), values: Tin) -> (y: float)`.
@@ -31,6 +33,7 @@ pub(crate) const fn op(name: &'static str, signature: &'static str) -> Op {
         allows_uninitialized_input: false,
         deprecated: None,
         shape_fn: None,
+        gradient: OpGradient::Undefined,
     }
 }
 
@@ -71,6 +74,16 @@ impl Op {
         Op { shape_fn: Some(shape_fn), ..self }
     }
 
+    /// How the gradients of the inputs follow from those of the outputs.
+    pub(crate) const fn gradient(self, gradient: GradientFn) -> Op {
+        Op { gradient: OpGradient::Function(gradient), ..self }
+    }
+
+    /// What comes before the op does not matter, to the gradient, to what comes after.
+    pub(crate) const fn not_differentiable(self) -> Op {
+        Op { gradient: OpGradient::NotDifferentiable, ..self }
+    }
+
     /// The op's type.
     pub const fn name(&self) -> &'static str {
         self.name
@@ -90,6 +103,7 @@ impl Op {
         def.allows_uninitialized_input = self.allows_uninitialized_input;
         def.deprecation = self.deprecated.map(|(version, explanation)| Deprecation { version, explanation: explanation.to_owned() });
         def.shape_fn = self.shape_fn;
+        def.gradient = self.gradient;
         Ok(def)
     }
 }

@@ -5,6 +5,7 @@ use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("RandomUniform", "(shape: T) -> (output: dtype)")
+        .not_differentiable()
         .attrs("seed: int = 0; seed2: int = 0; dtype: {half, bfloat16, float, double}; T: index")
         .stateful()
         .shape(shape::shape_input::<0>),
@@ -13,10 +14,12 @@ pub(crate) const OPS: &[Op] = &[
         .stateful()
         .shape(shape::shape_input::<0>),
     op("RandomStandardNormal", "(shape: T) -> (output: dtype)")
+        .not_differentiable()
         .attrs("seed: int = 0; seed2: int = 0; dtype: {half, bfloat16, float, double}; T: index")
         .stateful()
         .shape(shape::shape_input::<0>),
     op("TruncatedNormal", "(shape: T) -> (output: dtype)")
+        .not_differentiable()
         .attrs("seed: int = 0; seed2: int = 0; dtype: {half, bfloat16, float, double}; T: index")
         .stateful()
         .shape(shape::shape_input::<0>),

@@ -1,5 +1,6 @@
 //! Variables, by reference and by resource handle.
 
+use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
 
@@ -34,7 +35,11 @@ pub(crate) const OPS: &[Op] = &[
         )
         .stateful()
         .shape(shape::var_handle),
-    op("ReadVariableOp", "(resource: resource) -> (value: dtype)").attrs("dtype: type").stateful().shape(shape::read_variable),
+    op("ReadVariableOp", "(resource: resource) -> (value: dtype)")
+        .gradient(gradient::read_variable)
+        .attrs("dtype: type")
+        .stateful()
+        .shape(shape::read_variable),
     op("AssignVariableOp", "(resource: resource, value: dtype)")
         .attrs("dtype: type; validate_shape: bool = false")
         .stateful()
@@ -42,9 +47,14 @@ pub(crate) const OPS: &[Op] = &[
     op("AssignAddVariableOp", "(resource: resource, value: dtype)").attrs("dtype: type").stateful().shape(shape::assign_variable),
     op("AssignSubVariableOp", "(resource: resource, value: dtype)").attrs("dtype: type").stateful().shape(shape::assign_variable),
     op("VarIsInitializedOp", "(resource: resource) -> (is_initialized: bool)").stateful().shape(shape::scalars),
-    op("VariableShape", "(input: resource) -> (output: out_type)").attrs("out_type: index = int32").stateful().shape(shape::variable_shape),
+    op("VariableShape", "(input: resource) -> (output: out_type)")
+        .not_differentiable()
+        .attrs("out_type: index = int32")
+        .stateful()
+        .shape(shape::variable_shape),
     op("DestroyResourceOp", "(resource: resource)").attrs("ignore_lookup_error: bool = true").stateful().shape(shape::unknown),
     op("ResourceGather", "(resource: resource, indices: Tindices) -> (output: dtype)")
+        .gradient(gradient::gather)
         .attrs("batch_dims: int = 0; validate_indices: bool = true; dtype: type; Tindices: index")
         .stateful()
         .shape(shape::resource_gather),

@@ -25,12 +25,33 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! A graph built here, with its derivative:
+//!
+//! ```
+//! use flowmill::builder::{BuilderState, GraphBuilder, Scope, gradients::{GradientOptions, add_gradients}};
+//! use flowmill::{SessionOptions, Tensor};
+//!
+//! # fn main() -> flowmill::Result<()> {
+//! let (mut graph, mut state) = (flowmill::new_graph()?, BuilderState::default());
+//! let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root())?;
+//! let x = b.constant("x", &Tensor::scalar(3.0f32))?;
+//! let y = b.op("Square").name("y").input(x).output()?;
+//! let slope = add_gradients(&mut b, &[y], &[x], &[], &GradientOptions::default())?.remove(0).ok_or_else(|| flowmill::Error::internal("none"))?;
+//! let slope = b.densify(&slope)?;
+//! let name = b.graph().tensor_name(slope);
+//! let session = flowmill::session(graph, SessionOptions::default())?;
+//! assert_eq!(session.run(&[], &[&name], &[])?[0].to_scalar::<f32>()?, 6.0);
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 
 mod io_kernels;
 mod saved_model;
 
-pub use flowmill_graph::{Graph, ImportOptions, ImportResults, OpRegistry, import_graph_def};
+pub use flowmill_graph::builder;
+pub use flowmill_graph::{Graph, ImportOptions, ImportResults, NodeId, OpRegistry, OutputId, import_graph_def};
 pub use flowmill_optimize::{PIPELINE, PassReport, Report as OptimizationReport};
 pub use flowmill_proto as proto;
 pub use flowmill_runtime::{Callable, CancelToken, KernelRegistry, NodeStats, RunOptions, RunOutcome, Session, SessionOptions};

@@ -91,7 +91,8 @@ impl CondBuilder {
     /// The branch's, and `FailedPrecondition` where none is open.
     pub fn close(&mut self, b: &mut GraphBuilder<'_>, results: Result<Vec<OutputId>>) -> Result<()> {
         let Some((branch, id)) = self.open.take() else { bail!(FailedPrecondition, "No branch of the conditional is open") };
-        let results = results.and_then(|r| r.into_iter().map(|r| self.hand_out(b, id, branch, r)).collect());
+        let inside = self.outer.in_context(Some(id));
+        let results = results.and_then(|r| b.within(inside, |b| r.into_iter().map(|r| self.hand_out(b, id, branch, r)).collect()));
         b.set_scope(self.outer.clone());
         self.results[branch as usize] = Some(results?);
         Ok(())
@@ -118,8 +119,8 @@ impl CondBuilder {
     ///
     /// # Errors
     /// `InvalidArgument` where their results differ in number or types, `FailedPrecondition` where a branch is missing.
-    pub fn finish(self, b: &mut GraphBuilder<'_>) -> Result<Vec<OutputId>> {
-        let [Some(if_false), Some(if_true)] = self.results else {
+    pub fn finish(&mut self, b: &mut GraphBuilder<'_>) -> Result<Vec<OutputId>> {
+        let [Some(if_false), Some(if_true)] = std::mem::take(&mut self.results) else {
             bail!(FailedPrecondition, "A conditional needs both branches");
         };
         if if_false.len() != if_true.len() {

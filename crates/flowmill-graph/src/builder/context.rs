@@ -4,6 +4,7 @@
 //! is a `Switch` on the branch's predicate. Contexts nest, and a tensor passes each of them on its way in. TensorFlow's `CondContext` and
 //! `WhileContext` behave so; exported graphs are equal.
 
+use super::gradients::BackwardLoop;
 use super::{GraphBuilder, Scope};
 use crate::{NodeId, OpDef, OutputId};
 use flowmill_tensor::Result;
@@ -20,6 +21,14 @@ pub enum Branch {
     False = 0,
     /// Taken where the predicate is true.
     True = 1,
+}
+
+/// The branch that is not taken where `branch` is.
+pub(super) fn other(branch: Branch) -> Branch {
+    match branch {
+        Branch::False => Branch::True,
+        Branch::True => Branch::False,
+    }
 }
 
 #[derive(Debug)]
@@ -40,13 +49,20 @@ pub(super) enum ContextKind {
 }
 
 /// A loop being built, or built.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct WhileContext {
     pub(super) parallel_iterations: i64,
     /// Lets what the condition needs run in each iteration.
     pub(super) pivot_for_cond: Option<OutputId>,
     /// Lets what the body needs run in each iteration; set once the body is being built.
     pub(super) pivot_for_body: Option<OutputId>,
+    /// The `LoopCond`.
+    pub(super) pivot: Option<OutputId>,
+    /// The variables' `Enter`s and `Exit`s.
+    pub(super) enters: Vec<OutputId>,
+    pub(super) exits: Vec<OutputId>,
+    /// Set for a loop that is the gradient of another one.
+    pub(super) backward: Option<Box<BackwardLoop>>,
 }
 
 impl GraphBuilder<'_> {
@@ -98,6 +114,12 @@ impl GraphBuilder<'_> {
             return Ok(context.stands_for.get(&value).copied().unwrap_or(value));
         }
         self.context_mut(id).known.insert(value);
+        if matches!(self.context(id).kind, ContextKind::While(_))
+            && let Some(recalled) = self.recall_if_forward(value)?
+        {
+            self.context_mut(id).stands_for.insert(value, recalled);
+            return Ok(recalled);
+        }
         let outer = self.context(id).outer;
         let arrived = match outer {
             Some(outer) => self.bring_into(outer, value)?,
@@ -244,7 +266,7 @@ impl GraphBuilder<'_> {
     }
 
     /// Whether a node is the `Enter` of a loop's invariant.
-    fn is_invariant(&self, node: NodeId) -> bool {
+    pub(super) fn is_invariant(&self, node: NodeId) -> bool {
         self.graph.get(node).is_some_and(|n| n.is_enter() && n.attrs().get_or("is_constant", false).unwrap_or(false))
     }
 

@@ -23,6 +23,7 @@
 
 mod cond;
 mod context;
+pub mod gradients;
 mod names;
 mod op;
 mod scope;
@@ -76,13 +77,21 @@ impl BuilderState {
         self.unfetchable.insert(node);
     }
 
-    /// The static shapes. Nodes added by others than a builder are not known before the next builder is made.
+    /// The static shapes, after [`BuilderState::catch_up`] those of all nodes.
     pub fn shapes(&self) -> &ShapeRefiner {
         &self.shapes
     }
 
-    /// Learns of nodes that others have added.
-    fn catch_up(&mut self, graph: &Graph) {
+    /// Adds what a caller knows of a tensor's shape.
+    ///
+    /// # Errors
+    /// As [`ShapeRefiner::merge_shape`].
+    pub fn merge_shape(&mut self, output: OutputId, shape: &PartialShape) -> Result<()> {
+        self.shapes.merge_shape(output, shape)
+    }
+
+    /// Learns of nodes that others than builders have added.
+    pub fn catch_up(&mut self, graph: &Graph) {
         let known = self.num_known;
         if graph.num_node_ids() == known {
             return;

@@ -98,10 +98,14 @@ impl<'b, 'g> OpBuilder<'b, 'g> {
     fn add(mut self) -> Result<(&'b mut GraphBuilder<'g>, NodeId)> {
         let b = self.builder;
         let op_def = b.graph.op_def(&self.op)?.clone();
-        let scope_context = b.scope.context();
+        let scope_context = b.context_for(&self.op, &self.inputs);
+        let name = b.node_name(self.name.as_deref().unwrap_or(&self.op))?;
         if let Some(context) = scope_context {
+            // What brings an input in is named after the node.
+            let scope = b.scope.named(&name);
             for input in &mut self.inputs {
-                *input = b.bring_into(context, *input)?;
+                let value = *input;
+                *input = b.within(scope.clone(), |b| b.bring_into(context, value))?;
             }
         }
         for (name, value) in b.scope.attrs() {
@@ -115,11 +119,11 @@ impl<'b, 'g> OpBuilder<'b, 'g> {
         let mut control = b.scope.control_inputs(&producers);
         control.extend(self.control.iter().filter(|c| !producers.contains(c)));
         if let Some(context) = scope_context {
-            control = b.control_inputs_in(context, &op_def, &self.inputs, control)?;
+            let scope = b.scope.named(&name);
+            control = b.within(scope, |b| b.control_inputs_in(context, &op_def, &self.inputs, control))?;
         }
         let device = self.device.take().unwrap_or_else(|| b.scope.device().to_owned());
         let device = b.colocate(&mut self.attrs, device)?;
-        let name = b.node_name(self.name.as_deref().unwrap_or(&self.op))?;
         let def = NodeDef { name, op: self.op, device, attr: self.attrs.0, ..NodeDef::default() };
         let node = b.graph.add_node_with_inputs(def, &self.inputs, &control)?;
         if let Err(error) = b.check_added(node) {
@@ -147,6 +151,16 @@ impl GraphBuilder<'_> {
             bail!(InvalidArgument, "'{name}' is not a valid node name");
         }
         Ok(self.unique_name(name, true))
+    }
+
+    /// The context to make a node in: the scope's. The shape of a tensor that a loop's gradient asks for is taken in the forward loop, so that it and
+    /// not the tensor is kept.
+    fn context_for(&self, op: &str, inputs: &[OutputId]) -> Option<context::ContextId> {
+        let context = self.scope.context();
+        let (true, [input]) = (matches!(op, "Shape" | "Size" | "Rank"), inputs) else { return context };
+        let backward = self.loop_of(context).and_then(|id| self.forward_loop(id));
+        let producers = self.context_of(input.node);
+        if backward.is_some() && self.loop_of(producers) == backward { producers } else { context }
     }
 
     /// Every input is there, and the shape function agrees.

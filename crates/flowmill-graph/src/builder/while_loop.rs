@@ -45,8 +45,7 @@ impl GraphBuilder<'_> {
     ) -> Result<Vec<OutputId>> {
         self.within_name(name, |b| {
             let mut built = WhileBuilder::begin(b, vars, options)?;
-            let exits = built.cond_vars(b).and_then(|vars| {
-                let go_on = cond(b, &vars)?;
+            let exits = cond(b, built.cond_vars()).and_then(|go_on| {
                 let vars = built.body_vars(b, go_on)?;
                 let results = body(b, &vars)?;
                 built.finish(b, &results)
@@ -71,7 +70,7 @@ impl WhileBuilder {
         }
         let outer = b.scope.clone();
         let name = b.unique_name("while_context", true);
-        let looped = WhileContext { parallel_iterations: options.parallel_iterations, pivot_for_cond: None, pivot_for_body: None };
+        let looped = WhileContext { parallel_iterations: options.parallel_iterations, ..WhileContext::default() };
         let context = b.add_context(Context {
             name,
             outer: outer.context(),
@@ -87,7 +86,7 @@ impl WhileBuilder {
                 return Err(error);
             }
         };
-        if let ContextKind::While(looped) = &mut b.context_mut(context).kind {
+        if let Some(looped) = b.while_context_mut(context) {
             looped.pivot_for_cond = merges.first().copied();
         }
         Ok(WhileBuilder { context, outer, merges, switches: Vec::new() })
@@ -122,6 +121,9 @@ impl WhileBuilder {
         }
         b.tie_to_outer_loop(outer.context(), &enters)?;
         b.context_mut(context).known = enters.iter().copied().collect();
+        if let Some(looped) = b.while_context_mut(context) {
+            looped.enters.clone_from(&enters);
+        }
         enters
             .into_iter()
             .map(|enter| {
@@ -137,8 +139,8 @@ impl WhileBuilder {
     }
 
     /// The variables as the condition sees them.
-    pub fn cond_vars(&self, _: &mut GraphBuilder<'_>) -> Result<Vec<OutputId>> {
-        Ok(self.merges.clone())
+    pub fn cond_vars(&self) -> &[OutputId] {
+        &self.merges
     }
 
     /// Ends the condition; gives the variables as the body sees them.
@@ -159,7 +161,8 @@ impl WhileBuilder {
             let op = b.op_for(value, "Identity", "RefIdentity");
             vars.push(b.op(op).name("Identity").input(value).output()?);
         }
-        if let ContextKind::While(looped) = &mut b.context_mut(self.context).kind {
+        if let Some(looped) = b.while_context_mut(self.context) {
+            looped.pivot = Some(pivot);
             looped.pivot_for_body = vars.first().copied();
         }
         Ok(vars)
@@ -199,6 +202,9 @@ impl WhileBuilder {
             let value = switch.output(0);
             let op = b.op_for(value, "Exit", "RefExit");
             exits.push(b.op(op).name("Exit").input(value).output()?);
+        }
+        if let Some(looped) = b.while_context_mut(self.context) {
+            looped.exits.clone_from(&exits);
         }
         if let Some(outer) = self.outer.context() {
             b.context_mut(outer).known.extend(exits.iter().copied());

@@ -1,5 +1,6 @@
 //! The crate through its public interface, in one binary: linking one for each file takes longer than running it.
 
+mod builder;
 mod functions;
 mod import;
 mod models;

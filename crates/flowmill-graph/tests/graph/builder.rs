@@ -154,12 +154,12 @@ fn a_conditional_guards_what_comes_from_outside_once() {
         "cond/switch_t = Identity(cond/Switch:1)",
         "cond/switch_f = Identity(cond/Switch)",
         "cond/pred_id = Identity(p)",
-        "cond/Switch_1 = Switch(x, cond/pred_id)",
-        "cond/y = Add(cond/Switch_1:1, cond/Switch_1:1)",
+        "cond/y/Switch = Switch(x, cond/pred_id)",
+        "cond/y = Add(cond/y/Switch:1, cond/y/Switch:1)",
         "cond/c = Const() ^cond/switch_t",
         "cond/z = Add(cond/y, cond/c)",
-        "cond/Switch_2 = Switch(x, cond/pred_id)",
-        "cond/Merge = Merge(cond/Switch_2, cond/z)",
+        "cond/Switch_1 = Switch(x, cond/pred_id)",
+        "cond/Merge = Merge(cond/Switch_1, cond/z)",
     ];
     assert_eq!(lines(&graph), expected);
 }
@@ -190,18 +190,18 @@ fn a_loop_enters_what_comes_from_outside_as_an_invariant() {
         "zero = Const()",
         "while/Enter = Enter(zero)",
         "while/Merge = Merge(while/Enter, while/NextIteration)",
-        "while/Enter_1 = Enter(n)",
-        "while/Less = Less(while/Merge, while/Enter_1)",
+        "while/Less/Enter = Enter(n)",
+        "while/Less = Less(while/Merge, while/Less/Enter)",
         "while/LoopCond = LoopCond(while/Less)",
         "while/Switch = Switch(while/Merge, while/LoopCond)",
         "while/Identity = Identity(while/Switch:1)",
-        "while/Enter_2 = Enter(step)",
-        "while/Add = Add(while/Identity, while/Enter_2)",
+        "while/Add/Enter = Enter(step)",
+        "while/Add = Add(while/Identity, while/Add/Enter)",
         "while/NextIteration = NextIteration(while/Add)",
         "while/Exit = Exit(while/Switch)",
     ];
     assert_eq!(lines(&graph), expected);
-    let enter = graph.find_node("while/Enter_2").unwrap();
+    let enter = graph.find_node("while/Add/Enter").unwrap();
     assert!(enter.attrs().get::<bool>("is_constant").unwrap());
     assert_eq!(enter.attrs().get::<&str>("frame_name").unwrap(), "while/while_context");
 }
@@ -235,9 +235,9 @@ fn loops_nest_and_their_constants_wait_for_the_iteration() {
         "outer/one = Const() ^outer/Identity",
         "outer/inner/Enter = Enter(outer/Identity)",
         // What comes from outside of both loops enters them one after the other, and once each.
-        "outer/inner/Enter_1 = Enter(outer/Enter_1)",
-        "outer/inner/Less = Less(outer/inner/Merge, outer/inner/Enter_1)",
-        "outer/inner/Add = Add(outer/inner/Identity, outer/inner/Enter_2)",
+        "outer/inner/Less/Enter = Enter(outer/Less/Enter)",
+        "outer/inner/Less = Less(outer/inner/Merge, outer/inner/Less/Enter)",
+        "outer/inner/Add = Add(outer/inner/Identity, outer/inner/Add/Enter)",
         "outer/Add = Add(outer/inner/Exit, outer/one)",
     ] {
         assert!(lines.iter().any(|l| l == line), "{line}\n{}", lines.join("\n"));

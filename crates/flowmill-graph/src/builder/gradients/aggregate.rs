@@ -1,0 +1,115 @@
+//! Sums of gradients, and gradients in other forms.
+
+use super::{Grad, IndexedSlices};
+use crate::OutputId;
+use crate::builder::GraphBuilder;
+use flowmill_tensor::{DType, PartialShape, Result};
+
+impl GraphBuilder<'_> {
+    /// The sum of the gradients that a tensor's consumers gave; `None` where there are none. Slices stay slices as long as all are.
+    ///
+    /// # Errors
+    /// What adding nodes gives.
+    pub fn sum_gradients(&mut self, grads: &[Grad]) -> Result<Option<Grad>> {
+        if let [] | [_] = grads {
+            return Ok(grads.first().cloned());
+        }
+        let slices: Option<Vec<&IndexedSlices>> = grads
+            .iter()
+            .map(|g| match g {
+                Grad::Slices(slices) => Some(slices),
+                Grad::Dense(_) => None,
+            })
+            .collect();
+        if let Some(slices) = slices {
+            return self.concat_slices(&slices).map(|s| Some(Grad::Slices(s)));
+        }
+        let mut dense = Vec::with_capacity(grads.len());
+        for grad in grads {
+            dense.push(self.densify(grad)?);
+        }
+        Ok(Some(Grad::Dense(self.call("AddN", &dense)?)))
+    }
+
+    fn concat_slices(&mut self, slices: &[&IndexedSlices]) -> Result<IndexedSlices> {
+        let axis = self.scalar(0i32)?;
+        let mut values: Vec<OutputId> = slices.iter().map(|s| s.values).collect();
+        let mut indices: Vec<OutputId> = slices.iter().map(|s| s.indices).collect();
+        if !indices.iter().all(|&i| self.dtype(i) == self.dtype(indices[0])) {
+            for index in &mut indices {
+                *index = self.cast(*index, DType::I64)?;
+            }
+        }
+        values.push(axis);
+        indices.push(axis);
+        let values = self.call("ConcatV2", &values)?;
+        let indices = self.call("ConcatV2", &indices)?;
+        Ok(IndexedSlices { values, indices, dense_shape: slices.iter().find_map(|s| s.dense_shape) })
+    }
+
+    /// A gradient as one tensor.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for slices of a tensor whose shape is not known, and what adding nodes gives.
+    pub fn densify(&mut self, grad: &Grad) -> Result<OutputId> {
+        match grad {
+            Grad::Dense(tensor) => Ok(*tensor),
+            Grad::Slices(IndexedSlices { values, indices, dense_shape }) => {
+                let Some(shape) = dense_shape else {
+                    flowmill_tensor::bail!(
+                        InvalidArgument,
+                        "Tensor conversion requested for IndexedSlices without dense_shape: '{}'",
+                        self.graph().tensor_name(*values)
+                    );
+                };
+                let zero = self.scalar(0i32)?;
+                let axis = self.scalar(0i32)?;
+                let rows = self.call("GatherV2", &[*shape, zero, axis])?;
+                self.call("UnsortedSegmentSum", &[*values, *indices, rows])
+            }
+        }
+    }
+
+    /// Lets each gradient wait for all of them.
+    pub(super) fn gate_gradients(&mut self, grads: Vec<Option<Grad>>) -> Result<Vec<Option<Grad>>> {
+        let mut group = self.op("NoOp").name("group_deps");
+        for grad in grads.iter().flatten() {
+            group = match grad {
+                Grad::Dense(tensor) => group.after(tensor.node),
+                Grad::Slices(slices) => group.after(slices.values.node).after(slices.indices.node),
+            };
+        }
+        let gate = group.finish()?;
+        let mut behind = |tensor: OutputId| self.op("Identity").name("control_dependency").input(tensor).after(gate).output();
+        grads
+            .into_iter()
+            .map(|grad| {
+                Ok(match grad {
+                    None => None,
+                    Some(Grad::Dense(tensor)) => Some(Grad::Dense(behind(tensor)?)),
+                    Some(Grad::Slices(s)) => Some(Grad::Slices(IndexedSlices { values: behind(s.values)?, ..s })),
+                })
+            })
+            .collect()
+    }
+
+    /// A tensor as another type; the tensor itself where it is of that type.
+    ///
+    /// # Errors
+    /// What adding a node gives.
+    pub fn cast(&mut self, tensor: OutputId, dtype: DType) -> Result<OutputId> {
+        if self.dtype(tensor) == dtype {
+            return Ok(tensor);
+        }
+        let to = flowmill_proto::AttrValue::from(flowmill_proto::attr_value::Value::Type(dtype.number()));
+        self.op("Cast").input(tensor).attr("DstT", to).output()
+    }
+
+    /// Adds what a caller knows of a tensor's shape.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where it contradicts what is known.
+    pub fn merge_shape(&mut self, tensor: OutputId, shape: &PartialShape) -> Result<()> {
+        self.state.shapes.merge_shape(tensor, shape)
+    }
+}

@@ -1,0 +1,129 @@
+//! Zeros and ones in the shape of a tensor.
+
+use crate::OutputId;
+use crate::builder::context::{ContextKind, other};
+use crate::builder::{ContextId, GraphBuilder, Scope};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
+
+/// Zeros up to this many elements are a constant where their shape is static; more are filled in when a step runs.
+const MAX_CONSTANT_ELEMENTS: usize = 1000;
+
+impl GraphBuilder<'_> {
+    /// The shape of a tensor as a vector of `int32`: a constant where it is static.
+    ///
+    /// # Errors
+    /// What adding a node gives.
+    pub fn shape_of(&mut self, tensor: OutputId) -> Result<OutputId> {
+        if let Some(dims) = self.shape(tensor).to_shape() {
+            let dims: Option<Vec<i32>> = dims.iter().map(|&d| i32::try_from(d).ok()).collect();
+            if let Some(dims) = dims {
+                return self.constant("Shape", &Tensor::vector(&dims)?);
+            }
+        }
+        self.dynamic_shape_of(tensor)
+    }
+
+    /// The shape of a tensor as a vector of `int32`, found when a step runs.
+    ///
+    /// # Errors
+    /// What adding a node gives.
+    pub fn dynamic_shape_of(&mut self, tensor: OutputId) -> Result<OutputId> {
+        self.call("Shape", &[tensor])
+    }
+
+    /// A tensor of ones in the shape of another one.
+    pub(super) fn ones_like(&mut self, tensor: OutputId, name: &str) -> Result<OutputId> {
+        let dtype = self.dtype(tensor);
+        let shape = self.shape_of(tensor)?;
+        let one = self.scalar(1.0f32)?;
+        let one = self.cast(one, dtype)?;
+        self.op("Fill").name(name).inputs(&[shape, one]).output()
+    }
+
+    /// A tensor of zeros in the shape of another one.
+    ///
+    /// # Errors
+    /// What adding nodes gives.
+    pub fn zeros_like(&mut self, tensor: OutputId) -> Result<OutputId> {
+        match self.constant_zeros(tensor)? {
+            Some(zeros) => Ok(zeros),
+            None => self.call("ZerosLike", &[tensor]),
+        }
+    }
+
+    /// Zeros as a constant in the shape of a tensor, where that is static and small.
+    pub(super) fn constant_zeros(&mut self, tensor: OutputId) -> Result<Option<OutputId>> {
+        let dtype = self.dtype(tensor);
+        let Some(dims) = self.shape(tensor).to_shape() else { return Ok(None) };
+        if dims.num_elements() > MAX_CONSTANT_ELEMENTS || dtype.size().is_none() {
+            return Ok(None);
+        }
+        self.constant("zeros", &Tensor::zeros(dtype, dims)?).map(Some)
+    }
+
+    /// Zeros of a shape that a tensor holds.
+    pub(super) fn zeros_of_shape(&mut self, shape: OutputId, dtype: DType) -> Result<OutputId> {
+        if dtype.size().is_none() {
+            // Variants and resources have no zero of a shape: what they hold does.
+            flowmill_tensor::bail!(Unimplemented, "zeros of {dtype}");
+        }
+        let zero = self.constant("Const", &Tensor::zeros(dtype, Shape::new(&[]))?)?;
+        self.op("Fill").name("zeros").inputs(&[shape, zero]).output()
+    }
+
+    /// Zeros in the shape of a node's output, in the present context, which is no backward loop's.
+    pub(super) fn zeros_for(&mut self, output: OutputId) -> Result<OutputId> {
+        self.zeros_like(output)
+    }
+
+    /// Zeros for the branch of a conditional that does not take a tensor; they live where that branch is taken.
+    pub(super) fn zeros_for_other_branch(&mut self, cond: ContextId, output: OutputId) -> Result<OutputId> {
+        let ContextKind::Cond { pred, branch, .. } = &self.context(cond).kind else { return self.zeros_like(output) };
+        let (pred, untaken) = (*pred, other(*branch));
+        let Some(data) = self.graph.input(output.node, 0) else { bail!(Internal, "a Switch without input") };
+        let dtype = self.dtype(output);
+        let live = self.switch(data, pred)?.output(untaken as u32);
+        let pivot = self.call("Identity", &[live])?;
+        let shape = self.dynamic_shape_of(live)?;
+        let scope = self.scope.after(&[pivot.node]);
+        self.within(scope, |b| b.zeros_of_shape(shape, dtype))
+    }
+
+    /// Zeros for a node's output in backward loop `id`. For a conditional's `Switch` they live where the other branch was taken.
+    pub(super) fn zeros_in_loop(&mut self, id: ContextId, context: ContextId, output: OutputId, is_cond_switch: bool) -> Result<OutputId> {
+        let guard = match &self.context(context).kind {
+            ContextKind::Cond { pred, branch, .. } if is_cond_switch => Some((*pred, *branch)),
+            _ => None,
+        };
+        let dtype = self.dtype(output);
+        let inside = self.scope.in_context(Some(id));
+        if let Some(shape) = self.shape(output).to_shape() {
+            return self.within(inside, |b| {
+                let zeros = b.constant("zeros", &Tensor::zeros(dtype, shape)?)?;
+                let Some((pred, branch)) = guard else { return Ok(zeros) };
+                let pred = b.history_of_pred(id, pred)?;
+                Ok(b.switch(zeros, pred)?.output(other(branch) as u32))
+            });
+        }
+        let shape = match guard {
+            None => {
+                let scope = Scope::root().named(self.scope.name()).in_context(Some(context));
+                let shape = self.within(scope, |b| b.dynamic_shape_of(output))?;
+                self.recall(id, shape)?
+            }
+            Some((pred, branch)) => {
+                let scope = Scope::root().named(self.scope.name()).in_context(self.context(context).outer);
+                let Some(data) = self.graph.input(output.node, 0) else { bail!(Internal, "a Switch without input") };
+                let shape = self.within(scope, |b| {
+                    let live = b.switch(data, pred)?.output(other(branch) as u32);
+                    b.dynamic_shape_of(live)
+                })?;
+                self.state.context_of.insert(shape.node, context);
+                self.history_of_pred(id, pred)?;
+                let stack = self.push(id, shape, Some(context))?;
+                self.pop(id, stack, shape, true)?
+            }
+        };
+        self.within(inside, |b| b.zeros_of_shape(shape, dtype))
+    }
+}

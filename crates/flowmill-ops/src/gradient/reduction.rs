@@ -1,0 +1,191 @@
+//! Gradients of reductions and scans.
+
+use super::formula::Formula;
+use super::{Grads, first};
+use flowmill_graph::OutputId;
+use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::gradients::Backward;
+use flowmill_tensor::Result;
+
+type B<'a> = GraphBuilder<'a>;
+
+/// `input`'s shape with ones where `axes` reduce.
+fn kept_dims(b: &mut B<'_>, input: OutputId, axes: OutputId) -> Result<OutputId> {
+    let shape = b.dynamic_shape_of(input)?;
+    let rank = b.rank_of(input)?;
+    let axes = b.cast(axes, flowmill_tensor::DType::I32)?;
+    let flat = b.ints(&[-1])?;
+    let axes = b.reshape(axes, flat)?;
+    let positive = b.add(axes, rank)?;
+    let axes = b.call("FloorMod", &[positive, rank])?;
+    let (zero, one) = (b.int(0)?, b.int(1)?);
+    let all = b.call("Range", &[zero, rank, one])?;
+    let shape_of_axes = b.dynamic_shape_of(axes)?;
+    let ones = b.call("Fill", &[shape_of_axes, one])?;
+    b.op("DynamicStitch").inputs(&[all, axes, shape, ones]).attr("N", 2i64).output()
+}
+
+/// A gradient of the result, repeated over what was reduced.
+fn spread(b: &mut B<'_>, op: &Backward, grad: OutputId) -> Result<OutputId> {
+    let input = op.inputs[0];
+    let kept = kept_dims(b, input, op.inputs[1])?;
+    let grad = b.reshape(grad, kept)?;
+    let shape = b.dynamic_shape_of(input)?;
+    b.call("BroadcastTo", &[grad, shape])
+}
+
+pub(crate) fn sum(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    first(spread(b, op, dy)?, 1)
+}
+
+pub(crate) fn mean(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let grad = spread(b, op, dy)?;
+    let elements = b.call("Size", &[op.inputs[0]])?;
+    let results = b.call("Size", &[op.output(0)])?;
+    let one = b.int(1)?;
+    let results = b.call("Maximum", &[results, one])?;
+    let count = b.call("FloorDiv", &[elements, results])?;
+    let dtype = b.dtype(grad);
+    let count = b.cast(count, dtype)?;
+    first(b.div(grad, count)?, 1)
+}
+
+/// `Max` and `Min`: shared evenly by the elements that are equal to the result.
+pub(crate) fn extreme(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let input = op.inputs[0];
+    let kept = kept_dims(b, input, op.inputs[1])?;
+    let y = b.reshape(op.output(0), kept)?;
+    let grad = b.reshape(dy, kept)?;
+    let is_extreme = b.call("Equal", &[y, input])?;
+    let dtype = b.dtype(grad);
+    let indicators = b.cast(is_extreme, dtype)?;
+    let number = b.call("Sum", &[indicators, op.inputs[1]])?;
+    let number = b.reshape(number, kept)?;
+    let share = b.div(indicators, number)?;
+    first(b.mul(share, grad)?, 1)
+}
+
+/// The product of all other elements, found from products of those before and those after, so that zeros do no harm.
+pub(crate) fn prod(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let input = op.inputs[0];
+    let grad = spread(b, op, dy)?;
+    // Brings the reduced dimensions to the front, as one.
+    let rank = b.rank_of(input)?;
+    let axes = b.cast(op.inputs[1], flowmill_tensor::DType::I32)?;
+    let flat = b.ints(&[-1])?;
+    let axes = b.reshape(axes, flat)?;
+    let positive = b.add(axes, rank)?;
+    let reduced = b.call("FloorMod", &[positive, rank])?;
+    let (zero, one) = (b.int(0)?, b.int(1)?);
+    let all = b.call("Range", &[zero, rank, one])?;
+    let others = b.op("ListDiff").inputs(&[all, reduced]).output()?;
+    let order = b.call("ConcatV2", &[reduced, others, zero])?;
+    let shape = b.dynamic_shape_of(input)?;
+    let count = |b: &mut B<'_>, of: OutputId| {
+        let sizes = b.call("GatherV2", &[shape, of, zero])?;
+        let axis = b.ints(&[0])?;
+        b.call("Prod", &[sizes, axis])
+    };
+    let (num_reduced, num_others) = (count(b, reduced)?, count(b, others)?);
+    let moved = b.call("Transpose", &[input, order])?;
+    let moved_shape = b.dynamic_shape_of(moved)?;
+    let matrix = b.op("Pack").inputs(&[num_reduced, num_others]).output()?;
+    let rows = b.reshape(moved, matrix)?;
+    let before = b.op("Cumprod").inputs(&[rows, zero]).attr("exclusive", true).output()?;
+    let after = b.op("Cumprod").inputs(&[rows, zero]).attr("exclusive", true).attr("reverse", true).output()?;
+    let (before, after) = (b.conj(before)?, b.conj(after)?);
+    let rest = b.mul(before, after)?;
+    let rest = b.reshape(rest, moved_shape)?;
+    let back = b.call("InvertPermutation", &[order])?;
+    let rest = b.call("Transpose", &[rest, back])?;
+    let product = b.mul(grad, rest)?;
+    first(b.reshape(product, shape)?, 1)
+}
+
+pub(crate) fn cumsum(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let attrs = b.graph().node(op.node)?.attrs();
+    let (exclusive, reverse) = (attrs.get_or("exclusive", false)?, attrs.get_or("reverse", false)?);
+    let grad = b.op("Cumsum").inputs(&[dy, op.inputs[1]]).attr("exclusive", exclusive).attr("reverse", !reverse).output()?;
+    first(grad, 1)
+}
+
+pub(crate) fn segment_sum(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let axis = b.int(0)?;
+    first(b.call("GatherV2", &[dy, op.inputs[1], axis])?, 1)
+}
+
+pub(crate) fn segment_mean(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let segments = op.inputs[1];
+    // Each row's share of its segment: one over the segment's number of rows.
+    let data = op.inputs[0];
+    let rank = b.rank_of(data)?;
+    let (zero, one) = (b.int(0)?, b.int(1)?);
+    let rows = b.dynamic_shape_of(segments)?;
+    let less = b.sub(rank, one)?;
+    let axis_shape = b.op("Pack").input(less).output()?;
+    let ones_shape = b.call("Fill", &[axis_shape, one])?;
+    let shape = b.call("ConcatV2", &[rows, ones_shape, zero])?;
+    let number = b.number(dy, 1.0)?;
+    let ones = b.call("Fill", &[shape, number])?;
+    let counts = b.call("SegmentSum", &[ones, segments])?;
+    let scaled = b.call("DivNoNan", &[dy, counts])?;
+    first(b.call("GatherV2", &[scaled, segments, zero])?, 1)
+}
+
+pub(crate) fn unsorted_segment_sum(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let (segments, axis) = (op.inputs[1], b.int(0)?);
+    // Rows of negative segments were dropped.
+    let zero = b.zeros_like(segments)?;
+    let safe = b.call("Maximum", &[segments, zero])?;
+    let gathered = b.call("GatherV2", &[dy, safe, axis])?;
+    let is_kept = b.call("GreaterEqual", &[segments, zero])?;
+    let rank = b.rank_of(gathered)?;
+    let shape = b.dynamic_shape_of(is_kept)?;
+    let have = b.rank_of(is_kept)?;
+    let missing = b.sub(rank, have)?;
+    let (one, count) = (b.int(1)?, b.op("Pack").input(missing).output()?);
+    let ones = b.call("Fill", &[count, one])?;
+    let shape = b.call("ConcatV2", &[shape, ones, axis])?;
+    let is_kept = b.reshape(is_kept, shape)?;
+    let none = b.number(gathered, 0.0)?;
+    first(b.select(is_kept, gathered, none)?, 2)
+}
+
+/// `TopKV2`: the gradient of each value goes back to where it was found.
+pub(crate) fn top_k(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let input = op.inputs[0];
+    let shape = b.dynamic_shape_of(input)?;
+    let found = b.dynamic_shape_of(op.output(1))?;
+    let (minus, zero, one) = (b.int(-1)?, b.int(0)?, b.int(1)?);
+    let (rank, axis) = (b.rank_of(input)?, zero);
+    let last_axis = b.sub(rank, one)?;
+    let last = b.call("GatherV2", &[shape, last_axis, axis])?;
+    let k = b.call("GatherV2", &[found, last_axis, axis])?;
+    let wide = b.op("Pack").inputs(&[minus, k]).output()?;
+    let indices = b.reshape(op.output(1), wide)?;
+    // Every row begins `last` elements after the one before.
+    let row_shape = b.dynamic_shape_of(indices)?;
+    let rows = b.call("GatherV2", &[row_shape, zero, zero])?;
+    let end = b.mul(rows, last)?;
+    let starts = b.call("Range", &[zero, end, last])?;
+    let starts = b.op("ExpandDims").inputs(&[starts, minus]).output()?;
+    let flat_indices = b.add(indices, starts)?;
+    let flat = b.ints(&[-1])?;
+    let flat_indices = b.reshape(flat_indices, flat)?;
+    let column = b.op("ExpandDims").inputs(&[flat_indices, one]).output()?;
+    let values = b.reshape(dy, flat)?;
+    let axis = b.ints(&[0])?;
+    let size = b.call("Prod", &[shape, axis])?;
+    let size = b.op("Pack").input(size).output()?;
+    let grad = b.call("ScatterNd", &[column, values, size])?;
+    first(b.reshape(grad, shape)?, op.inputs.len() - 1)
+}
