@@ -5,6 +5,7 @@ pub mod executor;
 mod function;
 pub mod intra_op;
 pub mod kernel;
+mod panics;
 pub mod plan;
 pub mod program;
 mod registry;

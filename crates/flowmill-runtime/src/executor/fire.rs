@@ -283,6 +283,8 @@ impl Worker<'_> {
                 },
                 Source::InvariantToken(i) => *slot() = invariant(i).as_ref().map(|_| Tensor::scalar(true)),
                 Source::InvariantLiveness(i) => live &= invariant(i).is_some(),
+                // After all that can make the node dead: a dead node reads nothing.
+                Source::Dereference if !live => {}
                 Source::Dereference => {
                     let slot = slot();
                     if let Some(reference) = slot {

@@ -4,8 +4,7 @@ use super::block::{BlockPool, Iteration, Slot};
 use super::run::{Item, Run, Work};
 use super::tables::{EXPENSIVE, Tables};
 use crate::step::Poll;
-use flowmill_tensor::{Tensor, error};
-use std::any::Any;
+use flowmill_tensor::Tensor;
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -152,9 +151,7 @@ impl<'r> Worker<'r> {
                 Ok(pause) => return pause,
                 Err(payload) => {
                     self.outputs().fill_with(|| None);
-                    self.fail(self.current, error!(Internal, "the kernel panicked: {}", panic_message(&*payload)));
-                    // Dropping a payload may panic as well.
-                    std::mem::forget(payload);
+                    self.fail(self.current, crate::panics::error_of(payload));
                 }
             }
         }
@@ -352,8 +349,4 @@ impl Drop for Worker<'_> {
         // SAFETY: taken once, here.
         SCRATCH.set(Some(unsafe { ManuallyDrop::take(&mut self.scratch) }));
     }
-}
-
-fn panic_message(payload: &(dyn Any + Send)) -> &str {
-    payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }

@@ -73,7 +73,7 @@ impl DirectPlan {
     /// Runs the plan on this thread. A result that is `None` is dead.
     ///
     /// # Errors
-    /// What a kernel gives; `InvalidArgument` for another number of arguments.
+    /// What a kernel gives, and `Internal` where it panics; `InvalidArgument` for another number of arguments.
     pub fn run(&self, step: &Arc<StepContext>, args: Vec<Tensor>) -> Result<Vec<Option<Tensor>>> {
         if args.len() != self.num_args {
             bail!(InvalidArgument, "{} arguments for a plan that takes {}", args.len(), self.num_args);
@@ -90,7 +90,7 @@ impl DirectPlan {
                     Source::Output(_) => None,
                 });
             }
-            program.compute(&mut KernelContext::new(&mut inputs, &mut outputs, step))?;
+            crate::panics::caught(|| program.compute(&mut KernelContext::new(&mut inputs, &mut outputs, step)))?;
         }
         let result = |(source, is_last): &(Source, bool)| match source {
             Source::Arg(i) => args[*i].clone(),

@@ -303,12 +303,12 @@ fn visit(instr: &mut Instr, calls: &mut [super::run::Call], see: &mut dyn FnMut(
             let call = &calls[*call as usize];
             (*a, *b, *dst) = (call.operands[0].reg, call.operands[1].reg, call.dst);
         }
-        Instr::Move { src, dst, controls } => {
+        Instr::Move { src, dst, controls, .. } => {
             see(&mut src.reg);
             controls.iter_mut().for_each(&mut *see);
             see(dst);
         }
-        Instr::Merge { sources, dst, index, controls } => {
+        Instr::Merge { sources, dst, index, controls, .. } => {
             sources.iter_mut().for_each(|o| see(&mut o.reg));
             controls.iter_mut().for_each(&mut *see);
             see(dst);

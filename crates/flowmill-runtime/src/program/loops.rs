@@ -9,7 +9,7 @@
 
 use super::lower::{Lowering, is_switch, mark_last_uses};
 use super::rewrite::{Rewriter, cost_of};
-use super::run::{Code, Loop, Operand, Reg, RegisterPool};
+use super::run::{Code, Entry, Loop, Operand, Reg, RegisterPool};
 use crate::kernel::Cost;
 use crate::plan::{FrameId, NodeKind, OutputType, PlanEdge, PlanNode, PlanNodeId};
 use flowmill_tensor::{Result, Tensor};
@@ -229,25 +229,24 @@ fn build(graph: &Rewriter, shape: &LoopShape) -> Result<Option<Built>> {
     let value = |node: PlanNodeId| PlanEdge { node, slot: 0 };
     let control = |node: PlanNodeId| PlanEdge { node, slot: PlanEdge::CONTROL };
 
-    let (mut inputs, mut takes_ref, mut input_regs, mut gates) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut inputs, mut entries, mut gates) = (Vec::new(), Vec::new(), Vec::new());
     for &enter in &shape.enters {
         let Some(node) = graph.get(enter) else { return Ok(None) };
         let [source] = node.inputs[..] else { return Ok(None) };
         let reg = lowering.fresh();
         inputs.push(source);
-        takes_ref.push(node.takes_ref.first().copied().unwrap_or(false));
-        input_regs.push(reg);
+        let deref = node.takes_ref != [true] && graph.edge_type(source).is_ref;
+        entries.push(Entry { reg, deref, node: (node.name.clone(), node.op.clone()) });
         for &edge in &node.controls {
             let gate = lowering.fresh();
             inputs.push(edge);
-            takes_ref.push(true);
-            input_regs.push(gate);
+            entries.push(Entry { reg: gate, deref: false, node: (node.name.clone(), node.op.clone()) });
             gates.push((reg, gate));
         }
         lowering.bind(value(enter), reg);
         lowering.bind(control(enter), reg);
     }
-    let mut kept: FxHashSet<Reg> = (0..lowering.num_constants()).chain(input_regs.iter().copied()).collect();
+    let mut kept: FxHashSet<Reg> = (0..lowering.num_constants()).chain(entries.iter().map(|e| e.reg)).collect();
 
     let mut entry = Vec::new();
     for v in &shape.variables {
@@ -286,8 +285,8 @@ fn build(graph: &Rewriter, shape: &LoopShape) -> Result<Option<Built>> {
             None => lowering.node(id, &mut body)?,
             Some(&i) => {
                 let Some(node) = graph.get(id) else { return Ok(None) };
-                let dst = lowering.fresh();
-                body.instrs.push(super::run::Instr::Move { src: lowering.operand(node, 0)?, dst, controls: lowering.controls(node)? });
+                let (dst, src, controls) = (lowering.fresh(), lowering.operand(node, 0)?, lowering.controls(node)?);
+                lowering.push_move(&mut body, node, src, dst, controls)?;
                 back[i] = (dst, lowering.reg(value(shape.variables[i].merge))?);
             }
         }
@@ -296,8 +295,8 @@ fn build(graph: &Rewriter, shape: &LoopShape) -> Result<Option<Built>> {
     for &id in &shape.after {
         let Some(node) = graph.get(id) else { return Ok(None) };
         if matches!(node.kind, NodeKind::Exit) {
-            let dst = lowering.fresh();
-            after.instrs.push(super::run::Instr::Move { src: lowering.operand(node, 0)?, dst, controls: lowering.controls(node)? });
+            let (dst, src, controls) = (lowering.fresh(), lowering.operand(node, 0)?, lowering.controls(node)?);
+            lowering.push_move(&mut after, node, src, dst, controls)?;
             lowering.bind(value(id), dst);
             lowering.bind(control(id), dst);
         } else {
@@ -318,7 +317,7 @@ fn build(graph: &Rewriter, shape: &LoopShape) -> Result<Option<Built>> {
         body,
         after,
         pool: RegisterPool::new(constants, num_regs),
-        inputs: input_regs,
+        inputs: entries,
         gates,
         entry,
         back,
@@ -333,8 +332,8 @@ fn build(graph: &Rewriter, shape: &LoopShape) -> Result<Option<Built>> {
         kernel: Some(Arc::new(program)),
         cost,
         frame,
+        takes_ref: vec![true; inputs.len()],
         inputs,
-        takes_ref,
         controls: Vec::new(),
         outputs,
     };

@@ -3,7 +3,7 @@
 use super::rewrite::Rewriter;
 use super::run::{Call, Code, Instr, Operand, Reg, scalar_instr};
 use crate::plan::{NodeKind, PlanEdge, PlanNode, PlanNodeId};
-use flowmill_tensor::{DType, Result, Tensor, bail};
+use flowmill_tensor::{Result, Tensor, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Turns nodes into instructions; knows which register holds which value.
@@ -124,8 +124,8 @@ impl<'g> Lowering<'g> {
                     self.live.extend([out(0), control]);
                     self.bind(control, TRUE);
                 } else {
-                    let dst = self.fresh();
-                    code.instrs.push(Instr::Move { src: Operand { reg, take: false, deref: false }, dst, controls });
+                    let (dst, src) = (self.fresh(), Operand { reg, take: false, deref: false });
+                    self.push_move(code, node, src, dst, controls)?;
                     self.bind(out(0), dst);
                     self.bind(control, dst);
                 }
@@ -138,7 +138,8 @@ impl<'g> Lowering<'g> {
                 let sources = self.operands(node)?.into();
                 let dst = self.fresh();
                 let index = (node.outputs.len() > 1).then(|| self.fresh());
-                code.instrs.push(Instr::Merge { sources, dst, index, controls });
+                let call = self.push_name(code, node)?;
+                code.instrs.push(Instr::Merge { sources, dst, index, controls, call });
                 self.bind(out(0), dst);
                 if let Some(index) = index {
                     self.bind(out(1), index);
@@ -146,7 +147,7 @@ impl<'g> Lowering<'g> {
                 self.bind(control, dst);
             }
             NodeKind::Op if is_switch(node) => {
-                let call = self.push_call(code, node, 0, None, Box::new([]))?;
+                let call = self.push_name(code, node)?;
                 let dst = self.fresh_many(2);
                 let live = self.graph.is_waited_for(id).then(|| self.fresh());
                 code.instrs.push(Instr::Switch { data: self.operand(node, 0)?, pred: self.operand(node, 1)?, dst, controls, live, call });
@@ -166,7 +167,7 @@ impl<'g> Lowering<'g> {
                     src.reg
                 } else {
                     let dst = self.fresh();
-                    code.instrs.push(Instr::Move { src, dst, controls });
+                    self.push_move(code, node, src, dst, controls)?;
                     dst
                 };
                 self.bind(out(0), dst);
@@ -199,6 +200,21 @@ impl<'g> Lowering<'g> {
         Ok(())
     }
 
+    /// Appends the copying of one value for `node`.
+    ///
+    /// # Errors
+    /// `Internal` where an input of the node has no register yet.
+    pub(super) fn push_move(&self, code: &mut Code, node: &PlanNode, src: Operand, dst: Reg, controls: Box<[Reg]>) -> Result<()> {
+        let call = self.push_name(code, node)?;
+        code.instrs.push(Instr::Move { src, dst, controls, call });
+        Ok(())
+    }
+
+    /// The node as a call that is never made: what an instruction without a kernel is named by in errors.
+    fn push_name(&self, code: &mut Code, node: &PlanNode) -> Result<u32> {
+        self.push_call(code, node, TRUE, None, Box::new([]))
+    }
+
     fn push_call(&self, code: &mut Code, node: &PlanNode, dst: Reg, live: Option<Reg>, controls: Box<[Reg]>) -> Result<u32> {
         code.calls.push(Call {
             node: node.name.clone(),
@@ -208,7 +224,7 @@ impl<'g> Lowering<'g> {
             controls,
             // Registers are numbered anew later, and one that holds nothing has no number then.
             dst: if node.outputs.is_empty() { TRUE } else { dst },
-            types: node.outputs.iter().map(|o| if o.is_ref { DType::Resource } else { o.dtype }).collect(),
+            types: node.outputs.iter().copied().collect(),
             live,
             accepts_dead: matches!(node.kind, NodeKind::Program),
             may_leave_unset: matches!(node.kind, NodeKind::Program) || may_leave_unset(node),

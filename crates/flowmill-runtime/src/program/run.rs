@@ -1,6 +1,8 @@
 //! The interpreter.
 
 use crate::kernel::{Kernel, KernelContext, ScalarOp};
+use crate::panics::Witness;
+use crate::plan::OutputType;
 use crate::resource::RefVariable;
 use crate::step::StepContext;
 use flowmill_tensor::{DType, Result, Tensor, bail};
@@ -30,10 +32,10 @@ pub(super) enum Instr {
     Scalar2 { from: DType, to: DType, f: fn(u64, u64) -> u64, a: Reg, b: Reg, dst: Reg, call: u32 },
     /// A kernel, by its place in `calls`.
     Call(u32),
-    /// Copies or moves one value; dead when one of `controls` is.
-    Move { src: Operand, dst: Reg, controls: Box<[Reg]> },
+    /// Copies or moves one value; dead when one of `controls` is. `call` names the node, here and below.
+    Move { src: Operand, dst: Reg, controls: Box<[Reg]>, call: u32 },
     /// The first live operand.
-    Merge { sources: Box<[Operand]>, dst: Reg, index: Option<Reg>, controls: Box<[Reg]> },
+    Merge { sources: Box<[Operand]>, dst: Reg, index: Option<Reg>, controls: Box<[Reg]>, call: u32 },
     /// The operand goes to `dst + pred`; the other of the two is dead.
     Switch { data: Operand, pred: Operand, dst: Reg, controls: Box<[Reg]>, live: Option<Reg>, call: u32 },
 }
@@ -49,7 +51,7 @@ pub(super) struct Call {
     pub(super) controls: Box<[Reg]>,
     /// First of the result registers, which stand side by side.
     pub(super) dst: Reg,
-    pub(super) types: Box<[DType]>,
+    pub(super) types: Box<[OutputType]>,
     /// Set live when the node ran, for those who wait for the node and not for an output.
     pub(super) live: Option<Reg>,
     /// Runs with dead operands too: a nested program.
@@ -142,6 +144,15 @@ fn all_live(regs: &[Option<Tensor>], controls: &[Reg]) -> bool {
     controls.iter().all(|&r| regs[r as usize].is_some())
 }
 
+/// Whether a node with these inputs runs. One that does not reads nothing, no variable either; what it was to take is dropped.
+fn admits(regs: &mut [Option<Tensor>], operands: &[Operand], controls: &[Reg], accepts_dead: bool) -> bool {
+    let runs = (accepts_dead || operands.iter().all(|o| regs[o.reg as usize].is_some())) && all_live(regs, controls);
+    if !runs {
+        operands.iter().filter(|o| o.take).for_each(|o| regs[o.reg as usize] = None);
+    }
+    runs
+}
+
 impl Code {
     /// Runs the instructions in order.
     fn run(&self, regs: &mut [Option<Tensor>], step: &Arc<StepContext>) -> Result<()> {
@@ -163,30 +174,30 @@ impl Code {
                     }
                 }
                 Instr::Call(call) => self.call(*call, regs, step)?,
-                Instr::Move { src, dst, controls } => {
-                    let value = read(regs, *src)?;
-                    regs[*dst as usize] = if all_live(regs, controls) { value } else { None };
+                Instr::Move { src, dst, controls, call } => {
+                    let runs = all_live(regs, controls);
+                    let value = if runs { read(regs, *src).map_err(|e| self.blame(*call, e))? } else { None };
+                    regs[*dst as usize] = value;
                 }
-                Instr::Merge { sources, dst, index, controls } => {
+                Instr::Merge { sources, dst, index, controls, call } => {
+                    let winner = sources.iter().position(|s| regs[s.reg as usize].is_some()).filter(|_| all_live(regs, controls));
                     let mut found = None;
-                    if all_live(regs, controls) {
-                        for (i, &source) in sources.iter().enumerate() {
-                            let value = read(regs, source)?;
-                            if found.is_none() {
-                                found = value.map(|v| (v, i as i32));
-                            }
-                        }
+                    if let Some(i) = winner {
+                        found = read(regs, sources[i]).map_err(|e| self.blame(*call, e))?.map(|v| (v, i as i32));
                     }
+                    sources.iter().filter(|s| s.take).for_each(|s| regs[s.reg as usize] = None);
                     if let Some(index) = index {
                         regs[*index as usize] = found.as_ref().map(|&(_, i)| Tensor::scalar(i));
                     }
                     regs[*dst as usize] = found.map(|(v, _)| v);
                 }
                 Instr::Switch { data, pred, dst, controls, live: live_reg, call } => {
-                    let data = read(regs, *data)?;
-                    let pred = read(regs, *pred)?;
-                    let (mut sides, mut ran) = ([None, None], None);
-                    if let (Some(data), Some(pred), true) = (data, pred, all_live(regs, controls)) {
+                    let (mut sides, mut ran, mut values) = ([None, None], None, (None, None));
+                    if admits(regs, &[*data, *pred], controls, false) {
+                        let mut value = |operand: Operand| read(regs, operand).map_err(|e| self.blame(*call, e));
+                        values = (value(*data)?, value(*pred)?);
+                    }
+                    if let (Some(data), Some(pred)) = values {
                         let taken = is_true(&pred).map_err(|e| self.blame(*call, e))?;
                         sides[usize::from(taken)] = Some(data);
                         ran = live();
@@ -210,14 +221,13 @@ impl Code {
 
     fn call(&self, index: u32, regs: &mut [Option<Tensor>], step: &Arc<StepContext>) -> Result<()> {
         let call = &self.calls[index as usize];
+        let runs = admits(regs, &call.operands, &call.controls, call.accepts_dead);
         let mut inputs: SmallVec<[Option<Tensor>; 8]> = SmallVec::with_capacity(call.operands.len());
-        let mut is_live = true;
-        for &operand in &call.operands {
-            let value = read(regs, operand).map_err(|e| e.at_node(&call.node, &call.op))?;
-            is_live &= value.is_some();
-            inputs.push(value);
+        if runs {
+            for &operand in &call.operands {
+                inputs.push(read(regs, operand).map_err(|e| e.at_node(&call.node, &call.op))?);
+            }
         }
-        let runs = (is_live || call.accepts_dead) && all_live(regs, &call.controls);
         let (first, last) = (call.dst as usize, call.dst as usize + call.types.len());
         regs[first..last].fill(None);
         if let Some(r) = call.live {
@@ -229,7 +239,9 @@ impl Code {
         match &call.kernel {
             Some(kernel) => {
                 let outputs = &mut regs[first..last];
-                kernel.compute(&mut KernelContext::new(&mut inputs, outputs, step)).map_err(|e| e.at_node(&call.node, &call.op))?;
+                let mut context = KernelContext::new(&mut inputs, outputs, step);
+                let result = Witness::of(&call.node, &call.op, || kernel.compute(&mut context));
+                result.map_err(|e| e.at_node(&call.node, &call.op))?;
                 call.check(outputs).map_err(|e| e.at_node(&call.node, &call.op))
             }
             None => {
@@ -244,12 +256,17 @@ impl Code {
 
 impl Call {
     fn check(&self, outputs: &[Option<Tensor>]) -> Result<()> {
-        for (i, (output, &dtype)) in outputs.iter().zip(&self.types).enumerate() {
+        for (i, (output, declared)) in outputs.iter().zip(&self.types).enumerate() {
             match output {
-                Some(t) if t.dtype() == dtype || t.dtype() == DType::Resource => {}
-                Some(t) => {
-                    bail!(Internal, "Output {i} of type {} does not match declared output type {dtype} for node {}", t.dtype(), self.node)
-                }
+                // A reference that was fed is a plain value.
+                Some(t) if t.dtype() == declared.dtype || (declared.is_ref && t.dtype() == DType::Resource) => {}
+                Some(t) => bail!(
+                    Internal,
+                    "Output {i} of type {} does not match declared output type {} for node {{{{node {}}}}}",
+                    t.dtype(),
+                    declared.dtype,
+                    self.node
+                ),
                 None if self.may_leave_unset => {}
                 None => bail!(Internal, "Missing {i}-th output from {{{{node {}}}}}", self.node),
             }
@@ -299,7 +316,7 @@ pub(super) struct Loop {
     pub(super) after: Code,
     pub(super) pool: RegisterPool,
     /// Where the inputs go.
-    pub(super) inputs: Vec<Reg>,
+    pub(super) inputs: Vec<Entry>,
     /// An input that is dead when another input is (a control input of its `Enter`): the register and the condition.
     pub(super) gates: Vec<(Reg, Reg)>,
     /// From the registers of the inputs to the loop's variables before the first iteration.
@@ -312,6 +329,15 @@ pub(super) struct Loop {
     pub(super) outputs: Vec<Operand>,
     /// The `LoopCond`'s node, for errors.
     pub(super) node: Arc<str>,
+}
+
+/// An input of a loop: an `Enter`'s, or a control input of one.
+pub(super) struct Entry {
+    pub(super) reg: Reg,
+    /// The input carries a reference, and the loop wants the variable's value.
+    pub(super) deref: bool,
+    /// The `Enter`'s name and op, for errors.
+    pub(super) node: (Arc<str>, Arc<str>),
 }
 
 /// Iterations between two looks at the clock.
@@ -359,8 +385,12 @@ impl Kernel for Loop {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let mut file = self.pool.acquire();
         let regs = &mut file.0[..];
-        for (i, &reg) in self.inputs.iter().enumerate() {
-            regs[reg as usize] = ctx.take(i).ok();
+        for (i, entry) in self.inputs.iter().enumerate() {
+            let mut value = ctx.take(i).ok();
+            if entry.deref {
+                value = value.map(dereference).transpose().map_err(|e| e.at_node(&entry.node.0, &entry.node.1))?;
+            }
+            regs[entry.reg as usize] = value;
         }
         let step = ctx.step();
         let result = self.iterate(regs, step);
