@@ -45,10 +45,11 @@ impl Tensor {
     /// The tensor a message describes.
     ///
     /// `tensor_content` is not copied where it is aligned for the type: the tensor then keeps the file alive that the message was
-    /// decoded from. Fewer values than elements in a typed field mean that the last one is repeated; none at all mean zeros.
+    /// decoded from. Fewer values than elements in a typed field mean that the last one is repeated; none at all mean zeros; more
+    /// than elements are not read.
     ///
     /// # Errors
-    /// `InvalidArgument` for an unknown type, a shape that is not fully defined, or more or other data than the shape has room for;
+    /// `InvalidArgument` for an unknown type, a shape that is not fully defined, or `tensor_content` of another size than the shape's;
     /// `ResourceExhausted` where repeated values would take more than the memory limit; `Unimplemented` for variants.
     pub fn from_proto(proto: &TensorProto) -> Result<Tensor> {
         let Some(dtype) = DType::from_number(proto.dtype) else {
@@ -151,17 +152,14 @@ fn not_parsed(dtype: DType, shape: &Shape, what: impl std::fmt::Display) -> Erro
     error!(InvalidArgument, "Cannot parse tensor from proto: {what} for a tensor of type {dtype} and shape {shape}")
 }
 
-fn check_no_more(dtype: DType, shape: &Shape, values: usize) -> Result<usize> {
-    let n = shape.checked_num_elements()?;
-    if values > n {
-        return Err(not_parsed(dtype, shape, format_args!("{values} values")));
-    }
-    Ok(n)
+/// The values that the shape has room for: more than that are legal and not read.
+fn cut_off<'v, V>(shape: &Shape, values: &'v [V]) -> Result<&'v [V]> {
+    Ok(&values[..values.len().min(shape.checked_num_elements()?)])
 }
 
 /// A tensor of the values, the last of which fills what they leave.
 fn repeat_last<T: Element, V>(shape: Shape, values: &[V], convert: impl Fn(&V) -> T) -> Result<Tensor> {
-    check_no_more(T::DTYPE, &shape, values.len())?;
+    let values = cut_off(&shape, values)?;
     let Some(last) = values.last() else { return Tensor::zeros(T::DTYPE, shape) };
     let mut tensor = Tensor::uninit(T::DTYPE, shape)?;
     let (given, rest) = tensor.as_mut_slice::<T>()?.split_at_mut(values.len());
@@ -173,7 +171,7 @@ fn repeat_last<T: Element, V>(shape: Shape, values: &[V], convert: impl Fn(&V) -
 }
 
 fn repeat_last_string(shape: Shape, values: &[Bytes]) -> Result<Tensor> {
-    let n = check_no_more(DType::String, &shape, values.len())?;
+    let (values, n) = (cut_off(&shape, values)?, shape.num_elements());
     if values.len() < n && n > crate::memory_limit() / size_of::<Bytes>() {
         bail!(ResourceExhausted, "OOM when allocating tensor with shape{shape} and type string");
     }
@@ -291,6 +289,11 @@ mod tests {
         assert_eq!(Tensor::from_proto(&proto(DType::I64, &[3])).unwrap().as_slice::<i64>().unwrap(), [0; 3]);
         let narrow = TensorProto { int_val: vec![-1], ..proto(DType::U8, &[2]) };
         assert_eq!(Tensor::from_proto(&narrow).unwrap().as_slice::<u8>().unwrap(), [255; 2]);
+        // What there is no room for is not read, as in TensorFlow.
+        let more = TensorProto { float_val: vec![1.0, 2.0, 3.0], ..proto(DType::F32, &[2]) };
+        assert_eq!(Tensor::from_proto(&more).unwrap().as_slice::<f32>().unwrap(), [1.0, 2.0]);
+        let none = TensorProto { string_val: vec!["x".into()], ..proto(DType::String, &[0]) };
+        assert_eq!(Tensor::from_proto(&none).unwrap().num_elements(), 0);
     }
 
     #[test]
@@ -311,7 +314,6 @@ mod tests {
         assert_eq!(code(proto(DType::String, &[1 << 50])), Code::ResourceExhausted);
         assert_eq!(code(proto(DType::F32, &[1 << 40, 1 << 40])), Code::InvalidArgument);
         assert_eq!(code(proto(DType::F32, &[-1])), Code::InvalidArgument);
-        assert_eq!(code(TensorProto { float_val: vec![1.0; 3], ..proto(DType::F32, &[2]) }), Code::InvalidArgument);
         assert_eq!(code(TensorProto { scomplex_val: vec![1.0; 3], ..proto(DType::C64, &[2]) }), Code::InvalidArgument);
         assert_eq!(code(TensorProto { tensor_content: Bytes::from_static(&[0; 5]), ..proto(DType::F32, &[2]) }), Code::InvalidArgument);
         assert_eq!(
