@@ -1,6 +1,6 @@
 //! The graph of one step: feeds and fetches instead of what is around them.
 
-use crate::traverse::prune;
+use crate::traverse::{prune, reverse_reachable};
 use crate::{ARG, Edge, Graph, NodeId, OutputId, RETVAL, TensorName};
 use flowmill_proto::{AttrValue, DataType, NodeDef};
 use flowmill_tensor::{DType, Result, bail};
@@ -30,6 +30,21 @@ pub struct ExecutionGraph {
 /// `InvalidArgument` where something is fed twice or nothing is asked for, `NotFound` for names that do not exist. The graph may be
 /// half rewritten then.
 pub fn rewrite_for_execution<S: AsRef<str>>(graph: &mut Graph, feeds: &[S], fetches: &[S], targets: &[S]) -> Result<ExecutionGraph> {
+    rewrite_with_connections(graph, feeds, fetches, targets, &[])
+}
+
+/// The same, where tensors also stand in for one another: of each pair of names, the first tensor's value is fed for the second within the
+/// step.
+///
+/// # Errors
+/// As [`rewrite_for_execution`]; `InvalidArgument` where a connection begins at an unknown tensor, or needs its own end.
+pub fn rewrite_with_connections<S: AsRef<str>>(
+    graph: &mut Graph,
+    feeds: &[S],
+    fetches: &[S],
+    targets: &[S],
+    connections: &[(S, S)],
+) -> Result<ExecutionGraph> {
     if fetches.is_empty() && targets.is_empty() {
         bail!(InvalidArgument, "Must specify at least one target to fetch or execute.");
     }
@@ -41,6 +56,15 @@ pub fn rewrite_for_execution<S: AsRef<str>>(graph: &mut Graph, feeds: &[S], fetc
             bail!(InvalidArgument, "Endpoint \"{}\" fed more than once.", feed.as_ref());
         }
         outputs.push(output);
+    }
+    let mut connected = Vec::with_capacity(connections.len());
+    for (from, to) in connections {
+        let from = find_connection(graph, from.as_ref())?;
+        let output = find_feed(graph, to.as_ref())?;
+        if !fed.insert(output) {
+            bail!(InvalidArgument, "Endpoint \"{}\" fed more than once.", to.as_ref());
+        }
+        connected.push((from, output));
     }
     let mut fetched = Vec::with_capacity(fetches.len());
     for fetch in fetches {
@@ -56,9 +80,16 @@ pub fn rewrite_for_execution<S: AsRef<str>>(graph: &mut Graph, feeds: &[S], fetc
         args.push((output, arg));
         result.arg_types.push(dtype);
     }
+    let mut replaced = args.clone();
+    for (from, output) in connected {
+        // What is fed or connected already stands in for itself.
+        let from = replaced.iter().find(|(fed, _)| *fed == from).map_or(from, |(_, node)| node.output(0));
+        let identity = connect(graph, from, output)?;
+        replaced.push((output, identity));
+    }
     for (index, &output) in fetched.iter().enumerate() {
         let dtype = graph.output_type(output)?.dtype;
-        let source = args.iter().find(|(fed, _)| *fed == output).map_or(output, |(_, arg)| arg.output(0));
+        let source = replaced.iter().find(|(fed, _)| *fed == output).map_or(output, |(_, node)| node.output(0));
         result.retvals.push(add_boundary(graph, RETVAL, "_retval", output, index, dtype, &[source])?);
         result.retval_types.push(dtype);
     }
@@ -85,6 +116,51 @@ fn find_feed(graph: &Graph, name: &str) -> Result<OutputId> {
         bail!(InvalidArgument, "FeedInputs: {name} should have output index < {}", node.num_outputs());
     }
     Ok(node.id().output(tensor.slot as u32))
+}
+
+fn find_connection(graph: &Graph, name: &str) -> Result<OutputId> {
+    let tensor = TensorName::parse(name).filter(|t| !t.is_control());
+    let Some((tensor, node)) = tensor.and_then(|t| Some((t, graph.find_node(t.node)?))) else {
+        bail!(InvalidArgument, "Requested tensor connection from unknown node: \"{name}\".");
+    };
+    if tensor.slot as usize >= node.num_outputs() {
+        bail!(
+            InvalidArgument,
+            "Requested tensor connection from unknown edge: \"{name}\" (actual number of outputs = {}).",
+            node.num_outputs()
+        );
+    }
+    Ok(node.id().output(tensor.slot as u32))
+}
+
+/// Puts an `Identity` of `from` where `to` is taken.
+fn connect(graph: &mut Graph, from: OutputId, to: OutputId) -> Result<NodeId> {
+    if reverse_reachable(graph, &[from.node])[to.node.index()] {
+        bail!(
+            InvalidArgument,
+            "Requested Tensor connection between nodes \"{}\" and \"{}\" would create a cycle.",
+            graph[to.node].name(),
+            graph[from.node].name()
+        );
+    }
+    let (given, wanted) = (graph.output_type(from)?.dtype, graph.output_type(to)?.dtype);
+    if given != wanted {
+        bail!(
+            InvalidArgument,
+            "Requested Tensor connection between nodes \"{}\" and \"{}\" of types {wanted} and {given}.",
+            graph[to.node].name(),
+            graph[from.node].name()
+        );
+    }
+    let mut name = format!("_identity_{}_{}", graph[to.node].name(), to.slot);
+    if graph.find_node(&name).is_some() {
+        name = graph.new_name(&name);
+    }
+    let attr = [("T".to_owned(), AttrValue::from(DataType::try_from(given.number()).unwrap_or_default()))];
+    let def = NodeDef { name, op: "Identity".into(), attr: attr.into(), ..Default::default() };
+    let identity = graph.add_node_with_inputs(def, &[from], &[])?;
+    redirect(graph, to, identity)?;
+    Ok(identity)
 }
 
 fn find_fetch(graph: &Graph, name: &str) -> Result<OutputId> {

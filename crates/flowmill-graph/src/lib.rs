@@ -33,7 +33,7 @@ pub use attrs::{Attr, AttrList, Attrs};
 pub use builtin::{ARG, RETVAL};
 pub use check::{check_attr_value, complete_attrs, is_valid_node_name};
 pub use edge::Edge;
-pub use execution::{ExecutionGraph, rewrite_for_execution};
+pub use execution::{ExecutionGraph, rewrite_for_execution, rewrite_with_connections};
 pub use export::ExportOptions;
 pub use frames::{ControlFlow, Frame, FrameId};
 pub use function_body::{FunctionBody, instantiate_function};

@@ -7,7 +7,7 @@ use flowmill_graph::traverse::{
 };
 use flowmill_graph::{
     ControlFlow, Graph, ImportOptions, InferenceContext, NodeId, OpDef, OpRegistry, OutputId, ShapeRefiner, import_graph_def,
-    rewrite_for_execution,
+    rewrite_for_execution, rewrite_with_connections,
 };
 use flowmill_proto::{NodeDef, TensorShapeProto};
 use flowmill_tensor::{Code, DType, PartialShape, Result, Tensor};
@@ -131,6 +131,46 @@ fn behaviour_31_mistakes_have_tensorflows_words() {
     failed(&[], &["t"], &[], Code::InvalidArgument, "Tried to fetch data for 't', which has no output.");
     failed(&[], &[], &["q", "t", "r"], Code::NotFound, "Some target nodes not found: q r");
     failed(&["x"], &[], &[], Code::InvalidArgument, "Must specify at least one target to fetch or execute.");
+}
+
+/// Tensors of a step that stand in for others: `y = x + x`, `z = -y`.
+#[test]
+fn behaviour_32_tensor_connections() {
+    let nodes = || {
+        [
+            node("p", "Placeholder", &[]),
+            node("x", "Neg", &["p"]),
+            node("y", "Add", &["x", "x"]),
+            node("z", "Neg", &["y"]),
+            node("t", "NoOp", &[]),
+        ]
+    };
+    let connected = |feeds: &[&str], fetches: &[&str], connections: &[(&str, &str)]| -> Result<String> {
+        let mut graph = import(nodes());
+        rewrite_with_connections(&mut graph, feeds, fetches, &[], connections)?;
+        graph.validate()?;
+        Ok(graph.to_string())
+    };
+    let text = connected(&[], &["z"], &[("p", "x:0")]).unwrap();
+    assert!(text.contains("_identity_x_0 = Identity(p)") && text.contains("y = Add(_identity_x_0, _identity_x_0)"), "{text}");
+    assert!(!text.contains("= Neg(p)"), "what is not needed any more is left out: {text}");
+    // A fed tensor is connected by its feed, a fetched one by what stands in for it.
+    let text = connected(&["p"], &["x"], &[("p", "x")]).unwrap();
+    assert!(text.contains("_identity_x_0 = Identity(_arg_p_0_0)") && text.contains("_Retval(_identity_x_0)"), "{text}");
+
+    let failed = |connections: &[(&str, &str)], code: Code, part: &str| {
+        let e = connected(&["p"], &["z"], connections).unwrap_err();
+        assert_eq!(e.code(), code, "{e}");
+        assert!(e.message().contains(part), "{e}");
+    };
+    failed(&[("y", "x")], Code::InvalidArgument, "between nodes \"x\" and \"y\" would create a cycle");
+    failed(&[("y", "y")], Code::InvalidArgument, "would create a cycle");
+    failed(&[("p", "x"), ("p", "x:0")], Code::InvalidArgument, "Endpoint \"x:0\" fed more than once.");
+    failed(&[("x", "p")], Code::InvalidArgument, "Endpoint \"p\" fed more than once.");
+    failed(&[("q:0", "x")], Code::InvalidArgument, "Requested tensor connection from unknown node: \"q:0\"");
+    failed(&[("p:1", "x")], Code::InvalidArgument, "from unknown edge: \"p:1\" (actual number of outputs = 1)");
+    failed(&[("t", "x")], Code::InvalidArgument, "(actual number of outputs = 0)");
+    failed(&[("p", "q:0")], Code::NotFound, "FeedInputs: unable to find feed output q:0");
 }
 
 #[test]
