@@ -13,4 +13,4 @@ mod pipeline;
 mod rewrite;
 mod shapes;
 
-pub use pipeline::{Evaluator, Options, PIPELINE, Pass, PassReport, Report, optimize};
+pub use pipeline::{Evaluator, Options, PIPELINE, Pass, PassReport, Report, optimize, run_passes};

@@ -86,10 +86,15 @@ impl Report {
 
 /// Runs the pipeline. A pass that fails, or leaves a graph that is not legal, is counted in the report and has no effect.
 pub fn optimize(graph: &mut Graph, options: &Options<'_>, evaluator: &dyn Evaluator) -> Report {
+    run_passes(PIPELINE, graph, options, evaluator)
+}
+
+/// [`optimize`] with other passes.
+pub fn run_passes(passes: &[Pass], graph: &mut Graph, options: &Options<'_>, evaluator: &dyn Evaluator) -> Report {
     let original = graph.clone();
     let mut report = Report { num_nodes_before: graph.num_nodes(), ..Report::default() };
     let mut done: Vec<&Pass> = Vec::new();
-    for pass in PIPELINE.iter().filter(|p| !options.disabled.iter().any(|d| d == p.name)) {
+    for pass in passes.iter().filter(|p| !options.disabled.iter().any(|d| d == p.name)) {
         let (num_changes, error) = match run_checked(pass, graph, evaluator) {
             Ok(num_changes) => {
                 done.push(pass);
