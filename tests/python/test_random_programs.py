@@ -4,6 +4,7 @@ Fifty seeds by default; with FLOWMILL_LONG=1 all that the oracle was made for. O
 even ones functions (While, If).
 """
 
+import functools
 import itertools
 import os
 
@@ -37,6 +38,38 @@ def oracle(tf1, graph, fetches, feeds):
     return None
 
 
+class Doubles:
+    """TensorFlow with float64 for float32."""
+
+    def __init__(self, tf1):
+        self._tf1, self.float32 = tf1, tf1.float64
+
+    def __getattr__(self, name):
+        return getattr(self._tf1, name)
+
+
+def exact(tf1, seed):
+    """The program's values in double precision. Loops and conditionals saturate some programs, whose gradients then are what rounding left of
+    1 - tanh(x)²: TensorFlow's float32 tanh is off by up to five units in the last place."""
+    graph = tf1.Graph()
+    with graph.as_default():
+        feeds, fetches = graphgen.build(Doubles(tf1), seed)
+    return oracle(tf1, graph, fetches, {name: np.float64(value) for name, value in feeds.items()})
+
+
+def assert_equal(name, got, want, judge, what):
+    """The two are equal, or of floats close, or ours is no farther from the value in double precision than TensorFlow's is."""
+    if np.asarray(want).dtype.kind not in "fc":
+        np.testing.assert_array_equal(got, want, what)
+        return
+    if np.allclose(got, want, rtol=1e-4, atol=1e-5):
+        return
+    best = judge()[name]
+    assert np.shape(got) == np.shape(best), what
+    farther = np.abs(got - best) > np.abs(want - best) + 1e-5 + 1e-4 * np.abs(best)
+    assert not np.any(farther), f"{what}: {got} is neither TensorFlow's {want} nor nearer to {best}"
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_program_gives_what_tensorflow_gives(tf1, seed):
     (tf1.disable_control_flow_v2 if seed % 2 else tf1.enable_control_flow_v2)()
@@ -46,10 +79,11 @@ def test_program_gives_what_tensorflow_gives(tf1, seed):
     expected = oracle(tf1, graph, fetches, feeds)
     with tf.Graph().as_default() as own:
         tf.import_graph_def(graph.as_graph_def().SerializeToString(), name="")
+    judge = functools.cache(lambda: dict(zip(fetches, exact(tf1, seed))))
     for way in WAYS:
         with tf.Session(graph=own, config=tf.SessionOptions(**way)) as session:
             values = session.run(fetches, feeds)
         if expected is None:  # then all ways must at least agree
             expected = values
         for name, got, want in zip(fetches, values, expected):
-            np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5, err_msg=f"program {seed}, {name}, {way}")
+            assert_equal(name, got, want, judge, f"program {seed}, {name}, {way}")
