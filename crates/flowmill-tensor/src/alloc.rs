@@ -4,7 +4,7 @@
 //! always initialised and kernels can take `&mut [T]` without clearing megabytes first. Blocks up to [`SMALL_MAX`] bytes are kept
 //! per thread, larger ones in one list a class; at most [`CACHE_MAX`] bytes are kept in those lists.
 
-use crate::{Result, bail};
+use crate::{Bytes, Result, bail};
 use parking_lot::Mutex;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::RefCell;
@@ -38,7 +38,8 @@ thread_local! {
     static SMALL: RefCell<Vec<Vec<Block>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The bytes tensors may hold at once in blocks of at least 64 KiB; at first the machine's physical memory.
+/// The bytes tensors may hold at once in blocks of at least 64 KiB; at first the machine's physical memory. A tensor of strings is a block of
+/// its elements and of the contents that it alone holds when it is made.
 pub fn memory_limit() -> usize {
     LIMIT.load(Relaxed)
 }
@@ -101,6 +102,70 @@ fn layout(class: usize) -> Option<Layout> {
     Layout::from_size_align(class_bytes(class), ALIGN).ok()
 }
 
+/// Counts a block of this many bytes, for a tensor of `len`.
+///
+/// # Errors
+/// `ResourceExhausted` past the memory limit; nothing is counted then.
+fn count(bytes: usize, len: usize) -> Result<()> {
+    if bytes < COUNTED_MIN {
+        return Ok(());
+    }
+    let live = LIVE.fetch_add(bytes, Relaxed);
+    if live.saturating_add(bytes) > memory_limit() {
+        LIVE.fetch_sub(bytes, Relaxed);
+        bail!(ResourceExhausted, "OOM when allocating a tensor of {len} bytes: {live} bytes are held and the limit is {}", memory_limit());
+    }
+    Ok(())
+}
+
+fn uncount(bytes: usize) {
+    if bytes >= COUNTED_MIN {
+        LIVE.fetch_sub(bytes, Relaxed);
+    }
+}
+
+/// The elements of a tensor of strings, counted towards the memory limit.
+pub(crate) struct Strings {
+    values: Vec<Bytes>,
+    counted: usize,
+}
+
+impl Strings {
+    /// Counts the elements, and what their contents take that nobody else holds: shared contents count where they were made.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` past the memory limit.
+    pub(crate) fn new(values: Vec<Bytes>) -> Result<Strings> {
+        let contents: usize = values.iter().filter(|v| v.is_unique()).map(Bytes::len).sum();
+        let bytes = contents.saturating_add(values.len() * size_of::<Bytes>());
+        count(bytes, bytes)?;
+        Ok(Strings { values, counted: bytes })
+    }
+
+    /// One string, counted whatever the limit: it exists already.
+    pub(crate) fn one(value: Bytes) -> Strings {
+        let bytes = if value.is_unique() { value.len() } else { 0 };
+        if bytes >= COUNTED_MIN {
+            LIVE.fetch_add(bytes, Relaxed);
+        }
+        Strings { values: vec![value], counted: bytes }
+    }
+}
+
+impl std::ops::Deref for Strings {
+    type Target = [Bytes];
+
+    fn deref(&self) -> &[Bytes] {
+        &self.values
+    }
+}
+
+impl Drop for Strings {
+    fn drop(&mut self) {
+        uncount(self.counted);
+    }
+}
+
 impl Buffer {
     /// A block for `len` bytes. Its bytes are initialised but unspecified; `zeroed` asks for zeros.
     pub(crate) fn new(len: usize, zeroed: bool) -> Result<Buffer> {
@@ -109,17 +174,7 @@ impl Buffer {
             bail!(ResourceExhausted, "OOM when allocating a tensor of {len} bytes");
         }
         let bytes = class_bytes(class);
-        if bytes >= COUNTED_MIN {
-            let live = LIVE.fetch_add(bytes, Relaxed);
-            if live.saturating_add(bytes) > memory_limit() {
-                LIVE.fetch_sub(bytes, Relaxed);
-                bail!(
-                    ResourceExhausted,
-                    "OOM when allocating a tensor of {len} bytes: {live} bytes are held and the limit is {}",
-                    memory_limit()
-                );
-            }
-        }
+        count(bytes, len)?;
         if let Some(block) = reuse(class, bytes) {
             let mut buffer = Buffer { ptr: block.0, len, class };
             if zeroed {
@@ -132,9 +187,7 @@ impl Buffer {
         match ptr {
             Some(ptr) => Ok(Buffer { ptr, len, class }),
             None => {
-                if bytes >= COUNTED_MIN {
-                    LIVE.fetch_sub(bytes, Relaxed);
-                }
+                uncount(bytes);
                 bail!(ResourceExhausted, "OOM when allocating a tensor of {len} bytes: the system has none left")
             }
         }
@@ -162,9 +215,7 @@ fn reuse(class: usize, bytes: usize) -> Option<Block> {
 impl Drop for Buffer {
     fn drop(&mut self) {
         let (class, bytes) = (self.class, class_bytes(self.class));
-        if bytes >= COUNTED_MIN {
-            LIVE.fetch_sub(bytes, Relaxed);
-        }
+        uncount(bytes);
         let block = Block(self.ptr);
         let left = if bytes <= SMALL_MAX { keep_small(class, block) } else { keep_large(class, bytes, block) };
         if let (Some(block), Some(layout)) = (left, layout(class)) {

@@ -1,7 +1,7 @@
 //! The reference-counted block behind a tensor that does not fit two words.
 
-use crate::alloc::Buffer;
-use crate::{Bytes, ResourceHandle, Shape, Variant};
+use crate::alloc::{Buffer, Strings};
+use crate::{ResourceHandle, Shape, Variant};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) enum Storage {
         ptr: *const u8,
         owner: Arc<dyn Any + Send + Sync>,
     },
-    Strings(Vec<Bytes>),
+    Strings(Strings),
     Resources(Vec<ResourceHandle>),
     Variants(Vec<Variant>),
 }

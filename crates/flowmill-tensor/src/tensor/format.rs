@@ -12,7 +12,7 @@ impl PartialEq for Tensor {
             return false;
         }
         match (self.heap().map(|h| &h.storage), other.heap().map(|h| &h.storage)) {
-            (Some(Storage::Strings(a)), Some(Storage::Strings(b))) => a == b,
+            (Some(Storage::Strings(a)), Some(Storage::Strings(b))) => **a == **b,
             (Some(Storage::Resources(a)), Some(Storage::Resources(b))) => a == b,
             (Some(Storage::Variants(_)), _) => false,
             _ => matches!((self.as_bytes(), other.as_bytes()), (Ok(a), Ok(b)) if a == b),

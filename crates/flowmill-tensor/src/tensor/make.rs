@@ -1,7 +1,7 @@
 //! How tensors are made.
 
 use super::Tensor;
-use crate::alloc::Buffer;
+use crate::alloc::{Buffer, Strings};
 use crate::heap::{INLINE_BYTES, Storage};
 use crate::{Bytes, DType, Element, ResourceHandle, Result, Shape, Variant, bail};
 use std::any::Any;
@@ -24,7 +24,7 @@ impl Tensor {
 
     /// A scalar string.
     pub fn string(value: impl Into<Bytes>) -> Tensor {
-        Tensor::from_heap(DType::String, Shape::scalar(), Storage::Strings(vec![value.into()]))
+        Tensor::from_heap(DType::String, Shape::scalar(), Storage::Strings(Strings::one(value.into())))
     }
 
     /// A scalar resource handle.
@@ -62,7 +62,7 @@ impl Tensor {
             if n > crate::memory_limit() / size_of::<Bytes>() {
                 bail!(ResourceExhausted, "OOM when allocating tensor with shape{shape} and type {dtype}");
             }
-            return Ok(Tensor::from_heap(dtype, shape, Storage::Strings(vec![Bytes::new(); n])));
+            return Ok(Tensor::from_heap(dtype, shape, Storage::Strings(Strings::new(vec![Bytes::new(); n])?)));
         };
         if shape.rank() == 0 && size <= 8 {
             return Ok(Tensor::from_bits(dtype, 0));
@@ -107,7 +107,7 @@ impl Tensor {
     pub fn from_strings(shape: impl Into<Shape>, values: Vec<Bytes>) -> Result<Tensor> {
         let shape = shape.into();
         check_count(&shape, values.len())?;
-        Ok(Tensor::from_heap(DType::String, shape, Storage::Strings(values)))
+        Ok(Tensor::from_heap(DType::String, shape, Storage::Strings(Strings::new(values)?)))
     }
 
     /// A tensor of resource handles; errors as [`Tensor::from_strings`].

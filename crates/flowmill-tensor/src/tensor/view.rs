@@ -33,7 +33,7 @@ impl Tensor {
             return Ok(self);
         }
         match self.heap().map(|h| &h.storage) {
-            Some(Storage::Strings(v)) => Tensor::from_strings(shape, v.clone()),
+            Some(Storage::Strings(v)) => Tensor::from_strings(shape, v.to_vec()),
             Some(Storage::Resources(v)) => Tensor::from_resources(shape, v.clone()),
             Some(Storage::Variants(v)) => Tensor::from_variants(shape, v.clone()),
             _ => self.view(0, shape),
