@@ -12,13 +12,18 @@ use std::sync::Arc;
 pub(super) fn make_add_n(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (name, op) = (init.name.to_owned(), init.op_def.name.clone());
     let dtype = init.dtype("T")?;
-    let add: fn(Tensor, Tensor) -> Result<Tensor> = match dtype {
-        DType::Variant => add_variants,
+    type Adders = (fn(&KernelContext<'_>) -> Option<Tensor>, fn(Tensor, Tensor) -> Result<Tensor>);
+    let (add_scalars, add): Adders = match dtype {
+        DType::Variant => (|_| None, add_variants),
         _ => {
-            for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => add_dense::<T>, _ => return init.unsupported())
+            for_dtype!(dtype, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => (add_scalars::<T>, add_dense::<T>), _ => return init.unsupported())
         }
     };
     from_fn(move |ctx| {
+        if let Some(sum) = add_scalars(ctx) {
+            ctx.set_output(0, sum);
+            return Ok(());
+        }
         check_shapes(ctx, &name, &op)?;
         let mut sum = ctx.take(0)?;
         for i in 1..ctx.num_inputs() {
@@ -42,6 +47,16 @@ fn check_shapes(ctx: &KernelContext<'_>, name: &str, op: &str) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The sum where all inputs are inline scalars.
+fn add_scalars<T: Number>(ctx: &KernelContext<'_>) -> Option<Tensor> {
+    let mut inputs = ctx.inputs_from(0);
+    let mut sum = T::from_word(inputs.next()?.scalar_bits(T::DTYPE)?);
+    for input in inputs {
+        sum = sum.plus(T::from_word(input.scalar_bits(T::DTYPE)?));
+    }
+    Tensor::from_scalar_bits(T::DTYPE, sum.to_word())
 }
 
 fn add_dense<T: Number>(a: Tensor, b: Tensor) -> Result<Tensor> {
