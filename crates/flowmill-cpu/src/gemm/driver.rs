@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::buffer::with_scratch;
 use super::tile::{Element, Finish, KC, Kernels, LDA, Tile};
 use crate::parallel;
@@ -42,6 +44,8 @@ pub(crate) struct Job<'a, T: 'static, A> {
     pub finish: Option<Finish<T>>,
     /// Applied to each finished piece of a row of C.
     pub then: Option<&'a RowFunction<'a, T>>,
+    /// Panels are taken from the last to the first.
+    pub backwards: bool,
 }
 
 // SAFETY: the pointers are to memory that the caller of `run` holds borrowed for the whole run (`b`, `finish` shared,
@@ -146,9 +150,17 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
             }
             let tallest = rows.len().div_ceil(tiles);
             let full = self.full_panels();
+            let mut groups: SmallVec<[(usize, usize); 64]> = SmallVec::new();
             let mut panel = panels.start;
             while panel < panels.end {
                 let group = if panel < full { self.kernels.widest(tallest, panels.end.min(full) - panel) } else { 1 };
+                groups.push((panel, group));
+                panel += group;
+            }
+            if self.backwards {
+                groups.reverse();
+            }
+            for (panel, group) in groups {
                 for chunk in 0..chunks {
                     let steps = parallel::piece(ks.len(), chunks, chunk);
                     let k0 = ks.start + steps.start;
@@ -160,7 +172,6 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
                         unsafe { self.tile(row, part.len(), panel, group, k0, steps.len(), a) };
                     }
                 }
-                panel += group;
             }
         });
     }

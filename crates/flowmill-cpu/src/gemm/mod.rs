@@ -76,6 +76,7 @@ pub(crate) fn gemm_rows<A: Rows<f32>>(a: &A, m: usize, b: &PackedB, c: &mut [f32
         load: epilogue.accumulate,
         finish,
         then: epilogue.activation.needs_pass().then_some(&activation),
+        backwards: b.is_walked_backwards(m),
     };
     // SAFETY: `PackedB` holds the panels of a `[k, n]` matrix; `c` and the epilogue's operands were checked to cover
     // `m` rows of `n` columns, and `c` is borrowed exclusively.
@@ -192,6 +193,7 @@ unsafe fn product_rows<T: Element, A: Rows<T>>(
             load: accumulate,
             finish: None,
             then: None,
+            backwards: false,
         };
         // SAFETY: the panels hold `columns` of B for `k` rows; C was checked and is borrowed exclusively.
         unsafe { job.run() };

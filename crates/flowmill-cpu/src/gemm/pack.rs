@@ -1,5 +1,7 @@
 //! Packed operands: B in column panels, rows of A in blocks.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::buffer::Buffer;
 use super::driver::{Panels, Rows};
 use super::tile::{Element, Kernels, LDA};
@@ -17,7 +19,21 @@ pub struct PackedB<T: Element = f32> {
     k: usize,
     n: usize,
     isa: Isa,
+    turn: Turn,
 }
+
+/// Whether the next product with a few rows walks through the panels from their end.
+#[derive(Default)]
+struct Turn(AtomicBool);
+
+impl Clone for Turn {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+/// From this size on a matrix does not stay in a core's second cache from one product to the next.
+const WIDE_BYTES: usize = 512 << 10;
 
 impl<T: Element> PackedB<T> {
     /// Packs row-major B: `[k, n]`, or `[n, k]` if `transposed`.
@@ -38,7 +54,7 @@ impl<T: Element> PackedB<T> {
         let kernels = &T::kernels(isa).0;
         let mut data = Buffer::zeroed(packed_len(kernels, k, n));
         pack_panels(kernels, b, ldb, false, k, columns, data.as_mut_slice());
-        Self { data, k, n, isa }
+        Self { data, k, n, isa, turn: Turn::default() }
     }
 
     pub(crate) fn pack_for(isa: Isa, b: &[T], k: usize, n: usize, transposed: bool) -> Self {
@@ -47,7 +63,7 @@ impl<T: Element> PackedB<T> {
         let kernels = &T::kernels(isa).0;
         let mut data = Buffer::zeroed(packed_len(kernels, k, n));
         pack_panels(kernels, b, ldb, transposed, k, 0..n, data.as_mut_slice());
-        Self { data, k, n, isa }
+        Self { data, k, n, isa, turn: Turn::default() }
     }
 
     /// Rows of B.
@@ -63,6 +79,12 @@ impl<T: Element> PackedB<T> {
     /// Memory held, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(self.data.as_slice())
+    }
+
+    /// Whether a product of `m` rows should walk through the panels from their end: every other time, where it does little else than to read
+    /// them. What the product before it read last is then still in the nearer caches. No result depends on it.
+    pub(crate) fn is_walked_backwards(&self, m: usize) -> bool {
+        m <= self.kernels().max_rows() && self.bytes() >= WIDE_BYTES && self.turn.0.fetch_xor(true, Ordering::Relaxed)
     }
 
     pub(crate) fn kernels(&self) -> &'static Kernels<T> {
