@@ -24,22 +24,22 @@ const PARTS: usize = 16;
 /// Merges a row that fits [`BLOCK`] into one accumulator.
 #[inline(always)]
 fn fold_lanes<T: Copy, A: Copy>(row: &[T], empty: A, load: impl Fn(T) -> A, merge: impl Fn(A, A) -> A) -> A {
-    let mut lanes = [empty; LANES];
-    let mut chunks = row.chunks_exact(LANES);
-    for chunk in &mut chunks {
-        for (lane, x) in lanes.iter_mut().zip(chunk) {
+    let (chunks, rest) = row.as_chunks::<LANES>();
+    let mut acc = [empty; LANES];
+    for chunk in chunks {
+        for (lane, x) in acc.iter_mut().zip(chunk) {
             *lane = merge(*lane, load(*x));
         }
     }
-    for (lane, x) in lanes.iter_mut().zip(chunks.remainder()) {
+    // Its own variable: one that is indexed by what is not known ahead cannot stay in registers.
+    let mut lanes = acc;
+    for (lane, x) in lanes.iter_mut().zip(rest) {
         *lane = merge(*lane, load(*x));
     }
-    let mut width = LANES / 2;
-    while width > 0 {
+    for width in [16, 8, 4, 2, 1] {
         for i in 0..width {
             lanes[i] = merge(lanes[i], lanes[i + width]);
         }
-        width /= 2;
     }
     lanes[0]
 }
