@@ -22,6 +22,7 @@ pub mod data_flow;
 mod elementwise;
 mod from_fn;
 pub mod functional;
+mod fused;
 pub mod gemm;
 mod linear_algebra;
 pub mod logging;
@@ -54,6 +55,7 @@ pub fn register_all(registry: &mut KernelRegistry) {
     control_flow::register(registry);
     data_flow::register(registry);
     functional::register(registry);
+    fused::register(registry);
     logging::register(registry);
     lookup::register(registry);
     linear_algebra::register(registry);

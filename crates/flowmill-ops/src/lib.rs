@@ -27,6 +27,7 @@ mod batching;
 mod control_flow;
 mod data_flow;
 mod functional;
+mod fused;
 mod gradient;
 mod image;
 mod linear_algebra;
@@ -74,7 +75,11 @@ const FAMILIES: &[(&str, &[Op])] = &[
     ("logging", logging::OPS),
     ("script", script::OPS),
     ("batching", batching::OPS),
+    (OWN, fused::OPS),
 ];
+
+/// The family of the ops that TensorFlow does not have.
+pub const OWN: &str = "fused";
 
 /// Every declared op with the name of its family, family by family.
 pub fn declarations() -> impl Iterator<Item = (&'static str, &'static Op)> {

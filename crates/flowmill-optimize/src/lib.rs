@@ -8,8 +8,10 @@
 #![forbid(unsafe_code)]
 
 mod linear;
+mod liveness;
 mod passes;
 mod pipeline;
+mod ranks;
 mod rewrite;
 mod shapes;
 

@@ -1,6 +1,9 @@
 //! The passes in their order, and what runs them.
 
-use crate::passes::{fold_batch_norm, fold_constants, fold_padding, fuse_epilogues, fuse_gelu, merge_duplicates, prune, remove_identities};
+use crate::passes::{
+    fold_batch_norm, fold_constants, fold_padding, fuse_elementwise, fuse_epilogues, fuse_gelu, fuse_layer_norm, merge_duplicates, prune,
+    remove_identities,
+};
 use flowmill_graph::{Graph, NodeId};
 use flowmill_tensor::{Error, Result, Tensor};
 
@@ -28,8 +31,12 @@ pub const PIPELINE: &[Pass] = &[
     Pass { name: "fuse_epilogues", run: fuse_epilogues::run },
     // After epilogues: looks for a product that has its bias.
     Pass { name: "fuse_gelu", run: fuse_gelu::run },
+    // Before single element-wise nodes are fused: looks for them.
+    Pass { name: "fuse_layer_norm", run: fuse_layer_norm::run },
     // After fusion: a tensor with two consumers is not fused into either.
     Pass { name: "merge_duplicates", run: merge_duplicates::run },
+    // After all that looks for single element-wise nodes.
+    Pass { name: "fuse_elementwise", run: fuse_elementwise::run },
     // Last: constants that were folded away are still there.
     Pass { name: "prune", run: prune::run },
 ];

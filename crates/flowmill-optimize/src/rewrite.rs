@@ -61,6 +61,34 @@ pub(crate) fn has_no_control_inputs(graph: &Graph, node: NodeId) -> bool {
     graph.control_inputs(node).next().is_none()
 }
 
+/// Whether a node is of that op on `float32`, on that device, and ordered by its data alone.
+pub(crate) fn is_plain(graph: &Graph, node: &Node, op: &str, device: &str) -> bool {
+    node.is_op(op) && is_of_type(node, DType::F32) && node.device() == device && has_no_control_inputs(graph, node.id())
+}
+
+/// The factors, at most three, of a product of products; inner products have no other consumer.
+pub(crate) fn factors(graph: &Graph, last: &Node, device: &str) -> Option<Vec<OutputId>> {
+    fn flatten(graph: &Graph, node: &Node, device: &str, factors: &mut Vec<OutputId>) -> Option<()> {
+        if !is_plain(graph, node, "Mul", device) {
+            return None;
+        }
+        for i in 0..2 {
+            let input = graph.input(node.id(), i)?;
+            let inner = graph.get(input.node)?;
+            let is_inner = is_plain(graph, inner, "Mul", device) && sole_consumer(graph, inner.id()).is_some();
+            if is_inner && factors.len() < 3 {
+                flatten(graph, inner, device, factors)?;
+            } else {
+                factors.push(input);
+            }
+        }
+        (factors.len() <= 3).then_some(())
+    }
+    let mut found = Vec::new();
+    flatten(graph, last, device, &mut found)?;
+    Some(found)
+}
+
 /// Whether the op calls functions: what those do cannot be told from the op.
 pub(crate) fn calls_functions(graph: &Graph, node: &Node) -> bool {
     let is_func = |a: &AttrValue| match &a.value {

@@ -64,4 +64,4 @@ macro_rules! cases {
         }
     };
 }
-cases! { prune remove_identities fold_constants fold_batch_norm fold_padding fuse_epilogues fuse_gelu merge_duplicates }
+cases! { prune remove_identities fold_constants fold_batch_norm fold_padding fuse_epilogues fuse_gelu fuse_layer_norm fuse_elementwise merge_duplicates }

@@ -80,9 +80,26 @@ fn both_activations_of_an_encoder_are_fused_though_they_stand_behind_a_reshape()
 }
 
 #[test]
+fn every_normalisation_of_an_encoder_is_one_node() {
+    let normalised = ops(&optimized("bert_small", "y:0", &[]));
+    assert_eq!(normalised["_FusedLayerNorm"], 5);
+    assert!(!normalised.contains_key("Rsqrt") && !normalised.contains_key("Mean"));
+    assert_eq!(ops(&optimized("bert_small", "y:0", &["fuse_layer_norm", "fuse_elementwise"]))["Rsqrt"], 5);
+}
+
+#[test]
+fn the_gates_of_a_recurrent_cell_are_one_node() {
+    let cell = ops(&optimized("lstm_small", "y:0", &[]));
+    assert_eq!((cell["_FusedMatMul"], cell["_FusedElementwise"]), (1, 1));
+    assert!(["Sigmoid", "Tanh", "Mul", "Split"].iter().all(|&op| !cell.contains_key(op)));
+    assert_eq!(ops(&optimized("lstm_small", "y:0", &["fuse_elementwise"]))["Sigmoid"], 3);
+}
+
+#[test]
 fn each_pass_can_be_switched_off() {
-    let without = |pass| ops(&optimized("resnet_small", "Identity:0", &[pass]));
-    let all = ops(&optimized("resnet_small", "Identity:0", &[]));
+    // Sums that are left over are not fused with each other here, so that they can be counted.
+    let without = |pass| ops(&optimized("resnet_small", "Identity:0", &[pass, "fuse_elementwise"]));
+    let all = without("none");
     assert_eq!(without("fuse_epilogues")["Conv2D"], 53);
     assert_eq!(without("fold_padding")["Pad"], 2);
     assert_eq!(without("fold_batch_norm")["AddV2"], 53 + 16);

@@ -19,17 +19,23 @@ pub(crate) trait UnaryOp<T: Word>: 'static {
 
 /// The kernel of a function of one element.
 pub(crate) struct Unary<A: Word, D: Word> {
-    map: fn(&[A], &mut [D]),
+    /// `dst[i] = f(src[i])`.
+    pub(super) map: fn(&[A], &mut [D]),
     word: fn(u64) -> u64,
-    cost: usize,
+    pub(super) cost: usize,
 }
 
 /// The kernel of `O` for elements of `T`.
 pub(crate) fn unary_kernel<O: UnaryOp<T>, T: Word>() -> Arc<dyn Kernel> {
-    Arc::new(Unary { map: O::map, word: |x| O::apply(T::from_word(x)).to_word(), cost: O::COST })
+    Arc::new(Unary::of::<O>())
 }
 
 impl<A: Word, D: Word> Unary<A, D> {
+    /// The kernel of `O`.
+    pub(crate) fn of<O: UnaryOp<A, Out = D>>() -> Unary<A, D> {
+        Unary { map: O::map, word: |x| O::apply(A::from_word(x)).to_word(), cost: O::COST }
+    }
+
     /// The result for a whole tensor, whose memory is reused where it is unique and of the result's type.
     pub(crate) fn transform(&self, mut x: Tensor) -> Result<Tensor> {
         if A::DTYPE == D::DTYPE && x.is_unique() {

@@ -1,14 +1,18 @@
 //! Element-wise kernels: one function on elements becomes a kernel with a path for scalars, one for each broadcast layout, reuse of an
 //! input's memory, and threads for large tensors.
 //!
+//! [`Function`] is the same function without a kernel around it, for kernels that apply several to a block (`fused`).
+//!
 //! Each element of a result is computed by itself, so that it never depends on how the work was cut.
 
+mod function;
 mod map;
 mod operand;
 mod word;
 mod zip;
 
-pub(crate) use map::{UnaryOp, unary_kernel};
+pub(crate) use function::Function;
+pub(crate) use map::{Unary, UnaryOp, unary_kernel};
 pub(crate) use operand::{Operand, broadcast_positions};
 pub(crate) use word::Word;
 pub(crate) use zip::{Binary, BinaryOp, Check, binary_kernel, broadcast_shape};

@@ -31,6 +31,22 @@ impl<'a, T: Copy> Operand<'a, T> {
         Operand { data, layout }
     }
 
+    /// Columns of a tensor of `shape`: of each of its rows the `index`-th of `count` equal pieces. `count` divides the last dimension.
+    pub(crate) fn columns(data: &'a [T], shape: &Shape, index: usize, count: usize) -> Operand<'a, T> {
+        let row = shape.last().copied().unwrap_or(1);
+        let width = row / count.max(1);
+        if data.len() == row || width == 0 {
+            return Operand { data: &data[index * width..][..width], layout: Layout::Same };
+        }
+        let dims = SmallVec::from_slice(&[(data.len() / row, row), (width, 1)]);
+        Operand { data: &data[index * width..], layout: Layout::Strided(dims) }
+    }
+
+    /// The element that stands for all, where there is only one.
+    pub(crate) fn single(&self) -> Option<T> {
+        if matches!(self.layout, Layout::Scalar) { self.data.first().copied() } else { None }
+    }
+
     /// Whether [`Operand::read`] never copies.
     pub(crate) fn is_same(&self) -> bool {
         matches!(self.layout, Layout::Same)

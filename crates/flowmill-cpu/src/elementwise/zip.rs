@@ -22,11 +22,12 @@ pub(crate) type Check<T> = fn(&[T], &[T]) -> Result<()>;
 
 /// The kernel of a function of two elements, whose operands broadcast against each other.
 pub(crate) struct Binary<A: Word, D: Word> {
-    zip: fn(&[A], &[A], &mut [D]),
+    /// `dst[i] = f(a[i], b[i])`.
+    pub(super) zip: fn(&[A], &[A], &mut [D]),
     word: fn(u64, u64) -> u64,
     check: Option<Check<A>>,
     broadcasts: bool,
-    cost: usize,
+    pub(super) cost: usize,
 }
 
 /// The kernel of `O` for elements of `T`.

@@ -10,7 +10,7 @@ mod tests;
 
 pub(crate) use arithmetic::Add;
 
-use crate::elementwise::{binary, binary_kernel};
+use crate::elementwise::{Function, binary, binary_kernel};
 use arithmetic::{
     Div, DivNoNan, FloorDiv, FloorMod, Maximum, Minimum, Mul, MulNoNan, Pow, RealDiv, SquaredDifference, Sub, TruncateDiv, TruncateMod,
 };
@@ -18,6 +18,20 @@ use comparison::{BitwiseAnd, BitwiseOr, BitwiseXor, Greater, GreaterEqual, LeftS
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{Complex, bf16, f16};
 use special::{Atan2, Igamma, Igammac, MakeComplex, NextAfter, Polygamma, Xdivy, Xlog1py, Xlogy, Zeta};
+
+/// The family's functions of `float32` that can be fused with others, by their ops.
+pub(crate) fn function(op: &str) -> Option<Function> {
+    Some(match op {
+        "Add" | "AddV2" => Function::two::<Add>(),
+        "Div" | "RealDiv" => Function::two::<RealDiv>(),
+        "Maximum" => Function::two::<Maximum>(),
+        "Minimum" => Function::two::<Minimum>(),
+        "Mul" => Function::two::<Mul>(),
+        "SquaredDifference" => Function::two::<SquaredDifference>(),
+        "Sub" => Function::two::<Sub>(),
+        _ => return None,
+    })
+}
 
 /// Registers the family.
 pub fn register(registry: &mut KernelRegistry) {

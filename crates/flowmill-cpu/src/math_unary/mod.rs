@@ -9,13 +9,37 @@ mod tests;
 
 pub(crate) use float::Sigmoid;
 
-use crate::elementwise::{binary, unary};
+use crate::elementwise::{Function, binary, unary};
 use arithmetic::{Abs, Invert, IsFinite, IsInf, IsNan, LogicalNot, Neg, PopulationCount, Sign, Square};
 use complex::{Angle, ComplexAbs, Imag, Real};
 use float::*;
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{Complex, bf16, f16};
 use gradients::{ReciprocalGrad, RsqrtGrad, SigmoidGrad, SqrtGrad, TanhGrad};
+
+/// The family's functions of `float32` that can be fused with others, by their ops.
+pub(crate) fn function(op: &str) -> Option<Function> {
+    Some(match op {
+        "Abs" => Function::one::<Abs>(),
+        "Ceil" => Function::one::<Ceil>(),
+        "Cos" => Function::one::<Cos>(),
+        "Erf" => Function::one::<Erf>(),
+        "Exp" => Function::one::<Exp>(),
+        "Expm1" => Function::one::<Expm1>(),
+        "Floor" => Function::one::<Floor>(),
+        "Log" => Function::one::<Log>(),
+        "Log1p" => Function::one::<Log1p>(),
+        "Neg" => Function::one::<Neg>(),
+        "Reciprocal" => Function::one::<Reciprocal>(),
+        "Rsqrt" => Function::one::<Rsqrt>(),
+        "Sigmoid" => Function::one::<Sigmoid>(),
+        "Sin" => Function::one::<Sin>(),
+        "Sqrt" => Function::one::<Sqrt>(),
+        "Square" => Function::one::<Square>(),
+        "Tanh" => Function::one::<Tanh>(),
+        _ => return None,
+    })
+}
 
 /// Registers the family.
 pub fn register(registry: &mut KernelRegistry) {

@@ -1,12 +1,25 @@
 //! Activations and their gradients.
 
-use crate::elementwise::{BinaryOp, TRANSCENDENTAL, UnaryOp, Word, binary, for_blocks, unary};
+use crate::elementwise::{BinaryOp, Function, TRANSCENDENTAL, UnaryOp, Word, binary, for_blocks, unary};
 use crate::from_fn::from_fn;
 use crate::number::{Number, Ordered};
 use crate::simd::unary as simd;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
+
+/// The activations of `float32` that can be fused with other functions, by their ops.
+pub(super) fn function(op: &str) -> Option<Function> {
+    Some(match op {
+        "Elu" => Function::one::<Elu>(),
+        "Relu" => Function::one::<Relu>(),
+        "Relu6" => Function::one::<Relu6>(),
+        "Selu" => Function::one::<Selu>(),
+        "Softplus" => Function::one::<Softplus>(),
+        "Softsign" => Function::one::<Softsign>(),
+        _ => return None,
+    })
+}
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Elu", unary!(Elu, [f16, bf16, f32, f64]));

@@ -13,6 +13,11 @@ mod window;
 
 use flowmill_runtime::KernelRegistry;
 
+/// The family's functions of `float32` that can be fused with others, by their ops.
+pub(crate) fn function(op: &str) -> Option<crate::elementwise::Function> {
+    activation::function(op)
+}
+
 /// Registers the family.
 pub fn register(registry: &mut KernelRegistry) {
     activation::register(registry);

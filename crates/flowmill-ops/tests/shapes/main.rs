@@ -46,8 +46,10 @@ fn shapes_are_tensorflows() {
 #[test]
 fn every_op_has_a_case() {
     let used: BTreeSet<String> = files().iter().flat_map(|(_, text)| ops_in(text)).collect();
-    let without: Vec<_> = flowmill_ops::catalogue()
-        .into_iter()
+    // The project's own ops come from the optimizer, after shapes were asked for: their shape functions say nothing.
+    let without: Vec<_> = flowmill_ops::declarations()
+        .filter(|&(family, _)| family != flowmill_ops::OWN)
+        .filter_map(|(_, op)| op.definition().ok())
         .filter(|def| def.deprecation.is_none() && !used.contains(&def.name))
         .map(|def| def.name)
         .collect();

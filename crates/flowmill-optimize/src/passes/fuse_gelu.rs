@@ -10,7 +10,7 @@
 //! `fuse_epilogues` runs earlier: it makes the product with a bias.
 
 use crate::Evaluator;
-use crate::rewrite::{bypass, constant, has_no_control_inputs, is_of_type, sole_consumer};
+use crate::rewrite::{bypass, constant, factors, is_of_type, is_plain, sole_consumer};
 use flowmill_graph::{Graph, Node, NodeId, OutputId};
 use flowmill_proto::AttrValue;
 use flowmill_tensor::{Bytes, DType, Result};
@@ -33,8 +33,7 @@ pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
 
 /// The product whose activation ends in the multiplication `last`, and the tensor that is its argument.
 fn find(graph: &Graph, last: &Node) -> Option<(NodeId, OutputId)> {
-    let mut factors = Vec::new();
-    flatten(graph, last, last.device(), &mut factors)?;
+    let mut factors = factors(graph, last, last.device())?;
     let half = factors.iter().position(|&f| is_scalar(graph, f, 0.5))?;
     factors.swap_remove(half);
     let &[a, b] = &factors[..] else { return None };
@@ -47,24 +46,6 @@ fn find(graph: &Graph, last: &Node) -> Option<(NodeId, OutputId)> {
     };
     let product = product_behind(graph, argument, last.device())?;
     Some((product, argument))
-}
-
-/// Collects the factors of a product of products; inner products have no other consumer.
-fn flatten(graph: &Graph, node: &Node, device: &str, factors: &mut Vec<OutputId>) -> Option<()> {
-    if !is_plain(graph, node, "Mul", device) {
-        return None;
-    }
-    for i in 0..2 {
-        let input = graph.input(node.id(), i)?;
-        let inner = graph.get(input.node)?;
-        let is_inner = is_plain(graph, inner, "Mul", device) && sole_consumer(graph, inner.id()).is_some();
-        if is_inner && factors.len() < 3 {
-            flatten(graph, inner, device, factors)?;
-        } else {
-            factors.push(input);
-        }
-    }
-    (factors.len() <= 3).then_some(())
 }
 
 /// `x`, where the tensor is `1 + erf(x / √2)` and nobody else sees what lies between.
@@ -105,10 +86,6 @@ fn product_behind(graph: &Graph, argument: OutputId, device: &str) -> Option<Nod
     };
     let is_fusable = product.is_op("_FusedMatMul") && is_of_type(product, DType::F32) && product.device() == device;
     (is_fusable && product.attrs().list::<&str>("fused_ops").ok()? == ["BiasAdd"]).then_some(product.id())
-}
-
-fn is_plain(graph: &Graph, node: &Node, op: &str, device: &str) -> bool {
-    node.is_op(op) && is_of_type(node, DType::F32) && node.device() == device && has_no_control_inputs(graph, node.id())
 }
 
 fn is_scalar(graph: &Graph, output: OutputId, value: f32) -> bool {

@@ -3,8 +3,10 @@
 pub(crate) mod fold_batch_norm;
 pub(crate) mod fold_constants;
 pub(crate) mod fold_padding;
+pub(crate) mod fuse_elementwise;
 pub(crate) mod fuse_epilogues;
 pub(crate) mod fuse_gelu;
+pub(crate) mod fuse_layer_norm;
 pub(crate) mod merge_duplicates;
 pub(crate) mod prune;
 pub(crate) mod remove_identities;

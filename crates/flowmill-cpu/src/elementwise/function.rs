@@ -1,0 +1,73 @@
+use super::{Binary, BinaryOp, Unary, UnaryOp};
+use flowmill_tensor::{Result, Shape, Tensor, bail};
+
+/// A function of one or two elements of `float32`, on slices and on whole tensors. Both give the bits of the op's own kernel.
+pub(crate) enum Function {
+    /// Of one element.
+    One(Unary<f32, f32>),
+    /// Of two, which broadcast against each other.
+    Two(Binary<f32, f32>),
+}
+
+impl Function {
+    /// `O` of one element.
+    pub(crate) fn one<O: UnaryOp<f32, Out = f32>>() -> Function {
+        Function::One(Unary::of::<O>())
+    }
+
+    /// `O` of two elements.
+    pub(crate) fn two<O: BinaryOp<f32, Out = f32>>() -> Function {
+        const { assert!(O::CHECK.is_none() && O::BROADCASTS, "functions of blocks neither look at their operands nor refuse to broadcast") };
+        Function::Two(Binary::of::<O>())
+    }
+
+    /// Number of operands.
+    pub(crate) fn num_operands(&self) -> usize {
+        match self {
+            Function::One(_) => 1,
+            Function::Two(_) => 2,
+        }
+    }
+
+    /// How many simple operations it is worth.
+    pub(crate) fn cost(&self) -> usize {
+        match self {
+            Function::One(f) => f.cost,
+            Function::Two(f) => f.cost,
+        }
+    }
+
+    /// `dst[i] = f(a[i])` or `f(a[i], b[i])`; `b` is not looked at by a function of one.
+    #[inline]
+    pub(crate) fn apply(&self, a: &[f32], b: &[f32], dst: &mut [f32]) {
+        match self {
+            Function::One(f) => (f.map)(a, dst),
+            Function::Two(f) => (f.zip)(a, b, dst),
+        }
+    }
+
+    /// The shape of the result for operands of these shapes.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where they do not broadcast.
+    pub(crate) fn shape(&self, operands: &[&Shape]) -> Result<Shape> {
+        match (self, operands) {
+            (_, [a]) => Ok((*a).clone()),
+            (_, [a, b]) if a == b => Ok((*a).clone()),
+            (_, [a, b]) => super::broadcast_shape(a, b),
+            _ => bail!(Internal, "a function of one or two operands got {}", operands.len()),
+        }
+    }
+
+    /// The result for whole tensors.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where they do not broadcast.
+    pub(crate) fn whole(&self, operands: &[&Tensor]) -> Result<Tensor> {
+        match (self, operands) {
+            (Function::One(f), [a]) => f.transform((*a).clone()),
+            (Function::Two(f), [a, b]) => f.combine((*a).clone(), (*b).clone()),
+            _ => bail!(Internal, "a function of one or two operands got {}", operands.len()),
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! A program run over blocks of elements.
+
+use super::program::{Piece, Program};
+use crate::elementwise::{Function, Operand, PARALLEL_MIN};
+use crate::gemm::with_scratch;
+use crate::parallel;
+use flowmill_tensor::{Result, Shape, Tensor};
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// Elements of a block: a dozen temporaries of this many stay in the first cache.
+const BLOCK: usize = 512;
+/// Rows from which on a block ends with its row, so that broadcast operands are read where they lie. Shorter rows are gathered.
+const MIN_ROW: usize = 64;
+
+#[derive(Clone, Copy)]
+enum Source {
+    Operand(usize),
+    Slot(usize),
+}
+
+struct Step<'a> {
+    function: &'a Function,
+    a: Source,
+    b: Source,
+    slot: usize,
+    /// Which result takes a copy.
+    output: Option<usize>,
+}
+
+/// The part of a program that is computed in blocks, for one call's operands.
+pub(super) struct Blocks<'a> {
+    operands: SmallVec<[Operand<'a, f32>; 8]>,
+    steps: SmallVec<[Step<'a>; 16]>,
+    num_slots: usize,
+    len: usize,
+    /// Elements after which a block ends at the latest.
+    row: usize,
+}
+
+impl<'a> Blocks<'a> {
+    /// What is left to compute: the instructions without an entry in `values`. All these give tensors of shape `full`.
+    pub(super) fn new(
+        program: &'a Program,
+        full: &Shape,
+        args: &[&'a Tensor],
+        shapes: &[Shape],
+        values: &'a [Option<Tensor>],
+    ) -> Result<Blocks<'a>> {
+        let num_args = program.num_args();
+        let mut operands: SmallVec<[Operand<'a, f32>; 8]> = SmallVec::new();
+        let mut sources: SmallVec<[Option<Source>; 16]> = SmallVec::from_elem(None, values.len());
+        let mut steps = SmallVec::new();
+        let mut outputs = 0..;
+        let mut order: SmallVec<[Option<usize>; 2]> = SmallVec::new();
+        for &v in &program.outputs {
+            order.push(if values[v].is_none() { outputs.next() } else { None });
+        }
+        for (i, instr) in program.instrs.iter().enumerate() {
+            if values[num_args + i].is_some() {
+                continue;
+            }
+            let mut read: SmallVec<[Source; 2]> = SmallVec::new();
+            for &v in &instr.operands {
+                let source = match (sources[v], &values[v]) {
+                    (Some(source), _) => source,
+                    (None, value) => {
+                        let whole = value.as_ref().filter(|_| v >= num_args || program.pieces[v].is_whole());
+                        operands.push(match whole {
+                            Some(tensor) => Operand::new(tensor.as_slice()?, tensor.shape(), full),
+                            None => of_part(program.pieces[v], args[v], &shapes[v], full, value)?,
+                        });
+                        Source::Operand(operands.len() - 1)
+                    }
+                };
+                sources[v] = Some(source);
+                read.push(source);
+            }
+            let (Some(&a), Some(&b)) = (read.first(), read.last()) else { continue };
+            let output = instr.output.and_then(|o| order[o]);
+            steps.push(Step { function: &instr.function, a, b, slot: instr.slot, output });
+            sources[num_args + i] = Some(Source::Slot(instr.slot));
+        }
+        let last = full.last().copied().unwrap_or(1);
+        let is_flat = operands.iter().all(|o| o.is_same() || o.single().is_some());
+        let row = if is_flat || last < MIN_ROW { BLOCK } else { last };
+        Ok(Blocks { operands, steps, num_slots: program.num_slots, len: full.num_elements(), row })
+    }
+
+    /// Fills the results, which have no other holder; `cost` is what an element is worth, in simple operations.
+    pub(super) fn run(&self, outputs: &mut [Tensor], cost: usize) -> Result<()> {
+        let mut rest: SmallVec<[&mut [f32]; 2]> = SmallVec::new();
+        for output in outputs {
+            rest.push(output.as_mut_slice()?);
+        }
+        let num_blocks = self.len.div_ceil(self.row) * self.blocks_a_row();
+        let work = self.len.saturating_mul(cost);
+        if work < PARALLEL_MIN || parallel::threads() == 1 {
+            self.run_blocks(0..num_blocks, &mut rest);
+            return Ok(());
+        }
+        let num_pieces = (work / (PARALLEL_MIN / 4)).min(4 * parallel::threads()).min(num_blocks);
+        // Each lock is taken once, by the thread that the piece goes to.
+        let mut pieces: Vec<Mutex<SmallVec<[&mut [f32]; 2]>>> = Vec::with_capacity(num_pieces);
+        for i in 0..num_pieces {
+            let blocks = parallel::piece(num_blocks, num_pieces, i);
+            let size = self.start(blocks.end) - self.start(blocks.start);
+            let mut part = SmallVec::new();
+            for output in &mut rest {
+                let (now, later) = std::mem::take(output).split_at_mut(size);
+                part.push(now);
+                *output = later;
+            }
+            pieces.push(Mutex::new(part));
+        }
+        parallel::run(num_pieces, |i| self.run_blocks(parallel::piece(num_blocks, num_pieces, i), &mut pieces[i].lock()));
+        Ok(())
+    }
+
+    fn blocks_a_row(&self) -> usize {
+        self.row.div_ceil(BLOCK)
+    }
+
+    /// The first element of a block.
+    fn start(&self, block: usize) -> usize {
+        let n = self.blocks_a_row();
+        (block / n * self.row + parallel::piece(self.row, n, block % n).start).min(self.len)
+    }
+
+    /// Computes these blocks; `outputs` are the parts of the results that they make up.
+    fn run_blocks(&self, blocks: Range<usize>, outputs: &mut [&mut [f32]]) {
+        let first = self.start(blocks.start);
+        with_scratch((self.num_slots + self.operands.len()) * BLOCK, |scratch: &mut [f32]| {
+            let (slots, gathered) = scratch.split_at_mut(self.num_slots * BLOCK);
+            let mut slots: SmallVec<[&mut [f32]; 8]> = slots.chunks_exact_mut(BLOCK).collect();
+            for (operand, buffer) in self.operands.iter().zip(gathered.chunks_exact_mut(BLOCK)) {
+                if let Some(x) = operand.single() {
+                    buffer.fill(x);
+                }
+            }
+            for block in blocks {
+                let (start, end) = (self.start(block), self.start(block + 1));
+                self.run_block(start..end, start - first, &mut slots, gathered, outputs);
+            }
+        });
+    }
+
+    fn run_block(&self, elements: Range<usize>, at: usize, slots: &mut [&mut [f32]], gathered: &mut [f32], outputs: &mut [&mut [f32]]) {
+        let n = elements.len();
+        let mut views: SmallVec<[&[f32]; 8]> = SmallVec::new();
+        for (operand, buffer) in self.operands.iter().zip(gathered.chunks_exact_mut(BLOCK)) {
+            views.push(read(operand, elements.start, n, buffer));
+        }
+        for step in &self.steps {
+            let target = std::mem::take(&mut slots[step.slot]);
+            let of = |source: Source| match source {
+                Source::Operand(i) => views[i],
+                Source::Slot(i) => &slots[i][..n],
+            };
+            step.function.apply(of(step.a), of(step.b), &mut target[..n]);
+            if let Some(output) = step.output {
+                outputs[output][at..at + n].copy_from_slice(&target[..n]);
+            }
+            slots[step.slot] = target;
+        }
+    }
+}
+
+/// An operand's elements of one block; those of a single element are in `buffer` already.
+fn read<'b>(operand: &'b Operand<'_, f32>, start: usize, n: usize, buffer: &'b mut [f32]) -> &'b [f32] {
+    if operand.single().is_some() { &buffer[..n] } else { operand.read(start, n, buffer) }
+}
+
+/// A part of an argument's last dimension: its copy, or, where there is none because it has the blocks' shape, the part as it lies.
+fn of_part<'a>(piece: Piece, arg: &'a Tensor, shape: &Shape, full: &Shape, copy: &'a Option<Tensor>) -> Result<Operand<'a, f32>> {
+    match copy {
+        Some(copy) => Ok(Operand::new(copy.as_slice()?, shape, full)),
+        None => Ok(Operand::columns(arg.as_slice()?, arg.shape(), piece.index, piece.count)),
+    }
+}

@@ -1,0 +1,118 @@
+//! `_FusedElementwise`: functions of `float32`, element by element, in one pass over memory.
+//!
+//! Values of the results' size are computed a block at a time, so that everything between arguments and results stays in the first
+//! cache. Smaller ones, which broadcasting widens later (a bias, a row's variance), are computed first and once, as tensors. Every
+//! function is the one that the op's own kernel applies, and sees each element alone: results have the bits of the unfused nodes.
+
+use super::blocks::Blocks;
+use super::program::{Piece, Program};
+use flowmill_runtime::{Kernel, KernelContext, KernelInit};
+use flowmill_tensor::{DType, Result, Shape, Tensor};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+pub(super) fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    if init.dtype("T")? != DType::F32 {
+        return init.unsupported();
+    }
+    let program = Program::new(init)?;
+    Ok(Arc::new(Elementwise { cost: program.cost(), program }))
+}
+
+struct Elementwise {
+    program: Program,
+    /// Of one element, in simple operations.
+    cost: usize,
+}
+
+/// Results and shapes of a call are few.
+type Few<T> = SmallVec<[T; 16]>;
+
+impl Kernel for Elementwise {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let results = {
+            let args: SmallVec<[&Tensor; 8]> = ctx.inputs_from(0).collect();
+            self.results(&args)?
+        };
+        for (i, result) in results.into_iter().enumerate() {
+            ctx.set_output(i, result);
+        }
+        Ok(())
+    }
+}
+
+/// A shape without leading ones, which change no element's place.
+fn trimmed(shape: &Shape) -> &[usize] {
+    let dims = shape.dims();
+    &dims[dims.iter().take_while(|&&d| d == 1).count()..]
+}
+
+impl Elementwise {
+    fn results(&self, args: &[&Tensor]) -> Result<SmallVec<[Tensor; 2]>> {
+        let program = &self.program;
+        let mut shapes: Few<Shape> = Few::new();
+        for (arg, piece) in args.iter().zip(&program.pieces) {
+            shapes.push(piece.shape(arg.shape())?);
+        }
+        for instr in &program.instrs {
+            let shape = instr.shape(&shapes)?;
+            shape.checked_num_elements()?;
+            shapes.push(shape);
+        }
+        let sizes: Few<usize> = shapes.iter().map(Shape::num_elements).collect();
+        let num_args = program.num_args();
+        let widest = (num_args..shapes.len()).max_by_key(|&v| sizes[v]).unwrap_or(num_args);
+        let (len, full) = (sizes[widest], &shapes[widest]);
+        // Values of one size but of different shapes have no common order of elements.
+        let has_one_order = (num_args..shapes.len()).all(|v| sizes[v] < len || trimmed(&shapes[v]) == trimmed(full));
+        let is_blockwise = |v: usize| has_one_order && sizes[v] == len;
+
+        let mut values: Few<Option<Tensor>> = Few::from_elem(None, shapes.len());
+        let used_whole =
+            |v: usize| program.instrs.iter().enumerate().any(|(i, instr)| !is_blockwise(num_args + i) && instr.operands.contains(&v));
+        for (v, (arg, piece)) in args.iter().zip(&program.pieces).enumerate() {
+            if piece.is_whole() {
+                values[v] = Some((*arg).clone());
+            } else if used_whole(v) || trimmed(&shapes[v]) != trimmed(full) {
+                values[v] = Some(part(arg, *piece, &shapes[v])?);
+            }
+        }
+        for (i, instr) in program.instrs.iter().enumerate() {
+            if !is_blockwise(num_args + i) {
+                values[num_args + i] = Some(instr.whole(&values)?);
+            }
+        }
+        let wanted = |v: usize| values[v].is_none();
+        let mut outputs: SmallVec<[Tensor; 2]> = SmallVec::new();
+        for &v in program.outputs.iter().filter(|&&v| wanted(v)) {
+            outputs.push(Tensor::uninit(DType::F32, shapes[v].clone())?);
+        }
+        if !outputs.is_empty() && len > 0 {
+            Blocks::new(program, full, args, &shapes, &values)?.run(&mut outputs, self.cost)?;
+        }
+        let mut computed = outputs.into_iter();
+        let mut results = SmallVec::new();
+        for &v in &program.outputs {
+            match values[v].take().or_else(|| computed.next()) {
+                Some(result) => results.push(result),
+                None => flowmill_tensor::bail!(Internal, "value {v} of a fused node was not computed"),
+            }
+        }
+        Ok(results)
+    }
+}
+
+/// A copy of a part of the last dimension.
+fn part(arg: &Tensor, piece: Piece, shape: &Shape) -> Result<Tensor> {
+    let mut out = Tensor::uninit(DType::F32, shape.clone())?;
+    let source = arg.as_slice::<f32>()?;
+    let width = shape.last().copied().unwrap_or(1);
+    if width > 0 {
+        let rows = source.chunks_exact(width * piece.count);
+        out.as_mut_slice::<f32>()?
+            .chunks_exact_mut(width)
+            .zip(rows)
+            .for_each(|(to, row)| to.copy_from_slice(&row[piece.index * width..][..width]));
+    }
+    Ok(out)
+}

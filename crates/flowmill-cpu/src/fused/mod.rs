@@ -1,0 +1,16 @@
+//! Kernels of the ops that only the optimizer makes.
+
+mod blocks;
+mod elementwise;
+mod layer_norm;
+mod program;
+#[cfg(test)]
+mod tests;
+
+use flowmill_runtime::KernelRegistry;
+
+/// Registers the family.
+pub fn register(registry: &mut KernelRegistry) {
+    registry.add("_FusedElementwise", elementwise::make);
+    registry.add("_FusedLayerNorm", layer_norm::make);
+}

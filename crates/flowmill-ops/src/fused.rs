@@ -1,0 +1,16 @@
+//! Ops that the optimizer makes of others, and that TensorFlow does not have.
+
+use crate::op::{Op, op};
+use crate::shape;
+
+pub(crate) const OPS: &[Op] = &[
+    // Element-wise functions as one node. Values are numbered: the arguments first, then what each instruction of the program gives, which
+    // is an op and the numbers of its operands ("Mul 0 3"). `pieces` holds two numbers for each argument, (i, n): of its last dimension
+    // only the i-th of n equal parts is looked at. `outputs` are the numbers of the values that are the results.
+    op("_FusedElementwise", "(args: N * T) -> (results: num_results * T)")
+        .attrs("T: {float}; N: int >= 1; num_results: int >= 1; pieces: list(int); program: list(string); outputs: list(int)")
+        .shape(shape::unknown),
+    // (x - mean) / sqrt(variance + epsilon) * gamma + beta, where mean and variance are those of the last dimension. `gamma` and `beta` are
+    // vectors of one length, which is that of the last dimension or, where that is one, broadcasts it.
+    op("_FusedLayerNorm", "(x: T, gamma: T, beta: T) -> (y: T)").attrs("T: {float}; epsilon: float").shape(shape::unknown),
+];

@@ -1,0 +1,99 @@
+//! Which tensors are alive together, where control flow leaves some of them dead.
+//!
+//! Each tensor has a set of *gates*: outputs of `Switch` nodes, named by what they look at, and nodes whose liveness follows from nothing
+//! else, such as `Merge`. It is alive where all its gates are; so tensors with equal sets are alive in the same iterations of the same steps.
+
+use flowmill_graph::{Graph, Node, NodeId, OutputId};
+use rustc_hash::FxHashMap;
+
+/// What lets a tensor through or not.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+enum Gate {
+    /// The predicate has the value that the slot stands for.
+    Taken { predicate: OutputId, slot: u32 },
+    /// The node gives something.
+    Node(NodeId),
+}
+
+/// Interned sets of gates.
+type SetId = u32;
+
+/// Sets with more gates than this are replaced by one gate, the node itself.
+const MAX_GATES: usize = 64;
+
+/// The gates of a graph's nodes.
+pub(crate) struct Liveness {
+    ids: FxHashMap<Vec<Gate>, SetId>,
+    sets: Vec<Vec<Gate>>,
+    nodes: FxHashMap<NodeId, SetId>,
+}
+
+impl Liveness {
+    /// Works out the gates of these nodes, which stand after their producers (back edges of loops excepted).
+    pub(crate) fn of(graph: &Graph, order: &[NodeId]) -> Liveness {
+        let mut liveness = Liveness { ids: FxHashMap::default(), sets: Vec::new(), nodes: FxHashMap::default() };
+        for node in order.iter().filter_map(|&id| graph.get(id)) {
+            let set = liveness.gates_of(graph, node);
+            liveness.nodes.insert(node.id(), set);
+        }
+        liveness
+    }
+
+    /// Whether two nodes run in the same iterations of the same steps; `false` where that is not known.
+    pub(crate) fn are_equal(&self, a: NodeId, b: NodeId) -> bool {
+        let set = |id: NodeId| self.nodes.get(&id);
+        a == b || set(a).is_some_and(|a| set(b) == Some(a))
+    }
+
+    /// `new` stands in the place of `old`.
+    pub(crate) fn set_same(&mut self, new: NodeId, old: NodeId) {
+        if let Some(&set) = self.nodes.get(&old) {
+            self.nodes.insert(new, set);
+        }
+    }
+
+    fn intern(&mut self, mut gates: Vec<Gate>, node: NodeId) -> SetId {
+        gates.sort_unstable();
+        gates.dedup();
+        if gates.len() > MAX_GATES {
+            gates = vec![Gate::Node(node)];
+        }
+        let next = self.sets.len() as SetId;
+        let id = *self.ids.entry(gates).or_insert_with_key(|gates| {
+            self.sets.push(gates.clone());
+            next
+        });
+        id
+    }
+
+    fn gates_of(&mut self, graph: &Graph, node: &Node) -> SetId {
+        let is_source = node.is_merge()
+            || node.is_next_iteration()
+            || node.is_exit()
+            || node.is_enter() && !node.attrs().get_or("is_constant", false).unwrap_or(false)
+            || matches!(node.op(), "_SwitchN" | "RefSelect" | "ControlTrigger")
+            || node.op().ends_with("Recv");
+        if is_source {
+            return self.intern(vec![Gate::Node(node.id())], node.id());
+        }
+        let (mut gates, mut single, mut num_sets) = (Vec::new(), None, 0);
+        for edge in graph.in_edges(node.id()) {
+            let Some(&set) = self.nodes.get(&edge.src) else { continue };
+            let of_set = &self.sets[set as usize];
+            if single != Some(set) && !of_set.is_empty() {
+                gates.extend_from_slice(of_set);
+                (single, num_sets) = (Some(set), num_sets + 1);
+            }
+            if let (Some(source), Some(switch)) = (edge.source(), graph.get(edge.src).filter(|n| n.is_switch()))
+                && let Some(predicate) = graph.input(switch.id(), 1)
+            {
+                gates.push(Gate::Taken { predicate, slot: source.slot });
+                num_sets += 2;
+            }
+        }
+        match single {
+            Some(set) if num_sets == 1 => set,
+            _ => self.intern(gates, node.id()),
+        }
+    }
+}

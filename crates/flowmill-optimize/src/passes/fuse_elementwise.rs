@@ -1,0 +1,260 @@
+//! Computes element-wise functions that follow each other in one pass over memory.
+//!
+//! Before: `a = Sigmoid(x)`, `b = Tanh(y)`, `c = Mul(a, b)`. After: `c = _FusedElementwise(x, y) {program=["Sigmoid 0","Tanh 1","Mul 2 3"],
+//! outputs=[4]}`, where values are numbered, arguments first. A value that others see too becomes another result. An argument that is an
+//! output of a `Split` of the last dimension becomes that part of what is split.
+//!
+//! Sound because the kernel applies the same functions to the same elements in the same order: the bits are those of the separate nodes.
+//! Guards:
+//! * `float32`, ops of a fixed list, all on one device;
+//! * what is fused is known not to be a scalar: programs compute scalars faster than a kernel with blocks does;
+//! * no control edge leads out of the nodes that go; what they wait for, the fused node waits for;
+//! * a value that others see must be alive exactly when the last one is, and nothing outside may lie on a path from it to the fused nodes;
+//! * at most [`MAX_INSTRS`] functions, [`MAX_ARGS`] arguments and [`MAX_RESULTS`] results.
+//!
+//! The other fusions run earlier: what a product can do by itself is cheaper there. `merge_duplicates` too: equal nodes are one value here.
+
+use crate::Evaluator;
+use crate::liveness::Liveness;
+use crate::ranks::{Tensors, is_last_axis};
+use crate::rewrite::{is_of_type, node_def, replace, text};
+use flowmill_graph::traverse::{is_back_edge, topological_order};
+use flowmill_graph::{Graph, Node, NodeId, OutputId};
+use flowmill_proto::AttrValue;
+use flowmill_proto::attr_value::{ListValue, Value};
+use flowmill_tensor::{Bytes, DType, Result};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BinaryHeap;
+
+/// The functions that the kernel knows, by their ops.
+const FUNCTIONS: &[&str] = &[
+    "Abs",
+    "Add",
+    "AddV2",
+    "BiasAdd",
+    "Ceil",
+    "Cos",
+    "Div",
+    "Elu",
+    "Erf",
+    "Exp",
+    "Expm1",
+    "Floor",
+    "Log",
+    "Log1p",
+    "Maximum",
+    "Minimum",
+    "Mul",
+    "Neg",
+    "RealDiv",
+    "Reciprocal",
+    "Relu",
+    "Relu6",
+    "Rsqrt",
+    "Selu",
+    "Sigmoid",
+    "Sin",
+    "Softplus",
+    "Softsign",
+    "Sqrt",
+    "Square",
+    "SquaredDifference",
+    "Sub",
+    "Tanh",
+];
+/// Functions in one node.
+const MAX_INSTRS: usize = 64;
+/// Arguments of one node.
+const MAX_ARGS: usize = 32;
+/// Results of one node.
+const MAX_RESULTS: usize = 4;
+/// Nodes that are looked at to see that nothing outside lies between the fused ones; where that is not enough, a value stays outside.
+const MAX_VISITED: usize = 256;
+
+pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
+    let order = topological_order(graph)?;
+    let tensors = Tensors::of(graph, &order, |n| FUNCTIONS.contains(&n.op()));
+    let position: FxHashMap<NodeId, u32> = order.iter().enumerate().map(|(i, &id)| (id, i as u32)).collect();
+    let mut fusion = Fusion { tensors, position, liveness: Liveness::of(graph, &order) };
+    let mut count = 0;
+    for &last in order.iter().rev() {
+        if let Some(members) = fusion.cluster(graph, last) {
+            fusion.rewrite(graph, &members, last)?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+/// An argument: a tensor, of whose last dimension only part `index` of `count` is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Arg {
+    tensor: OutputId,
+    index: usize,
+    count: usize,
+}
+
+struct Fusion {
+    tensors: Tensors,
+    /// Places of the nodes that were there at the start, producers first.
+    position: FxHashMap<NodeId, u32>,
+    liveness: Liveness,
+}
+
+impl Fusion {
+    fn is_fusable(&self, graph: &Graph, node: &Node) -> bool {
+        let is_function = FUNCTIONS.contains(&node.op()) && is_of_type(node, DType::F32) && self.position.contains_key(&node.id());
+        is_function
+            && self.tensors.contains(node.id())
+            && !node.input_types().iter().any(|t| t.is_ref)
+            && (!node.is_op("BiasAdd") || matches!(text(node, "data_format"), "" | "NHWC"))
+            && graph.inputs(node.id()).count() == node.num_inputs()
+    }
+
+    /// The nodes that are computed together with `last`, which needs them all, in order; `None` where there are none.
+    fn cluster(&self, graph: &Graph, last: NodeId) -> Option<Vec<NodeId>> {
+        let root = graph.get(last).filter(|n| self.is_fusable(graph, n))?;
+        let mut members = self.grow(graph, root, true);
+        if !is_convex(graph, &members, last) {
+            members = self.grow(graph, root, false);
+        }
+        let mut members: Vec<NodeId> = members.into_iter().collect();
+        members.sort_unstable_by_key(|id| self.position.get(id));
+        (members.len() >= 2).then_some(members)
+    }
+
+    /// Takes in producers, the last first, so that a node comes after all of its consumers that are taken in.
+    fn grow(&self, graph: &Graph, root: &Node, may_share: bool) -> FxHashSet<NodeId> {
+        let mut members = FxHashSet::from_iter([root.id()]);
+        let mut candidates: BinaryHeap<(u32, NodeId)> = BinaryHeap::new();
+        let mut num_results = 1;
+        let push = |candidates: &mut BinaryHeap<(u32, NodeId)>, id: NodeId| {
+            candidates.extend(graph.inputs(id).filter_map(|o| Some((*self.position.get(&o.node)?, o.node))));
+        };
+        push(&mut candidates, root.id());
+        while let Some((_, id)) = candidates.pop() {
+            let Some(node) = graph.get(id).filter(|n| self.is_fusable(graph, n) && n.device() == root.device()) else { continue };
+            if members.contains(&id) || members.len() == MAX_INSTRS {
+                continue;
+            }
+            let is_ordering = graph.out_edges(id).any(|e| e.is_control());
+            let is_shared = graph.out_edges(id).any(|e| !members.contains(&e.dst));
+            if is_ordering || is_shared && !(may_share && num_results < MAX_RESULTS && self.liveness.are_equal(id, root.id())) {
+                continue;
+            }
+            members.insert(id);
+            if num_args(graph, &members) > MAX_ARGS || is_shared && !is_convex(graph, &members, root.id()) {
+                members.remove(&id);
+                continue;
+            }
+            num_results += usize::from(is_shared);
+            push(&mut candidates, node.id());
+        }
+        members
+    }
+
+    fn rewrite(&mut self, graph: &mut Graph, members: &[NodeId], last: NodeId) -> Result<()> {
+        let mut args: Vec<Arg> = Vec::new();
+        let mut controls: Vec<NodeId> = Vec::new();
+        for &id in members {
+            controls.extend(graph.control_inputs(id));
+            for input in graph.inputs(id).filter(|o| !members.contains(&o.node)) {
+                let arg = arg(graph, input, last, &mut controls);
+                if !args.contains(&arg) {
+                    args.push(arg);
+                }
+            }
+        }
+        let mut ignored = Vec::new();
+        let mut program = Vec::new();
+        for &id in members {
+            let mut text = graph.node(id)?.op().to_owned();
+            for input in graph.inputs(id) {
+                let value = match members.iter().position(|&m| m == input.node) {
+                    Some(at) => args.len() + at,
+                    None => {
+                        let arg = arg(graph, input, last, &mut ignored);
+                        args.iter().position(|&a| a == arg).unwrap_or_default()
+                    }
+                };
+                text += &format!(" {value}");
+            }
+            program.push(Bytes::from(text.into_bytes()));
+        }
+        let is_shared = |id: NodeId| id != last && graph.out_edges(id).any(|e| !members.contains(&e.dst));
+        let mut shared: Vec<NodeId> = members.iter().copied().filter(|&id| is_shared(id)).collect();
+        shared.insert(0, last);
+        let outputs: Vec<i64> =
+            shared.iter().filter_map(|id| members.iter().position(|m| m == id)).map(|at| (args.len() + at) as i64).collect();
+
+        let mut def = node_def(graph, "_FusedElementwise", String::new(), members);
+        let mut set = |name: &str, value: AttrValue| def.attr.insert(name.to_owned(), value);
+        set("T", Value::Type(DType::F32.number()).into());
+        set("N", (args.len() as i64).into());
+        set("num_results", (outputs.len() as i64).into());
+        set("pieces", integers(args.iter().flat_map(|a| [a.index as i64, a.count as i64]).collect()));
+        set("program", program.into());
+        set("outputs", integers(outputs));
+        controls.sort_unstable();
+        controls.dedup();
+        let inputs: Vec<OutputId> = args.iter().map(|a| a.tensor).collect();
+        let fused = replace(graph, last, def, &inputs, &controls)?;
+        self.liveness.set_same(fused, last);
+        for (slot, &id) in shared.iter().enumerate().skip(1) {
+            let edges: Vec<_> = graph.out_edges(id).filter(|e| !members.contains(&e.dst)).collect();
+            for edge in edges {
+                graph.update_edge(fused.output(slot as u32), edge.dst, edge.dst_input as usize)?;
+            }
+        }
+        for &id in members.iter().rev().filter(|&&id| id != last) {
+            graph.remove_node(id)?;
+        }
+        Ok(())
+    }
+}
+
+fn integers(values: Vec<i64>) -> AttrValue {
+    Value::List(Box::new(ListValue { i: values, ..ListValue::default() })).into()
+}
+
+/// The tensors that nodes outside give to these.
+fn num_args(graph: &Graph, members: &FxHashSet<NodeId>) -> usize {
+    let outside: FxHashSet<OutputId> = members.iter().flat_map(|&id| graph.inputs(id)).filter(|o| !members.contains(&o.node)).collect();
+    outside.len()
+}
+
+/// How the fused node takes a tensor: behind a `Split` of the last dimension, which it looks through, also what that waits for is added.
+fn arg(graph: &Graph, tensor: OutputId, fused: NodeId, controls: &mut Vec<NodeId>) -> Arg {
+    let whole = Arg { tensor, index: 0, count: 1 };
+    let device = |id: NodeId| graph.get(id).map(Node::device);
+    let Some(split) = graph.get(tensor.node).filter(|n| n.is_op("Split") && Some(n.device()) == device(fused)) else { return whole };
+    match graph.input(split.id(), 1) {
+        Some(value) if is_last_axis(graph, split.id(), 0, value) && !split.input_types().iter().any(|t| t.is_ref) => {
+            controls.extend(graph.control_inputs(split.id()));
+            controls.extend(graph.input_node(split.id(), 0).iter().flat_map(|&axis| graph.control_inputs(axis)));
+            Arg { tensor: value, index: tensor.slot as usize, count: split.num_outputs() }
+        }
+        _ => whole,
+    }
+}
+
+/// Whether no path leads out of these nodes and back; `false` also where that would take too long to find out. All of them lead to `root`.
+fn is_convex(graph: &Graph, members: &FxHashSet<NodeId>, root: NodeId) -> bool {
+    let next = |id: NodeId| graph.out_edges(id).filter(|e| e.dst > NodeId::SINK && !is_back_edge(graph, e)).map(|e| e.dst);
+    // What comes after the root cannot lead back: that would be a cycle.
+    let mut stack: Vec<NodeId> =
+        members.iter().filter(|&&id| id != root).flat_map(|&id| next(id)).filter(|id| !members.contains(id)).collect();
+    let mut seen = FxHashSet::default();
+    while let Some(id) = stack.pop() {
+        if members.contains(&id) {
+            return false;
+        }
+        if seen.insert(id) {
+            if seen.len() > MAX_VISITED {
+                return false;
+            }
+            stack.extend(next(id));
+        }
+    }
+    true
+}
