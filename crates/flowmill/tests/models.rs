@@ -1,6 +1,8 @@
 //! Models trained with TensorFlow give what TensorFlow gives, with all passes, with none, and with each switched off.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod fusion;
+
 use flowmill::{DType, SessionOptions, Tensor};
 use npyz::npz::NpzArchive;
 use std::fs::File;

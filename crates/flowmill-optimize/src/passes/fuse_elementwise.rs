@@ -73,7 +73,11 @@ const MAX_VISITED: usize = 256;
 
 pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
     let order = topological_order(graph)?;
-    let tensors = Tensors::of(graph, &order, |n| FUNCTIONS.contains(&n.op()));
+    let is_function = |n: &Node| FUNCTIONS.contains(&n.op());
+    let tensors = Tensors::of(graph, &order, is_function);
+    if !order.iter().filter_map(|&id| graph.get(id)).any(|n| is_function(n) && tensors.contains(n.id())) {
+        return Ok(0);
+    }
     let position: FxHashMap<NodeId, u32> = order.iter().enumerate().map(|(i, &id)| (id, i as u32)).collect();
     let mut fusion = Fusion { tensors, position, liveness: Liveness::of(graph, &order) };
     let mut count = 0;

@@ -1,5 +1,4 @@
 //! Random graphs of element-wise functions give the same bits with and without their fusion.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 use flowmill::{Graph, SessionOptions, Tensor};
 use flowmill_graph::text::{ConstantTable, parse_graph};
