@@ -28,13 +28,17 @@ fn program(random: &mut Random, rows: usize, columns: usize) -> (String, Vec<Str
          v1:2 = Split(last, w) {{num_split=2}}\n"
     );
     let mut values = vec!["v0".to_owned(), "v1:0".to_owned(), "v1:1".to_owned(), "half".to_owned()];
+    let mut scalars = vec!["half".to_owned()];
     for i in 2..3 + random.below(24) {
-        let mut pick = |random: &mut Random| values[values.len() - 1 - random.below(values.len().min(8))].clone();
+        let pick = |random: &mut Random| values[values.len() - 1 - random.below(values.len().min(8))].clone();
         let (a, b) = (pick(random), pick(random));
         match random.below(12) {
-            0 if a != "half" => writeln!(text, "v{i} = Mean({a}, last) {{keep_dims=true}}").unwrap(),
+            0 if !scalars.contains(&a) => writeln!(text, "v{i} = Mean({a}, last) {{keep_dims=true}}").unwrap(),
             1..6 => writeln!(text, "v{i} = {}({a})", UNARY[random.below(UNARY.len())]).unwrap(),
             _ => writeln!(text, "v{i} = {}({a}, {b})", BINARY[random.below(BINARY.len())]).unwrap(),
+        }
+        if scalars.contains(&a) && (scalars.contains(&b) || !text.ends_with(&format!("{b})\n"))) {
+            scalars.push(format!("v{i}"));
         }
         values.push(format!("v{i}"));
     }
