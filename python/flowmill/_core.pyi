@@ -64,6 +64,7 @@ class Session:
         device_count: dict[str, int] = ...,
         allow_soft_placement: bool = False,
         optimize: bool = True,
+        lower: bool = True,
         disabled_passes: Sequence[str] = ...,
         strands: bool = True,
         loops: bool = True,

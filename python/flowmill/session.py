@@ -30,6 +30,7 @@ class SessionOptions:
         device_count: number of devices by type, such as ``{"CPU": 2}``.
         allow_soft_placement: puts nodes whose device does not exist on the CPU.
         optimize: rewrites graphs before they run.
+        lower: puts functions that are called, branches and loops into the graph they stand in; otherwise their nodes call functions.
         disabled_passes: names of rewriting passes to leave out.
         strands: runs chains of cheap nodes as one unit.
         loops: runs loops with nothing to overlap without frames.
@@ -49,7 +50,7 @@ class SessionOptions:
 
 
 _SWITCHES = {
-    "intra_op_threads", "inter_op_threads", "device_count", "allow_soft_placement", "optimize", "disabled_passes", "strands", "loops",
+    "intra_op_threads", "inter_op_threads", "device_count", "allow_soft_placement", "optimize", "lower", "disabled_passes", "strands", "loops",
     "parallel_iterations", "timeout",
 }
 

@@ -16,10 +16,12 @@ import flowmill as tf
 
 SEEDS = range(300 if os.environ.get("FLOWMILL_LONG") == "1" else 50)
 
-# Threads, parallel_iterations, strands and frameless loops, rewriting.
+# Threads, parallel_iterations, strands and frameless loops, lowering, rewriting.
 WAYS = [
     *(dict(intra_op_threads=t, inter_op_threads=t, parallel_iterations=p, strands=fused, loops=fused)
       for t, p, fused in itertools.product([1, 2, 8], [None, 1, 32], [True, False])),
+    # Functions that are called, not lowered: matters to even seeds.
+    *(dict(intra_op_threads=t, inter_op_threads=t, strands=fused, loops=fused, lower=False) for t, fused in itertools.product([1, 2], [True, False])),
     dict(inter_op_threads=1, intra_op_threads=1, optimize=False),
     dict(inter_op_threads=2, intra_op_threads=2, optimize=False, strands=False, loops=False),
 ]

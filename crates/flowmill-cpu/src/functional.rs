@@ -3,7 +3,7 @@
 use crate::from_fn::expensive_from_fn;
 use flowmill_graph::Attrs;
 use flowmill_proto::NameAttrList;
-use flowmill_runtime::{Cost, FunctionHandle, Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_runtime::{Cost, FunctionHandle, Kernel, KernelContext, KernelInit, KernelRegistry, Pace, ScalarOp};
 use flowmill_tensor::{DType, Result, Tensor, bail};
 use std::sync::Arc;
 
@@ -22,6 +22,7 @@ pub fn register(registry: &mut KernelRegistry) {
         registry.add(op, make_case);
     }
     registry.add("For", make_for);
+    registry.add("ToBool", make_to_bool);
     for op in ["_ListToArray", "_ArrayToList"] {
         registry.add(op, |_| Ok(Arc::new(PassAll)));
     }
@@ -83,6 +84,31 @@ pub fn to_bool(tensor: &Tensor) -> Result<bool> {
     }
 }
 
+/// `ToBool`: the truth of a tensor.
+struct ToBool(DType);
+
+impl Kernel for ToBool {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let truth = to_bool(ctx.input(0)?)?;
+        ctx.set_output(0, Tensor::scalar(truth));
+        Ok(())
+    }
+
+    fn scalar_op(&self) -> Option<ScalarOp> {
+        match self.0 {
+            DType::Bool => Some(ScalarOp::Unary { from: DType::Bool, to: DType::Bool, f: |bits| bits & 1 }),
+            t @ (DType::U8 | DType::I8 | DType::I16 | DType::I32 | DType::I64) => {
+                Some(ScalarOp::Unary { from: t, to: DType::Bool, f: |bits| u64::from(bits != 0) })
+            }
+            _ => None,
+        }
+    }
+}
+
+fn make_to_bool(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    Ok(Arc::new(ToBool(init.attrs.get("T")?)))
+}
+
 fn make_if(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let then_branch = function(init, "then_branch")?;
     let else_branch = function(init, "else_branch")?;
@@ -124,8 +150,9 @@ impl Kernel for While {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let step = ctx.step();
         let mut variables = take_inputs(ctx, 0)?;
+        let mut pace = Pace::new();
         loop {
-            step.look_up()?;
+            pace.tick(step)?;
             let results = self.cond.call(variables.clone(), step)?;
             let [condition] = &results[..] else {
                 bail!(InvalidArgument, "Expected a single scalar return value from WhileOp cond, got {} tensors.", results.len());
@@ -169,8 +196,9 @@ fn make_for(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         }
         let mut variables = take_inputs(ctx, 3)?;
         let mut i = i64::from(start);
+        let mut pace = Pace::new();
         while if delta > 0 { i < i64::from(limit) } else { i > i64::from(limit) } {
-            step.look_up()?;
+            pace.tick(step)?;
             let count = variables.len();
             let mut args = Vec::with_capacity(count + 1);
             // Between `start` and `limit`, which are `i32`.
@@ -279,6 +307,27 @@ mod tests {
         }
         let e = call("If", &[("then_branch", "increment"), ("else_branch", "decrement")], vec![Tensor::scalar(1u16), Tensor::scalar(1f32)]);
         assert_eq!(e.unwrap_err().code(), Code::InvalidArgument);
+    }
+
+    #[test]
+    fn to_bool_is_the_truth_that_if_takes() {
+        for (value, truth) in [
+            (Tensor::scalar(true), true),
+            (Tensor::scalar(false), false),
+            (Tensor::scalar(-2i32), true),
+            (Tensor::scalar(0i64), false),
+            (Tensor::scalar(0.5f32), true),
+            (Tensor::string(""), false),
+            (Tensor::vector(&[0.0f32]).unwrap(), true),
+        ] {
+            let (dtype, text) = (value.dtype(), format!("{value:?}"));
+            let kernel = ToBool(dtype);
+            if let (Some(ScalarOp::Unary { from, to, f }), Some(bits)) = (kernel.scalar_op(), value.scalar_bits(dtype)) {
+                assert_eq!((from, to, f(bits)), (dtype, DType::Bool, u64::from(truth)), "{text}");
+            }
+            let out = Call::new("ToBool").attr("T", Value::Type(dtype.number())).inputs(vec![value]).outputs(1).run1();
+            assert_eq!(out.unwrap().to_scalar::<bool>().unwrap(), truth, "{text}");
+        }
     }
 
     #[test]

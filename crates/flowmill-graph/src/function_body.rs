@@ -2,8 +2,9 @@
 
 use crate::builtin::{ARG, RETVAL};
 use crate::signature::{TypeList, arg_types};
+use crate::traverse::prune;
 use crate::{
-    Attrs, Function, FunctionLibrary, Graph, ImportOptions, NodeId, OpDef, OpRegistry, TensorType, arg_ranges, complete_attrs,
+    Attrs, Function, FunctionLibrary, Graph, ImportOptions, Node, NodeId, OpDef, OpRegistry, TensorType, arg_ranges, complete_attrs,
     import_graph_def,
 };
 use flowmill_proto::attr_value::Value;
@@ -28,6 +29,28 @@ pub struct FunctionBody {
     pub retval_types: Vec<DType>,
     /// The nodes that must have run when the function is done, in the order of the signature's control outputs.
     pub control_retvals: Vec<NodeId>,
+}
+
+impl FunctionBody {
+    /// What runs whenever the function is called, whoever takes its results: the nodes it promises to run, and those with side effects.
+    /// TensorFlow keeps the same.
+    pub fn effects(&self) -> Vec<NodeId> {
+        let has_effect = |n: &&Node| n.op_def().is_stateful && !n.is_op(ARG) && !n.is_op(RETVAL);
+        let mut effects: Vec<NodeId> = self.graph.op_nodes().filter(has_effect).map(Node::id).collect();
+        effects.extend(&self.control_retvals);
+        effects.sort_unstable();
+        effects.dedup();
+        effects
+    }
+
+    /// Removes what neither the results nor the [effects](FunctionBody::effects) need; `args` may name removed nodes then.
+    ///
+    /// # Errors
+    /// None for a graph whose edges are consistent.
+    pub fn prune(&mut self) -> Result<()> {
+        let kept = [self.effects(), self.retvals.clone()].concat();
+        prune(&mut self.graph, &kept).map(|_| ())
+    }
 }
 
 /// Makes the graph of a function.

@@ -12,6 +12,7 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::enter),
     op("Exit", "(data: T) -> (output: T)").attrs("T: type").shape(shape::unchanged),
     op("NextIteration", "(data: T) -> (output: T)").attrs("T: type").shape(shape::unchanged),
+    op("ToBool", "(input: T) -> (output: bool)").attrs("T: type").shape(shape::scalars),
     op("LoopCond", "(input: bool) -> (output: bool)").shape(shape::loop_cond),
     op("RefSwitch", "(data: Ref(T), pred: bool) -> (output_false: Ref(T), output_true: Ref(T))")
         .attrs("T: type")

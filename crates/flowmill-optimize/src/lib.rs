@@ -1,4 +1,4 @@
-//! Graph passes: one pass a file in `passes/`, run by one [pipeline](PIPELINE).
+//! Graph passes: one pass a file in `passes/`, run by one [pipeline](PIPELINE), after those that [put functions' bodies into the graph](LOWERING).
 //!
 //! [`optimize`] takes the graph of one step or of one function's body: arguments are `_Arg` nodes, results `_Retval` nodes, and what has
 //! to run for its effect has a control edge to `_SINK`. Everything else is there only to serve these, and passes may rewrite it as long as
@@ -9,10 +9,12 @@
 
 mod linear;
 mod liveness;
+mod lowering;
 mod passes;
 mod pipeline;
 mod ranks;
 mod rewrite;
 mod shapes;
 
-pub use pipeline::{Evaluator, Options, PIPELINE, Pass, PassReport, Report, optimize, run_passes};
+pub use lowering::{Functions, MAX_ADDED_NODES, MAX_NESTING};
+pub use pipeline::{Evaluator, LOWERING, LoweringPass, Options, PIPELINE, Pass, PassReport, Report, optimize, run_passes};

@@ -1,10 +1,12 @@
 //! The passes in their order, and what runs them.
 
+use crate::lowering::{Functions, called};
 use crate::passes::{
     fold_batch_norm, fold_constants, fold_padding, fuse_elementwise, fuse_epilogues, fuse_gelu, fuse_layer_norm, merge_duplicates, prune,
     remove_identities,
 };
-use flowmill_graph::{Graph, NodeId};
+use crate::passes::{inline_calls, lower_case, lower_if, lower_while};
+use flowmill_graph::{ControlFlow, Graph, NodeId};
 use flowmill_tensor::{Error, Result, Tensor};
 
 /// One pass: a rewrite of the whole graph.
@@ -16,7 +18,25 @@ pub struct Pass {
     pub run: fn(&mut Graph, &dyn Evaluator) -> Result<usize>,
 }
 
-/// All passes, each with the reason for its place.
+/// A pass that puts bodies of functions into the graph.
+#[derive(Clone, Copy)]
+pub struct LoweringPass {
+    /// What it is called in [`Options::disabled`] and reports: the name of its file.
+    pub name: &'static str,
+    /// Rewrites the graph; gives how many places it changed. On an error the graph may be half rewritten.
+    pub run: fn(&mut Graph, &mut Functions) -> Result<usize>,
+}
+
+/// The passes that run before all others, in rounds until one changes nothing: each may uncover work for the others. Their order changes
+/// no result; calls come first because most functions are called, so that fewer rounds do.
+pub const LOWERING: &[LoweringPass] = &[
+    LoweringPass { name: "inline_calls", run: inline_calls::run },
+    LoweringPass { name: "lower_case", run: lower_case::run },
+    LoweringPass { name: "lower_if", run: lower_if::run },
+    LoweringPass { name: "lower_while", run: lower_while::run },
+];
+
+/// All passes behind those, each with the reason for its place.
 pub const PIPELINE: &[Pass] = &[
     // First, so that nobody looks at what nobody needs.
     Pass { name: "prune", run: prune::run },
@@ -46,6 +66,8 @@ pub const PIPELINE: &[Pass] = &[
 pub struct Options<'a> {
     /// Names of passes that do not run.
     pub disabled: &'a [String],
+    /// The function whose body the graph is; `""` for the graph of a step.
+    pub function: &'a str,
 }
 
 /// Computes nodes for passes, with the kernels that will run the graph.
@@ -73,6 +95,8 @@ pub struct PassReport {
 pub struct Report {
     /// The passes in the order they ran, disabled ones left out.
     pub passes: Vec<PassReport>,
+    /// Why calls, branches and loops stayed nodes that call functions, with their numbers.
+    pub left: Vec<(&'static str, usize)>,
     /// Nodes before the first pass.
     pub num_nodes_before: usize,
     /// Nodes after the last.
@@ -91,17 +115,22 @@ impl Report {
     }
 }
 
-/// Runs the pipeline. A pass that fails, or leaves a graph that is not legal, is counted in the report and has no effect.
+/// Runs the pipeline. A pass that fails, or leaves a graph that is not legal, is counted in the report and has no effect; where it is one
+/// of [`LOWERING`], none of these has.
 pub fn optimize(graph: &mut Graph, options: &Options<'_>, evaluator: &dyn Evaluator) -> Report {
     run_passes(PIPELINE, graph, options, evaluator)
 }
 
 /// [`optimize`] with other passes.
 pub fn run_passes(passes: &[Pass], graph: &mut Graph, options: &Options<'_>, evaluator: &dyn Evaluator) -> Report {
-    let original = graph.clone();
     let mut report = Report { num_nodes_before: graph.num_nodes(), ..Report::default() };
+    let is_enabled = |name: &str| !options.disabled.iter().any(|d| d == name);
+    if graph.op_nodes().any(|n| called(graph, n).is_some()) {
+        lower(graph, options.function, &is_enabled, &mut report);
+    }
+    let original = graph.clone();
     let mut done: Vec<&Pass> = Vec::new();
-    for pass in passes.iter().filter(|p| !options.disabled.iter().any(|d| d == p.name)) {
+    for pass in passes.iter().filter(|p| is_enabled(p.name)) {
         let (num_changes, error) = match run_checked(pass, graph, evaluator) {
             Ok(num_changes) => {
                 done.push(pass);
@@ -116,6 +145,40 @@ pub fn run_passes(passes: &[Pass], graph: &mut Graph, options: &Options<'_>, eva
     }
     report.num_nodes_after = graph.num_nodes();
     report
+}
+
+/// Runs the passes of [`LOWERING`] in rounds. Ends because each change takes a node away and brings in only nodes that stand one function
+/// deeper, which is bounded.
+fn lower(graph: &mut Graph, function: &str, is_enabled: &dyn Fn(&str) -> bool, report: &mut Report) {
+    let passes: Vec<&LoweringPass> = LOWERING.iter().filter(|p| is_enabled(p.name)).collect();
+    let mut reports: Vec<PassReport> = passes.iter().map(|p| PassReport { name: p.name, num_changes: 0, error: None }).collect();
+    let mut functions = Functions::new(function);
+    let original = graph.clone();
+    loop {
+        let mut num_changes = 0;
+        for (pass, report) in passes.iter().zip(&mut reports) {
+            match (pass.run)(graph, &mut functions) {
+                Ok(n) => (num_changes, report.num_changes) = (num_changes + n, report.num_changes + n),
+                Err(error) => report.error = Some(error),
+            }
+        }
+        if num_changes == 0 || reports.iter().any(|r| r.error.is_some()) {
+            break;
+        }
+    }
+    let is_changed = reports.iter().any(|r| r.num_changes > 0);
+    if is_changed && cfg!(debug_assertions) && reports.iter().all(|r| r.error.is_none()) {
+        let checked = graph.validate().and_then(|()| ControlFlow::new(graph).map(|_| ()));
+        if let (Err(error), Some(last)) = (checked, reports.last_mut()) {
+            last.error = Some(error);
+        }
+    }
+    if reports.iter().any(|r| r.error.is_some()) {
+        *graph = original;
+        reports.iter_mut().for_each(|r| r.num_changes = 0);
+    }
+    report.left = functions.left();
+    report.passes.extend(reports);
 }
 
 /// Runs a pass; debug builds check what it leaves.

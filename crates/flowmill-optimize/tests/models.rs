@@ -18,7 +18,7 @@ fn optimized(model: &str, output: &str, disabled: &[&str]) -> Graph {
     import_graph_def(&mut graph, GraphDef::decode(&bytes[..]).unwrap(), &ImportOptions::default()).unwrap();
     rewrite_for_execution(&mut graph, &["x:0"], &[output], &[]).unwrap();
     let disabled: Vec<String> = disabled.iter().map(|&d| d.to_owned()).collect();
-    let report = optimize(&mut graph, &Options { disabled: &disabled }, &Arithmetic);
+    let report = optimize(&mut graph, &Options { disabled: &disabled, ..Options::default() }, &Arithmetic);
     assert_eq!(report.num_failures(), 0, "{report:?}");
     assert_eq!(report.num_nodes_after, graph.num_nodes());
     graph.validate().unwrap();

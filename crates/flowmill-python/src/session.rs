@@ -24,7 +24,7 @@ pub struct PySession(Arc<Session>);
 impl PySession {
     #[new]
     #[pyo3(signature = (graph, *, intra_op_threads=0, inter_op_threads=0, device_count=BTreeMap::new(), allow_soft_placement=false, optimize=true,
-        disabled_passes=Vec::new(), strands=true, loops=true, parallel_iterations=None, timeout=None))]
+        lower=true, disabled_passes=Vec::new(), strands=true, loops=true, parallel_iterations=None, timeout=None))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         graph: &Bound<'_, PyGraph>,
@@ -33,6 +33,7 @@ impl PySession {
         device_count: BTreeMap<String, usize>,
         allow_soft_placement: bool,
         optimize: bool,
+        lower: bool,
         disabled_passes: Vec<String>,
         strands: bool,
         loops: bool,
@@ -45,6 +46,7 @@ impl PySession {
             device_count,
             allow_soft_placement,
             optimize,
+            lower,
             disabled_passes,
             fuse: FuseOptions { strands, loops, ..FuseOptions::ALL },
             parallel_iterations,

@@ -22,4 +22,4 @@ pub use registry::{KernelInit, KernelRegistry, MakeKernel};
 pub use rendezvous::Rendezvous;
 pub use resource::{RefVariable, ResourceManager, VariableCell, container_name};
 pub use session::{Callable, RunOptions, RunOutcome, Session, SessionOptions};
-pub use step::{Poll, StepContext};
+pub use step::{Pace, Poll, StepContext};

@@ -94,3 +94,96 @@ impl StepContext {
         self.cancel.check()
     }
 }
+
+/// When a loop looks up: about once a millisecond, however short or long its iterations are, so that short ones do not wait for the clock.
+pub struct Pace {
+    last: Instant,
+    /// Iterations between two looks.
+    interval: u32,
+    left: u32,
+}
+
+impl Pace {
+    const PERIOD: Duration = Duration::from_millis(1);
+    const MAX_INTERVAL: u32 = 1 << 16;
+
+    /// Looks up in the first iteration.
+    pub fn new() -> Pace {
+        Pace { last: Instant::now(), interval: 1, left: 1 }
+    }
+
+    /// Called once an iteration.
+    ///
+    /// # Errors
+    /// As [`StepContext::look_up`]; a cancellation is noticed at once.
+    pub fn tick(&mut self, step: &StepContext) -> Result<()> {
+        self.left -= 1;
+        if self.left > 0 {
+            return if step.cancel.is_cancelled() { step.cancel.check() } else { Ok(()) };
+        }
+        let now = Instant::now();
+        let is_early = now.duration_since(self.last) < Pace::PERIOD;
+        self.interval = if is_early { (self.interval * 2).min(Pace::MAX_INTERVAL) } else { (self.interval / 4).max(1) };
+        (self.left, self.last) = (self.interval, now);
+        step.look_up()
+    }
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use flowmill_tensor::{Code, error};
+
+    fn step(deadline: Option<Instant>) -> StepContext {
+        let functions = FunctionLibraryRuntime::new(|name, _| Err(error!(NotFound, "{name}")));
+        StepContext { deadline, ..StepContext::new(Arc::default(), Arc::new(functions)) }
+    }
+
+    #[test]
+    fn a_fast_loop_looks_up_rarely_and_a_slow_one_each_time() {
+        let looks = Arc::new(AtomicU64::new(0));
+        let counted = looks.clone();
+        let mut step = step(None);
+        step.poll = Some(Poll::new(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+        }));
+        let mut pace = Pace::new();
+        (0..100_000).for_each(|_| pace.tick(&step).unwrap());
+        assert!(pace.interval > 16, "{}", pace.interval);
+        pace.left = 1;
+        for _ in 0..10 {
+            std::thread::sleep(Pace::PERIOD * 2);
+            pace.left = 1;
+            pace.tick(&step).unwrap();
+        }
+        assert_eq!(pace.interval, 1);
+        std::thread::sleep(Poll::INTERVAL);
+        pace.tick(&step).unwrap();
+        assert!(looks.load(Ordering::Relaxed) > 0);
+    }
+
+    #[test]
+    fn a_loop_ends_at_the_deadline_and_when_it_is_cancelled() {
+        let late = step(Some(Instant::now() + Duration::from_millis(20)));
+        let mut pace = Pace::new();
+        let e = loop {
+            if let Err(e) = pace.tick(&late) {
+                break e;
+            }
+        };
+        assert_eq!(e.code(), Code::DeadlineExceeded);
+        let cancelled = step(None);
+        let mut pace = Pace::new();
+        pace.tick(&cancelled).unwrap();
+        pace.tick(&cancelled).unwrap();
+        cancelled.cancel.cancel(error!(Cancelled, "enough"));
+        assert!(pace.tick(&cancelled).is_err());
+    }
+}

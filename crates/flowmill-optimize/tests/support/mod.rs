@@ -1,6 +1,8 @@
 //! The catalogue's ops, and an evaluator that knows a little arithmetic.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod functions;
+
 use flowmill_graph::{Graph, NodeId, OpRegistry};
 use flowmill_optimize::Evaluator;
 use flowmill_tensor::{DType, Result, Shape, Tensor};

@@ -18,7 +18,8 @@ use std::sync::Arc;
 pub struct NodeCache {
     /// With the wire bytes each was decoded from: another value under the same name is decoded anew.
     constants: Mutex<FxHashMap<String, (Bytes, Tensor)>>,
-    stateful: Mutex<FxHashMap<String, Arc<dyn Kernel>>>,
+    /// With the op each is a kernel of.
+    stateful: Mutex<FxHashMap<String, (Arc<str>, Arc<dyn Kernel>)>>,
 }
 
 /// Constants from this size in bytes are kept; smaller ones are decoded again.
@@ -208,12 +209,15 @@ impl Builder<'_> {
     fn kernel(&self, node: &Node) -> Result<Arc<dyn Kernel>> {
         let keeps_state = node.op_def().is_stateful && self.graph.library().get(node.op()).is_none();
         let cache = self.env.cache.filter(|_| keeps_state);
-        if let Some(kernel) = cache.and_then(|c| c.stateful.lock().get(node.name()).cloned()) {
+        // The same name may be that of a node of another function's body under other feeds and fetches.
+        if let Some((op, kernel)) = cache.and_then(|c| c.stateful.lock().get(node.name()).cloned())
+            && *op == *node.op()
+        {
             return Ok(kernel);
         }
         let kernel = self.make(node)?;
         if let Some(cache) = cache {
-            cache.stateful.lock().insert(node.name().to_owned(), kernel.clone());
+            cache.stateful.lock().insert(node.name().to_owned(), (node.op().into(), kernel.clone()));
         }
         Ok(kernel)
     }

@@ -1,6 +1,7 @@
 //! The graph after each stage, for people: with `FLOWMILL_DUMP=directory` in the environment.
 
 use flowmill_graph::Graph;
+use flowmill_optimize::{PassReport, Report};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,12 +12,27 @@ static DIRECTORY: LazyLock<Option<PathBuf>> =
 /// Writes the graph's text form to `NNNN.what.stage.txt`, numbered in the order of writing. A directory that cannot be written to is told
 /// of once on standard error; the run goes on.
 pub(super) fn dump(graph: &Graph, what: &str, stage: &str) {
+    write(graph, what, stage, String::new);
+}
+
+/// The same, with what the passes did in comments above the graph.
+pub(super) fn dump_with_report(graph: &Graph, what: &str, stage: &str, report: &Report) {
+    write(graph, what, stage, || {
+        let passes = report.passes.iter().filter(|p| p.num_changes > 0 || p.error.is_some());
+        let error = |p: &PassReport| p.error.as_ref().map_or_else(String::new, |e| format!(", failed: {e}"));
+        let passes = passes.map(|p| format!("# {}: {} changes{}\n", p.name, p.num_changes, error(p)));
+        let left = report.left.iter().map(|(reason, count)| format!("# {count} nodes call functions as before: {reason}\n"));
+        passes.chain(left).collect()
+    });
+}
+
+fn write(graph: &Graph, what: &str, stage: &str, head: impl FnOnce() -> String) {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let Some(directory) = &*DIRECTORY else { return };
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let safe: String = what.chars().take(60).map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect();
     let path = directory.join(format!("{number:04}.{safe}.{stage}.txt"));
-    let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, graph.to_string()));
+    let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, format!("{}{graph}", head())));
     if let (Err(e), 0) = (written, number) {
         eprintln!("flowmill: FLOWMILL_DUMP: {}: {e}", path.display());
     }

@@ -1,6 +1,6 @@
 //! What one signature's runs need: prepared once, run many times.
 
-use super::dump::dump;
+use super::dump::{dump, dump_with_report};
 use super::evaluate::optimize;
 use super::functions::Functions;
 use super::{Environment, SessionOptions, Signature};
@@ -78,8 +78,8 @@ impl Executable {
         }
         let what = fetches.iter().chain(&targets).next().copied().unwrap_or_default();
         dump(&pruned, what, "pruned");
-        let optimizations = Arc::new(optimize(&mut pruned, env, functions.runtime()));
-        dump(&pruned, what, "optimized");
+        let optimizations = Arc::new(optimize(&mut pruned, "", env, functions.runtime()));
+        dump_with_report(&pruned, what, "optimized", &optimizations);
         let plan_env = PlanEnv {
             kernels: &env.kernels,
             resources: &env.resources,

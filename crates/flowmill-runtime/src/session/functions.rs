@@ -1,14 +1,13 @@
 //! The functions of a session's graph, planned when they are first called.
 
 use super::Environment;
-use super::dump::dump;
+use super::dump::{dump, dump_with_report};
 use super::evaluate::optimize;
 use super::executable::Code;
 use crate::function::{CallableFunction, FunctionHandle, FunctionLibraryRuntime};
 use crate::plan::{PlanEnv, build};
 use crate::step::StepContext;
-use flowmill_graph::traverse::prune;
-use flowmill_graph::{ARG, Attrs, FunctionLibrary, Graph, NodeId, OpRegistry, RETVAL, instantiate_function};
+use flowmill_graph::{Attrs, FunctionLibrary, Graph, NodeId, OpRegistry, instantiate_function};
 use flowmill_tensor::{Result, Tensor, bail, error};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -86,19 +85,15 @@ impl Source {
     fn plan(&self, name: &str, attrs: &Attrs) -> Result<Code> {
         let Some(function) = self.library.get(name) else { bail!(NotFound, "Function {name} is not defined.") };
         let runtime = self.runtime.get().and_then(Weak::upgrade).ok_or_else(|| error!(Internal, "the function library is gone"))?;
-        let body = instantiate_function(function, attrs, &self.library, &self.registry)?;
-        let mut graph = body.graph;
-        // Results, what the function promises to run, and side effects stay; TensorFlow keeps the same.
-        let has_effect = |n: &flowmill_graph::Node| n.op_def().is_stateful && !n.is_op(ARG) && !n.is_op(RETVAL);
-        let effects: Vec<NodeId> = graph.op_nodes().filter(|n| has_effect(n)).map(|n| n.id()).collect();
-        let kept: Vec<NodeId> = body.control_retvals.into_iter().chain(effects).collect();
-        for &id in &kept {
-            graph.add_control_edge(id, NodeId::SINK)?;
+        let mut body = instantiate_function(function, attrs, &self.library, &self.registry)?;
+        for id in body.effects() {
+            body.graph.add_control_edge(id, NodeId::SINK)?;
         }
-        prune(&mut graph, &[kept, body.retvals].concat())?;
+        body.prune()?;
+        let mut graph = body.graph;
         dump(&graph, name, "function");
-        let _ = optimize(&mut graph, &self.env, &runtime);
-        dump(&graph, name, "function.optimized");
+        let report = optimize(&mut graph, name, &self.env, &runtime);
+        dump_with_report(&graph, name, "function.optimized", &report);
         let plan_env = PlanEnv {
             kernels: &self.env.kernels,
             resources: &self.env.resources,

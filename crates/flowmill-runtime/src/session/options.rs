@@ -17,6 +17,9 @@ pub struct SessionOptions {
     pub allow_soft_placement: bool,
     /// The passes that rewrite the graph before a plan is made.
     pub optimize: bool,
+    /// Put calls, branches and loops whose bodies are functions into the graph they stand in, one of those passes; otherwise, and where that
+    /// cannot be done, nodes call functions.
+    pub lower: bool,
     /// Names of passes to leave out.
     pub disabled_passes: Vec<String>,
     /// Which pieces of a plan become programs.
@@ -35,6 +38,7 @@ impl Default for SessionOptions {
             device_count: BTreeMap::new(),
             allow_soft_placement: false,
             optimize: true,
+            lower: true,
             disabled_passes: Vec::new(),
             fuse: FuseOptions::ALL,
             parallel_iterations: None,

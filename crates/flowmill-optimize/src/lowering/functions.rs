@@ -1,0 +1,277 @@
+//! The functions of a graph, and the book the lowering passes keep.
+
+use super::conditional::{Class, Classes, Liveness};
+use flowmill_graph::{ARG, Attrs, Function, FunctionBody, Graph, Node, NodeId, TensorType, instantiate_function};
+use flowmill_proto::attr_value::Value;
+use flowmill_proto::{AttrValue, NameAttrList};
+use flowmill_tensor::Result;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+use std::ops::RangeFrom;
+use std::sync::Arc;
+
+/// How deep functions are copied into functions. What nests deeper stays a call.
+pub const MAX_NESTING: u32 = 100;
+
+/// Nodes that lowering adds to one graph. What would add more stays a call: `n` functions that call the next one twice each are 2ⁿ bodies.
+pub const MAX_ADDED_NODES: usize = 1 << 18;
+
+/// Why a node stays as it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Reason {
+    /// The function is the one around the node, or calls it.
+    Recursive,
+    /// More than [`MAX_NESTING`] functions are around it.
+    NestedTooDeeply,
+    /// More than [`MAX_ADDED_NODES`] nodes would come in.
+    TooManyNodes,
+    /// The function or the node has the attribute `_noinline`.
+    NoInline,
+    /// There is no such function, or its body is not a graph.
+    NotAFunction,
+    /// The function's types are not those of the node.
+    OtherTypes,
+    /// A loop without variables has nothing that starts its iterations.
+    NoVariables,
+}
+
+impl Reason {
+    fn text(self) -> &'static str {
+        match self {
+            Reason::Recursive => "the function is recursive",
+            Reason::NestedTooDeeply => "functions nest too deeply",
+            Reason::TooManyNodes => "the graph would grow too large",
+            Reason::NoInline => "the function is marked _noinline",
+            Reason::NotAFunction => "the function has no body",
+            Reason::OtherTypes => "the function has other types",
+            Reason::NoVariables => "the loop has no variables",
+        }
+    }
+}
+
+/// A function's body, without what neither results nor effects need.
+pub(crate) struct Body {
+    pub(crate) name: Arc<str>,
+    /// What the attributes of its signature were bound to.
+    pub(crate) attrs: BTreeMap<String, AttrValue>,
+    pub(crate) graph: Graph,
+    /// By index; `None` where the body does not use the argument.
+    pub(crate) args: Vec<Option<NodeId>>,
+    /// The other way.
+    pub(crate) arg_indices: FxHashMap<NodeId, usize>,
+    pub(crate) retvals: Vec<NodeId>,
+    /// What runs whenever the function is called. Calls of functions without effects do not count.
+    pub(crate) effects: Vec<NodeId>,
+    /// Whether there are nodes that neither an argument nor another node starts.
+    pub(crate) has_roots: bool,
+    pub(crate) is_noinline: bool,
+}
+
+impl Body {
+    /// Whether it can stand in for a node with these types, whose inputs `inputs` are the arguments.
+    pub(crate) fn fits(&self, node: &Node, inputs: RangeFrom<usize>) -> bool {
+        let returned = self.retvals.iter().filter_map(|&id| self.graph.get(id)).flat_map(|n| n.input_types()).map(|t| t.dtype);
+        self.takes(node, inputs) && returned.eq(node.output_types().iter().map(|t| t.dtype))
+    }
+
+    /// Whether its arguments can be these inputs of a node.
+    pub(crate) fn takes(&self, node: &Node, inputs: RangeFrom<usize>) -> bool {
+        let given = node.input_types().get(inputs).unwrap_or_default();
+        let accepts = |arg: &Option<NodeId>, t: &TensorType| {
+            arg.and_then(|id| self.graph.get(id)).is_none_or(|n| n.output_types().iter().all(|o| o.dtype == t.dtype))
+        };
+        self.args.len() == given.len() && self.args.iter().zip(given).all(|(arg, t)| accepts(arg, t))
+    }
+}
+
+/// A chain of functions that stand in one another.
+struct Link {
+    function: Arc<str>,
+    around: Option<u32>,
+    depth: u32,
+}
+
+/// The functions of one graph's library while that graph is lowered.
+pub struct Functions {
+    bodies: FxHashMap<String, Option<Arc<Body>>>,
+    /// Bodies that are being looked at, for functions that call themselves.
+    open: FxHashSet<String>,
+    links: Vec<Link>,
+    /// For nodes that were copied, the innermost function they stood in.
+    origins: FxHashMap<NodeId, u32>,
+    /// The link of the function whose body the graph is.
+    root: Option<u32>,
+    classes: Classes,
+    left: BTreeMap<NodeId, Reason>,
+    num_added: usize,
+    max_added: usize,
+}
+
+impl Functions {
+    /// For a graph that is the body of the function of that name; `""` for one that is no function's.
+    pub fn new(function: &str) -> Functions {
+        let mut this = Functions {
+            bodies: FxHashMap::default(),
+            open: FxHashSet::default(),
+            links: Vec::new(),
+            origins: FxHashMap::default(),
+            root: None,
+            classes: Classes::default(),
+            left: BTreeMap::new(),
+            num_added: 0,
+            max_added: MAX_ADDED_NODES,
+        };
+        if !function.is_empty() {
+            this.links.push(Link { function: function.into(), around: None, depth: 0 });
+            this.root = Some(0);
+        }
+        this
+    }
+
+    /// With another bound than [`MAX_ADDED_NODES`].
+    pub fn with_max_added_nodes(self, max_added: usize) -> Functions {
+        Functions { max_added, ..self }
+    }
+
+    /// The reasons for which nodes were left as they were, with their numbers.
+    pub fn left(&self) -> Vec<(&'static str, usize)> {
+        let mut counts: BTreeMap<Reason, usize> = BTreeMap::new();
+        self.left.values().for_each(|&r| *counts.entry(r).or_default() += 1);
+        counts.into_iter().map(|(r, n)| (r.text(), n)).collect()
+    }
+
+    /// The nodes of these ops that were not left before, in order.
+    pub(crate) fn candidates(&self, graph: &Graph, is_wanted: impl Fn(&Node) -> bool) -> Vec<NodeId> {
+        graph.op_nodes().filter(|n| is_wanted(n)).map(Node::id).filter(|id| !self.left.contains_key(id)).collect()
+    }
+
+    /// Leaves a node as it is.
+    pub(crate) fn leave(&mut self, node: NodeId, reason: Reason) {
+        self.left.insert(node, reason);
+    }
+
+    /// The body of a function that `node` calls.
+    pub(crate) fn body(&mut self, graph: &Graph, node: NodeId, function: &NameAttrList) -> std::result::Result<Arc<Body>, Reason> {
+        let mut link = self.origin(node);
+        if link.is_some_and(|l| self.links[l as usize].depth >= MAX_NESTING) {
+            return Err(Reason::NestedTooDeeply);
+        }
+        while let Some(l) = link {
+            if *self.links[l as usize].function == *function.name {
+                return Err(Reason::Recursive);
+            }
+            link = self.links[l as usize].around;
+        }
+        let body = self.make(graph, &function.name, &Attrs(function.attr.clone())).ok_or(Reason::NotAFunction)?;
+        if self.num_added + body.graph.num_nodes() > self.max_added {
+            return Err(Reason::TooManyNodes);
+        }
+        Ok(body)
+    }
+
+    /// When the graph's nodes are live.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a cycle that is no loop.
+    pub(crate) fn liveness(&mut self, graph: &Graph) -> Result<Liveness> {
+        self.classes.of(graph)
+    }
+
+    /// Says when a new Merge or Exit is live: when the node was that it stands in for.
+    pub(crate) fn add_join(&mut self, join: NodeId, class: Class) {
+        self.classes.add_join(join, class);
+    }
+
+    /// A link for a copy of `function`'s body in the place of `caller`.
+    pub(super) fn enter(&mut self, caller: NodeId, function: &Arc<str>) -> u32 {
+        let around = self.origin(caller);
+        let depth = around.map_or(0, |l| self.links[l as usize].depth) + 1;
+        self.links.push(Link { function: function.clone(), around, depth });
+        self.links.len() as u32 - 1
+    }
+
+    /// Notes a copied node.
+    pub(super) fn note(&mut self, node: NodeId, link: u32) {
+        self.origins.insert(node, link);
+        self.num_added += 1;
+    }
+
+    fn origin(&self, node: NodeId) -> Option<u32> {
+        self.origins.get(&node).copied().or(self.root)
+    }
+
+    fn make(&mut self, graph: &Graph, name: &str, attrs: &Attrs) -> Option<Arc<Body>> {
+        let key = format!("{name} {attrs:?}");
+        if let Some(body) = self.bodies.get(&key) {
+            return body.clone();
+        }
+        if self.open.len() > MAX_NESTING as usize || !self.open.insert(key.clone()) {
+            return None;
+        }
+        let function = graph.library().get(name).cloned();
+        let body = function.and_then(|f| {
+            let body = instantiate_function(&f, attrs, graph.library(), graph.registry()).ok()?;
+            self.prepare(&f, attrs, body).map(Arc::new)
+        });
+        self.open.remove(&key);
+        self.bodies.insert(key, body.clone());
+        body
+    }
+
+    fn prepare(&mut self, function: &Function, attrs: &Attrs, mut body: FunctionBody) -> Option<Body> {
+        let effects: Vec<NodeId> = body.effects().into_iter().filter(|&id| self.has_effect(&body.graph, id)).collect();
+        let kept = [effects.clone(), body.retvals.clone()].concat();
+        flowmill_graph::traverse::prune(&mut body.graph, &kept).ok()?;
+        let graph = body.graph;
+        let has_roots = graph.op_nodes().any(|n| !n.is_op(ARG) && graph.in_edges(n.id()).next().is_none());
+        let args: Vec<Option<NodeId>> = body.args.iter().map(|&id| graph.get(id).map(Node::id)).collect();
+        Some(Body {
+            name: function.name().into(),
+            attrs: attrs.0.clone(),
+            arg_indices: args.iter().enumerate().filter_map(|(i, &id)| Some((id?, i))).collect(),
+            args,
+            retvals: body.retvals,
+            effects,
+            has_roots,
+            is_noinline: is_noinline(&Attrs(function.def().attr.clone())),
+            graph,
+        })
+    }
+
+    /// Whether a node with state, or one that a function promises to run, does anything that can be seen but its results.
+    fn has_effect(&mut self, graph: &Graph, id: NodeId) -> bool {
+        let Some(node) = graph.get(id) else { return false };
+        let Some(functions) = called(graph, node) else { return true };
+        functions.iter().any(|f| self.make(graph, &f.name, &Attrs(f.attr.clone())).is_none_or(|body| !body.effects.is_empty()))
+    }
+}
+
+/// The attribute that keeps a function from being copied into its callers.
+pub(crate) fn is_noinline(attrs: &Attrs) -> bool {
+    attrs.get_or("_noinline", false).unwrap_or(false)
+}
+
+/// The function that a node is a call of.
+pub(crate) fn call_of(graph: &Graph, node: &Node) -> Option<NameAttrList> {
+    match node.op() {
+        "PartitionedCall" | "StatefulPartitionedCall" => node.attrs().get::<&NameAttrList>("f").ok().cloned(),
+        op if graph.library().get(op).is_some() => {
+            Some(NameAttrList { name: op.to_owned(), attr: node.attrs().0.clone(), ..Default::default() })
+        }
+        _ => None,
+    }
+}
+
+/// The functions that a call, branch or loop runs, where it does nothing besides. `None` for other nodes.
+pub(crate) fn called(graph: &Graph, node: &Node) -> Option<Vec<NameAttrList>> {
+    let of = |attr: &str| node.attrs().get::<&NameAttrList>(attr).ok().cloned();
+    match node.op() {
+        "If" | "StatelessIf" | "_If" => Some(vec![of("then_branch")?, of("else_branch")?]),
+        "While" | "StatelessWhile" | "_While" => Some(vec![of("cond")?, of("body")?]),
+        "Case" | "StatelessCase" => match node.attrs().value("branches")? {
+            Value::List(list) => Some(list.func.clone()),
+            _ => None,
+        },
+        _ => Some(vec![call_of(graph, node)?]),
+    }
+}

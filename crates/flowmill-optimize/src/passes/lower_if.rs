@@ -1,0 +1,50 @@
+//! Puts the branches of `If` into the graph.
+//!
+//! Before: `y = If(p, x) {then_branch=@f, else_branch=@g}`. After: `s:2 = Switch(x, p)`, the bodies of `f` on `s:1` and of `g` on `s:0`,
+//! and a `Merge` of their results.
+//!
+//! Sound because the nodes of the branch that is not taken are dead: each takes something from a `Switch`, or waits for a pivot, an
+//! `Identity` of the `Switch` of the predicate. What the `If` waited for, the predicate waits for; what waited for it waits for the effects
+//! of the branch that is taken. A predicate of any type has TensorFlow's truth value (`ToBool`). Left alone are branches that `inline_calls`
+//! would leave alone, except that a branch marked `_noinline` becomes a call between the `Switch`es and the `Merge`s.
+//!
+//! Needs nothing to run before it.
+
+use crate::lowering::{Body, Branch, Functions, Reason, add, lower_branches, type_attr};
+use flowmill_graph::{Graph, NodeId};
+use flowmill_proto::NameAttrList;
+use flowmill_tensor::{Result, bail};
+use std::sync::Arc;
+
+pub(crate) fn run(graph: &mut Graph, functions: &mut Functions) -> Result<usize> {
+    let nodes = functions.candidates(graph, |n| matches!(n.op(), "If" | "StatelessIf" | "_If"));
+    if nodes.is_empty() {
+        return Ok(0);
+    }
+    let liveness = functions.liveness(graph)?;
+    let mut count = 0;
+    for id in nodes {
+        // By the output of the Switch that they take.
+        let branches = ["else_branch", "then_branch"].map(|attr| branch(graph, functions, id, attr));
+        match branches {
+            [Ok(else_branch), Ok(then_branch)] => {
+                let Some(predicate) = graph.input(id, 0) else { bail!(Internal, "an If without a predicate") };
+                let (name, device) = (graph.node(id)?.name().to_owned(), graph.node(id)?.device().to_owned());
+                let attrs = [("T", type_attr(graph.output_type(predicate)?.dtype))];
+                let truth = add(graph, "ToBool", &format!("{name}/predicate"), &device, &attrs, &[predicate], &[])?;
+                let branches = [Branch { name: "else".into(), body: else_branch }, Branch { name: "then".into(), body: then_branch }];
+                lower_branches(graph, functions, id, (truth.output(0), "Switch"), &branches, &liveness)?;
+                count += 1;
+            }
+            [Err(reason), _] | [_, Err(reason)] => functions.leave(id, reason),
+        }
+    }
+    Ok(count)
+}
+
+fn branch(graph: &Graph, functions: &mut Functions, id: NodeId, attr: &str) -> std::result::Result<Arc<Body>, Reason> {
+    let node = graph.get(id).ok_or(Reason::NotAFunction)?;
+    let function = node.attrs().get::<&NameAttrList>(attr).map_err(|_| Reason::NotAFunction)?;
+    let body = functions.body(graph, id, function)?;
+    if body.fits(node, 1..) { Ok(body) } else { Err(Reason::OtherTypes) }
+}

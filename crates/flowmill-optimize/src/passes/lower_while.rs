@@ -1,0 +1,211 @@
+//! Puts the condition and the body of `While` into the graph, as a loop of frames.
+//!
+//! Before: `y = While(x) {cond=@c, body=@b}`. After: `Enter`, `Merge`, `Switch`, `Exit` and `NextIteration` for each variable, the body of
+//! `c` between `Merge` and `LoopCond`, that of `b` between `Switch` and `NextIteration`.
+//!
+//! Sound because the loop runs the same nodes on the same values. What the `While` waited for, every `Enter` waits for; what waited for it
+//! waits for every `Exit`. Effects of the condition come before its value counts, effects of the body before the next iteration starts. So
+//! the order of effects is that of the calls; without effects, up to `parallel_iterations` iterations overlap, as in TensorFlow. A variable
+//! that the body hands back as it got it is an invariant: it enters once for all iterations. Nodes of the body that only invariants would
+//! start wait for a pivot, which is live when the condition holds. A condition of any type has TensorFlow's truth value (`ToBool`).
+//! Left alone are:
+//! * functions that `inline_calls` would leave alone, except that one marked `_noinline` becomes a call inside the loop;
+//! * loops without variables: nothing would start their iterations.
+//!
+//! Needs nothing to run before it.
+
+use crate::lowering::{
+    Argument, Body, Class, Functions, Liveness, Place, Reason, add, gate_of, identity, inputs_gate, redirect, splice, type_attr,
+};
+use flowmill_graph::{Graph, Node, NodeId, OutputId};
+use flowmill_proto::attr_value::Value;
+use flowmill_proto::{AttrValue, NameAttrList};
+use flowmill_tensor::{Bytes, DType, Result, bail};
+use std::sync::Arc;
+
+pub(crate) fn run(graph: &mut Graph, functions: &mut Functions) -> Result<usize> {
+    let nodes = functions.candidates(graph, |n| matches!(n.op(), "While" | "StatelessWhile" | "_While"));
+    if nodes.is_empty() {
+        return Ok(0);
+    }
+    let liveness = functions.liveness(graph)?;
+    let mut count = 0;
+    for id in nodes {
+        match parts(graph, functions, id) {
+            Ok([cond, body]) => {
+                Lowering::new(graph, id, &liveness)?.lower(graph, functions, &cond, &body)?;
+                count += 1;
+            }
+            Err(reason) => functions.leave(id, reason),
+        }
+    }
+    Ok(count)
+}
+
+/// The condition and the body.
+fn parts(graph: &Graph, functions: &mut Functions, id: NodeId) -> std::result::Result<[Arc<Body>; 2], Reason> {
+    let node = graph.get(id).ok_or(Reason::NotAFunction)?;
+    if node.num_inputs() == 0 {
+        return Err(Reason::NoVariables);
+    }
+    let mut part = |attr: &str| {
+        let function = node.attrs().get::<&NameAttrList>(attr).map_err(|_| Reason::NotAFunction)?;
+        functions.body(graph, id, function)
+    };
+    let (cond, body) = (part("cond")?, part("body")?);
+    if !body.fits(node, 0..) || !cond.takes(node, 0..) || cond.retvals.len() != 1 {
+        return Err(Reason::OtherTypes);
+    }
+    Ok([cond, body])
+}
+
+/// Whether the body hands argument `i` back as it got it.
+fn is_invariant(body: &Body, i: usize) -> bool {
+    const MAX_STEPS: usize = 16;
+    let graph = &body.graph;
+    let mut source = graph.input(body.retvals[i], 0);
+    for _ in 0..MAX_STEPS {
+        let Some(node) = source.and_then(|o| graph.get(o.node)) else { return false };
+        if body.args[i] == Some(node.id()) {
+            return true;
+        }
+        if !node.is_op("Identity") || graph.control_inputs(node.id()).next().is_some() {
+            return false;
+        }
+        source = graph.input(node.id(), 0);
+    }
+    false
+}
+
+/// One loop.
+struct Lowering {
+    node: NodeId,
+    name: String,
+    device: String,
+    inputs: Vec<OutputId>,
+    /// What every `Enter` waits for.
+    gate: Option<NodeId>,
+    parallel_iterations: i64,
+    class: Class,
+}
+
+impl Lowering {
+    fn new(graph: &mut Graph, id: NodeId, liveness: &Liveness) -> Result<Lowering> {
+        let gate = inputs_gate(graph, id, liveness)?;
+        let node: &Node = graph.node(id)?;
+        Ok(Lowering {
+            node: id,
+            name: node.name().to_owned(),
+            device: node.device().to_owned(),
+            inputs: graph.inputs(id).collect(),
+            gate,
+            parallel_iterations: node.attrs().get_or("parallel_iterations", 10)?,
+            class: liveness.of(id),
+        })
+    }
+
+    fn add(&self, graph: &mut Graph, op: &str, attrs: &[(&str, AttrValue)], inputs: &[OutputId], controls: &[NodeId]) -> Result<NodeId> {
+        add(graph, op, &format!("{}/{op}", self.name), &self.device, attrs, inputs, controls)
+    }
+
+    fn lower(&self, graph: &mut Graph, functions: &mut Functions, cond: &Body, body: &Body) -> Result<()> {
+        let mut is_variable: Vec<bool> = (0..self.inputs.len()).map(|i| !is_invariant(body, i)).collect();
+        if !is_variable.contains(&true) {
+            // Something has to start the iterations.
+            is_variable[0] = true;
+        }
+        let types = self.inputs.iter().map(|&o| graph.output_type(o).map(|t| t.dtype)).collect::<Result<Vec<DType>>>()?;
+        let of_type = |i: usize| ("T", type_attr(types[i]));
+        let gate: Vec<NodeId> = self.gate.into_iter().collect();
+        let frame: AttrValue = Value::S(Bytes::from(format!("{}:loop", self.name))).into();
+
+        let (mut enters, mut merges) = (Vec::new(), Vec::new());
+        for (i, &input) in self.inputs.iter().enumerate() {
+            let attrs = [
+                of_type(i),
+                ("frame_name", frame.clone()),
+                ("is_constant", (!is_variable[i]).into()),
+                ("parallel_iterations", self.parallel_iterations.into()),
+            ];
+            let enter = self.add(graph, "Enter", &attrs, &[input], &gate)?.output(0);
+            enters.push(enter);
+            merges.push(match is_variable[i] {
+                true => Some(self.add(graph, "Merge", &[of_type(i), ("N", 2i64.into())], &[enter], &[])?.output(0)),
+                false => None,
+            });
+        }
+        let first = merges.iter().flatten().next().map(|m| m.node);
+
+        let args: Vec<Argument> =
+            (0..enters.len()).map(|i| Argument { source: merges[i].unwrap_or(enters[i]), is_gated: merges[i].is_some() }).collect();
+        let prefix = format!("{}/cond", self.name);
+        let cond =
+            splice(graph, functions, cond, &Place { caller: self.node, prefix: &prefix, device: &self.device, args: &args, gate: first })?;
+        let dtype = graph.output_type(cond.results[0])?.dtype;
+        let truth = self.add(graph, "ToBool", &[("T", type_attr(dtype))], &cond.results, &[])?.output(0);
+        let condition = self.add(graph, "LoopCond", &[], &[truth], &cond.effects)?.output(0);
+
+        let mut switches = Vec::new();
+        for (i, merge) in merges.iter().enumerate() {
+            switches.push(match merge {
+                Some(merge) => Some(self.add(graph, "Switch", &[of_type(i)], &[*merge, condition], &[])?),
+                None => None,
+            });
+        }
+        let pivot = self.add(graph, "Switch", &[("T", type_attr(DType::Bool))], &[condition, condition], &[])?;
+        let prefix = format!("{}/body", self.name);
+        let pivot = identity(graph, pivot.output(1), &format!("{prefix}/pivot"), &self.device, &[])?.node;
+        let args: Vec<Argument> = (0..enters.len())
+            .map(|i| Argument { source: switches[i].map_or(enters[i], |s| s.output(1)), is_gated: switches[i].is_some() })
+            .collect();
+        let place = Place { caller: self.node, prefix: &prefix, device: &self.device, args: &args, gate: Some(pivot) };
+        let body = splice(graph, functions, body, &place)?;
+        let done = gate_of(graph, &format!("{prefix}/done"), &self.device, [], body.effects)?;
+        let done: Vec<NodeId> = done.into_iter().collect();
+        for (i, merge) in merges.iter().enumerate() {
+            if let Some(merge) = merge {
+                let next = self.add(graph, "NextIteration", &[of_type(i)], &[body.results[i]], &done)?;
+                graph.add_edge(next.output(0), merge.node, 1)?;
+            }
+        }
+        self.leave(graph, functions, &switches, &types)
+    }
+
+    /// Makes the Exits that somebody needs and lets them stand in for the outputs.
+    fn leave(&self, graph: &mut Graph, functions: &mut Functions, switches: &[Option<NodeId>], types: &[DType]) -> Result<()> {
+        let mut exits: Vec<Option<OutputId>> = vec![None; switches.len()];
+        let mut exit = |graph: &mut Graph, i: usize| -> Result<Option<OutputId>> {
+            let Some(switch) = switches[i] else { return Ok(None) };
+            if exits[i].is_none() {
+                let id = self.add(graph, "Exit", &[("T", type_attr(types[i]))], &[switch.output(0)], &[])?;
+                functions.add_join(id, self.class);
+                exits[i] = Some(id.output(0));
+            }
+            Ok(exits[i])
+        };
+        let is_waited_for = graph.out_edges(self.node).any(|e| e.is_control());
+        let any = switches.iter().position(Option::is_some).unwrap_or(0);
+        let mut all = Vec::new();
+        if is_waited_for {
+            for i in 0..switches.len() {
+                all.extend(exit(graph, i)?);
+            }
+        }
+        let mut invariants: Vec<Option<OutputId>> = vec![None; switches.len()];
+        let output = |graph: &mut Graph, slot: u32| -> Result<OutputId> {
+            let i = slot as usize;
+            if let Some(exit) = exit(graph, i)? {
+                return Ok(exit);
+            }
+            // An invariant comes out when the loop is done, as the others do.
+            if let Some(done) = invariants[i] {
+                return Ok(done);
+            }
+            let Some(after) = exit(graph, any)? else { bail!(Internal, "a loop without variables") };
+            let done = identity(graph, self.inputs[i], &format!("{}/Exit", self.name), &self.device, &[after.node])?;
+            invariants[i] = Some(done);
+            Ok(done)
+        };
+        redirect(graph, self.node, output, |graph| gate_of(graph, &format!("{}/done", self.name), &self.device, all, []))
+    }
+}
