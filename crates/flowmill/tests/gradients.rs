@@ -1,5 +1,5 @@
 //! Gradients against finite differences.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use flowmill::builder::gradients::{GradientOptions, add_gradients};
 use flowmill::builder::{BuilderState, GraphBuilder, Scope, WhileOptions};
