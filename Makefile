@@ -69,7 +69,7 @@ test-rust: | tools ## Rust's tests; crate layers, dependencies, generated code
 	cargo test --workspace --locked --quiet
 
 test-loom: | tools ## model checks of the lock-free protocols
-	cargo test -p flowmill-runtime --features loom --locked --quiet --lib executor
+	cargo test -p flowmill-runtime --features loom --locked --quiet --lib models
 
 test-fuzz: | tools ## each fuzz target for a bounded time from its seeds
 	FLOWMILL_FUZZ_SECONDS=10 cargo test --workspace --test targets --locked --quiet -- --nocapture

@@ -10,32 +10,18 @@ pub fn threads() -> usize {
     flowmill_runtime::intra_op::threads()
 }
 
-/// Runs `f(0) … f(pieces - 1)`, each once, and returns when all are done.
-///
-/// Pieces are halved recursively: the calling thread starts with the first ones, other threads take the farthest half
-/// first. With one piece a thread, a caller that repeats the same call finds the same piece's data in its own cache.
+/// Whether work of this estimated time on one thread gains from another thread. A helper that waits already joins within a microsecond, a
+/// thread that sleeps takes several times as long to wake.
+pub fn is_worth_forking(nanoseconds: usize) -> bool {
+    const COLD: usize = 10_000;
+    const WARM: usize = 4_000;
+    nanoseconds >= WARM && threads() > 1 && (nanoseconds >= COLD || flowmill_runtime::intra_op::is_warm())
+}
+
+/// Runs `f(0) … f(pieces - 1)`, each once, and returns when all are done: see [`flowmill_runtime::intra_op::run`].
 pub fn run(pieces: usize, f: impl Fn(usize) + Sync) {
-    run_all(pieces, &f);
-}
-
-/// Behind a pointer, so that the code that forks exists once and not for every kernel.
-fn run_all(pieces: usize, f: &(dyn Fn(usize) + Sync)) {
-    if threads() == 1 {
-        (0..pieces).for_each(f);
-    } else {
-        halve(0, pieces, f);
-    }
-}
-
-fn halve(first: usize, end: usize, f: &(dyn Fn(usize) + Sync)) {
-    if end - first <= 1 {
-        if first < end {
-            f(first);
-        }
-    } else {
-        let middle = first + (end - first).div_ceil(2);
-        flowmill_runtime::intra_op::join(|| halve(first, middle, f), || halve(middle, end, f));
-    }
+    // Behind a pointer, so that the code that forks exists once and not for every kernel.
+    flowmill_runtime::intra_op::run(pieces, &f);
 }
 
 /// Calls `f(i, chunk)` for every chunk of `len` elements of `data` (the last may be shorter), on several threads.
@@ -43,7 +29,7 @@ pub fn chunks<T: Send>(data: &mut [T], len: usize, f: impl Fn(usize, &mut [T]) +
     all_chunks(data, len.max(1), &f);
 }
 
-/// Behind a pointer, as [`run_all`].
+/// Behind a pointer, as in [`run`].
 fn all_chunks<T: Send>(data: &mut [T], len: usize, f: &(dyn Fn(usize, &mut [T]) + Sync)) {
     if threads() == 1 || data.len() <= len {
         data.chunks_mut(len).enumerate().for_each(|(i, chunk)| f(i, chunk));
@@ -51,7 +37,7 @@ fn all_chunks<T: Send>(data: &mut [T], len: usize, f: &(dyn Fn(usize, &mut [T]) 
     }
     // Each lock is taken once, by the thread that the chunk goes to.
     let parts: Vec<Mutex<&mut [T]>> = data.chunks_mut(len).map(Mutex::new).collect();
-    run_all(parts.len(), &|i| f(i, *parts[i].lock()));
+    flowmill_runtime::intra_op::run(parts.len(), &|i| f(i, *parts[i].lock()));
 }
 
 /// The `piece`-th of `pieces` nearly equal ranges that cover `0..len`.

@@ -9,8 +9,8 @@ use crate::simd::{Isa, for_each_isa, isa};
 /// Output columns that one kernel call takes: their sums stay in registers for the whole window.
 const COLUMNS: usize = 6;
 
-/// Work below which one thread does it all, in multiply-adds.
-const FORK_WORK: usize = 250_000;
+/// Multiply-adds of one core in a nanosecond, about.
+const SPEED: usize = 20;
 
 /// `output[n, y, x, c * multiplier + q] = activation(bias + sum over the window of input[.., c] * filter[.., c, q])`.
 ///
@@ -82,7 +82,7 @@ pub(super) fn for_each_row<T: Send>(rows: usize, row_len: usize, work: usize, da
     }
     let data = &mut data[..rows * row_len];
     let threads = parallel::threads();
-    if threads == 1 || work < FORK_WORK || rows == 1 {
+    if rows == 1 || !parallel::is_worth_forking(work / SPEED) {
         for (row, slice) in data.chunks_exact_mut(row_len).enumerate() {
             f(row, slice);
         }

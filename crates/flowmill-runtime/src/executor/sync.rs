@@ -1,6 +1,6 @@
 //! The atomics of the executor, named here and nowhere else in it: the standard library's, or loom's where a model is checked.
 
 #[cfg(feature = "loom")]
-pub(super) use loom::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 #[cfg(not(feature = "loom"))]
-pub(super) use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};

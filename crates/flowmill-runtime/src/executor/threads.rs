@@ -61,6 +61,11 @@ pub fn begin<R, F: FnOnce() -> R>(f: F) -> Result<R, F> {
     Ok(f())
 }
 
+/// Whether this thread is inside of a run: of a kernel that waits for its pieces, if this is a job that rayon handed it.
+pub(crate) fn is_in_run() -> bool {
+    InRun::is_set()
+}
+
 /// Marks the thread as inside of a kernel while it calls `f`, a piece of it.
 pub(crate) fn piece<R>(f: impl FnOnce() -> R) -> R {
     let _in_run = InRun::enter();

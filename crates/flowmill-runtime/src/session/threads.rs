@@ -9,7 +9,7 @@ use crate::executor::{self, StatsCollector};
 use crate::step::{Poll, StepContext};
 use flowmill_tensor::{Result, Tensor, error};
 use parking_lot::{Condvar, Mutex};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPool;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
@@ -30,8 +30,8 @@ pub(super) fn pool(options: &SessionOptions) -> Result<Option<Arc<ThreadPool>>> 
     if let Some(pool) = pools.get(&threads).and_then(Weak::upgrade) {
         return Ok(Some(pool));
     }
-    let builder = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("flowmill-{i}"));
-    let pool = Arc::new(builder.build().map_err(|e| error!(ResourceExhausted, "cannot start {threads} threads: {e}"))?);
+    let pool = crate::intra_op::pool(threads).map_err(|e| error!(ResourceExhausted, "cannot start {threads} threads: {e}"))?;
+    let pool = Arc::new(pool);
     pools.insert(threads, Arc::downgrade(&pool));
     Ok(Some(pool))
 }
@@ -48,7 +48,10 @@ pub(super) fn run(
         return crate::intra_op::alone(|| executable.run(step, args, 1, stats));
     };
     match &step.poll {
-        None => executor::enter(pool, || executable.run(step, args, executable.num_threads(), stats)),
+        None => executor::enter(pool, || {
+            let _helpers_wait = crate::intra_op::step();
+            executable.run(step, args, executable.num_threads(), stats)
+        }),
         Some(poll) => watch(pool, poll, executable, step, args, stats),
     }
 }
@@ -67,8 +70,10 @@ fn watch(
     let done: Arc<(Mutex<Option<Outcome>>, Condvar)> = Arc::default();
     let (their_done, executable, step) = (done.clone(), executable.clone(), step.clone());
     let job: Box<dyn FnOnce() -> Results + Send> = Box::new(move || {
-        let results =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| executable.run(&step, args, executable.num_threads(), stats)));
+        let results = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _helpers_wait = crate::intra_op::step();
+            executable.run(&step, args, executable.num_threads(), stats)
+        }));
         results.unwrap_or_else(|_| Err(error!(Internal, "a step panicked")))
     });
     pool.spawn(move || {

@@ -1,0 +1,253 @@
+//! The threads of one pool that share the pieces of a kernel.
+//!
+//! A helper is a job of the pool that waits in a short loop for published work: waking a sleeping thread takes longer than many a piece. It
+//! goes when the step is over, or when nothing was published for [`PATIENCE`].
+
+use super::gate::Gate;
+use crate::executor;
+use crate::executor::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use parking_lot::Mutex;
+use std::any::Any;
+use std::cell::{Cell, OnceCell, UnsafeCell};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a helper waits without work before its thread goes back to the pool.
+const PATIENCE: Duration = Duration::from_micros(200);
+/// Looks at the gate between two looks at the clock and at the pool's other jobs: about a microsecond.
+const LOOKS: u32 = 32;
+/// Looks at the gate by an owner who waits for the last piece, before it lets other threads of the machine run.
+const OWNER_LOOKS: u32 = 4096;
+/// Pieces are claimed in at most as many groups: one bit each.
+const MAX_GROUPS: usize = 64;
+
+thread_local! {
+    static CURRENT: OnceCell<Arc<Team>> = const { OnceCell::new() };
+    /// Whether this thread is a helper already, further down its stack.
+    static HELPS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Says which team the current thread, one of a pool, belongs to.
+pub(super) fn set_current(team: Arc<Team>) {
+    CURRENT.with(|current| drop(current.set(team)));
+}
+
+/// Calls `f` with the current thread's team, if it has one.
+#[inline]
+pub(super) fn with_current<R>(f: impl FnOnce(&Arc<Team>) -> R) -> Option<R> {
+    CURRENT.with(|current| current.get().map(f))
+}
+
+/// See the module.
+pub(super) struct Team {
+    threads: usize,
+    /// Whether a thread has work published.
+    is_owned: AtomicBool,
+    gate: Gate,
+    /// Written by the owner while the gate is closed and empty, read by visitors.
+    work: UnsafeCell<Option<*const Work<'static>>>,
+    /// Helpers that wait, work, or were sent for.
+    helpers: AtomicU32,
+    /// Helpers that wait.
+    waiting: AtomicU32,
+    /// Steps that run in the pool.
+    steps: AtomicU32,
+}
+
+// SAFETY: `work` is written by the one owner while the gate is closed and empty, and read only inside; the gate's orderings make one happen
+// before the other. What it points to is shared between threads (`Work` is `Sync`).
+unsafe impl Send for Team {}
+// SAFETY: as above.
+unsafe impl Sync for Team {}
+
+/// Pieces to do, on the owner's stack.
+struct Work<'a> {
+    f: &'a (dyn Fn(usize) + Sync),
+    pieces: usize,
+    groups: usize,
+    /// A bit for each group that somebody has taken.
+    claimed: AtomicU64,
+    /// The owner's place in the pool.
+    owner: usize,
+    threads: usize,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+impl Work<'_> {
+    /// Takes groups until none is left, those from this thread's own place on first. False where none was left at once.
+    fn take_part(&self) -> bool {
+        let all = u64::MAX >> (MAX_GROUPS - self.groups);
+        let me = rayon::current_thread_index().unwrap_or(self.owner);
+        let rank = (me + self.threads - self.owner) % self.threads;
+        let start = (rank * self.groups / self.threads) as u32;
+        let mut took = false;
+        loop {
+            let free = all & !self.claimed.load(Ordering::Relaxed);
+            if free == 0 {
+                return took;
+            }
+            let ahead = free >> start << start;
+            let group = if ahead != 0 { ahead } else { free }.trailing_zeros();
+            if self.claimed.fetch_or(1 << group, Ordering::Relaxed) >> group & 1 == 0 {
+                took = true;
+                let group = group as usize;
+                let (each, longer) = (self.pieces / self.groups, self.pieces % self.groups);
+                let first = group * each + group.min(longer);
+                (first..first + each + usize::from(group < longer)).for_each(self.f);
+            }
+        }
+    }
+}
+
+impl Team {
+    pub(super) fn new(threads: usize) -> Arc<Team> {
+        Arc::new(Team {
+            threads,
+            is_owned: AtomicBool::new(false),
+            gate: Gate::new(),
+            work: UnsafeCell::new(None),
+            helpers: AtomicU32::new(0),
+            waiting: AtomicU32::new(0),
+            steps: AtomicU32::new(0),
+        })
+    }
+
+    pub(super) fn begin_step(self: &Arc<Team>) -> StepGuard {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+        StepGuard(self.clone())
+    }
+
+    pub(super) fn is_warm(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
+    /// Runs the pieces together with whoever helps; false, and nothing done, where other work is published now.
+    pub(super) fn run(self: &Arc<Team>, pieces: usize, f: &(dyn Fn(usize) + Sync)) -> bool {
+        if self.is_owned.load(Ordering::Relaxed) || self.is_owned.swap(true, Ordering::Acquire) {
+            return false;
+        }
+        let owner = rayon::current_thread_index().unwrap_or(0);
+        let groups = pieces.min(MAX_GROUPS);
+        let work = Work { f, pieces, groups, claimed: AtomicU64::new(0), owner, threads: self.threads, panic: Mutex::new(None) };
+        let published: *const Work<'_> = &raw const work;
+        // SAFETY: this thread owns the team, and the last owner left the gate closed and empty. The lifetime is forgotten: `Published` takes
+        // the pointer back, and waits for all who may use it, before `work` or what it borrows can go.
+        unsafe { *self.work.get() = Some(published.cast()) };
+        self.gate.open();
+        let published = Published(self);
+        self.send_for_helpers(groups);
+        executor::piece(|| work.take_part());
+        drop(published);
+        if let Some(panic) = work.panic.into_inner() {
+            resume_unwind(panic);
+        }
+        true
+    }
+
+    /// Sends for as many helpers as there can be use for and are not there yet.
+    fn send_for_helpers(self: &Arc<Team>, groups: usize) {
+        // This thread may be a helper itself, further down its stack: one less of those that are there.
+        let wanted = (self.threads.min(groups) - 1) as u32 + u32::from(HELPS.get());
+        let mut there = self.helpers.load(Ordering::Relaxed);
+        while there < wanted {
+            match self.helpers.compare_exchange_weak(there, there + 1, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => {
+                    let team = self.clone();
+                    rayon::spawn(move || team.help());
+                    there += 1;
+                }
+                Err(now) => there = now,
+            }
+        }
+    }
+
+    /// What a helper does.
+    fn help(&self) {
+        struct Gone<'a>(&'a Team);
+        impl Drop for Gone<'_> {
+            fn drop(&mut self) {
+                self.0.helpers.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        let _gone = Gone(self);
+        // Inside of a kernel that waits, this would delay the kernel.
+        if executor::is_in_run() || HELPS.replace(true) {
+            return;
+        }
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let mut idle_since = Instant::now();
+        loop {
+            for _ in 0..LOOKS {
+                std::hint::spin_loop();
+                if self.gate.looks_open() && self.visit() {
+                    idle_since = Instant::now();
+                }
+            }
+            if self.steps.load(Ordering::Relaxed) == 0 || idle_since.elapsed() > PATIENCE {
+                break;
+            }
+            // Nodes and steps that wait for a thread come first.
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            let yielded = rayon::yield_now();
+            self.waiting.fetch_add(1, Ordering::Relaxed);
+            if yielded == Some(rayon::Yield::Executed) {
+                idle_since = Instant::now();
+            }
+        }
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        HELPS.set(false);
+    }
+
+    /// Takes part in the published work; false where there was none left.
+    fn visit(&self) -> bool {
+        if !self.gate.enter() {
+            return false;
+        }
+        struct Leave<'a>(&'a Gate);
+        impl Drop for Leave<'_> {
+            fn drop(&mut self) {
+                self.0.leave();
+            }
+        }
+        let leave = Leave(&self.gate);
+        let mut took = false;
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        // SAFETY: inside the gate, the owner does not write `work`, and waits with taking back what it points to.
+        if let Some(work) = unsafe { *self.work.get() } {
+            // SAFETY: as above.
+            let work = unsafe { &*work };
+            match catch_unwind(AssertUnwindSafe(|| executor::piece(|| work.take_part()))) {
+                Ok(any) => took = any,
+                Err(panic) => *work.panic.lock() = Some(panic),
+            }
+        }
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        drop(leave);
+        took
+    }
+}
+
+/// Work that others may see; dropped, nobody does any more.
+struct Published<'a>(&'a Team);
+
+impl Drop for Published<'_> {
+    fn drop(&mut self) {
+        self.0.gate.close();
+        let mut looks = 0;
+        while !self.0.gate.is_empty() {
+            looks += 1;
+            if looks < OWNER_LOOKS { std::hint::spin_loop() } else { std::thread::yield_now() }
+        }
+        self.0.is_owned.store(false, Ordering::Release);
+    }
+}
+
+/// A step that runs in the pool: helpers wait for its kernels.
+pub struct StepGuard(Arc<Team>);
+
+impl Drop for StepGuard {
+    fn drop(&mut self) {
+        self.0.steps.fetch_sub(1, Ordering::Relaxed);
+    }
+}
