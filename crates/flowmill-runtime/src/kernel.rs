@@ -24,6 +24,13 @@ pub trait Kernel: Send + Sync + 'static {
         None
     }
 
+    /// Whether the first output's index `i` of the first dimension depends on nothing but index `i` of some inputs, which have that dimension
+    /// too, and on the other inputs as a whole: the inputs in question, as bits. The kernel then gives for a part of the indices the same bits
+    /// as for all of them. 0 says no.
+    fn batched_inputs(&self) -> u32 {
+        0
+    }
+
     /// The asynchronous form, for kernels that wait for something; `compute` is then never called.
     fn as_async(&self) -> Option<&dyn AsyncKernel> {
         None

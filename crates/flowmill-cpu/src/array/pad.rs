@@ -3,7 +3,7 @@
 use super::args::{indices, product};
 use super::item::{Item, for_item};
 use super::nd::{read_mapped, row_major, write_strided};
-use crate::from_fn::linear_from_fn;
+use crate::from_fn::{batched_from_fn, linear_cost, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Complex, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use smallvec::SmallVec;
@@ -53,7 +53,9 @@ fn padded(shape: &Shape, paddings: &Paddings) -> Result<Shape> {
 }
 
 fn make_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    for_item!(init.dtype("T")?, T => linear_from_fn(init, pad::<T>))
+    // What pads images and not the batch works image by image.
+    let by_image = init.constant(1).and_then(|paddings| indices(paddings).ok()).is_some_and(|p| matches!(p[..], [0, 0, _, ..]));
+    for_item!(init.dtype("T")?, T => batched_from_fn(linear_cost(init), u32::from(by_image), pad::<T>))
 }
 
 fn pad<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {

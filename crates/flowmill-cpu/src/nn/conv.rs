@@ -143,6 +143,11 @@ impl Kernel for Conv2d {
     fn cost(&self) -> Cost {
         Cost::Expensive
     }
+
+    /// The images and the residual.
+    fn batched_inputs(&self) -> u32 {
+        if self.fused.residual { 0b1001 } else { 1 }
+    }
 }
 
 /// Calls `f(input pixel, output pixel, tap)` for every position of the window that lies on the input; each counts in vectors of channels.

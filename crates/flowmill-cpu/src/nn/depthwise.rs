@@ -4,9 +4,9 @@ use super::conv::Fused;
 use super::window::Geometry;
 use crate::conv::Window;
 use crate::conv::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d};
-use crate::from_fn::expensive_from_fn;
+use crate::from_fn::{batched_from_fn, expensive_from_fn};
 use crate::gemm::Epilogue;
-use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
+use flowmill_runtime::{Cost, Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ fn only_f32(init: &KernelInit<'_>) -> Result<Geometry> {
 
 fn make(init: &KernelInit<'_>, fused: Fused) -> Result<Arc<dyn Kernel>> {
     let geometry = only_f32(init)?;
-    expensive_from_fn(move |ctx| {
+    batched_from_fn(Cost::Expensive, 1, move |ctx| {
         let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
         let (window, multiplier, shape) = lay(&geometry, input.shape(), filter.shape())?;
         let mut out = Tensor::uninit(DType::F32, shape)?;

@@ -3,8 +3,8 @@
 use super::window::Geometry;
 use crate::conv::Window;
 use crate::conv::pool::{Pooled, avg_pool, avg_pool_grad, max_pool, max_pool_grad};
-use crate::from_fn::expensive_from_fn;
-use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
+use crate::from_fn::{batched_from_fn, expensive_from_fn};
+use flowmill_runtime::{Cost, Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Pool {
 fn make(init: &KernelInit<'_>, max: bool) -> Result<Arc<dyn Kernel>> {
     let pool = Pool::new(init)?;
     fn kernel<T: Pooled + Element>(pool: Pool, max: bool) -> Result<Arc<dyn Kernel>> {
-        expensive_from_fn(move |ctx| {
+        batched_from_fn(Cost::Expensive, 1, move |ctx| {
             let input = ctx.take(0)?;
             let (window, shape) = pool.window(input.shape())?;
             let mut out = Tensor::uninit(T::DTYPE, shape)?;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 mod basic;
+mod batches;
 mod failures;
 mod loops;
 mod random;

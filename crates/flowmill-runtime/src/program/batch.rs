@@ -1,0 +1,128 @@
+//! Which nodes a batch can be run through a few images at a time.
+//!
+//! Kernels of [`Kernel::batched_inputs`](crate::Kernel::batched_inputs) work image by image: convolutions, pooling windows, paddings. All such
+//! nodes behind one tensor, whose other inputs are constants, become one node: the [`BatchProgram`].
+//!
+//! No path leaves the set and comes back, since what enters it is the tensor and constants. Dead where the tensor is dead, as its members were.
+
+use super::rewrite::Rewriter;
+use super::tiles::{BatchProgram, Instruction, Operand, Register};
+use crate::kernel::Cost;
+use crate::plan::{NodeKind, PlanEdge, PlanNode, PlanNodeId};
+use flowmill_tensor::{DType, Result, bail};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+/// The fewest costly nodes worth a program: with one there is nothing between nodes to keep in the cache.
+const MIN_COSTLY: usize = 2;
+
+/// Puts a program in the place of each set of such nodes.
+pub(super) fn fuse_batches(graph: &mut Rewriter) -> Result<()> {
+    let mut tried: FxHashSet<PlanEdge> = FxHashSet::default();
+    let candidates: Vec<PlanNodeId> = graph.ids().filter(|&id| is_batched(graph, id)).collect();
+    let Some(order) = graph.topological(&candidates.into_iter().collect(), |_, _| false) else { return Ok(()) };
+    for id in order {
+        // What is left of the order comes from outside of all programs made so far.
+        let Some(source) = graph.get(id).and_then(|n| source_of(graph, n)) else { continue };
+        if !tried.insert(source) {
+            continue;
+        }
+        let members = members_behind(graph, source);
+        let costly = members.iter().filter(|&&m| graph.get(m).is_some_and(|n| n.cost == Cost::Expensive));
+        if costly.count() >= MIN_COSTLY {
+            replace(graph, source, &members)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the node, whatever feeds it, can be a member.
+fn is_batched(graph: &Rewriter, id: PlanNodeId) -> bool {
+    graph.get(id).is_some_and(|node| {
+        matches!(node.kind, NodeKind::Op)
+            && node.kernel.as_ref().is_some_and(|k| k.batched_inputs() != 0)
+            && node.controls.is_empty()
+            && !graph.is_waited_for(id)
+            && matches!(node.outputs[..], [o] if o.dtype == DType::F32 && !o.is_ref)
+            && node.inputs.iter().enumerate().all(|(i, &edge)| is_batch_input(node, i) || is_constant(graph, edge))
+    })
+}
+
+fn is_batch_input(node: &PlanNode, i: usize) -> bool {
+    node.kernel.as_ref().is_some_and(|k| k.batched_inputs() >> i & 1 == 1)
+}
+
+fn is_constant(graph: &Rewriter, edge: PlanEdge) -> bool {
+    graph.get(edge.node).is_some_and(|n| matches!(n.kind, NodeKind::Const(_)) && n.controls.is_empty())
+}
+
+fn batch_inputs(node: &PlanNode) -> impl Iterator<Item = PlanEdge> + '_ {
+    node.inputs.iter().enumerate().filter(|(i, _)| is_batch_input(node, *i)).map(|(_, &edge)| edge)
+}
+
+/// The tensor that a first member takes.
+fn source_of(graph: &Rewriter, node: &PlanNode) -> Option<PlanEdge> {
+    let mut inputs = batch_inputs(node);
+    let source = inputs.next()?;
+    let output = graph.edge_type(source);
+    (!output.is_ref && output.dtype == DType::F32 && inputs.all(|edge| edge == source)).then_some(source)
+}
+
+/// The nodes that take nothing but `source`, each other's outputs and constants.
+fn members_behind(graph: &Rewriter, source: PlanEdge) -> FxHashSet<PlanNodeId> {
+    let mut members = FxHashSet::default();
+    let mut todo: Vec<PlanNodeId> = graph.consumers(source.node).to_vec();
+    while let Some(id) = todo.pop() {
+        let Some(node) = graph.get(id).filter(|_| !members.contains(&id) && is_batched(graph, id)) else { continue };
+        if batch_inputs(node).all(|edge| edge == source || members.contains(&edge.node)) {
+            members.insert(id);
+            todo.extend(graph.consumers(id));
+        }
+    }
+    members
+}
+
+fn replace(graph: &mut Rewriter, source: PlanEdge, members: &FxHashSet<PlanNodeId>) -> Result<()> {
+    let Some(order) = graph.topological(members, |_, _| false) else { bail!(Internal, "a cycle without NextIteration") };
+    let results = graph.outgoing(members);
+    let mut registers: FxHashMap<PlanEdge, Register> = FxHashMap::default();
+    registers.insert(source, Register::SOURCE);
+    let mut instructions = Vec::with_capacity(order.len());
+    for &id in &order {
+        let Some((node, kernel)) = graph.get(id).and_then(|n| Some((n, n.kernel.clone()?))) else {
+            bail!(Internal, "a member without a kernel")
+        };
+        let operand = |(i, edge): (usize, &PlanEdge)| {
+            if is_batch_input(node, i) {
+                return registers.get(edge).copied().map(Operand::Batched);
+            }
+            match graph.get(edge.node).map(|n| &n.kind) {
+                Some(NodeKind::Const(value)) => Some(Operand::Constant(value.clone())),
+                _ => None,
+            }
+        };
+        let Some(operands) = node.inputs.iter().enumerate().map(operand).collect::<Option<Vec<_>>>() else {
+            bail!(Internal, "node {} has an input from nowhere", node.name)
+        };
+        instructions.push(Instruction { name: node.name.clone(), op: node.op.clone(), kernel, operands });
+        registers.insert(PlanEdge { node: id, slot: 0 }, Register::of_instruction(instructions.len() - 1));
+    }
+    let Some(kept) = results.iter().map(|edge| registers.get(edge).copied()).collect::<Option<Vec<_>>>() else {
+        bail!(Internal, "a result from nowhere")
+    };
+    let Some(last) = order.last().and_then(|&id| graph.get(id)) else { return Ok(()) };
+    let program = PlanNode {
+        name: last.name.clone(),
+        op: Arc::from("_BatchProgram"),
+        kind: NodeKind::Program,
+        frame: last.frame,
+        outputs: results.iter().map(|&edge| graph.edge_type(edge)).collect(),
+        kernel: Some(Arc::new(BatchProgram::new(instructions, kept))),
+        cost: Cost::Expensive,
+        inputs: vec![source],
+        takes_ref: vec![false],
+        controls: Vec::new(),
+    };
+    graph.replace(members, program, &results);
+    Ok(())
+}

@@ -1,0 +1,298 @@
+//! Running a chain of kernels on a batch, a few images at a time.
+//!
+//! Node by node, a batch writes and reads tensors of a hundred megabytes, which no cache holds. Here the batch is cut into *tiles* of a few
+//! images, and a *stage*, a stretch of the chain, runs all of its kernels on one tile after the other. Tiles are what threads share: a kernel that works on a tile
+//! does not fork. Stages differ in how many images a tile has, since the images of a net shrink and its weights grow from layer to layer.
+//!
+//! What the images take is measured: before the first batch of images of some shape, one image goes through the chain alone.
+
+use crate::intra_op;
+use crate::kernel::{Cost, Kernel, KernelContext};
+use crate::step::StepContext;
+use flowmill_tensor::{DType, Error, Result, Shape, Tensor, bail};
+use parking_lot::Mutex;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What one kernel reads and writes of a tile takes at most this many bytes, where one image takes less: a share of the last cache.
+const TILE_BYTES: usize = 8 << 20;
+
+/// A place for a tensor: the source, or an instruction's output.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Register(usize);
+
+impl Register {
+    pub(super) const SOURCE: Register = Register(0);
+
+    /// The output of the instruction of this index.
+    pub(super) fn of_instruction(index: usize) -> Register {
+        Register(index + 1)
+    }
+}
+
+/// An input of an instruction.
+pub(super) enum Operand {
+    /// Cut along its first dimension.
+    Batched(Register),
+    /// The same for all images.
+    Constant(Tensor),
+}
+
+/// One kernel of the chain, with one output.
+pub(super) struct Instruction {
+    pub(super) name: Arc<str>,
+    pub(super) op: Arc<str>,
+    pub(super) kernel: Arc<dyn Kernel>,
+    pub(super) operands: Vec<Operand>,
+}
+
+impl Instruction {
+    fn reads(&self) -> impl Iterator<Item = Register> + '_ {
+        self.operands.iter().filter_map(|o| if let Operand::Batched(register) = o { Some(*register) } else { None })
+    }
+}
+
+/// The kernel of such a chain.
+pub(super) struct BatchProgram {
+    instructions: Vec<Instruction>,
+    /// The registers that become outputs.
+    results: Vec<Register>,
+    /// For each register, the last instruction that reads it; the number of instructions for results.
+    last_use: Vec<usize>,
+    /// The stages for images of the shape seen last.
+    stages: Mutex<Option<(Shape, Arc<[Stage]>)>>,
+}
+
+/// Instructions that run on one tile after the other.
+struct Stage {
+    instructions: Range<usize>,
+    /// What later stages or the caller need, with the shape of one image.
+    outputs: Vec<(Register, Shape)>,
+    /// Images of a tile.
+    images: usize,
+}
+
+type Registers = Vec<Option<Tensor>>;
+
+impl BatchProgram {
+    /// `instructions` stand after those whose outputs they read.
+    pub(super) fn new(instructions: Vec<Instruction>, results: Vec<Register>) -> BatchProgram {
+        let mut last_use = vec![0; instructions.len() + 1];
+        for (i, instruction) in instructions.iter().enumerate() {
+            instruction.reads().for_each(|r| last_use[r.0] = i);
+        }
+        results.iter().for_each(|r| last_use[r.0] = instructions.len());
+        BatchProgram { instructions, results, last_use, stages: Mutex::new(None) }
+    }
+
+    /// Runs instructions on what the registers hold. A register is emptied by its last use; `observe` sees each output.
+    fn run(
+        &self,
+        range: Range<usize>,
+        registers: &mut Registers,
+        step: &Arc<StepContext>,
+        mut observe: impl FnMut(&Tensor) -> Result<()>,
+    ) -> Result<()> {
+        for i in range {
+            let Some(instruction) = self.instructions.get(i) else { break };
+            let operand = |operand: &Operand| match operand {
+                Operand::Constant(value) => Some(value.clone()),
+                Operand::Batched(r) => registers[r.0].clone(),
+            };
+            let mut inputs: Vec<Option<Tensor>> = instruction.operands.iter().map(operand).collect();
+            for r in instruction.reads().filter(|r| self.last_use[r.0] == i) {
+                registers[r.0] = None;
+            }
+            let mut output = [None];
+            let result = instruction.kernel.compute(&mut KernelContext::new(&mut inputs, &mut output, step));
+            result.map_err(|e| e.at_node(&instruction.name, &instruction.op))?;
+            let [Some(output)] = output else { bail!(Internal, "node {} gave nothing", instruction.name) };
+            observe(&output)?;
+            registers[i + 1] = Some(output);
+        }
+        Ok(())
+    }
+
+    fn registers(&self) -> Registers {
+        vec![None; self.instructions.len() + 1]
+    }
+
+    /// The results of the whole batch at once.
+    fn run_whole(&self, source: Tensor, step: &Arc<StepContext>) -> Result<Vec<Option<Tensor>>> {
+        let mut registers = self.registers();
+        registers[0] = Some(source);
+        self.run(0..self.instructions.len(), &mut registers, step, |_| Ok(()))?;
+        Ok(self.results.iter().map(|r| registers[r.0].clone()).collect())
+    }
+
+    /// The results, a tile at a time; `None` where that cannot be.
+    fn run_tiled(&self, source: &Tensor, step: &Arc<StepContext>) -> Result<Option<Vec<Option<Tensor>>>> {
+        let Some((&batch, image)) = source.shape().dims().split_first().filter(|(batch, _)| **batch > 1) else { return Ok(None) };
+        if source.num_elements() == 0 {
+            return Ok(None);
+        }
+        let image = Shape::new(image);
+        let known = self.stages.lock().as_ref().filter(|(shape, _)| *shape == image).map(|(_, stages)| stages.clone());
+        let stages = match known {
+            Some(stages) => stages,
+            None => {
+                let stages: Arc<[Stage]> = self.plan(source.view(0, batch_of(1, &image))?, step)?.into();
+                *self.stages.lock() = Some((image, stages.clone()));
+                stages
+            }
+        };
+        if stages.iter().flat_map(|s| &s.outputs).any(|(_, shape)| shape.num_elements() == 0) {
+            return Ok(None);
+        }
+        let mut registers = self.registers();
+        registers[0] = Some(source.clone());
+        for stage in stages.iter() {
+            self.run_stage(stage, batch, &mut registers, step)?;
+        }
+        Ok(Some(self.results.iter().map(|r| registers[r.0].clone()).collect()))
+    }
+
+    /// Runs one image through the chain and cuts the chain into stages by what it takes.
+    fn plan(&self, image: Tensor, step: &Arc<StepContext>) -> Result<Vec<Stage>> {
+        let mut bytes = vec![image.num_bytes()];
+        let mut shapes = vec![Shape::new(image.shape().get(1..).unwrap_or(&[]))];
+        let mut registers = self.registers();
+        registers[0] = Some(image);
+        self.run(0..self.instructions.len(), &mut registers, step, |output| {
+            let Some((1, image)) = output.shape().dims().split_first() else {
+                bail!(Internal, "an output of shape {} for one image", output.shape());
+            };
+            bytes.push(output.num_bytes());
+            shapes.push(Shape::new(image));
+            Ok(())
+        })?;
+        let mut stages: Vec<Stage> = Vec::new();
+        let (mut start, mut peak) = (0, 0);
+        for (i, instruction) in self.instructions.iter().enumerate() {
+            peak = peak.max(instruction.reads().map(|r| bytes[r.0]).sum::<usize>() + bytes[i + 1]);
+            if i + 1 < self.instructions.len() && self.num_live_after(i) > 1 {
+                continue;
+            }
+            let images = 1 << (TILE_BYTES / peak.max(1)).max(1).ilog2();
+            match stages.last_mut().filter(|s| s.images == images) {
+                Some(stage) => stage.instructions.end = i + 1,
+                None => stages.push(Stage { instructions: start..i + 1, outputs: Vec::new(), images }),
+            }
+            (start, peak) = (i + 1, 0);
+        }
+        for stage in &mut stages {
+            let outlives = |&i: &usize| self.last_use[i + 1] >= stage.instructions.end;
+            stage.outputs = stage.instructions.clone().filter(outlives).map(|i| (Register(i + 1), shapes[i + 1].clone())).collect();
+        }
+        Ok(stages)
+    }
+
+    /// Registers written by instruction `i` or before that are read after it, or are results.
+    fn num_live_after(&self, i: usize) -> usize {
+        self.last_use[..=i + 1].iter().filter(|&&last| last > i).count()
+    }
+
+    /// Runs a stage for the whole batch; the registers hold whole batches before and after.
+    fn run_stage(&self, stage: &Stage, batch: usize, registers: &mut Registers, step: &Arc<StepContext>) -> Result<()> {
+        let threads = intra_op::threads();
+        // Each thread gets several tiles, so that one that is disturbed leaves some to others.
+        let images = stage.images.min(batch.div_ceil(2 * threads)).max(1);
+        let tiles = batch.div_ceil(images);
+        let mut outputs = Vec::with_capacity(stage.outputs.len());
+        for (_, shape) in &stage.outputs {
+            outputs.push(Tensor::uninit(DType::F32, batch_of(batch, shape))?);
+        }
+        let mut parts: Vec<Vec<&mut [f32]>> = (0..tiles).map(|_| Vec::new()).collect();
+        for (output, (_, shape)) in outputs.iter_mut().zip(&stage.outputs) {
+            let chunks = output.as_mut_slice::<f32>()?.chunks_mut(images * shape.num_elements());
+            parts.iter_mut().zip(chunks).for_each(|(part, chunk)| part.push(chunk));
+        }
+        // Each lock is taken once, by the thread that the tile goes to.
+        let parts: Vec<Mutex<Vec<&mut [f32]>>> = parts.into_iter().map(Mutex::new).collect();
+        let failure: Mutex<Option<Error>> = Mutex::new(None);
+        let inputs: &Registers = registers;
+        let one = |tile: usize| {
+            let first = tile * images;
+            let part = first..batch.min(first + images);
+            if let Err(error) = self.run_tile(stage, part, inputs, &mut parts[tile].lock(), step) {
+                *failure.lock() = Some(error);
+            }
+        };
+        if tiles >= threads {
+            intra_op::run(tiles, &|tile| intra_op::alone(|| one(tile)));
+        } else {
+            (0..tiles).for_each(one);
+        }
+        drop(parts);
+        if let Some(error) = failure.into_inner() {
+            return Err(error);
+        }
+        for (r, last) in self.last_use.iter().enumerate() {
+            if *last < stage.instructions.end {
+                registers[r] = None;
+            }
+        }
+        for ((register, _), output) in stage.outputs.iter().zip(outputs) {
+            registers[register.0] = Some(output);
+        }
+        Ok(())
+    }
+
+    /// Runs a stage for some images and copies what they give to their place in the batch.
+    fn run_tile(
+        &self,
+        stage: &Stage,
+        images: Range<usize>,
+        inputs: &Registers,
+        outputs: &mut [&mut [f32]],
+        step: &Arc<StepContext>,
+    ) -> Result<()> {
+        step.look_up()?;
+        let mut registers = self.registers();
+        for r in self.instructions[stage.instructions.clone()].iter().flat_map(Instruction::reads) {
+            if let (Some(whole), None) = (&inputs[r.0], &registers[r.0]) {
+                let image = Shape::new(whole.shape().get(1..).unwrap_or(&[]));
+                registers[r.0] = Some(whole.view(images.start * image.num_elements(), batch_of(images.len(), &image))?);
+            }
+        }
+        self.run(stage.instructions.clone(), &mut registers, step, |_| Ok(()))?;
+        for ((register, image), output) in stage.outputs.iter().zip(outputs) {
+            match registers[register.0].take() {
+                Some(tensor) if *tensor.shape() == batch_of(images.len(), image) => output.copy_from_slice(tensor.as_slice()?),
+                _ => bail!(Internal, "a tile of another shape than {image}"),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn batch_of(images: usize, image: &Shape) -> Shape {
+    Shape::new(&[&[images], image.dims()].concat())
+}
+
+impl Kernel for BatchProgram {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let step = ctx.step();
+        // Dead, as all members would be.
+        let Ok(source) = ctx.take(0) else { return Ok(()) };
+        let results = match self.run_tiled(&source, step) {
+            Ok(Some(results)) => results,
+            Ok(None) => self.run_whole(source, step)?,
+            Err(_) => {
+                step.look_up()?;
+                // What fails for a part fails for all, with the message that names the sizes the caller knows.
+                self.run_whole(source, step)?
+            }
+        };
+        results.into_iter().enumerate().for_each(|(i, result)| {
+            if let Some(result) = result {
+                ctx.set_output(i, result);
+            }
+        });
+        Ok(())
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::Expensive
+    }
+}
