@@ -53,7 +53,6 @@ fn every_batch_norm_bias_residual_and_activation_of_mobilenet_is_fused() {
     let expected = [
         ("Mean", 1),
         ("NoOp", 1),
-        ("Pad", 4),
         ("Softmax", 1),
         ("_Arg", 1),
         ("_FusedConv2D", 35),

@@ -39,6 +39,8 @@ impl Geometry {
             if init.attrs.contains("dilations") { positive(init, "dilations", &init.attrs.list("dilations")?)? } else { [1, 1] };
         let padding = match init.attrs.get("padding")? {
             "SAME" => Padding::Same,
+            // Ops for which TensorFlow declares no explicit paddings get them from the pass `fuse_epilogues` in an attribute of our own.
+            "VALID" if init.attrs.contains("_explicit_paddings") => Padding::Explicit(explicit(&init.attrs.list("_explicit_paddings")?)?),
             "VALID" => Padding::Valid,
             "EXPLICIT" => Padding::Explicit(explicit(&init.attrs.list("explicit_paddings")?)?),
             other => bail!(InvalidArgument, "Unknown padding type {other}"),

@@ -1,6 +1,7 @@
 //! Lets a convolution do the padding that stands before it.
 //!
 //! Before: `Conv2D(Pad(x, [[0,0],[t,b],[l,r],[0,0]]), w) {padding="VALID"}`. After: `Conv2D(x, w) {padding="EXPLICIT", explicit_paddings=…}`.
+//! In the same way before `DepthwiseConv2dNative`.
 //!
 //! Sound because both give the convolution of the image inside the same zeros. Guards: the paddings are constant, not negative, and leave
 //! batch and channels as they are; the convolution is NHWC and pads nothing itself; nobody else sees the padded image; no control edge
@@ -33,7 +34,7 @@ pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
 
 /// The paddings of the `Pad` before a convolution that can do without it.
 fn paddings_before(graph: &Graph, conv: &Node) -> Option<Vec<i64>> {
-    if !conv.is_op("Conv2D") || text(conv, "padding") != "VALID" || !is_channels_last(conv) {
+    if !(conv.is_op("Conv2D") || conv.is_op("DepthwiseConv2dNative")) || text(conv, "padding") != "VALID" || !is_channels_last(conv) {
         return None;
     }
     let pad = graph.get(graph.input_node(conv.id(), 0)?).filter(|n| n.is_op("Pad") && n.device() == conv.device())?;

@@ -24,6 +24,9 @@ use flowmill_tensor::{Bytes, DType, Result};
 /// Activations that the fused kernels have.
 const ACTIVATIONS: &[&str] = &["Relu", "Relu6", "Elu", "LeakyRelu", "Tanh", "Sigmoid"];
 
+/// Where the fused depthwise op has its explicit paddings, for which TensorFlow declares no attribute. It says `VALID` then.
+const OWN_PADDINGS: &str = "_explicit_paddings";
+
 pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
     let order = topological_order(graph)?;
     let mut shapes = Shapes::of(graph, &order);
@@ -50,15 +53,6 @@ struct Found {
 
 fn find(graph: &Graph, node: &Node, shapes: &Shapes) -> Option<Found> {
     let op = Linear::of(node)?;
-    let is_supported = match op {
-        Linear::Conv2D => true,
-        // TensorFlow declares no paddings for the fused op.
-        Linear::DepthwiseConv2d => text(node, "padding") != "EXPLICIT",
-        Linear::MatMul => true,
-    };
-    if !is_supported {
-        return None;
-    }
     let mut found = Found { op, nodes: vec![node.id()], args: Vec::new(), fused_ops: Vec::new(), leakyrelu_alpha: None };
     let edge = next(graph, node)?;
     found.args.push(bias(graph, node, op, edge)?);
@@ -142,6 +136,10 @@ fn rewrite(graph: &mut Graph, found: &Found) -> Result<NodeId> {
     set("num_args", (found.args.len() as i64).into());
     if found.op == Linear::Conv2D {
         set("TArgs", vec![DataType::DtFloat; found.args.len()].into());
+    }
+    if found.op == Linear::DepthwiseConv2d && text(node, "padding") == "EXPLICIT" {
+        set("padding", "VALID".into());
+        set(OWN_PADDINGS, node.attrs().list::<i64>("explicit_paddings")?.into());
     }
     if let Some(alpha) = found.leakyrelu_alpha {
         set("leakyrelu_alpha", alpha.into());
