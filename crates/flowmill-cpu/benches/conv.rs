@@ -102,7 +102,7 @@ fn main() {
     println!("| threads | layer | time | GFLOP/s |");
     println!("|---|---|---|---|");
     for threads in [1, 2] {
-        let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(threads).build() else {
+        let Ok(pool) = flowmill_runtime::intra_op::pool(threads) else {
             return;
         };
         for (size, channels, window, stride, kind) in [
@@ -127,7 +127,10 @@ fn main() {
             (14, 256, 3, 1, Kind::InputGradient(256)),
             (14, 256, 3, 1, Kind::FilterGradient(256)),
         ] {
-            pool.install(|| layer(size, channels, window, stride, kind, threads, &filter));
+            pool.install(|| {
+                let _helpers_wait = flowmill_runtime::intra_op::step();
+                layer(size, channels, window, stride, kind, threads, &filter)
+            });
         }
     }
 }

@@ -66,6 +66,16 @@ impl Window {
         inside(x * self.stride_width, self.pad_left, self.width, self.dilation_width, self.in_width)
     }
 
+    /// The output rows at which no window row lies in the padding.
+    pub(crate) fn rows_wholly_inside(&self) -> std::ops::Range<usize> {
+        wholly_inside(self.stride_height, self.pad_top, (self.height - 1) * self.dilation_height, self.in_height, self.out_height)
+    }
+
+    /// The output columns at which no window column lies in the padding.
+    pub(crate) fn columns_wholly_inside(&self) -> std::ops::Range<usize> {
+        wholly_inside(self.stride_width, self.pad_left, (self.width - 1) * self.dilation_width, self.in_width, self.out_width)
+    }
+
     /// The input row under window row `i` at output row `y`, for `i` in [`Window::rows_inside`].
     #[inline]
     pub(crate) fn input_row(&self, y: usize, i: usize) -> usize {
@@ -97,6 +107,12 @@ fn inside(start: usize, pad: usize, size: usize, step: usize, len: usize) -> std
     let first = pad.saturating_sub(start).div_ceil(step).min(size);
     let end = (len + pad).saturating_sub(start).div_ceil(step).min(size);
     first..end.max(first)
+}
+
+/// The steps at which a window that reaches `reach` beyond its start lies inside `0..len`, of `count` steps from `-pad` on.
+fn wholly_inside(stride: usize, pad: usize, reach: usize, len: usize, count: usize) -> std::ops::Range<usize> {
+    let end = (len + pad).checked_sub(reach + 1).map_or(0, |last| last / stride + 1).min(count);
+    pad.div_ceil(stride).min(end)..end
 }
 
 /// A filter `[height, width, in_channels / groups, out_channels]`, packed for [`conv2d`].

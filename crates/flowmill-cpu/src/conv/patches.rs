@@ -1,7 +1,7 @@
 //! The rows of the matrix that a convolution multiplies: one patch of the input for each output position.
 
 use super::Window;
-use crate::gemm::{LDA, Rows, with_scratch};
+use crate::gemm::{LDA, Rows, copy_rows, with_scratch};
 use crate::simd::transpose::transpose;
 
 /// The patches under a window as rows `[height * width * channels]` of a matrix that is never stored as a whole.
@@ -36,20 +36,24 @@ impl<'a> Patches<'a> {
         let start = Start { i: first / w.width, j: first % w.width, element: k0 % self.segment_len() };
         let (mut x, rest) = (rows.start % w.out_width, rows.start / w.out_width);
         let (mut y, mut image) = (rest % w.out_height, rest / w.out_height);
-        let reach = ((w.height - 1) * w.dilation_height, (w.width - 1) * w.dilation_width);
-        for dst in dst.chunks_mut(ld).take(rows.len()) {
-            let (top, left) = (y * w.stride_height, x * w.stride_width);
-            let inside = (w.pad_top..w.pad_top + w.in_height).contains(&top)
-                && (w.pad_left..w.pad_left + w.in_width).contains(&left)
-                && top + reach.0 < w.pad_top + w.in_height
-                && left + reach.1 < w.pad_left + w.in_width;
-            if inside {
-                let corner = (image * w.in_height + top - w.pad_top) * w.in_width + left - w.pad_left;
-                self.copy_inside(corner, start, len, dst);
+        let (inside_rows, inside_columns) = (w.rows_wholly_inside(), w.columns_wholly_inside());
+        let mut dst = &mut dst[..];
+        let mut left = rows.len();
+        while left > 0 {
+            // A run of patches in one row of the output, all wholly inside the image, or one that is not.
+            let is_inside = inside_rows.contains(&y) && inside_columns.contains(&x);
+            let run = if is_inside { left.min(inside_columns.end - x) } else { 1 };
+            if is_inside {
+                let corner = (image * w.in_height + w.input_row(y, 0)) * w.in_width + w.input_column(x, 0);
+                self.copy_inside(corner, run, start, len, dst, ld);
             } else {
                 self.copy_clipped((image, y, x), start, len, dst);
             }
-            x += 1;
+            left -= run;
+            if left > 0 {
+                dst = &mut dst[run * ld..];
+            }
+            x += run;
             if x == w.out_width {
                 (x, y) = (0, y + 1);
                 if y == w.out_height {
@@ -59,18 +63,19 @@ impl<'a> Patches<'a> {
         }
     }
 
-    /// The patch whose first tap lies at input position `corner` and which lies wholly inside the image.
+    /// `count` patches next to each other, the first tap of the first at input position `corner`, all wholly inside the image.
     #[inline]
-    fn copy_inside(&self, corner: usize, start: Start, len: usize, dst: &mut [f32]) {
+    fn copy_inside(&self, corner: usize, count: usize, start: Start, len: usize, dst: &mut [f32], ld: usize) {
         let w = self.window;
         let Start { mut i, mut j, mut element } = start;
         let mut done = 0;
+        // Segment after segment, so that what one copies too much the next overwrites.
         while done < len {
-            let count = (self.segment_len() - element).min(len - done);
+            let elements = (self.segment_len() - element).min(len - done);
             let position = corner + i * w.dilation_height * w.in_width + j * w.dilation_width;
-            let source = position * w.channels + self.first_channel + element;
-            copy_short(&mut dst[done..], &self.input[source..], count);
-            done += count;
+            let source = &self.input[position * w.channels + self.first_channel + element..];
+            copy_rows(&mut dst[done..], ld, source, w.stride_width * w.channels, count, elements);
+            done += elements;
             element = 0;
             j += self.taps;
             if j == w.width {
@@ -122,22 +127,6 @@ struct Start {
     i: usize,
     j: usize,
     element: usize,
-}
-
-/// Copies `len` elements; may overwrite up to 15 more in `dst` where both slices have them.
-#[inline(always)]
-fn copy_short(dst: &mut [f32], src: &[f32], len: usize) {
-    const STEP: usize = 16;
-    let rounded = len.next_multiple_of(STEP);
-    if rounded <= dst.len() && rounded <= src.len() {
-        let (dst, _) = dst[..rounded].as_chunks_mut::<STEP>();
-        let (src, _) = src[..rounded].as_chunks::<STEP>();
-        for (d, s) in dst.iter_mut().zip(src) {
-            *d = *s;
-        }
-    } else {
-        dst[..len].copy_from_slice(&src[..len]);
-    }
 }
 
 impl Rows<f32> for Patches<'_> {

@@ -57,9 +57,6 @@ const A_BLOCK_BYTES: usize = 512 << 10;
 /// The longest stretch of `k` for which rows of A are packed at once.
 const K_BLOCK: usize = 9 * KC;
 
-/// Below this estimated time one thread does it all: waking and joining another costs a few microseconds.
-const FORK_NANOSECONDS: usize = 10_000;
-
 impl<T: Element, A: Rows<T>> Job<'_, T, A> {
     /// Computes the product, on several threads if it is large enough.
     ///
@@ -90,7 +87,7 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
         let (m, k, n) = (self.m, self.k, self.n);
         // A core does about 50 multiply-adds a nanosecond and streams about 30 bytes a nanosecond from its cache.
         let nanoseconds = (m.saturating_mul(k).saturating_mul(n) / 50).max(k.saturating_mul(n).saturating_mul(size_of::<T>()) / 30);
-        if threads <= 1 || nanoseconds < FORK_NANOSECONDS {
+        if threads <= 1 || !parallel::is_worth_forking(nanoseconds) {
             return (1, 1);
         }
         let tiles = m.div_ceil(self.kernels.max_rows());
@@ -148,11 +145,13 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
                     &mut packed[chunk * rows.len() * LDA..][..rows.len() * LDA],
                 );
             }
-            let tallest = rows.len().div_ceil(tiles);
+            // The first tiles have a row more where the rows do not divide evenly.
+            let (each, longer) = (rows.len() / tiles.max(1), rows.len() % tiles.max(1));
             let full = self.full_panels();
             let mut groups: SmallVec<[(usize, usize); 64]> = SmallVec::new();
             let mut panel = panels.start;
             while panel < panels.end {
+                let tallest = each + usize::from(longer > 0);
                 let group = if panel < full { self.kernels.widest(tallest, panels.end.min(full) - panel) } else { 1 };
                 groups.push((panel, group));
                 panel += group;
@@ -164,16 +163,43 @@ impl<T: Element, A: Rows<T>> Job<'_, T, A> {
                 for chunk in 0..chunks {
                     let steps = parallel::piece(ks.len(), chunks, chunk);
                     let k0 = ks.start + steps.start;
+                    let mut a = packed[chunk * rows.len() * LDA..].as_ptr();
+                    let mut row = rows.start;
                     for tile in 0..tiles {
-                        let part = parallel::piece(rows.len(), tiles, tile);
-                        let a = packed[(chunk * rows.len() + part.start) * LDA..].as_ptr();
-                        let row = rows.start + part.start;
+                        let height = each + usize::from(tile < longer);
                         // SAFETY: the tile lies inside `rows` and `panels`; `a` was packed above for these steps.
-                        unsafe { self.tile(row, part.len(), panel, group, k0, steps.len(), a) };
+                        unsafe {
+                            self.prefetch(panel, k0, steps.len(), tile, tiles);
+                            self.tile(row, height, panel, group, k0, steps.len(), a);
+                            a = a.add(height * LDA);
+                        }
+                        row += height;
                     }
                 }
             }
         });
+    }
+
+    /// Asks for a part of the piece of B that follows the one of `steps` steps from `k0`: all tiles of a block together ask for all of it.
+    ///
+    /// # Safety
+    /// As for [`Job::block`].
+    #[inline]
+    unsafe fn prefetch(&self, panel: usize, k0: usize, steps: usize, tile: usize, tiles: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if self.b.ldb == self.kernels.panel_width() && panel < self.full_panels() {
+            use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+            const LINE: usize = 64;
+            let lines = steps * self.b.ldb * size_of::<T>() / LINE;
+            let share = lines.div_ceil(tiles);
+            let next = self.b.data.wrapping_add(panel * self.b.panel_stride + (k0 + steps) * self.b.ldb).cast::<i8>();
+            for line in tile * share..lines.min((tile + 1) * share) {
+                // SAFETY: a prefetch of any address is harmless.
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(next.wrapping_add(line * LINE)) };
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (panel, k0, steps, tile, tiles);
     }
 
     /// One tile: `rows` rows from `row`, `group` panels from `panel`, `steps` steps from `k0`.

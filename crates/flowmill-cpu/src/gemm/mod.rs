@@ -24,6 +24,7 @@ pub use tile::Element;
 
 pub(crate) use buffer::with_scratch;
 pub(crate) use driver::Rows;
+pub(crate) use pack::copy_rows;
 pub(crate) use tile::LDA;
 
 use driver::{Job, Panels};

@@ -197,8 +197,27 @@ impl<T: Element> Rows<T> for Matrix<'_, T> {
         if self.transposed {
             transpose(&self.data[k0 * self.ld + row0..], self.ld, kc, rows, dst, LDA);
         } else {
-            for i in 0..rows {
-                dst[i * LDA..][..kc].copy_from_slice(&self.data[(row0 + i) * self.ld + k0..][..kc]);
+            copy_rows(dst, LDA, &self.data[row0 * self.ld + k0..], self.ld, rows, kc);
+        }
+    }
+}
+
+crate::dispatch! {
+    /// Copies `len` elements of each of `rows` rows: row `i` from `src[i * step..]` to `dst[i * ld..]`. May overwrite up to 7 more of a row
+    /// in `dst` where both slices have them, which spares short rows their exact end.
+    pub(crate) fn copy_rows<T>(dst: &mut [T], ld: usize, src: &[T], step: usize, rows: usize, len: usize) where [T: Copy] {
+        const STEP: usize = 8;
+        let rounded = len.next_multiple_of(STEP);
+        for i in 0..rows {
+            let (dst, src) = (&mut dst[i * ld..], &src[i * step..]);
+            if rounded <= dst.len() && rounded <= src.len() {
+                let (dst, _) = dst[..rounded].as_chunks_mut::<STEP>();
+                let (src, _) = src[..rounded].as_chunks::<STEP>();
+                for (d, s) in dst.iter_mut().zip(src) {
+                    *d = *s;
+                }
+            } else {
+                dst[..len].copy_from_slice(&src[..len]);
             }
         }
     }

@@ -93,25 +93,44 @@ unsafe fn tile<V: Vector, const R: usize, const P: usize, const W: usize>(t: &Ti
 
         let mut done = acc;
         if let Some(f) = &t.finish {
-            for (i, row) in done.iter_mut().enumerate() {
-                for (q, panel) in row.iter_mut().enumerate() {
-                    for (w, v) in panel.iter_mut().enumerate() {
-                        let column = (q * W + w) * V::LANES;
-                        if !f.bias.is_null() {
-                            let p = f.bias.add(column);
-                            let bias = if whole { V::load(p) } else { V::load_part(p, columns(q, w)) };
-                            *v = v.add(bias);
+            if !f.bias.is_null() {
+                for q in 0..P {
+                    for w in 0..W {
+                        let p = f.bias.add((q * W + w) * V::LANES);
+                        let bias = if whole { V::load(p) } else { V::load_part(p, columns(q, w)) };
+                        for i in 0..R {
+                            done[i][q][w] = done[i][q][w].add(bias);
                         }
-                        if !f.residual.is_null() {
-                            let p = f.residual.add(i * f.ld_residual + column);
+                    }
+                }
+            }
+            if !f.residual.is_null() {
+                for i in 0..R {
+                    for q in 0..P {
+                        for w in 0..W {
+                            let p = f.residual.add(i * f.ld_residual + (q * W + w) * V::LANES);
                             let old = if whole { V::load(p) } else { V::load_part(p, columns(q, w)) };
-                            *v = v.add(old);
+                            done[i][q][w] = done[i][q][w].add(old);
                         }
-                        if let Some(low) = f.low {
-                            *v = V::splat(low).max(*v);
+                    }
+                }
+            }
+            if let Some(low) = f.low {
+                let low = V::splat(low);
+                for i in 0..R {
+                    for q in 0..P {
+                        for w in 0..W {
+                            done[i][q][w] = low.max(done[i][q][w]);
                         }
-                        if let Some(high) = f.high {
-                            *v = V::splat(high).min(*v);
+                    }
+                }
+            }
+            if let Some(high) = f.high {
+                let high = V::splat(high);
+                for i in 0..R {
+                    for q in 0..P {
+                        for w in 0..W {
+                            done[i][q][w] = high.min(done[i][q][w]);
                         }
                     }
                 }
