@@ -1,0 +1,47 @@
+//! Kernels on serialised messages: examples and tensors.
+
+#![forbid(unsafe_code)]
+
+mod column;
+mod example;
+mod parse_example;
+mod wire;
+
+use crate::from_fn::from_fn;
+use flowmill_proto::{Message, TensorProto};
+use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, Result, Tensor, bail};
+use std::sync::Arc;
+
+/// Registers the family. The ops that read and write files are the facade's.
+pub fn register(registry: &mut KernelRegistry) {
+    parse_example::register(registry);
+    registry.add("ParseTensor", make_parse_tensor);
+    registry.add("SerializeTensor", make_serialize_tensor);
+}
+
+fn make_parse_tensor(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype: DType = init.dtype("out_type")?;
+    from_fn(move |ctx| {
+        let [serialized] = ctx.input(0)?.as_strings()? else {
+            bail!(InvalidArgument, "Expected `serialized` to be a scalar, got shape: {}", ctx.input(0)?.shape());
+        };
+        let Ok(proto) = TensorProto::decode(serialized.clone()) else {
+            bail!(InvalidArgument, "Could not parse `serialized` as TensorProto, length: {}", serialized.len());
+        };
+        let tensor = Tensor::from_proto(&proto)?;
+        if tensor.dtype() != dtype {
+            bail!(InvalidArgument, "Type mismatch between parsed tensor ({}) and dtype ({dtype})", tensor.dtype());
+        }
+        ctx.set_output(0, tensor);
+        Ok(())
+    })
+}
+
+fn make_serialize_tensor(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let proto = ctx.input(0)?.to_proto()?;
+        ctx.set_output(0, Tensor::string(proto.encode_to_vec()));
+        Ok(())
+    })
+}

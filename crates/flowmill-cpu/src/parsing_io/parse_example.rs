@@ -1,0 +1,412 @@
+//! `ParseExample`, `ParseExampleV2`, `ParseSingleExample`: serialised `Example` messages as dense, sparse and ragged tensors.
+//!
+//! First the wanted features are found in every message, then each feature's values are read over the whole batch. Both go over the
+//! messages' bytes; no message is built, and strings share their memory.
+
+use super::column::Column;
+use super::example::{Feature, Wanted, find};
+use crate::from_fn::expensive_from_fn;
+use crate::parallel;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Bytes, DType, Error, PartialShape, Result, Shape, Tensor, bail, error};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("ParseExample", make_first);
+    registry.add("ParseExampleV2", make_second);
+    registry.add("ParseSingleExample", make_single);
+}
+
+/// Messages that one piece of the work takes.
+const MESSAGES_A_PIECE: usize = 64;
+
+/// What the attributes say of the features, in the order of the outputs.
+struct Features {
+    sparse: Vec<DType>,
+    dense: Vec<Dense>,
+    /// Of the values and of the row splits.
+    ragged: Vec<(DType, DType)>,
+}
+
+struct Dense {
+    dtype: DType,
+    shape: PartialShape,
+    /// The number of values along the first dimension is the feature's own.
+    is_variable: bool,
+    /// Values of the feature; where that is variable, of one step along the first dimension.
+    num_values: usize,
+}
+
+impl Features {
+    fn new(init: &KernelInit<'_>) -> Result<Features> {
+        let attrs = init.attrs;
+        let shapes = attrs.list::<PartialShape>("dense_shapes")?;
+        let types = attrs.list::<DType>("Tdense")?;
+        if shapes.len() != types.len() {
+            bail!(InvalidArgument, "len(dense_keys) != len(dense_shapes): {} vs {}", types.len(), shapes.len());
+        }
+        let dense = types.into_iter().zip(shapes).enumerate().map(|(i, (dtype, shape))| Dense::new(i, dtype, shape));
+        let list = |name| if attrs.contains(name) { attrs.list::<DType>(name) } else { Ok(Vec::new()) };
+        let (values, splits) = (list("ragged_value_types")?, list("ragged_split_types")?);
+        if values.len() != splits.len() {
+            bail!(InvalidArgument, "len(ragged_value_types) != len(ragged_split_types): {} vs {}", values.len(), splits.len());
+        }
+        let features = Features {
+            sparse: attrs.list("sparse_types")?,
+            dense: dense.collect::<Result<_>>()?,
+            ragged: values.into_iter().zip(splits).collect(),
+        };
+        features.types().try_for_each(|t| Column::new(t).map(drop))?;
+        Ok(features)
+    }
+
+    /// The type of each feature: sparse ones, then dense, then ragged.
+    fn types(&self) -> impl Iterator<Item = DType> {
+        self.sparse.iter().copied().chain(self.dense.iter().map(|d| d.dtype)).chain(self.ragged.iter().map(|r| r.0))
+    }
+
+    fn len(&self) -> usize {
+        self.sparse.len() + self.dense.len() + self.ragged.len()
+    }
+
+    /// The dense feature at a place among all of them.
+    fn dense_at(&self, feature: usize) -> Option<(usize, &Dense)> {
+        let i = feature.checked_sub(self.sparse.len())?;
+        Some((i, self.dense.get(i)?))
+    }
+}
+
+impl Dense {
+    fn new(i: usize, dtype: DType, shape: PartialShape) -> Result<Dense> {
+        let Some(dims) = shape.dims() else { bail!(InvalidArgument, "dense_shapes[{i}] has unknown rank") };
+        let is_variable = dims.first() == Some(&-1);
+        let fixed = if is_variable { &dims[1..] } else { dims };
+        let sizes = fixed.iter().map(|&d| usize::try_from(d).ok());
+        let num_values = sizes.map(|d| d.filter(|&d| d > 0 || !is_variable)).try_fold(1usize, |n, d| n.checked_mul(d?));
+        match num_values {
+            Some(num_values) => Ok(Dense { dtype, is_variable, num_values, shape }),
+            None => bail!(InvalidArgument, "dense_shapes[{i}] has unknown rank or unknown inner dimensions: {shape}"),
+        }
+    }
+
+    /// The values for messages without the feature; `None` where the feature must be there.
+    fn default(&self, i: usize, tensor: &Tensor) -> Result<Option<Column>> {
+        if tensor.dtype() != self.dtype {
+            bail!(InvalidArgument, "dense_defaults[{i}].dtype() == {} != dense_types_[{i}] == {}", tensor.dtype(), self.dtype);
+        }
+        if self.is_variable {
+            if tensor.num_elements() != 1 {
+                bail!(
+                    InvalidArgument,
+                    "dense_shape[{i}] is a variable length shape: {}, therefore def_value[{i}] must contain a single element (the padding element). But its shape is: {}",
+                    self.shape,
+                    tensor.shape()
+                );
+            }
+        } else if tensor.num_elements() == 0 {
+            return Ok(None);
+        } else if !self.shape.is_compatible_with(tensor.shape()) {
+            bail!(
+                InvalidArgument,
+                "def_value[{i}].shape() == {} is not compatible with dense_shapes_[{i}] == {}",
+                tensor.shape(),
+                self.shape
+            );
+        }
+        Column::of(tensor).map(Some)
+    }
+
+    /// The tensor's shape behind the batch, where the first dimension is `steps` if it is variable.
+    fn sizes(&self, steps: usize) -> impl Iterator<Item = usize> {
+        let dims = self.shape.dims().unwrap_or(&[]);
+        dims.iter().map(move |&d| usize::try_from(d).unwrap_or(steps))
+    }
+}
+
+/// One call's arguments.
+struct Input<'a> {
+    messages: &'a [Bytes],
+    /// Of the messages, for errors; may be empty.
+    names: &'a [Bytes],
+    /// Of the features, in the order of [`Features::types`].
+    keys: Vec<&'a [u8]>,
+    defaults: Vec<Option<Column>>,
+    /// The one message is a scalar: outputs have no batch dimension.
+    is_single: bool,
+}
+
+/// The values of one feature over the batch.
+struct Read {
+    values: Column,
+    counts: Vec<usize>,
+}
+
+fn make_first(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let features = Features::new(init)?;
+    let (num_sparse, num_dense) = (features.sparse.len(), features.dense.len());
+    let given: (i64, i64) = (init.attrs.get("Nsparse")?, init.attrs.get("Ndense")?);
+    if given != (num_sparse as i64, num_dense as i64) {
+        bail!(InvalidArgument, "{num_sparse} sparse_types and {num_dense} Tdense for Nsparse={} and Ndense={}", given.0, given.1);
+    }
+    expensive_from_fn(move |ctx| {
+        let key = |i: usize| match ctx.input(2 + i)?.as_strings()? {
+            [key] => Ok(&key[..]),
+            _ => bail!(InvalidArgument, "Expected the key of feature {i} to be a scalar, got {}", ctx.input(2 + i)?.shape()),
+        };
+        let keys = (0..num_sparse + num_dense).map(key).collect::<Result<_>>()?;
+        let messages = ctx.input(0)?;
+        if messages.rank() != 1 {
+            bail!(InvalidArgument, "Expected serialized to be a vector, got shape: {}", messages.shape());
+        }
+        let outputs = parse(ctx, &features, keys, 2 + num_sparse + num_dense)?;
+        give(ctx, outputs)
+    })
+}
+
+fn make_second(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let features = Features::new(init)?;
+    expensive_from_fn(move |ctx| {
+        if ctx.input(0)?.rank() > 1 {
+            bail!(InvalidArgument, "Expected serialized to be a scalar or vector, got shape: {}", ctx.input(0)?.shape());
+        }
+        let mut keys = Vec::with_capacity(features.len());
+        let counts = [("sparse", features.sparse.len()), ("dense", features.dense.len()), ("ragged", features.ragged.len())];
+        for (i, (what, count)) in counts.into_iter().enumerate() {
+            let input = ctx.input(2 + i)?;
+            if input.rank() != 1 || input.num_elements() != count {
+                bail!(InvalidArgument, "Expected {what}_keys to be a vector of {count}, got shape: {}", input.shape());
+            }
+            keys.extend(input.as_strings()?.iter().map(|key| &key[..]));
+        }
+        let outputs = parse(ctx, &features, keys, 5)?;
+        give(ctx, outputs)
+    })
+}
+
+fn make_single(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let features = Features::new(init)?;
+    let list = |name| Ok(init.attrs.list::<&Bytes>(name)?.into_iter().cloned().collect::<Vec<Bytes>>());
+    let (sparse, dense): (Vec<Bytes>, Vec<Bytes>) = (list("sparse_keys")?, list("dense_keys")?);
+    if (sparse.len(), dense.len()) != (features.sparse.len(), features.dense.len()) {
+        bail!(InvalidArgument, "len(sparse_keys) != len(sparse_types) or len(dense_keys) != len(Tdense)");
+    }
+    let keys = [sparse, dense].concat();
+    expensive_from_fn(move |ctx| {
+        if ctx.input(0)?.rank() != 0 {
+            bail!(InvalidArgument, "Expected serialized to be a scalar, got shape: {}", ctx.input(0)?.shape());
+        }
+        let outputs = parse(ctx, &features, keys.iter().map(|key| &key[..]).collect(), 1)?;
+        give(ctx, outputs)
+    })
+}
+
+fn give(ctx: &mut KernelContext<'_>, outputs: Vec<Tensor>) -> Result<()> {
+    outputs.into_iter().enumerate().for_each(|(i, tensor)| ctx.set_output(i, tensor));
+    Ok(())
+}
+
+/// Parses input 0; defaults begin at input `first_default`.
+fn parse(ctx: &KernelContext<'_>, features: &Features, keys: Vec<&[u8]>, first_default: usize) -> Result<Vec<Tensor>> {
+    let serialized = ctx.input(0)?;
+    let messages = serialized.as_strings()?;
+    // The form for a single message has no names; its keys are attributes.
+    let names = if first_default > 1 { ctx.input(1)?.as_strings()? } else { &[] };
+    if !names.is_empty() && names.len() != messages.len() {
+        bail!(InvalidArgument, "Expected len(names) == len(serialized), but got: {} vs. {}", names.len(), messages.len());
+    }
+    let defaults = features.dense.iter().enumerate().map(|(i, dense)| dense.default(i, ctx.input(first_default + i)?));
+    let input = Input { messages, names, keys, defaults: defaults.collect::<Result<_>>()?, is_single: serialized.rank() == 0 };
+    let columns = read(features, &input)?;
+    outputs(features, &input, columns)
+}
+
+impl Input<'_> {
+    fn blame(&self, message: usize, key: &[u8], text: impl std::fmt::Display) -> Error {
+        let name = self.names.get(message).map_or("<unknown>".into(), |n| String::from_utf8_lossy(n));
+        error!(InvalidArgument, "Name: {name}, Key: {}, Index: {message}.  {text}", String::from_utf8_lossy(key))
+    }
+}
+
+/// Finds and reads all features.
+fn read<'a>(features: &Features, input: &Input<'a>) -> Result<Vec<Read>> {
+    let mut places = Wanted::default();
+    let at: Vec<usize> = input
+        .keys
+        .iter()
+        .map(|&key| {
+            let next = places.len();
+            *places.entry(key).or_insert(next)
+        })
+        .collect();
+    let num_keys = places.len();
+    let mut found: Vec<Option<Feature<'a>>> = vec![None; input.messages.len() * num_keys];
+    let failed = Failure::default();
+    let scan = |first: usize, found: &mut [Option<Feature<'a>>]| {
+        for (i, found) in found.chunks_mut(num_keys.max(1)).enumerate() {
+            if find(&input.messages[first + i], &places, found).is_err() {
+                failed.note(first + i, || input.blame(first + i, b"", "Can't parse serialized Example."));
+            }
+        }
+    };
+    if num_keys > 0 {
+        parallel::chunks(&mut found, MESSAGES_A_PIECE * num_keys, |piece, found| scan(piece * MESSAGES_A_PIECE, found));
+    }
+    failed.check()?;
+    let mut columns: Vec<Option<Result<Read>>> = (0..features.len()).map(|_| None).collect();
+    let types: Vec<DType> = features.types().collect();
+    parallel::chunks(&mut columns, 1, |i, column| {
+        let of_message = |message: usize| found[message * num_keys + at[i]].as_ref();
+        column[0] = Some(read_column(features, input, i, types[i], of_message));
+    });
+    columns.into_iter().flatten().collect()
+}
+
+/// The first failure by the message's place, whichever thread meets it first.
+#[derive(Default)]
+struct Failure(Mutex<Option<(usize, Error)>>);
+
+impl Failure {
+    fn note(&self, message: usize, error: impl FnOnce() -> Error) {
+        let mut kept = self.0.lock();
+        if kept.as_ref().is_none_or(|(first, _)| message < *first) {
+            *kept = Some((message, error()));
+        }
+    }
+
+    fn check(self) -> Result<()> {
+        self.0.into_inner().map_or(Ok(()), |(_, error)| Err(error))
+    }
+}
+
+/// Reads feature `i` of all messages.
+fn read_column<'f, 'a: 'f>(
+    features: &Features,
+    input: &Input<'a>,
+    i: usize,
+    dtype: DType,
+    of_message: impl Fn(usize) -> Option<&'f Feature<'a>>,
+) -> Result<Read> {
+    let (mut values, mut counts) = (Column::new(dtype)?, Vec::with_capacity(input.messages.len()));
+    let (key, dense) = (input.keys[i], features.dense_at(i));
+    for (m, message) in input.messages.iter().enumerate() {
+        let before = values.len();
+        match (of_message(m), dense) {
+            (Some(feature), _) => {
+                if feature.dtype != dtype {
+                    let text = format!("Data types don't match. Data type: {} but expected type: {dtype}", feature.dtype);
+                    return Err(input.blame(m, key, text));
+                }
+                values.read(feature, message).map_err(|_| input.blame(m, key, "Can't parse serialized Example."))?;
+                check_count(input, m, key, dense, dtype, values.len() - before)?;
+            }
+            (None, Some((d, dense))) if !dense.is_variable => match &input.defaults[d] {
+                Some(default) => values.append(default),
+                None => {
+                    let name = input.names.get(m).map_or("<unknown>".into(), |n| String::from_utf8_lossy(n));
+                    bail!(
+                        InvalidArgument,
+                        "Name: {name}, Feature: {} (data type: {dtype}) is required but could not be found.",
+                        String::from_utf8_lossy(key)
+                    );
+                }
+            },
+            (None, _) => {}
+        }
+        counts.push(values.len() - before);
+    }
+    Ok(Read { values, counts })
+}
+
+fn check_count(input: &Input<'_>, m: usize, key: &[u8], dense: Option<(usize, &Dense)>, dtype: DType, count: usize) -> Result<()> {
+    let Some((_, dense)) = dense else { return Ok(()) };
+    if dense.is_variable && !count.is_multiple_of(dense.num_values) {
+        let text =
+            format!("Number of {dtype} values is not a multiple of stride length. Saw {count} values but output shape is: {}", dense.shape);
+        return Err(input.blame(m, key, text));
+    }
+    if !dense.is_variable && count != dense.num_values {
+        let text = format!("Number of {dtype} values != expected.  Values size: {count} but output shape: {}", dense.shape);
+        return Err(input.blame(m, key, text));
+    }
+    Ok(())
+}
+
+/// Makes the op's outputs, in their order.
+fn outputs(features: &Features, input: &Input<'_>, columns: Vec<Read>) -> Result<Vec<Tensor>> {
+    let mut columns = columns.into_iter();
+    let sparse: Vec<Read> = columns.by_ref().take(features.sparse.len()).collect();
+    let dense: Vec<Read> = columns.by_ref().take(features.dense.len()).collect();
+    let ragged: Vec<Read> = columns.collect();
+    let mut outputs = sparse.iter().map(|r| indices(&r.counts, input.is_single)).collect::<Result<Vec<_>>>()?;
+    let shapes: Vec<Tensor> = sparse.iter().map(|r| sparse_shape(&r.counts, input.is_single)).collect::<Result<_>>()?;
+    for read in sparse {
+        let n = read.values.len();
+        outputs.push(read.values.into_tensor([n])?);
+    }
+    outputs.extend(shapes);
+    for (i, (read, spec)) in dense.into_iter().zip(&features.dense).enumerate() {
+        outputs.push(dense_tensor(spec, read, input.defaults[i].as_ref(), input)?);
+    }
+    let splits: Vec<Tensor> =
+        ragged.iter().zip(&features.ragged).map(|(r, spec)| row_splits(&r.counts, spec.1, input.is_single)).collect::<Result<_>>()?;
+    for read in ragged {
+        let n = read.values.len();
+        outputs.push(read.values.into_tensor([n])?);
+    }
+    outputs.extend(splits);
+    Ok(outputs)
+}
+
+fn dense_tensor(spec: &Dense, read: Read, default: Option<&Column>, input: &Input<'_>) -> Result<Tensor> {
+    let longest = read.counts.iter().copied().max().unwrap_or(0);
+    let mut shape = Shape::scalar();
+    if !input.is_single {
+        shape.push(input.messages.len());
+    }
+    spec.sizes(longest / spec.num_values.max(1)).for_each(|size| shape.push(size));
+    let values = match default {
+        Some(padding) if spec.is_variable => read.values.pad(&read.counts, longest, padding)?,
+        _ => read.values,
+    };
+    values.into_tensor(shape)
+}
+
+fn indices(counts: &[usize], is_single: bool) -> Result<Tensor> {
+    let total = counts.iter().sum::<usize>();
+    let mut out = Vec::with_capacity(total * 2);
+    for (row, &count) in counts.iter().enumerate() {
+        for column in 0..count as i64 {
+            if !is_single {
+                out.push(row as i64);
+            }
+            out.push(column);
+        }
+    }
+    Tensor::from_slice([total, if is_single { 1 } else { 2 }], &out)
+}
+
+fn sparse_shape(counts: &[usize], is_single: bool) -> Result<Tensor> {
+    let longest = counts.iter().copied().max().unwrap_or(0) as i64;
+    if is_single { Tensor::vector(&[longest]) } else { Tensor::vector(&[counts.len() as i64, longest]) }
+}
+
+/// Where the rows of a ragged feature begin, and where the last one ends; nothing of the kind for a single message.
+fn row_splits(counts: &[usize], dtype: DType, is_single: bool) -> Result<Tensor> {
+    let mut splits = vec![0i64];
+    let mut end = 0;
+    for &count in counts {
+        end += count as i64;
+        splits.push(end);
+    }
+    if is_single {
+        splits.clear();
+    }
+    if dtype == DType::I64 {
+        return Tensor::vector(&splits);
+    }
+    let narrow = splits.into_iter().map(i32::try_from).collect::<Result<Vec<i32>, _>>();
+    Tensor::vector(
+        &narrow.map_err(|_| error!(InvalidArgument, "a ragged feature has more values than its row splits of type int32 can count"))?,
+    )
+}
