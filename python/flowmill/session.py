@@ -35,6 +35,8 @@ class SessionOptions:
         strands: runs chains of cheap nodes as one unit.
         loops: runs loops with nothing to overlap without frames.
         parallel_iterations: in place of what the graph says, for every loop whose iterations it lets overlap at all.
+        place_pruned_graph: checks the devices of the nodes that a step needs, and not of all there are.
+        thread_pools: pairs of a number of threads and a name that sessions share the pool by; `RunOptions.inter_op_thread_pool` chooses.
         timeout: seconds after which a step ends with `DeadlineExceededError`.
     """
 
@@ -51,7 +53,7 @@ class SessionOptions:
 
 _SWITCHES = {
     "intra_op_threads", "inter_op_threads", "device_count", "allow_soft_placement", "optimize", "lower", "disabled_passes", "strands", "loops",
-    "parallel_iterations", "timeout",
+    "parallel_iterations", "place_pruned_graph", "thread_pools", "timeout",
 }
 
 
@@ -66,6 +68,8 @@ def _of_config(config) -> dict[str, Any]:
         "allow_soft_placement": config.allow_soft_placement,
     }
     graph_options = config.graph_options
+    options["place_pruned_graph"] = graph_options.place_pruned_graph
+    options["thread_pools"] = [(max(p.num_threads, 0), p.global_name) for p in config.session_inter_op_thread_pool]
     # -1 is OptimizerOptions.L0.
     if graph_options.optimizer_options.opt_level == -1 or graph_options.rewrite_options.disable_meta_optimizer:
         options["optimize"] = False
@@ -229,6 +233,17 @@ class Session:
         keys = ("name", "changes", "error")
         return {"nodes_before": before, "nodes_after": after, "passes": [dict(zip(keys, p)) for p in passes]}
 
+    def _make_callable_from_options(self, callable_options):
+        """A function that takes the values to feed in order and gives a list of the fetched ones, as a `CallableOptions` message says, tensors that stand in
+        for others among it."""
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        feeds, fetches = list(callable_options.feed), list(callable_options.fetch)
+        connections = [(c.from_tensor, c.to_tensor) for c in callable_options.tensor_connection]
+        step = self._core.make_callable(feeds, fetches, list(callable_options.target), list(range(len(fetches))), connections)
+        options = callable_options.run_options
+        return lambda *values, run_metadata=None: _run_with(step, values, options, run_metadata)
+
     def as_default(self) -> contextlib.AbstractContextManager[Session]:
         """Makes this the thread's default session within a ``with`` block; does not close it at the end."""
         return _as_default(self)
@@ -266,7 +281,7 @@ class _Nothing:
     def __call__(self, *values):
         return []
 
-    def run(self, values, *, timeout=None, trace=False):
+    def run(self, values, *, timeout=None, trace=False, inter_op_thread_pool=0):
         return [], None
 
     def optimizations(self):
@@ -277,12 +292,12 @@ _NOTHING = _Nothing()
 
 
 def _run_with(step, values, options, run_metadata):
-    timeout, trace = None, False
+    timeout, trace, pool = None, False, 0
     if options is not None:
         if options.timeout_in_ms > 0:
             timeout = options.timeout_in_ms / 1000
-        trace = options.trace_level != _NO_TRACE
-    result, step_stats = step.run(list(values), timeout=timeout, trace=trace and run_metadata is not None)
+        trace, pool = options.trace_level != _NO_TRACE, options.inter_op_thread_pool
+    result, step_stats = step.run(list(values), timeout=timeout, trace=trace and run_metadata is not None, inter_op_thread_pool=pool)
     if run_metadata is not None:
         run_metadata.Clear()
         if step_stats is not None:

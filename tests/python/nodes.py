@@ -35,6 +35,12 @@ def _set(attr, value):
                 attr.list.type.append(item.as_datatype_enum)
             elif isinstance(item, tf.TensorShape):
                 attr.list.shape.append(item.as_proto())
+            elif isinstance(item, bool):
+                attr.list.b.append(item)
+            elif isinstance(item, float):
+                attr.list.f.append(item)
+            elif isinstance(item, (str, bytes)):
+                attr.list.s.append(item.encode() if isinstance(item, str) else item)
             else:
                 attr.list.i.append(item)
 

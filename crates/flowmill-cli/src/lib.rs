@@ -74,6 +74,8 @@ impl ModelArgs {
         SessionOptions {
             intra_op_threads: self.threads,
             inter_op_threads: self.threads,
+            // A model is run wherever it was made.
+            allow_soft_placement: true,
             optimize: !self.disabled_passes.iter().any(|p| p == "all"),
             disabled_passes: self.disabled_passes.clone(),
             ..SessionOptions::default()

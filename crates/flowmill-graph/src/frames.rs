@@ -52,10 +52,10 @@ impl ControlFlow {
         let mut flow = ControlFlow { frames: vec![root], runs_in: vec![FrameId::ROOT; ids], outputs_in: vec![FrameId::ROOT; ids] };
         let mut by_name = HashMap::new();
         for &id in &order {
-            flow.place(graph, &graph[id], &mut by_name)?;
+            flow.place(graph, &graph[id], &mut by_name).map_err(|e| e.at_node(graph[id].name(), graph[id].op()))?;
         }
         for &id in order.iter().filter(|&&id| graph[id].is_merge()) {
-            flow.check_inputs(graph, &graph[id], |_| true)?;
+            flow.check_inputs(graph, &graph[id], |_| true).map_err(|e| e.at_node(graph[id].name(), graph[id].op()))?;
         }
         Ok(flow)
     }

@@ -160,7 +160,7 @@ fn plan(
             bail!(Unimplemented, "Op {} is not available in GraphDef version {}. {}.", op_def.name, versions.producer, d.explanation);
         }
         let mut attrs = Attrs(std::mem::take(&mut node.attr));
-        complete_attrs(&node.name, &op_def, &mut attrs)?;
+        complete_attrs(&node.name, &op_def, &mut attrs).map_err(|e| e.at_node(&node.name, &node.op))?;
         let signature = graph.resolve_signature(&op_def, &attrs).map_err(|e| at(node, e))?;
         node.attr = attrs.0;
         num_outputs += signature.outputs().len();

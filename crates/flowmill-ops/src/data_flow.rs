@@ -161,6 +161,7 @@ pub(crate) const OPS: &[Op] = &[
     op("QueueCloseV2", "(handle: resource)").attrs("cancel_pending_enqueues: bool = false").stateful().shape(shape::unknown),
     op("QueueSizeV2", "(handle: resource) -> (size: int32)").stateful().shape(shape::scalars),
     op("QueueIsClosedV2", "(handle: resource) -> (is_closed: bool)").stateful().shape(shape::scalars),
+    op("GetSessionHandle", "(value: T) -> (handle: string)").attrs("T: type").stateful().shape(shape::scalars),
     op("GetSessionHandleV2", "(value: T) -> (handle: resource)").attrs("T: type").stateful().shape(shape::scalars),
     op("GetSessionTensor", "(handle: string) -> (value: dtype)").attrs("dtype: type").stateful().shape(shape::unknown),
     op("DeleteSessionTensor", "(handle: string)").stateful().shape(shape::unknown),

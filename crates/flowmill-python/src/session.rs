@@ -7,7 +7,7 @@ use crate::graph::{PyGraph, shape_to_python};
 use crate::step_stats::step_stats;
 use flowmill_graph::{Graph, TensorName};
 use flowmill_runtime::program::FuseOptions;
-use flowmill_runtime::{Callable, RunOptions, RunOutcome, Session, SessionOptions};
+use flowmill_runtime::{Callable, RunOptions, RunOutcome, Session, SessionOptions, ThreadPoolOption};
 use flowmill_tensor::{DType, PartialShape, Tensor};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
@@ -24,7 +24,8 @@ pub struct PySession(Arc<Session>);
 impl PySession {
     #[new]
     #[pyo3(signature = (graph, *, intra_op_threads=0, inter_op_threads=0, device_count=BTreeMap::new(), allow_soft_placement=false, optimize=true,
-        lower=true, disabled_passes=Vec::new(), strands=true, loops=true, parallel_iterations=None, timeout=None))]
+        lower=true, disabled_passes=Vec::new(), strands=true, loops=true, parallel_iterations=None, timeout=None, place_pruned_graph=false,
+        thread_pools=Vec::new()))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         graph: &Bound<'_, PyGraph>,
@@ -39,12 +40,19 @@ impl PySession {
         loops: bool,
         parallel_iterations: Option<u32>,
         timeout: Option<f64>,
+        place_pruned_graph: bool,
+        thread_pools: Vec<(usize, String)>,
     ) -> PyResult<PySession> {
         let options = SessionOptions {
             intra_op_threads,
             inter_op_threads,
             device_count,
             allow_soft_placement,
+            place_pruned_graph,
+            thread_pools: thread_pools
+                .into_iter()
+                .map(|(num_threads, global_name)| ThreadPoolOption { num_threads, global_name })
+                .collect(),
             optimize,
             lower,
             disabled_passes,
@@ -56,9 +64,9 @@ impl PySession {
         Ok(PySession(Arc::new(session)))
     }
 
-    /// Prepares a step. `layout` has for each value to give its place among `fetches`, or `None` for a `None`; without a layout the one
+    /// Prepares a step. Of each pair of `connections` the first tensor is fed for the second. `layout` has for each value to give its place among `fetches`, or `None` for a `None`; without a layout the one
     /// fetch is given by itself.
-    #[pyo3(signature = (feeds, fetches, targets, layout))]
+    #[pyo3(signature = (feeds, fetches, targets, layout, connections=Vec::new()))]
     fn make_callable(
         &self,
         py: Python<'_>,
@@ -66,14 +74,20 @@ impl PySession {
         fetches: Vec<String>,
         targets: Vec<String>,
         layout: Option<Vec<Option<usize>>>,
+        connections: Vec<(String, String)>,
     ) -> PyResult<PyCallable> {
         let layout = match layout {
             None => Layout::Single,
             Some(places) => Layout::List(places),
         };
-        let names = Names { feeds, fetches, targets };
+        let names = Names { feeds, fetches, targets, connections };
         let state = gate::detached(py, || names.prepare(&self.0))?;
         Ok(PyCallable { session: self.0.clone(), names, layout, state: Mutex::new(Arc::new(state)) })
+    }
+
+    /// Ends the preparing of steps.
+    fn finalize(&self) {
+        self.0.finalize();
     }
 
     fn close(&self, py: Python<'_>) {
@@ -115,6 +129,7 @@ struct Names {
     feeds: Vec<String>,
     fetches: Vec<String>,
     targets: Vec<String>,
+    connections: Vec<(String, String)>,
 }
 
 enum Layout {
@@ -140,7 +155,8 @@ impl Names {
             names.iter().map(String::as_str).collect()
         }
         let change_count = session.graph().read().change_count();
-        let callable = session.make_callable(&all(&self.feeds), &all(&self.fetches), &all(&self.targets))?;
+        let connections: Vec<(&str, &str)> = self.connections.iter().map(|(from, to)| (from.as_str(), to.as_str())).collect();
+        let callable = session.make_connected_callable(&all(&self.feeds), &all(&self.fetches), &all(&self.targets), &connections)?;
         let graph = session.graph().read();
         let feeds = self.feeds.iter().map(|name| describe(&graph, name)).collect();
         Ok(State { callable, feeds, change_count })
@@ -233,16 +249,18 @@ impl PyCallable {
         Ok((report.num_nodes_before, report.num_nodes_after, passes))
     }
 
-    /// The same with options: a timeout in seconds; `trace` gives statistics, as a serialised `StepStats`.
-    #[pyo3(signature = (values, *, timeout=None, trace=false))]
+    /// The same with options: a timeout in seconds; `trace` gives statistics, as a serialised `StepStats`; the pool is one of the session's, -1 is
+    /// the caller's thread.
+    #[pyo3(signature = (values, *, timeout=None, trace=false, inter_op_thread_pool=0))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         values: Vec<Bound<'py, PyAny>>,
         timeout: Option<f64>,
         trace: bool,
+        inter_op_thread_pool: i32,
     ) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyBytes>>)> {
-        let options = RunOptions { timeout: timeout.map(seconds).transpose()?, trace, ..RunOptions::default() };
+        let options = RunOptions { timeout: timeout.map(seconds).transpose()?, trace, inter_op_thread_pool, ..RunOptions::default() };
         let outcome = self.execute(py, &values, options)?;
         let stats = outcome.stats.as_ref().map(|s| PyBytes::new(py, &step_stats(s)));
         Ok((self.lay_out(py, outcome.values)?, stats))

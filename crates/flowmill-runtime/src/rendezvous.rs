@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receive_gets_what_is_sent_before_or_after_it() {
+    fn behaviour_12_a_receive_gets_what_is_sent_before_or_after_it() {
         let (meeting, (before, done)) = (Rendezvous::new(), inbox());
         meeting.send("a", Some(Tensor::scalar(1i32))).unwrap();
         meeting.recv_async("a", done);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn several_sends_of_one_key_queue_in_order() {
+    fn behaviour_12_several_sends_of_one_key_queue_in_order() {
         let meeting = Rendezvous::new();
         for i in 0..3 {
             meeting.send("k", Some(Tensor::scalar(i))).unwrap();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn after_an_abort_both_sides_get_its_reason() {
+    fn behaviour_12_after_an_abort_both_sides_get_its_reason() {
         let (meeting, (waiting, done)) = (Rendezvous::new(), inbox());
         meeting.recv_async("k", done.clone());
         meeting.abort(error!(Aborted, "the step ended"));

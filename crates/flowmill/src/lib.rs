@@ -54,7 +54,9 @@ pub use flowmill_graph::builder;
 pub use flowmill_graph::{Graph, ImportOptions, ImportResults, NodeId, OpRegistry, OutputId, import_graph_def};
 pub use flowmill_optimize::{PIPELINE, PassReport, Report as OptimizationReport};
 pub use flowmill_proto as proto;
-pub use flowmill_runtime::{Callable, CancelToken, KernelRegistry, NodeStats, RunOptions, RunOutcome, Session, SessionOptions};
+pub use flowmill_runtime::{
+    Callable, CancelToken, KernelRegistry, NodeStats, RunOptions, RunOutcome, Session, SessionOptions, ThreadPoolOption,
+};
 pub use flowmill_savedmodel as files;
 pub use flowmill_tensor::{Bytes, Code, Complex, DType, Element, Error, PartialShape, Result, Shape, Tensor, bf16, f16};
 pub use flowmill_tensor::{live_bytes, memory_limit, set_memory_limit};

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from flowmill import _core, _protos
 from flowmill.dtypes import DType, as_dtype
 from flowmill.graph import Graph
-from flowmill.session import Session
+from flowmill.session import Session, SessionOptions
 from flowmill.tensor_shape import TensorShape
 
 
@@ -103,7 +103,8 @@ class Model:
         self._core = _core.SavedModel(path, tags)
         self.graph = Graph()
         self._core.import_into(self.graph._core, "")
-        self.session = Session(graph=self.graph, config=config)
+        # A model is run wherever it was made.
+        self.session = Session(graph=self.graph, config=SessionOptions(allow_soft_placement=True) if config is None else config)
         self._core.prepare(self.session._core, "")
         self.signatures: Mapping[str, Signature] = _Signatures(self.session, self._core.signatures())
 

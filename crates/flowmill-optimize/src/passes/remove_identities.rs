@@ -7,14 +7,15 @@
 //! * what gives a control edge behind control flow: a `Switch` runs for both branches, its `Identity` in one;
 //! * what orders control flow by control edges, which count differently for a `Merge`;
 //! * what would need more edges without the node than with it;
-//! * what goes from one device to another.
+//! * what goes from one device to another;
+//! * a `GuaranteeConst` of a resource, which the plan refuses.
 //!
 //! Needs nothing to run before it.
 
 use crate::Evaluator;
 use crate::rewrite::bypass;
 use flowmill_graph::{Edge, Graph, Node, NodeId};
-use flowmill_tensor::Result;
+use flowmill_tensor::{DType, Result};
 
 /// Ops that give their first input, where nobody differentiates or feeds.
 const PASSING_ON: &[&str] = &["Identity", "StopGradient", "PreventGradient", "Snapshot", "GuaranteeConst", "PlaceholderWithDefault"];
@@ -43,5 +44,7 @@ fn is_removable(graph: &Graph, node: &Node) -> bool {
     let orders_control_flow = num_controls > 0 && out.iter().any(|e| graph.get(e.dst).is_some_and(Node::is_control_flow));
     let follows_control_flow = source.is_control_flow() && out.iter().any(Edge::is_control);
     let adds_edges = num_controls * out.len() > num_controls + out.len();
-    !reads_reference && !orders_control_flow && !follows_control_flow && !adds_edges && source.device() == node.device()
+    // It is an error, which stays one.
+    let is_refused = node.is_op("GuaranteeConst") && node.input_types().first().is_some_and(|t| t.dtype == DType::Resource);
+    !reads_reference && !is_refused && !orders_control_flow && !follows_control_flow && !adds_edges && source.device() == node.device()
 }

@@ -8,7 +8,7 @@ use super::tables::{Delivery, EXPENSIVE, Edge, Kind, MAY_BE_DEAD, NONE, Node, PR
 use super::worker::Worker;
 use crate::kernel::KernelContext;
 use crate::resource::RefVariable;
-use flowmill_tensor::{Error, Result, Tensor, bail, error};
+use flowmill_tensor::{DType, Error, Result, Tensor, bail, error};
 use std::time::Instant;
 
 /// Instead of a number of items made ready: the fired item's reference is not to be settled, because an asynchronous kernel has it or the step failed.
@@ -206,8 +206,13 @@ impl Worker<'_> {
             self.outputs().fill_with(|| None);
             bail!(Internal, "Missing {output}-th output from {{{{node {name}}}}}");
         };
-        // A reference that was fed is a plain value.
-        let got = variable(tensor).filter(|_| check.is_ref).map_or(tensor.dtype(), |v| v.dtype());
+        let got = match variable(tensor).filter(|_| check.is_ref) {
+            Some(variable) => variable.dtype(),
+            // The handles of the first tables, queues and stacks are references to strings, and here to what they stand for.
+            None if check.is_ref && tensor.dtype() == DType::Resource => check.dtype,
+            // A reference that was fed is a plain value.
+            None => tensor.dtype(),
+        };
         if got == check.dtype {
             return Ok(());
         }

@@ -10,10 +10,11 @@ use std::time::Instant;
 #[derive(Default)]
 struct Timer {
     deadlines: BTreeMap<(Instant, u64), CancelToken>,
-    has_thread: bool,
+    /// The process that has the thread; one that was forked from it has none.
+    thread_in: u32,
 }
 
-static TIMER: Mutex<Timer> = Mutex::new(Timer { deadlines: BTreeMap::new(), has_thread: false });
+static TIMER: Mutex<Timer> = Mutex::new(Timer { deadlines: BTreeMap::new(), thread_in: 0 });
 static CHANGED: Condvar = Condvar::new();
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -33,9 +34,10 @@ pub(super) fn watch(at: Instant, token: &CancelToken) -> Option<Deadline> {
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     let mut timer = TIMER.lock();
     timer.deadlines.insert((at, id), token.clone());
-    if !timer.has_thread {
+    let process = std::process::id();
+    if timer.thread_in != process {
         match std::thread::Builder::new().name("flowmill-timer".to_owned()).spawn(run) {
-            Ok(_) => timer.has_thread = true,
+            Ok(_) => timer.thread_in = process,
             // Without a thread the deadline is not kept, which is better than to fail the step.
             Err(_) => drop(timer.deadlines.remove(&(at, id))),
         }

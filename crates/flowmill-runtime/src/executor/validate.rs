@@ -52,7 +52,7 @@ fn shape(graph: &PlanGraph, node: &PlanNode, args: &mut [bool], results: &mut [b
             in_root()?;
             match args.get_mut(*i) {
                 Some(taken @ false) if node.controls.is_empty() => *taken = true,
-                _ => bail!(Internal, "argument {i} of {} is out of range, given twice or waits", graph.args.len()),
+                _ => bail!(InvalidArgument, "argument {i} of {} is out of range, given twice or waits", graph.args.len()),
             }
             arity(0, 1)
         }
@@ -60,7 +60,7 @@ fn shape(graph: &PlanGraph, node: &PlanNode, args: &mut [bool], results: &mut [b
             in_root()?;
             match results.get_mut(*i) {
                 Some(taken @ false) => *taken = true,
-                _ => bail!(Internal, "result {i} of {} is out of range or given twice", graph.num_results),
+                _ => bail!(InvalidArgument, "result {i} of {} is out of range or given twice", graph.num_results),
             }
             arity(1, 0)
         }

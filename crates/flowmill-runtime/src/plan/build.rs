@@ -5,11 +5,11 @@ use crate::function::FunctionLibraryRuntime;
 use crate::kernel::{Cost, Kernel, KernelContext};
 use crate::registry::{KernelInit, KernelRegistry};
 use crate::resource::ResourceManager;
-use flowmill_graph::{ControlFlow, Graph, Node, NodeId};
+use flowmill_graph::{ControlFlow, Graph, Node, NodeId, OutputId};
 use flowmill_proto::TensorProto;
 use flowmill_tensor::{Bytes, DType, PartialShape, Result, Tensor, bail, error};
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// What a session keeps between plans, by node name: so that a constant is decoded once, weights are packed once, and a generator of
@@ -54,7 +54,8 @@ pub fn build(graph: &Graph, args: Vec<DType>, num_results: usize, env: &PlanEnv<
         parallel_iterations: env.parallel_iterations.filter(|_| frame.parallel_iterations > 1).unwrap_or(frame.parallel_iterations).max(1),
     });
     let mut plan = PlanGraph { nodes: Vec::new(), frames: frames.collect(), args, num_results };
-    let mut builder = Builder { graph, env, flow, ids: FxHashMap::default(), constants: FxHashMap::default() };
+    let passes_reference = reads_in_every_iteration(graph);
+    let mut builder = Builder { graph, env, flow, ids: FxHashMap::default(), constants: FxHashMap::default(), passes_reference };
     for (i, node) in graph.op_nodes().enumerate() {
         builder.ids.insert(node.id(), PlanNodeId(i as u32));
         if node.is_op("Const") {
@@ -65,7 +66,27 @@ pub fn build(graph: &Graph, args: Vec<DType>, num_results: usize, env: &PlanEnv<
     for node in graph.op_nodes() {
         plan.nodes.push(builder.node(node)?);
     }
+    check_boundary(&plan)?;
     Ok(plan)
+}
+
+/// Whether the arguments are those of the step: a graph or a function may hold `_Arg` nodes that somebody wrote.
+fn check_boundary(plan: &PlanGraph) -> Result<()> {
+    let mut seen = vec![false; plan.args.len()];
+    for node in &plan.nodes {
+        let NodeKind::Arg(i) = node.kind else { continue };
+        let fits = plan.args.get(i).is_some_and(|&dtype| node.outputs.first().is_some_and(|o| o.dtype == dtype));
+        if !fits || std::mem::replace(&mut seen[i], true) {
+            let e = error!(
+                InvalidArgument,
+                "{{{{node {}}}}} is not the argument {i} of what it is in, which has {}",
+                node.name,
+                plan.args.len()
+            );
+            return Err(e.at_node(&node.name, &node.op));
+        }
+    }
+    Ok(())
 }
 
 /// Ops that the executor runs without a kernel.
@@ -127,12 +148,46 @@ fn check_kernels(graph: &Graph, kernels: &KernelRegistry) -> Result<()> {
     Err(error!(NotFound, "No registered '{op}' OpKernel for CPU devices. Ops without a kernel: {}", list.join("; ")).at_node(nodes[0], op))
 }
 
+/// The invariants of loops that come from a reference, with the `Identity` between: nodes that pass the reference on, so that each
+/// iteration reads the variable as it is then. TensorFlow's invariant shares the variable's memory, which assignments write to.
+fn reads_in_every_iteration(graph: &Graph) -> FxHashSet<NodeId> {
+    let is_ref = |output: OutputId| graph.output_type(output).is_ok_and(|t| t.is_ref);
+    let mut found = FxHashSet::default();
+    for enter in graph.op_nodes().filter(|n| n.is_op("Enter") && n.attrs().get("is_constant").unwrap_or(false)) {
+        let Some(source) = graph.input(enter.id(), 0) else { continue };
+        let identity = graph.get(source.node).filter(|n| n.is_op("Identity")).map(|n| n.id());
+        if is_ref(source) {
+            found.insert(enter.id());
+        } else if let Some(identity) = identity.filter(|&id| graph.input(id, 0).is_some_and(is_ref)) {
+            found.extend([enter.id(), identity]);
+        }
+    }
+    found
+}
+
+/// Passes a reference on, if the variable has a value.
+struct CheckedReference;
+
+impl Kernel for CheckedReference {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        if let Ok(variable) = ctx.ref_input(0)
+            && variable.get().is_none()
+        {
+            let name = ctx.handle(0).map_or("", |h| h.name());
+            bail!(FailedPrecondition, "Attempting to use uninitialized value {name}");
+        }
+        ctx.forward(0, 0)
+    }
+}
+
 struct Builder<'a> {
     graph: &'a Graph,
     env: &'a PlanEnv<'a>,
     flow: ControlFlow,
     ids: FxHashMap<NodeId, PlanNodeId>,
     constants: FxHashMap<NodeId, Tensor>,
+    /// See [`reads_in_every_iteration`].
+    passes_reference: FxHashSet<NodeId>,
 }
 
 impl Builder<'_> {
@@ -154,12 +209,21 @@ impl Builder<'_> {
             .filter_map(|id| self.ids.get(&id).map(|&node| PlanEdge { node, slot: PlanEdge::CONTROL }))
             .collect();
         let kind = self.kind(node).map_err(|e| e.at_node(node.name(), node.op()))?;
-        let kernel = if needs_no_kernel(node.op()) { None } else { Some(self.kernel(node)?) };
+        let passes_reference = self.passes_reference.contains(&node.id());
+        let kernel: Option<Arc<dyn Kernel>> = match node.op() {
+            "Identity" if passes_reference => Some(Arc::new(CheckedReference)),
+            "GuaranteeConst" if node.input_types().first().is_some_and(|t| t.dtype == DType::Resource) => {
+                let error = error!(InvalidArgument, "Input tensor cannot be a resource variable handle.");
+                return Err(error.at_node(node.name(), node.op()));
+            }
+            op if needs_no_kernel(op) => None,
+            _ => Some(self.kernel(node)?),
+        };
         let (name, op) = (node.shared_name().clone(), Arc::from(node.op()));
         let cost = kernel.as_ref().map_or(Cost::Cheap, |k| k.cost());
-        let takes_ref = node.input_types().iter().map(|t| t.is_ref).collect();
+        let takes_ref = node.input_types().iter().map(|t| t.is_ref || passes_reference).collect();
         let frame = FrameId(self.flow.frame_of(node.id()).0);
-        let outputs = node.output_types().iter().map(|t| OutputType { dtype: t.dtype, is_ref: t.is_ref }).collect();
+        let outputs = node.output_types().iter().map(|t| OutputType { dtype: t.dtype, is_ref: t.is_ref || passes_reference }).collect();
         Ok(PlanNode { name, op, kind, kernel, cost, frame, inputs, takes_ref, controls, outputs })
     }
 

@@ -3,13 +3,14 @@
 use super::dump::{dump, dump_with_report};
 use super::evaluate::optimize;
 use super::functions::Functions;
+use super::placement::check_node;
 use super::{Environment, SessionOptions, Signature};
 use crate::executor::{Plan, RunOptions as PlanRunOptions, StatsCollector};
 use crate::kernel::Cost;
 use crate::plan::{DirectPlan, PlanEnv, PlanGraph, build};
 use crate::program::{FuseOptions, fuse};
 use crate::step::StepContext;
-use flowmill_graph::{Graph, NodeId, TensorName, rewrite_for_execution};
+use flowmill_graph::{Graph, NodeId, TensorName, rewrite_with_connections};
 use flowmill_optimize::Report;
 use flowmill_tensor::{DType, Error, PartialShape, Result, Tensor, bail, error};
 use std::sync::{Arc, OnceLock};
@@ -71,7 +72,10 @@ impl Executable {
         let [feeds, fetches, targets] = signature.lists();
         let described = feeds.iter().map(|name| describe_feed(graph, name)).collect::<Result<Vec<_>>>()?;
         let mut pruned = graph.clone();
-        let execution = rewrite_for_execution(&mut pruned, &feeds, &fetches, &targets)?;
+        let execution = rewrite_with_connections(&mut pruned, &feeds, &fetches, &targets, &signature.connections())?;
+        if env.options.place_pruned_graph {
+            pruned.op_nodes().try_for_each(|node| check_node(node, &env.options))?;
+        }
         for target in execution.targets {
             // What _SINK waits for is kept by all passes.
             pruned.add_control_edge(target, NodeId::SINK)?;
@@ -105,6 +109,11 @@ impl Executable {
     /// Whether the graph changed since only by growing.
     pub(super) fn fits(&self, graph: &Graph) -> bool {
         self.rewrite_count == graph.rewrite_count() && self.functions.are_of(graph.library())
+    }
+
+    /// Whether there are as many feeds and fetches. With names that no node has, two signatures may look the same.
+    pub(super) fn has(&self, num_feeds: usize, num_fetches: usize) -> bool {
+        (self.feeds.len(), self.fetches.len()) == (num_feeds, num_fetches)
     }
 
     /// Checks types and shapes of what is fed.

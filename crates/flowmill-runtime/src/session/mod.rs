@@ -5,10 +5,11 @@ mod evaluate;
 mod executable;
 mod functions;
 mod options;
+mod placement;
 mod signature;
 mod threads;
 
-pub use options::{RunOptions, SessionOptions};
+pub use options::{RunOptions, SessionOptions, ThreadPoolOption};
 pub use signature::Signature;
 
 use crate::cancel::CancelToken;
@@ -25,6 +26,7 @@ use functions::Functions;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Runs a graph. Many threads may run steps at once; a graph may have many sessions and may grow while they exist.
@@ -33,6 +35,9 @@ pub struct Session {
     env: Arc<Environment>,
     plans: RwLock<FxHashMap<Signature, Arc<Executable>>>,
     functions: Mutex<Option<Functions>>,
+    placement: placement::Placement,
+    /// No step may be prepared any more.
+    finalized: AtomicBool,
     /// Cancelled when the session is closed; every running step listens.
     closed: CancelToken,
 }
@@ -43,8 +48,10 @@ pub(crate) struct Environment {
     pub(crate) resources: Arc<ResourceManager>,
     pub(crate) options: SessionOptions,
     pub(crate) cache: NodeCache,
-    /// `None` with a single thread.
-    pub(crate) pool: Option<Arc<rayon::ThreadPool>>,
+    /// The pools that a run may choose from, by their place; `None` is the caller's thread alone.
+    pub(crate) pools: Vec<Option<Arc<rayon::ThreadPool>>>,
+    /// The process that the pools' threads are in.
+    process: u32,
 }
 
 /// What a run gave.
@@ -69,9 +76,18 @@ impl Session {
     /// # Errors
     /// `ResourceExhausted` where its threads cannot be started, `InvalidArgument` for options that contradict each other.
     pub fn new(graph: Arc<RwLock<Graph>>, kernels: Arc<KernelRegistry>, options: SessionOptions) -> Result<Session> {
-        let pool = threads::pool(&options)?;
-        let env = Environment { kernels, resources: Arc::default(), options, cache: NodeCache::default(), pool };
-        Ok(Session { graph, env: Arc::new(env), plans: RwLock::default(), functions: Mutex::new(None), closed: CancelToken::new() })
+        let pools = threads::pools(&options)?;
+        let env =
+            Environment { kernels, resources: Arc::default(), options, cache: NodeCache::default(), pools, process: std::process::id() };
+        Ok(Session {
+            graph,
+            env: Arc::new(env),
+            plans: RwLock::default(),
+            functions: Mutex::new(None),
+            placement: placement::Placement::default(),
+            finalized: AtomicBool::new(false),
+            closed: CancelToken::new(),
+        })
     }
 
     /// The graph.
@@ -131,6 +147,27 @@ impl Session {
         Ok(self.executable(feeds, fetches, targets)?.optimizations.clone())
     }
 
+    /// The same, where tensors stand in for others within the step: of each pair of `connections` the first is fed for the second.
+    ///
+    /// # Errors
+    /// As [`Session::make_callable`]; `InvalidArgument` for a connection that begins at an unknown tensor, feeds what is fed already or makes a cycle.
+    pub fn make_connected_callable(
+        self: &Arc<Session>,
+        feeds: &[&str],
+        fetches: &[&str],
+        targets: &[&str],
+        connections: &[(&str, &str)],
+    ) -> Result<Callable> {
+        self.check_open()?;
+        Ok(Callable { session: self.clone(), executable: self.prepared(feeds, fetches, targets, connections)? })
+    }
+
+    /// Ends the preparing of steps: those that were prepared can run on, others get `FailedPrecondition`. A server that knows all its
+    /// signatures is so kept from preparing what a request makes up.
+    pub fn finalize(&self) {
+        self.finalized.store(true, Ordering::Release);
+    }
+
     /// Ends running steps with `Cancelled` and refuses new ones. Resources are dropped with the session.
     pub fn close(&self) {
         self.closed.cancel(error!(Cancelled, "Session has been closed."));
@@ -154,10 +191,25 @@ impl Session {
     }
 
     fn executable(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<Arc<Executable>> {
+        self.prepared(feeds, fetches, targets, &[])
+    }
+
+    fn prepared(&self, feeds: &[&str], fetches: &[&str], targets: &[&str], connections: &[(&str, &str)]) -> Result<Arc<Executable>> {
         let graph = self.graph.read();
-        let signature = Signature::new(feeds, fetches, targets);
-        if let Some(found) = self.plans.read().get(&signature).filter(|e| e.fits(&graph)) {
+        let signature = Signature::new(feeds, fetches, targets, connections);
+        let fits = |e: &&Arc<Executable>| e.fits(&graph) && e.has(feeds.len(), fetches.len());
+        if let Some(found) = self.plans.read().get(&signature).filter(fits) {
             return Ok(found.clone());
+        }
+        if self.finalized.load(Ordering::Acquire) {
+            bail!(FailedPrecondition, "Session has been finalized.");
+        }
+        let ends = connections.iter().flat_map(|(from, to)| [from, to]);
+        if let Some(name) = feeds.iter().chain(fetches).chain(targets).chain(ends).find(|n| n.contains(['\n', '\u{c}'])) {
+            bail!(NotFound, "{name:?} is not the name of a node or tensor");
+        }
+        if !self.env.options.place_pruned_graph {
+            self.placement.check(&graph, &self.env.options)?;
         }
         let functions = self.functions_of(&graph);
         let made = Arc::new(Executable::new(&graph, &signature, &self.env, functions)?);
@@ -188,7 +240,13 @@ impl Session {
         });
         step.cancel.check().map_err(|e| if e.is_derived() { step.cancel.reason().unwrap_or(e) } else { e })?;
         let stats = options.trace.then(|| Arc::new(StatsCollector::new()));
-        let pool = self.env.pool.as_ref().filter(|_| executable.is_worth_a_pool(&args));
+        let pool = match usize::try_from(options.inter_op_thread_pool) {
+            Err(_) if options.inter_op_thread_pool == -1 => None,
+            Ok(i) if i < self.env.pools.len() => self.env.pools[i].as_ref().filter(|_| executable.is_worth_a_pool(&args)),
+            _ => bail!(InvalidArgument, "Invalid inter_op_thread_pool: {}", options.inter_op_thread_pool),
+        };
+        // In a process that was forked, a session of its parent's works without threads.
+        let pool = pool.filter(|_| self.env.process == std::process::id());
         let results = threads::run(pool, executable, &step, args, stats.clone());
         let values =
             results?.into_iter().enumerate().map(|(i, v)| v.ok_or_else(|| executable.dead_fetch(i))).collect::<Result<Vec<_>>>()?;

@@ -15,6 +15,10 @@ pub struct SessionOptions {
     pub device_count: BTreeMap<String, usize>,
     /// Put nodes whose device does not exist on the CPU instead of refusing them.
     pub allow_soft_placement: bool,
+    /// Check the devices of the nodes that a step needs, and not of all there are.
+    pub place_pruned_graph: bool,
+    /// Pools for [`RunOptions::inter_op_thread_pool`]; where there are none, the session has one of `inter_op_threads`.
+    pub thread_pools: Vec<ThreadPoolOption>,
     /// The passes that rewrite the graph before a plan is made.
     pub optimize: bool,
     /// Put calls, branches and loops whose bodies are functions into the graph they stand in, one of those passes; otherwise, and where that
@@ -37,6 +41,8 @@ impl Default for SessionOptions {
             inter_op_threads: 0,
             device_count: BTreeMap::new(),
             allow_soft_placement: false,
+            place_pruned_graph: false,
+            thread_pools: Vec::new(),
             optimize: true,
             lower: true,
             disabled_passes: Vec::new(),
@@ -45,6 +51,15 @@ impl Default for SessionOptions {
             timeout: None,
         }
     }
+}
+
+/// One of a session's pools.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadPoolOption {
+    /// Its threads; 0 means one a core.
+    pub num_threads: usize,
+    /// Sessions whose pools have the same name share it; an empty one is no name.
+    pub global_name: String,
 }
 
 /// What one run can be told.
@@ -56,6 +71,8 @@ pub struct RunOptions {
     pub cancel: Option<crate::CancelToken>,
     /// Called now and then on the caller's thread while the run lasts.
     pub poll: Option<crate::Poll>,
+    /// Which of [`SessionOptions::thread_pools`] runs the step; -1 is none, but the caller's thread.
+    pub inter_op_thread_pool: i32,
     /// Record when and where each node ran.
     pub trace: bool,
 }

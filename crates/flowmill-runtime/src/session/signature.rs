@@ -1,19 +1,21 @@
 //! What a run asks for, as the key of its plan.
 
-/// Feeds, fetches and targets by name, in their order.
+/// Feeds, fetches, targets and connections by name, in their order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Signature {
-    /// Names with lengths: `feeds`, `fetches`, `targets`, each preceded by its number of names. One allocation, one hash.
+    /// `feeds`, `fetches`, `targets`, and both ends of each connection: a line for each name, a form feed between lists. One allocation, one hash.
     text: String,
 }
 
 impl Signature {
     /// The key of these names.
-    pub fn new(feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Signature {
+    pub fn new(feeds: &[&str], fetches: &[&str], targets: &[&str], connections: &[(&str, &str)]) -> Signature {
         // A newline occurs in no node name, a form feed neither.
-        let length = feeds.iter().chain(fetches).chain(targets).map(|n| n.len() + 1).sum::<usize>() + 2;
+        let ends: Vec<&str> = connections.iter().flat_map(|&(from, to)| [from, to]).collect();
+        let lists = [feeds, fetches, targets, &ends];
+        let length = lists.into_iter().flatten().map(|n| n.len() + 1).sum::<usize>() + 3;
         let mut text = String::with_capacity(length);
-        for (i, names) in [feeds, fetches, targets].into_iter().enumerate() {
+        for (i, names) in lists.into_iter().enumerate() {
             if i > 0 {
                 text.push('\u{c}');
             }
@@ -25,10 +27,20 @@ impl Signature {
         Signature { text }
     }
 
-    /// The three lists.
+    /// The feeds, fetches and targets.
     pub fn lists(&self) -> [Vec<&str>; 3] {
-        let mut parts = self.text.splitn(3, '\u{c}').map(|part| part.split_terminator('\n').collect());
+        let mut parts = self.parts();
         std::array::from_fn(|_| parts.next().unwrap_or_default())
+    }
+
+    /// The connections.
+    pub fn connections(&self) -> Vec<(&str, &str)> {
+        let ends = self.parts().nth(3).unwrap_or_default();
+        ends.as_chunks().0.iter().map(|&[from, to]| (from, to)).collect()
+    }
+
+    fn parts(&self) -> impl Iterator<Item = Vec<&str>> {
+        self.text.splitn(4, '\u{c}').map(|part| part.split_terminator('\n').collect())
     }
 }
 
@@ -38,8 +50,10 @@ mod tests {
 
     #[test]
     fn lists_come_back() {
-        let s = Signature::new(&["x:0", "y"], &[], &["init"]);
+        let s = Signature::new(&["x:0", "y"], &[], &["init"], &[]);
         assert_eq!(s.lists(), [vec!["x:0", "y"], vec![], vec!["init"]]);
-        assert_ne!(s, Signature::new(&["x:0"], &["y"], &["init"]));
+        assert_ne!(s, Signature::new(&["x:0"], &["y"], &["init"], &[]));
+        let s = Signature::new(&[], &["y"], &[], &[("a", "b"), ("c:1", "d")]);
+        assert_eq!((s.lists(), s.connections()), ([vec![], vec!["y"], vec![]], vec![("a", "b"), ("c:1", "d")]));
     }
 }

@@ -7,7 +7,7 @@ use super::SessionOptions;
 use super::executable::Executable;
 use crate::executor::{self, StatsCollector};
 use crate::step::{Poll, StepContext};
-use flowmill_tensor::{Result, Tensor, error};
+use flowmill_tensor::{Result, Tensor, bail, error};
 use parking_lot::{Condvar, Mutex};
 use rayon::ThreadPool;
 use std::collections::BTreeMap;
@@ -15,8 +15,40 @@ use std::sync::{Arc, Weak};
 
 type Results = Result<Vec<Option<Tensor>>>;
 
-/// Pools by number of threads, as long as a session uses them.
-static POOLS: Mutex<BTreeMap<usize, Weak<ThreadPool>>> = Mutex::new(BTreeMap::new());
+/// Pools by process and number of threads, as long as a session uses them. A process that was forked has none of its parent's threads.
+static POOLS: Mutex<BTreeMap<(u32, usize), Weak<ThreadPool>>> = Mutex::new(BTreeMap::new());
+
+/// The sizes of pools that have a name, which they keep for the life of the process.
+static NAMED: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
+
+/// The pools of a session: those its options list, or the one that its numbers of threads ask for.
+///
+/// # Errors
+/// `InvalidArgument` where a name belongs to a pool of another size; as [`pool`].
+pub(super) fn pools(options: &SessionOptions) -> Result<Vec<Option<Arc<ThreadPool>>>> {
+    if options.thread_pools.is_empty() {
+        return Ok(vec![pool(options)?]);
+    }
+    let mut pools = Vec::with_capacity(options.thread_pools.len());
+    for wanted in &options.thread_pools {
+        if !wanted.global_name.is_empty() {
+            let size = *NAMED.lock().entry(wanted.global_name.clone()).or_insert(wanted.num_threads);
+            if size != wanted.num_threads {
+                bail!(
+                    InvalidArgument,
+                    "The thread pool '{}' has {size} threads, and {} are asked for",
+                    wanted.global_name,
+                    wanted.num_threads
+                );
+            }
+        }
+        // Pools of one size are shared anyway.
+        let alone =
+            SessionOptions { inter_op_threads: wanted.num_threads, intra_op_threads: wanted.num_threads, ..SessionOptions::default() };
+        pools.push(pool(&alone)?);
+    }
+    Ok(pools)
+}
 
 /// The pool for a session's options; `None` where it has one thread. Sessions with the same number share one.
 pub(super) fn pool(options: &SessionOptions) -> Result<Option<Arc<ThreadPool>>> {
@@ -27,12 +59,12 @@ pub(super) fn pool(options: &SessionOptions) -> Result<Option<Arc<ThreadPool>>> 
         return Ok(None);
     }
     let mut pools = POOLS.lock();
-    if let Some(pool) = pools.get(&threads).and_then(Weak::upgrade) {
+    if let Some(pool) = pools.get(&(std::process::id(), threads)).and_then(Weak::upgrade) {
         return Ok(Some(pool));
     }
     let pool = crate::intra_op::pool(threads).map_err(|e| error!(ResourceExhausted, "cannot start {threads} threads: {e}"))?;
     let pool = Arc::new(pool);
-    pools.insert(threads, Arc::downgrade(&pool));
+    pools.insert((std::process::id(), threads), Arc::downgrade(&pool));
     Ok(Some(pool))
 }
 

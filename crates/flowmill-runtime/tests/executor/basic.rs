@@ -19,7 +19,7 @@ fn a_sum_of_an_argument_and_a_constant() {
 }
 
 #[test]
-fn one_tensor_feeds_both_inputs_of_a_node() {
+fn behaviour_2_one_tensor_feeds_both_inputs_of_a_node() {
     let mut b = Builder::new();
     let mut x = b.arg();
     for _ in 0..10 {
@@ -30,7 +30,7 @@ fn one_tensor_feeds_both_inputs_of_a_node() {
 }
 
 #[test]
-fn a_tree_of_4096_leaves_gives_the_exact_sum() {
+fn behaviour_3_a_tree_of_4096_leaves_gives_the_exact_sum() {
     for cost in [Cost::Cheap, Cost::Expensive] {
         let add: Arc<dyn Kernel> = Arc::new(Fun(
             |ctx: &mut flowmill_runtime::KernelContext<'_>| {
@@ -51,7 +51,7 @@ fn a_tree_of_4096_leaves_gives_the_exact_sum() {
 }
 
 #[test]
-fn a_switch_kills_one_side_and_a_merge_revives() {
+fn behaviour_5_a_switch_kills_one_side_and_a_merge_revives() {
     let mut b = Builder::new();
     let (x, p) = (b.arg(), b.arg());
     let s = b.switch(ROOT, x, p);
@@ -162,7 +162,7 @@ fn a_program_sees_dead_inputs_and_decides_by_itself() {
 }
 
 #[test]
-fn nodes_without_inputs_run_and_nothing_need_be_fetched() {
+fn behaviour_8_nodes_without_inputs_run_and_nothing_need_be_fetched() {
     let mut b = Builder::new();
     b.node("NoOp", NodeKind::Op, ROOT, &[], 0, None);
     assert_eq!(run(&b, &[]), []);
@@ -183,7 +183,7 @@ fn argument_types_and_counts_are_checked() {
 }
 
 #[test]
-fn an_output_left_unset_is_an_error() {
+fn behaviour_35_an_output_left_unset_is_an_error() {
     let mut b = Builder::new();
     let dark = b.op(ROOT, &[], fun(|_| Ok(())));
     b.ret(out(dark));
@@ -193,7 +193,7 @@ fn an_output_left_unset_is_an_error() {
 }
 
 #[test]
-fn an_output_of_another_type_is_an_error() {
+fn behaviour_7_an_output_of_another_type_is_an_error() {
     let mut b = Builder::new();
     let wrong = b.op(ROOT, &[], pure(|_| 1));
     b.node_mut(wrong).outputs[0].dtype = DType::F32;
@@ -205,7 +205,7 @@ fn an_output_of_another_type_is_an_error() {
 }
 
 #[test]
-fn statistics_are_in_order_and_complete() {
+fn behaviour_9_statistics_are_in_order_and_complete() {
     let mut b = Builder::new();
     let x = b.arg();
     let first = b.add(ROOT, x, x);

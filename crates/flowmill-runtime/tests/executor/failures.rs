@@ -97,7 +97,7 @@ fn a_panic_is_an_error() {
 }
 
 #[test]
-fn a_deadline_ends_a_busy_loop() {
+fn behaviour_38_a_deadline_ends_a_busy_loop() {
     for k in [1, 10] {
         let mut b = Builder::new();
         let zero = b.arg();
@@ -115,7 +115,7 @@ fn a_deadline_ends_a_busy_loop() {
 }
 
 #[test]
-fn a_cancelled_step_ends_and_waits_for_its_asynchronous_kernels() {
+fn behaviour_37_a_cancelled_step_ends_and_waits_for_its_asynchronous_kernels() {
     let (started, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let mut b = Builder::new();
     let kernel = {
@@ -209,7 +209,7 @@ fn an_asynchronous_kernel_that_lets_go_is_an_error_not_a_hang() {
 }
 
 #[test]
-fn a_failing_step_aborts_its_rendezvous() {
+fn behaviour_6_a_failing_step_aborts_its_rendezvous() {
     let mut b = Builder::new();
     let fails = b.op(ROOT, &[], fun(|_| Err(Error::aborted("gone"))));
     b.ret(out(fails));

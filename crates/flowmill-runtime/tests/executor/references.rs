@@ -48,7 +48,7 @@ fn new_variable(value: Option<i64>) -> Arc<RefVariable> {
 }
 
 #[test]
-fn racing_additions_to_a_variable_all_count() {
+fn behaviour_4_racing_additions_to_a_variable_all_count() {
     let mut b = Builder::new();
     let state = new_variable(Some(0));
     let reference = variable(&mut b, &state);

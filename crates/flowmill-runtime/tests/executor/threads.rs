@@ -56,7 +56,7 @@ fn one_thread_means_the_calling_one() {
 }
 
 #[test]
-fn many_steps_of_one_plan_at_once() {
+fn behaviour_34_many_steps_of_one_plan_at_once() {
     let mut b = Builder::new();
     let (n, zero) = (b.arg(), b.constant(ROOT, 0));
     let slow = expensive(|ctx| {

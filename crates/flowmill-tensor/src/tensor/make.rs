@@ -103,7 +103,7 @@ impl Tensor {
     /// A tensor of strings.
     ///
     /// # Errors
-    /// `InvalidArgument` where the number of values is not the shape's.
+    /// `InvalidArgument` where the number of values is not the shape's; `ResourceExhausted` past the memory limit.
     pub fn from_strings(shape: impl Into<Shape>, values: Vec<Bytes>) -> Result<Tensor> {
         let shape = shape.into();
         check_count(&shape, values.len())?;
