@@ -78,6 +78,9 @@ fn make_reshape(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         if sizes.rank() > 1 {
             bail!(InvalidArgument, "sizes input must be 1-D, not {}", sizes.shape());
         }
+        if sizes.num_elements() >= Shape::MAX_RANK {
+            bail!(InvalidArgument, "too many dimensions: must be < {}, but received {}", Shape::MAX_RANK, sizes.num_elements());
+        }
         let shape = reshape_to(ctx.input(0)?.shape(), &indices(sizes)?)?;
         let output = ctx.take(0)?.reshaped(shape)?;
         ctx.set_output(0, output);

@@ -15,9 +15,10 @@ use arithmetic::{
     Div, DivNoNan, FloorDiv, FloorMod, Maximum, Minimum, Mul, MulNoNan, Pow, RealDiv, SquaredDifference, Sub, TruncateDiv, TruncateMod,
 };
 use comparison::{BitwiseAnd, BitwiseOr, BitwiseXor, Greater, GreaterEqual, LeftShift, Less, LessEqual, LogicalAnd, LogicalOr, RightShift};
-use flowmill_runtime::KernelRegistry;
-use flowmill_tensor::{Complex, bf16, f16};
+use flowmill_runtime::{Kernel, KernelInit, KernelRegistry, MakeKernel};
+use flowmill_tensor::{Complex, DType, Result, bf16, f16};
 use special::{Atan2, Igamma, Igammac, MakeComplex, NextAfter, Polygamma, Xdivy, Xlog1py, Xlogy, Zeta};
+use std::sync::Arc;
 
 /// The family's functions of `float32` that can be fused with others, by their ops.
 pub(crate) fn function(op: &str) -> Option<Function> {
@@ -85,7 +86,6 @@ pub fn register(registry: &mut KernelRegistry) {
         "RightShift" RightShift;
     }
     singles_and_doubles! {
-        "Complex" MakeComplex;
         "Igamma" Igamma;
         "Igammac" Igammac;
         "NextAfter" NextAfter;
@@ -97,6 +97,7 @@ pub fn register(registry: &mut KernelRegistry) {
     registry.add("AddN", sum::make_add_n);
     registry.add("AddV2", sum::make_add);
     registry.add("ApproximateEqual", comparison::make_approximate_equal);
+    registry.add("Complex", |init| of_complex(init, binary!(MakeComplex, [f32, f64])));
     registry.add("Atan2", binary!(Atan2, [f16, bf16, f32, f64]));
     registry.add("Betainc", special::make_betainc);
     registry.add("ClipByValue", select::make_clip);
@@ -108,4 +109,12 @@ pub fn register(registry: &mut KernelRegistry) {
     registry.add("Pow", binary!(Pow, [f16, bf16, f32, f64, i8, i16, i32, i64, Complex<f32>, Complex<f64>]));
     registry.add("Select", select::make_select);
     registry.add("SelectV2", select::make_select_v2);
+}
+
+/// The kernel of `Complex`, where `Tout` is the type whose parts have type `T`.
+fn of_complex(init: &KernelInit<'_>, make: MakeKernel) -> Result<Arc<dyn Kernel>> {
+    match (init.input_types, init.output_types) {
+        ([DType::F32, _], [DType::C128]) | ([DType::F64, _], [DType::C64]) => init.unsupported(),
+        _ => make(init),
+    }
 }

@@ -13,9 +13,10 @@ use crate::elementwise::{Function, binary, unary};
 use arithmetic::{Abs, Invert, IsFinite, IsInf, IsNan, LogicalNot, Neg, PopulationCount, Sign, Square};
 use complex::{Angle, ComplexAbs, Imag, Real};
 use float::*;
-use flowmill_runtime::KernelRegistry;
-use flowmill_tensor::{Complex, bf16, f16};
+use flowmill_runtime::{Kernel, KernelInit, KernelRegistry, MakeKernel};
+use flowmill_tensor::{Complex, DType, Result, bf16, f16};
 use gradients::{ReciprocalGrad, RsqrtGrad, SigmoidGrad, SqrtGrad, TanhGrad};
+use std::sync::Arc;
 
 /// The family's functions of `float32` that can be fused with others, by their ops.
 pub(crate) fn function(op: &str) -> Option<Function> {
@@ -95,16 +96,24 @@ pub fn register(registry: &mut KernelRegistry) {
         "Rint" Round;
     }
     registry.add("Abs", unary!(Abs, [f16, bf16, f32, f64, i8, i16, i32, i64]));
-    registry.add("Angle", unary!(Angle, [Complex<f32>, Complex<f64>]));
-    registry.add("ComplexAbs", unary!(ComplexAbs, [Complex<f32>, Complex<f64>]));
+    registry.add("Angle", |init| of_parts(init, unary!(Angle, [Complex<f32>, Complex<f64>])));
+    registry.add("ComplexAbs", |init| of_parts(init, unary!(ComplexAbs, [Complex<f32>, Complex<f64>])));
     registry.add("Conj", complex::make_conj);
-    registry.add("Imag", unary!(Imag, [Complex<f32>, Complex<f64>]));
+    registry.add("Imag", |init| of_parts(init, unary!(Imag, [Complex<f32>, Complex<f64>])));
     registry.add("Invert", unary!(Invert, [i8, i16, i32, i64, u8, u16, u32, u64]));
     registry.add("LogicalNot", |_| Ok(crate::elementwise::unary_kernel::<LogicalNot, bool>()));
     registry.add("Neg", unary!(Neg, [f16, bf16, f32, f64, i8, i16, i32, i64, Complex<f32>, Complex<f64>]));
     registry.add("PopulationCount", unary!(PopulationCount, [i8, i16, i32, i64, u8, u16, u32, u64]));
-    registry.add("Real", unary!(Real, [Complex<f32>, Complex<f64>]));
+    registry.add("Real", |init| of_parts(init, unary!(Real, [Complex<f32>, Complex<f64>])));
     registry.add("Round", unary!(Round, [f16, bf16, f32, f64, i32, i64]));
     registry.add("Sign", unary!(Sign, [f16, bf16, f32, f64, i8, i16, i32, i64, Complex<f32>, Complex<f64>]));
     registry.add("Square", unary!(Square, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>]));
+}
+
+/// The kernel of an op from complex numbers to their parts, where `Tout` is the type of the parts of `T`.
+fn of_parts(init: &KernelInit<'_>, make: MakeKernel) -> Result<Arc<dyn Kernel>> {
+    match (init.input_types, init.output_types) {
+        ([DType::C64], [DType::F64]) | ([DType::C128], [DType::F32]) => init.unsupported(),
+        _ => make(init),
+    }
 }

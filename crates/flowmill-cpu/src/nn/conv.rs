@@ -50,7 +50,7 @@ impl Fused {
     }
 }
 
-fn make(init: &KernelInit<'_>, fused: Fused) -> Result<Arc<dyn Kernel>> {
+pub(super) fn make(init: &KernelInit<'_>, fused: Fused) -> Result<Arc<dyn Kernel>> {
     let geometry = Geometry::new(init)?;
     match init.dtype("T")? {
         DType::F32 => Ok(Arc::new(Conv2d { geometry, fused, packed: Mutex::new(None) })),

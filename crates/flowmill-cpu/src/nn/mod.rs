@@ -4,6 +4,7 @@ mod activation;
 mod batch_norm;
 mod bias;
 mod conv;
+mod conv_any;
 mod depthwise;
 mod pool;
 mod softmax;
@@ -24,6 +25,7 @@ pub fn register(registry: &mut KernelRegistry) {
     batch_norm::register(registry);
     bias::register(registry);
     conv::register(registry);
+    conv_any::register(registry);
     depthwise::register(registry);
     pool::register(registry);
     softmax::register(registry);

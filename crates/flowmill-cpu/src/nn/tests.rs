@@ -127,3 +127,31 @@ fn biases_in_both_formats() {
     close(&gradient(ones(&[2, 3, 2]), "NHWC"), &[6.0; 2]);
     close(&gradient(Tensor::zeros(DType::F32, [0, 3]).unwrap(), "NHWC"), &[0.0; 3]);
 }
+
+#[test]
+fn conv_takes_several_batch_dimensions_and_checks_its_groups() {
+    use crate::testing::ints;
+    let image = |shape: &[usize]| {
+        Tensor::from_slice(flowmill_tensor::Shape::new(shape), &(0..192).map(|i| (i % 7) as f32 - 3.0).collect::<Vec<_>>()).unwrap()
+    };
+    let filter = || Tensor::from_slice([2, 2, 2, 3], &(0..24).map(|i| (i % 5) as f32 - 2.0).collect::<Vec<_>>()).unwrap();
+    let attrs = [
+        ("T", ty(DType::F32)),
+        ("padding", "SAME".into()),
+        ("strides", ints(&[1, 2, 1, 1])),
+        ("dilations", ints(&[])),
+        ("explicit_paddings", ints(&[])),
+    ];
+    let conv = |x: Tensor, batch_dims: i64, groups: i64| {
+        Call::new("Conv").attrs(&attrs).attr("batch_dims", batch_dims).attr("groups", groups).inputs(vec![x, filter()]).run1()
+    };
+    let expected =
+        Call::new("Conv2D").attrs(&attrs).attr("dilations", ints(&[1; 4])).inputs(vec![image(&[6, 4, 4, 2]), filter()]).run1().unwrap();
+    assert_eq!(conv(image(&[6, 4, 4, 2]), 1, 1).unwrap(), expected);
+    let several = conv(image(&[2, 3, 4, 4, 2]), 2, 1).unwrap();
+    assert_eq!(several.shape().dims(), [2, 3, 2, 4, 3]);
+    assert_eq!(several.as_slice::<f32>().unwrap(), expected.as_slice::<f32>().unwrap());
+    assert!(conv(image(&[6, 4, 4, 2]), 1, 2).unwrap_err().message().contains("same depth"));
+    assert!(conv(image(&[6, 4, 4, 2]), 2, 1).unwrap_err().message().contains("must have 5 dimensions"));
+    assert!(conv(image(&[6, 4, 4, 2]), 0, 1).unwrap_err().message().contains("batch_dims must be positive"));
+}

@@ -29,6 +29,8 @@ fn reshape_infers_one_size() {
     assert_eq!(empty(&[-1, 0]).unwrap(), [6, 0]);
     assert_eq!(empty(&[-1, 3]).unwrap(), [0, 3]);
     invalid(run1("Reshape", &[], vec![s(1), t([1, 1], &[1])]), "sizes input must be 1-D, not [1,1]");
+    invalid(run1("Reshape", &[], vec![s(1), v(&[1; 254])]), "too many dimensions: must be < 254, but received 254");
+    assert_eq!(run1("Reshape", &[], vec![s(1), v(&[1; 253])]).unwrap().rank(), 253);
     assert_eq!(run1("Reshape", &[], vec![v(&[7]), v(&[])]).unwrap(), s(7));
     assert!(reshape(&[i32::MAX, i32::MAX, i32::MAX, i32::MAX]).is_err());
 }

@@ -42,6 +42,8 @@ struct State {
     size: usize,
     /// May be shorter than `size`: elements from its end on were never touched.
     slots: Vec<Slot>,
+    /// How many elements the array had when a value was split over all of them; for its gradient, what it had then.
+    num_split: Option<usize>,
     closed: bool,
     gradients: BTreeMap<String, Arc<TensorArray>>,
 }
@@ -77,7 +79,15 @@ impl TensorArray {
     }
 
     fn with_slots(name: String, dtype: DType, size: usize, slots: Vec<Slot>, element_shape: PartialShape, options: Options) -> TensorArray {
-        let state = State { element_shape, dynamic_size: options.dynamic_size, size, slots, closed: false, gradients: BTreeMap::new() };
+        let state = State {
+            element_shape,
+            dynamic_size: options.dynamic_size,
+            size,
+            slots,
+            num_split: None,
+            closed: false,
+            gradients: BTreeMap::new(),
+        };
         TensorArray { name, dtype, options, state: Mutex::new(state) }
     }
 
@@ -146,6 +156,7 @@ impl TensorArray {
         let element_shape = PartialShape::from(prepend).concat(&state.element_shape);
         let options = Options { dynamic_size: false, clear_after_read: true, is_gradient: true, ..self.options };
         let gradient = TensorArray::with_slots(format!("{}@{source}", self.name), self.dtype, state.size, slots, element_shape, options);
+        gradient.state.lock().num_split = state.num_split;
         let gradient = Arc::new(gradient);
         state.gradients.insert(source.to_owned(), gradient.clone());
         Ok(gradient)
@@ -156,6 +167,18 @@ impl Elements<'_> {
     /// How many elements there are.
     pub(super) fn len(&self) -> usize {
         self.state.size
+    }
+
+    /// How many elements there are to join. The gradient of a split joins what the split wrote, though the array grew afterwards.
+    pub(super) fn num_joined(&self) -> usize {
+        self.state.num_split.filter(|_| self.array.options.is_gradient).unwrap_or(self.state.size)
+    }
+
+    /// Notes that a value was split over all elements there are.
+    pub(super) fn note_split(&mut self) {
+        if !self.array.options.is_gradient {
+            self.state.num_split = Some(self.state.size);
+        }
     }
 
     /// Whether writing past the end makes the array larger.

@@ -176,7 +176,7 @@ fn make_concat(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
         let values = {
             let mut elements = array_of(ctx, dtype)?.lock()?;
-            (0..elements.len() as i64).map(|index| elements.read(index)).collect::<Result<Vec<_>>>()?
+            (0..elements.num_joined() as i64).map(|index| elements.read(index)).collect::<Result<Vec<_>>>()?
         };
         let lengths =
             values.iter().enumerate().map(|(i, value)| check_row_shape(i, value, &values[0], &except0)).collect::<Result<Vec<_>>>()?;
@@ -276,6 +276,7 @@ fn make_split(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             );
         }
         write_runs(&mut elements, value, lengths)?;
+        elements.note_split();
         drop(elements);
         ctx.forward(3, 0)
     })

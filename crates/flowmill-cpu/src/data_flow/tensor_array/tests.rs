@@ -256,3 +256,22 @@ fn a_closed_array_can_only_be_closed() {
     let e = a.read(0).unwrap_err();
     assert!(e.message().starts_with("TensorArray n_") && e.message().ends_with(" has already been closed."), "{e}");
 }
+
+#[test]
+fn the_gradient_of_a_split_joins_what_the_split_wrote() {
+    let forward = Array::new(3, &[("dynamic_size", true.into())]);
+    let values = |n: usize| Tensor::vector(&vec![1f32; n]).unwrap();
+    forward.split(values(3), &[1, 1, 1]).unwrap();
+    forward.write(3, values(1)).unwrap();
+    let gradient = forward.grad("g").unwrap();
+    gradient.split(values(4), &[1, 1, 1, 1]).unwrap();
+    assert_eq!(gradient.concat(None).unwrap().1, [1, 1, 1]);
+    assert_eq!(forward.concat(None).unwrap().1, [1, 1, 1, 1]);
+    // Without a split, all of it.
+    let forward = Array::new(2, &[]);
+    forward.write(0, values(1)).unwrap();
+    forward.write(1, values(2)).unwrap();
+    let gradient = forward.grad("g").unwrap();
+    gradient.split(values(3), &[1, 2]).unwrap();
+    assert_eq!(gradient.concat(None).unwrap().1, [1, 2]);
+}
