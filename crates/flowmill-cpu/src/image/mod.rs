@@ -1,0 +1,36 @@
+//! Kernels on images: resizing, boxes cut out, overlapping boxes left out.
+
+#![forbid(unsafe_code)]
+
+mod crop;
+mod non_max_suppression;
+mod resize;
+
+use flowmill_runtime::KernelRegistry;
+use flowmill_tensor::{Result, Tensor, bail};
+
+/// Registers the family.
+pub fn register(registry: &mut KernelRegistry) {
+    crop::register(registry);
+    non_max_suppression::register(registry);
+    resize::register(registry);
+}
+
+/// The height and width in an `int32` vector of two.
+fn size_of(tensor: &Tensor, name: &str) -> Result<(usize, usize)> {
+    if tensor.rank() != 1 || tensor.num_elements() != 2 {
+        bail!(InvalidArgument, "{name} must have two elements: {}", tensor.shape());
+    }
+    match tensor.as_slice::<i32>()? {
+        &[height, width] if height > 0 && width > 0 => Ok((height as usize, width as usize)),
+        sizes => bail!(InvalidArgument, "{name} must be positive, not {sizes:?}"),
+    }
+}
+
+/// The batch, height, width and channels of images.
+fn image_dims(images: &Tensor) -> Result<[usize; 4]> {
+    match images.shape().dims() {
+        &[batch, height, width, channels] => Ok([batch, height, width, channels]),
+        _ => bail!(InvalidArgument, "input must be 4-dimensional {}", images.shape()),
+    }
+}

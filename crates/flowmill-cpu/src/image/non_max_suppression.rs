@@ -1,0 +1,177 @@
+//! `NonMaxSuppression` in its five versions: of boxes that overlap, the one with the highest score.
+
+use crate::from_fn::expensive_from_fn;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, Result, Tensor, bail, f16};
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("NonMaxSuppression", |init| make(init, 1));
+    registry.add("NonMaxSuppressionV2", |init| make(init, 2));
+    registry.add("NonMaxSuppressionV3", |init| make(init, 3));
+    registry.add("NonMaxSuppressionV4", |init| make(init, 4));
+    registry.add("NonMaxSuppressionV5", |init| make(init, 5));
+}
+
+/// A box that may be selected.
+struct Candidate {
+    index: usize,
+    score: f32,
+    /// How many of the selected boxes its score was lowered for.
+    num_seen: usize,
+}
+
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.score.total_cmp(&other.score).then(other.index.cmp(&self.index))
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Candidate {}
+
+struct Thresholds {
+    max_output: usize,
+    iou: f32,
+    score: f32,
+    soft_sigma: f32,
+}
+
+/// The area two boxes share of the area they cover together. A box is any two corners that lie opposite.
+fn intersection_over_union(a: &[f32], b: &[f32]) -> f32 {
+    let ordered = |v: &[f32]| (v[0].min(v[2]), v[1].min(v[3]), v[0].max(v[2]), v[1].max(v[3]));
+    let ((ay1, ax1, ay2, ax2), (by1, bx1, by2, bx2)) = (ordered(a), ordered(b));
+    let (area_a, area_b) = ((ay2 - ay1) * (ax2 - ax1), (by2 - by1) * (bx2 - bx1));
+    if area_a <= 0.0 || area_b <= 0.0 {
+        return 0.0;
+    }
+    let shared = (ay2.min(by2) - ay1.max(by1)).max(0.0) * (ax2.min(bx2) - ax1.max(bx1)).max(0.0);
+    shared / (area_a + area_b - shared)
+}
+
+/// The selected boxes with their scores, best first.
+fn select(boxes: &[f32], scores: &[f32], limits: &Thresholds) -> Vec<(usize, f32)> {
+    let is_soft = limits.soft_sigma > 0.0;
+    let scale = if is_soft { -0.5 / limits.soft_sigma } else { 0.0 };
+    let mut candidates: BinaryHeap<Candidate> = scores
+        .iter()
+        .enumerate()
+        .filter(|&(_, &score)| score > limits.score)
+        .map(|(index, &score)| Candidate { index, score, num_seen: 0 })
+        .collect();
+    let mut selected: Vec<(usize, f32)> = Vec::new();
+    while selected.len() < limits.max_output
+        && let Some(mut candidate) = candidates.pop()
+    {
+        let before = candidate.score;
+        let mut suppressed = false;
+        for &(index, _) in selected[candidate.num_seen..].iter().rev() {
+            let overlap = intersection_over_union(&boxes[candidate.index * 4..][..4], &boxes[index * 4..][..4]);
+            if !is_soft && overlap > limits.iou {
+                suppressed = true;
+                break;
+            }
+            if is_soft {
+                candidate.score *= (scale * overlap * overlap).exp();
+                if candidate.score <= limits.score {
+                    break;
+                }
+            }
+        }
+        candidate.num_seen = selected.len();
+        if suppressed {
+            continue;
+        }
+        if candidate.score == before {
+            selected.push((candidate.index, candidate.score));
+        } else if candidate.score > limits.score {
+            candidates.push(candidate);
+        }
+    }
+    selected
+}
+
+/// A scalar as `float32`.
+fn scalar(ctx: &KernelContext<'_>, i: usize, name: &str) -> Result<f32> {
+    let tensor = ctx.input(i)?;
+    if tensor.rank() != 0 {
+        bail!(InvalidArgument, "{name} must be 0-D, got shape {}", tensor.shape());
+    }
+    if tensor.dtype() == DType::F16 { Ok(tensor.to_scalar::<f16>()?.to_f32()) } else { tensor.to_scalar() }
+}
+
+fn floats(tensor: &Tensor) -> Result<Vec<f32>> {
+    Ok(match tensor.dtype() {
+        DType::F16 => tensor.as_slice::<f16>()?.iter().map(|v| v.to_f32()).collect(),
+        _ => tensor.as_slice::<f32>()?.to_vec(),
+    })
+}
+
+fn make(init: &KernelInit<'_>, version: u8) -> Result<Arc<dyn Kernel>> {
+    let iou_attr: f32 = init.attrs.get_or("iou_threshold", 0.5)?;
+    let pads = init.attrs.get_or("pad_to_max_output_size", false)?;
+    expensive_from_fn(move |ctx| {
+        let (boxes, scores, max_output) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
+        let num_boxes = match boxes.shape().dims() {
+            &[n, 4] => n,
+            &[_, _] => bail!(InvalidArgument, "boxes must have 4 columns"),
+            _ => bail!(InvalidArgument, "boxes must be 2-D{}", boxes.shape()),
+        };
+        if scores.rank() != 1 || scores.num_elements() != num_boxes {
+            bail!(InvalidArgument, "scores has incompatible shape: {} for {num_boxes} boxes", scores.shape());
+        }
+        if max_output.rank() != 0 {
+            bail!(InvalidArgument, "max_output_size must be 0-D, got shape {}", max_output.shape());
+        }
+        let Ok(max_output) = usize::try_from(max_output.to_scalar::<i32>()?) else {
+            bail!(InvalidArgument, "output size must be non-negative");
+        };
+        let limits = Thresholds {
+            max_output: max_output.min(num_boxes),
+            iou: if version == 1 { iou_attr } else { scalar(ctx, 3, "iou_threshold")? },
+            score: if version < 3 { f32::MIN } else { scalar(ctx, 4, "score_threshold")? },
+            soft_sigma: if version < 5 { 0.0 } else { scalar(ctx, 5, "soft_nms_sigma")? },
+        };
+        if !(0.0..=1.0).contains(&limits.iou) {
+            bail!(InvalidArgument, "iou_threshold must be in [0, 1]");
+        }
+        if limits.soft_sigma < 0.0 {
+            bail!(InvalidArgument, "soft_nms_sigma_val must be >= 0");
+        }
+        let half = scores.dtype() == DType::F16;
+        let mut selected = select(&floats(boxes)?, &floats(scores)?, &limits);
+        let num_valid = selected.len();
+        if version >= 4 && pads {
+            // Bounded before it is made: the caller may ask for any number.
+            Tensor::uninit(DType::I32, [max_output])?;
+            selected.resize(max_output, (0, 0.0));
+        }
+        let indices: Vec<i32> = selected.iter().map(|s| s.0 as i32).collect();
+        ctx.set_output(0, Tensor::vector(&indices)?);
+        if version == 5 {
+            let kept: Vec<f32> = selected.iter().map(|s| s.1).collect();
+            let kept = match half {
+                true => Tensor::vector(&kept.iter().map(|&v| f16::from_f32(v)).collect::<Vec<_>>())?,
+                false => Tensor::vector(&kept)?,
+            };
+            ctx.set_output(1, kept);
+        }
+        if version >= 4 {
+            ctx.set_output(usize::from(version) - 3, Tensor::scalar(num_valid as i32));
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,140 @@
+//! `ResizeBilinear` and `ResizeNearestNeighbor`.
+
+use super::{image_dims, size_of};
+use crate::from_fn::expensive_from_fn;
+use crate::parallel;
+use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16, f16, for_dtype};
+use num_traits::AsPrimitive;
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("ResizeBilinear", make_bilinear);
+    registry.add("ResizeNearestNeighbor", make_nearest);
+}
+
+/// Where pixels of the output lie in the input.
+#[derive(Clone, Copy)]
+struct Grid {
+    align_corners: bool,
+    half_pixel_centers: bool,
+}
+
+impl Grid {
+    fn new(init: &KernelInit<'_>) -> Result<Grid> {
+        let grid = Grid {
+            align_corners: init.attrs.get_or("align_corners", false)?,
+            half_pixel_centers: init.attrs.get_or("half_pixel_centers", false)?,
+        };
+        if grid.align_corners && grid.half_pixel_centers {
+            bail!(InvalidArgument, "If half_pixel_centers is True, align_corners must be False.");
+        }
+        Ok(grid)
+    }
+
+    /// Pixels of the input for one of the output.
+    fn scale(self, input: usize, output: usize) -> f32 {
+        if self.align_corners && output > 1 { (input - 1) as f32 / (output - 1) as f32 } else { input as f32 / output as f32 }
+    }
+}
+
+/// Between which two pixels of the input one of the output lies, and how far from the first.
+#[derive(Clone, Copy)]
+struct Between {
+    lower: usize,
+    upper: usize,
+    lerp: f32,
+}
+
+impl Grid {
+    fn between(self, input: usize, output: usize) -> Vec<Between> {
+        let scale = self.scale(input, output);
+        let position = |i: usize| if self.half_pixel_centers { (i as f32 + 0.5) * scale - 0.5 } else { i as f32 * scale };
+        let last = (input - 1) as i64;
+        let of = |i: usize| {
+            let at = position(i);
+            let floor = at.floor();
+            let clamped = |v: f32| (v as i64).clamp(0, last) as usize;
+            Between { lower: clamped(floor), upper: clamped(at.ceil()), lerp: at - floor }
+        };
+        (0..output).map(of).collect()
+    }
+
+    fn nearest(self, input: usize, output: usize) -> Vec<usize> {
+        let scale = self.scale(input, output);
+        let of = |i: usize| {
+            let at = match self {
+                Grid { half_pixel_centers: true, .. } => ((i as f32 + 0.5) * scale).floor(),
+                Grid { align_corners: true, .. } => (i as f32 * scale).round(),
+                _ => (i as f32 * scale).floor(),
+            };
+            (at as i64).clamp(0, input as i64 - 1) as usize
+        };
+        (0..output).map(of).collect()
+    }
+}
+
+/// The dimensions of the images, and the size they are to have.
+fn sizes(images: &Tensor, size: &Tensor) -> Result<([usize; 4], (usize, usize))> {
+    let dims = image_dims(images)?;
+    let size = size_of(size, "shape_t")?;
+    if dims[1] == 0 || dims[2] == 0 || dims[3] == 0 {
+        bail!(InvalidArgument, "input image must be of non-zero size");
+    }
+    Ok((dims, size))
+}
+
+fn make_bilinear(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let grid = Grid::new(init)?;
+    for_dtype!(init.dtype("T")?, [i8, u8, i16, u16, i32, i64, f16, bf16, f32, f64], T => bilinear::<T>(grid), _ => init.unsupported())
+}
+
+fn bilinear<T: Element + AsPrimitive<f32>>(grid: Grid) -> Result<Arc<dyn Kernel>> {
+    expensive_from_fn(move |ctx| {
+        let images = ctx.input(0)?;
+        let ([batch, height, width, channels], (out_height, out_width)) = sizes(images, ctx.input(1)?)?;
+        let mut output = Tensor::uninit(DType::F32, [batch, out_height, out_width, channels])?;
+        let (rows, columns) = (grid.between(height, out_height), grid.between(width, out_width));
+        let input = images.as_slice::<T>()?;
+        parallel::chunks(output.as_mut_slice::<f32>()?, out_width * channels, |i, row| {
+            let y = rows[i % out_height];
+            let line = |y: usize| &input[(i / out_height * height + y) * width * channels..][..width * channels];
+            let (top, bottom) = (line(y.lower), line(y.upper));
+            for (pixel, x) in row.chunks_exact_mut(channels).zip(&columns) {
+                for (c, out) in pixel.iter_mut().enumerate() {
+                    let mix = |line: &[T]| -> f32 {
+                        let (left, right): (f32, f32) = (line[x.lower * channels + c].as_(), line[x.upper * channels + c].as_());
+                        left + (right - left) * x.lerp
+                    };
+                    let (top, bottom) = (mix(top), mix(bottom));
+                    *out = top + (bottom - top) * y.lerp;
+                }
+            }
+        });
+        ctx.set_output(0, output);
+        Ok(())
+    })
+}
+
+fn make_nearest(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let grid = Grid::new(init)?;
+    for_dtype!(init.dtype("T")?, [i8, u8, i16, u16, i32, i64, f16, bf16, f32, f64], T => nearest::<T>(grid), _ => init.unsupported())
+}
+
+fn nearest<T: Element>(grid: Grid) -> Result<Arc<dyn Kernel>> {
+    expensive_from_fn(move |ctx| {
+        let images = ctx.input(0)?;
+        let ([batch, height, width, channels], (out_height, out_width)) = sizes(images, ctx.input(1)?)?;
+        let mut output = Tensor::uninit(T::DTYPE, [batch, out_height, out_width, channels])?;
+        let (rows, columns) = (grid.nearest(height, out_height), grid.nearest(width, out_width));
+        let input = images.as_slice::<T>()?;
+        parallel::chunks(output.as_mut_slice::<T>()?, out_width * channels, |i, row| {
+            let line = &input[(i / out_height * height + rows[i % out_height]) * width * channels..][..width * channels];
+            for (pixel, &x) in row.chunks_exact_mut(channels).zip(&columns) {
+                pixel.copy_from_slice(&line[x * channels..][..channels]);
+            }
+        });
+        ctx.set_output(0, output);
+        Ok(())
+    })
+}
