@@ -18,6 +18,8 @@ def both(tf1, build, feeds=None):
                 results.append(sess.run(names, feeds))
             except module.errors.OpError as error:
                 results.append(type(error).__name__)
+            except UnicodeDecodeError:  # TensorFlow's binding trips over the bytes in its own message
+                results.append("InvalidArgumentError")
     return results
 
 
@@ -28,6 +30,9 @@ def assert_same(tf1, build, feeds=None, rtol=0.0, atol=0.0):
         assert ours == theirs
         return theirs
     for i, (want, got) in enumerate(zip(theirs, ours)):
+        if isinstance(want, bytes):
+            assert got == want, i
+            continue
         assert got.dtype == want.dtype and got.shape == want.shape, (i, want, got)
         if want.dtype.kind in "fc" and (rtol or atol):
             np.testing.assert_allclose(got, want, rtol, atol, err_msg=f"output {i}")

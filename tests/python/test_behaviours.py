@@ -93,13 +93,15 @@ def test_behaviour_32_our_connections_are_tensorflows(tf1):
 
     with tf1.Graph().as_default() as g:
         x = tf1.placeholder(tf1.float32, [], name="x")
-        tf1.add(tf1.multiply(x, 2.0, name="y"), 1.0, name="z")
+        tf1.constant(5.0, name="c")
+        tf1.add(tf1.multiply(x, 2.0, name="y"), x, name="z")
     with tf.Graph().as_default() as own:
         tf.import_graph_def(g.as_graph_def(), name="")
-    asked = config_pb2.CallableOptions(feed=["x:0"], fetch=["z:0", "y:0"])
-    asked.tensor_connection.add(from_tensor="x:0", to_tensor="y:0")
+    asked = config_pb2.CallableOptions(feed=["x:0"], fetch=["z:0"])
+    asked.tensor_connection.add(from_tensor="c:0", to_tensor="y:0")
     with tf1.Session(graph=g) as theirs, tf.Session(graph=own) as ours:
-        assert ours._make_callable_from_options(asked)(3.0) == theirs._make_callable_from_options(asked)(3.0)
+        three = np.float32(3.0)
+        assert ours._make_callable_from_options(asked)(three) == theirs._make_callable_from_options(asked)(three) == [8.0]
 
 
 def test_behaviour_33_variables_live_as_long_as_their_session():

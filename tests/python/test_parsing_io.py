@@ -127,7 +127,7 @@ def test_the_wire_forms_that_protobuf_allows(tf1):
     field = lambda number, data: varint(number << 3 | 2) + varint(len(data)) + data
     entry = lambda key, feature: field(1, field(1, key) + field(2, feature))
     floats = field(2, b"\x0d" + np.float32(1.5).tobytes() + b"\x0d" + np.float32(2.5).tobytes())
-    ints = field(3, b"\x08\x05" + field(1, varint(300) + varint(2**64 - 1)))
+    ints = field(3, b"\x08\x05\x08" + varint(2**64 - 1))
     message = field(1, entry(b"f", floats) + entry(b"i", ints) + entry(b"s", field(1, field(1, b"old"))) + entry(b"s", field(1, field(1, b"new"))))
     unknown = varint(15 << 3) + b"\x07"
 

@@ -210,17 +210,17 @@ def test_control_c_ends_a_step(options):
 def test_close_ends_running_steps():
     import threading
 
-    # The step counts itself in a queue, so that it is known to run.
+    # The step counts itself in a queue before its loop begins, so that it is known to run.
     g = graph(
-        const("start", 0, np.int32), placeholder("limit", tf.int32, []), *counting_loop(),
+        const("zero", 0, np.int32), node("start", "Identity", "zero", "^count", T=tf.int32), placeholder("limit", tf.int32, []), *counting_loop(),
         node("running", "FIFOQueueV2", component_types=[tf.int32], capacity=1, shared_name="running"), node("size", "QueueSizeV2", "running"),
-        node("count", "QueueEnqueueV2", "running", "start", Tcomponents=[tf.int32]))
+        node("count", "QueueEnqueueV2", "running", "zero", Tcomponents=[tf.int32]))
     sess = tf.Session(graph=g)
     raised = []
 
     def run():
         try:
-            sess.run(["loop/exit:0", "count"], {"limit:0": 2**31 - 1})
+            sess.run("loop/exit:0", {"limit:0": 2**31 - 1})
         except tf.errors.CancelledError as error:
             raised.append(error)
 

@@ -59,11 +59,10 @@ impl Liveness {
             gates = vec![Gate::Node(node)];
         }
         let next = self.sets.len() as SetId;
-        let id = *self.ids.entry(gates).or_insert_with_key(|gates| {
+        *self.ids.entry(gates).or_insert_with_key(|gates| {
             self.sets.push(gates.clone());
             next
-        });
-        id
+        })
     }
 
     fn gates_of(&mut self, graph: &Graph, node: &Node) -> SetId {

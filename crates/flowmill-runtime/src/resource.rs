@@ -131,9 +131,12 @@ impl Deref for RefVariable {
 }
 
 impl RefVariable {
-    /// An uninitialised variable.
+    /// An uninitialised variable; one without elements has the value that all such tensors have, as in TensorFlow.
     pub fn new(dtype: DType, shape: PartialShape) -> RefVariable {
-        RefVariable(VariableCell::new(dtype, shape))
+        let empty = shape.to_shape().filter(|s| s.num_elements() == 0).and_then(|s| Tensor::zeros(dtype, s).ok());
+        let cell = VariableCell::new(dtype, shape);
+        *cell.lock() = empty;
+        RefVariable(cell)
     }
 
     /// What travels along a reference edge.

@@ -125,9 +125,9 @@ fn make(init: &KernelInit<'_>, version: u8) -> Result<Arc<dyn Kernel>> {
     let pads = init.attrs.get_or("pad_to_max_output_size", false)?;
     expensive_from_fn(move |ctx| {
         let (boxes, scores, max_output) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
-        let num_boxes = match boxes.shape().dims() {
-            &[n, 4] => n,
-            &[_, _] => bail!(InvalidArgument, "boxes must have 4 columns"),
+        let num_boxes = match *boxes.shape().dims() {
+            [n, 4] => n,
+            [_, _] => bail!(InvalidArgument, "boxes must have 4 columns"),
             _ => bail!(InvalidArgument, "boxes must be 2-D{}", boxes.shape()),
         };
         if scores.rank() != 1 || scores.num_elements() != num_boxes {

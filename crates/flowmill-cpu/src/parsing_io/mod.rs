@@ -10,7 +10,7 @@ mod wire;
 use crate::from_fn::from_fn;
 use flowmill_proto::{Message, TensorProto};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Tensor, bail};
+use flowmill_tensor::{Bytes, DType, Result, Tensor, bail};
 use std::sync::Arc;
 
 /// Registers the family. The ops that read and write files are the facade's.
@@ -40,7 +40,14 @@ fn make_parse_tensor(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 fn make_serialize_tensor(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
-        let proto = ctx.input(0)?.to_proto()?;
+        let tensor = ctx.input(0)?;
+        let mut proto = tensor.to_proto()?;
+        if tensor.dtype().size().is_some() && proto.tensor_content.is_empty() {
+            // As TensorFlow's kernel writes all but strings.
+            let tensor_shape = proto.tensor_shape.take();
+            let tensor_content = Bytes::copy_from_slice(tensor.as_bytes()?);
+            proto = TensorProto { dtype: proto.dtype, tensor_shape, tensor_content, ..TensorProto::default() };
+        }
         ctx.set_output(0, Tensor::string(proto.encode_to_vec()));
         Ok(())
     })

@@ -66,7 +66,9 @@ impl<'a> Fields<'a> {
                 3 if open.len() < MAX_GROUPS => open.push(tag >> 3),
                 4 if tag >> 3 == innermost => drop(open.pop()),
                 3 | 4 => return None,
-                kind => drop(self.value(kind)?),
+                kind => {
+                    self.value(kind)?;
+                }
             }
         }
         Some(())

@@ -89,6 +89,18 @@ fn check_boundary(plan: &PlanGraph) -> Result<()> {
     Ok(())
 }
 
+/// Whether the op hands a tensor to a receive, which waits for it though it be dead.
+pub(crate) fn is_send(op: &str) -> bool {
+    matches!(op, "_Send" | "_HostSend")
+}
+
+/// Makes the node one that runs with dead inputs, and takes control inputs like others.
+fn send_also_when_dead(node: &mut PlanNode) {
+    node.kind = NodeKind::Program;
+    node.takes_ref.resize(node.inputs.len() + node.controls.len(), true);
+    node.inputs.append(&mut node.controls);
+}
+
 /// Ops that the executor runs without a kernel.
 fn needs_no_kernel(op: &str) -> bool {
     matches!(
@@ -224,7 +236,11 @@ impl Builder<'_> {
         let takes_ref = node.input_types().iter().map(|t| t.is_ref || passes_reference).collect();
         let frame = FrameId(self.flow.frame_of(node.id()).0);
         let outputs = node.output_types().iter().map(|t| OutputType { dtype: t.dtype, is_ref: t.is_ref || passes_reference }).collect();
-        Ok(PlanNode { name, op, kind, kernel, cost, frame, inputs, takes_ref, controls, outputs })
+        let mut made = PlanNode { name, op, kind, kernel, cost, frame, inputs, takes_ref, controls, outputs };
+        if is_send(&made.op) {
+            send_also_when_dead(&mut made);
+        }
+        Ok(made)
     }
 
     fn kind(&self, node: &Node) -> Result<NodeKind> {

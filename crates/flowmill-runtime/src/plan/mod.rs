@@ -8,6 +8,7 @@ mod build;
 mod direct;
 mod ir;
 
+pub(crate) use build::is_send;
 pub use build::{NodeCache, PlanEnv, build, is_runnable};
 pub use direct::DirectPlan;
 pub use ir::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};

@@ -11,6 +11,7 @@ use super::lower::{Lowering, is_switch, mark_last_uses};
 use super::rewrite::{Rewriter, cost_of};
 use super::run::{Code, Entry, Loop, Operand, Reg, RegisterPool};
 use crate::kernel::Cost;
+use crate::plan::is_send;
 use crate::plan::{FrameId, NodeKind, OutputType, PlanEdge, PlanNode, PlanNodeId};
 use flowmill_tensor::{Result, Tensor};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -85,6 +86,8 @@ impl LoopShape {
                 NodeKind::Merge if node.inputs.iter().any(|e| is_next_iteration(graph, *e)) => merges.push(id),
                 NodeKind::Op if &*node.op == "LoopCond" => conditions.push(id),
                 _ if node.kernel.as_ref().is_some_and(|k| k.as_async().is_some()) => return None,
+                // It sends a dead tensor in the last iteration, which the loop's body does not run in.
+                _ if is_send(&node.op) => return None,
                 _ => {}
             }
             shape.members.insert(id);
