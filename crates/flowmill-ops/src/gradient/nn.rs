@@ -142,9 +142,10 @@ pub(crate) fn sparse_softmax_cross_entropy(b: &mut B<'_>, op: &Backward) -> Grad
 /// Whether a gradient is one that stands for an output without any.
 fn is_zero(b: &mut B<'_>, op: &Backward, i: usize) -> Result<bool> {
     let grad = op.dy(b, i)?;
-    let is_zeros_like = b.graph().node(grad.node)?.is_op("ZerosLike");
-    let is_constant_zero = b.graph().node(grad.node)?.is_op("Const") && b.graph()[grad.node].name().contains("zeros");
-    Ok(is_zeros_like || is_constant_zero)
+    if b.graph().node(grad.node)?.is_op("ZerosLike") {
+        return Ok(true);
+    }
+    Ok(b.constant_value(grad).is_some_and(|value| value.as_bytes().is_ok_and(|bytes| bytes.iter().all(|&byte| byte == 0))))
 }
 
 pub(crate) fn l2_loss(b: &mut B<'_>, op: &Backward) -> Grads {
