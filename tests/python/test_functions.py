@@ -244,7 +244,7 @@ def test_an_error_names_the_caller_and_the_node_of_the_function(v2):
                 assert f"{loop.name}/body/" in str(caught.value) and "limit" in str(caught.value)
 
 
-def test_costly_iterations_overlap_where_they_may(v2):
+def test_costly_iterations_that_may_overlap_give_their_values(v2):
     graph = v2.Graph()
     with graph.as_default():
         n = v2.placeholder(v2.int32, [], "n")

@@ -1,5 +1,6 @@
 """Sessions: running, options, statistics, closing, defaults."""
 
+import pathlib
 import subprocess
 import sys
 import time
@@ -205,6 +206,35 @@ def test_control_c_ends_a_step(options):
     here = __file__.rpartition("/")[0]
     done = subprocess.run([sys.executable, "-c", INTERRUPTED, here, repr(options)], capture_output=True, text=True, timeout=120)
     assert done.stdout.split("\n")[:3] == ["interrupted True", "4", "deadline True"], done.stdout + done.stderr
+
+
+DATA = pathlib.Path(__file__).parents[1] / "data"
+FORKED = """
+import os, sys
+import numpy as np
+import flowmill as tf
+
+graph = tf.Graph()
+with graph.as_default():
+    tf.import_graph_def(sys.argv[1], name="")
+options = dict(intra_op_threads=2, inter_op_threads=2)
+parents = tf.Session(graph=graph, config=tf.SessionOptions(**options))
+x = np.linspace(-1, 1, 64 * 784, dtype=np.float32).reshape(64, 784)
+expected = parents.run("y:0", {"x:0": x})
+child = os.fork()
+if child == 0:
+    for session in (parents, tf.Session(graph=graph, config=tf.SessionOptions(timeout=20.0, **options))):
+        np.testing.assert_array_equal(session.run("y:0", {"x:0": x}), expected)
+    os._exit(7)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_forked_process_runs_its_parents_sessions_and_its_own():
+    # In an interpreter of its own: what else this one has loaded need not bear a fork.
+    model = DATA / "models" / "mlp.pb"
+    done = subprocess.run([sys.executable, "-c", FORKED, str(model)], timeout=60, capture_output=True, text=True)
+    assert done.returncode == 7, done.stderr
 
 
 def test_close_ends_running_steps():

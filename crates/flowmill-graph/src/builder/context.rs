@@ -65,6 +65,16 @@ pub(super) struct WhileContext {
     pub(super) backward: Option<Box<BackwardLoop>>,
 }
 
+impl Context {
+    /// What lets nodes run when the branch is taken, or in each iteration.
+    pub(super) fn pivot(&self) -> Option<OutputId> {
+        match &self.kind {
+            ContextKind::Cond { pivot, .. } => Some(*pivot),
+            ContextKind::While(looped) => looped.pivot_for_body.or(looped.pivot_for_cond),
+        }
+    }
+}
+
 impl GraphBuilder<'_> {
     pub(super) fn add_context(&mut self, context: Context) -> ContextId {
         let id = ContextId(self.state.contexts.len() as u32);
@@ -226,18 +236,13 @@ impl GraphBuilder<'_> {
         };
         let is_call = self.graph.library().op_def(&op_def.name).is_some() || op_def.name == "SymbolicGradient";
         let context = self.context(id);
-        let pivot = match &context.kind {
-            ContextKind::Cond { pivot, .. } => {
-                let is_tied = !inputs.is_empty() || inside.iter().any(|&c| self.is_in(c, id));
-                (!is_tied || (is_call && !inputs.is_empty())).then_some(*pivot)
-            }
-            ContextKind::While(looped) => {
-                let is_free = inside.is_empty() && (is_call || inputs.iter().all(|i| self.is_invariant(i.node)));
-                let pivot = looped.pivot_for_body.or(looped.pivot_for_cond);
-                if is_free { pivot } else { None }
-            }
+        let needs_pivot = match &context.kind {
+            ContextKind::Cond { .. } if inputs.is_empty() => !inside.iter().any(|&c| self.is_in(c, id)),
+            ContextKind::Cond { .. } => is_call,
+            ContextKind::While(_) => inside.is_empty() && (is_call || inputs.iter().all(|i| self.is_invariant(i.node))),
         };
-        if let Some(pivot) = pivot
+        if needs_pivot
+            && let Some(pivot) = context.pivot()
             && !inside.contains(&pivot.node)
         {
             inside.push(pivot.node);

@@ -225,10 +225,7 @@ impl GraphBuilder<'_> {
         while let Some(id) = outer
             && pivot.is_none()
         {
-            pivot = match &self.context(id).kind {
-                ContextKind::Cond { pivot, .. } => Some(*pivot),
-                ContextKind::While(looped) => looped.pivot_for_body.or(looped.pivot_for_cond),
-            };
+            pivot = self.context(id).pivot();
             outer = self.context(id).outer;
         }
         let Some(pivot) = pivot else { return Ok(()) };

@@ -32,9 +32,7 @@ fn cut(b: &mut B<'_>, op: &Backward, parts: &[OutputId], axis: OutputId) -> Resu
         return Ok(vec![dy]);
     }
     let rank = b.rank_of(dy)?;
-    let axis = b.cast(axis, DType::I32)?;
-    let positive = b.add(axis, rank)?;
-    let axis = b.call("FloorMod", &[positive, rank])?;
+    let axis = b.wrapped(axis, rank)?;
     let mut shapes = Vec::with_capacity(parts.len());
     for &part in parts {
         shapes.push(b.dynamic_shape_of(part)?);
@@ -135,11 +133,7 @@ pub(crate) fn pad(b: &mut B<'_>, op: &Backward) -> Grads {
     let mut grads = vec![Some(grad.into()), None];
     if op.inputs.len() > 2 {
         // The padding's value gets what falls on the padding.
-        let axes = |b: &mut B<'_>, of: OutputId| {
-            let (zero, one, rank) = (b.int(0)?, b.int(1)?, b.rank_of(of)?);
-            b.call("Range", &[zero, rank, one])
-        };
-        let over = axes(b, dy)?;
+        let over = b.all_axes(dy)?;
         let everything = b.call("Sum", &[dy, over])?;
         let inside = b.call("Sum", &[grad, over])?;
         grads.push(Some(b.sub(everything, inside)?.into()));
@@ -172,8 +166,7 @@ pub(crate) fn broadcast_to(b: &mut B<'_>, op: &Backward) -> Grads {
 
 pub(crate) fn fill(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
-    let (zero, one, rank) = (b.int(0)?, b.int(1)?, b.rank_of(dy)?);
-    let axes = b.call("Range", &[zero, rank, one])?;
+    let axes = b.all_axes(dy)?;
     Ok(vec![None, Some(b.call("Sum", &[dy, axes])?.into())])
 }
 
@@ -227,9 +220,7 @@ pub(crate) fn gather_v2(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
     let shape = b.dynamic_shape_of(params)?;
     let rank = b.rank_of(params)?;
-    let axis = b.cast(axis, DType::I32)?;
-    let positive = b.add(axis, rank)?;
-    let axis = b.call("FloorMod", &[positive, rank])?;
+    let axis = b.wrapped(axis, rank)?;
     let (zero, one, zeros) = (b.int(0)?, b.int(1)?, b.ints(&[0])?);
     let cut = b.op("Pack").input(axis).output()?;
     let outer = b.call("Slice", &[shape, zeros, cut])?;

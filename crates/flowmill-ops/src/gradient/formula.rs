@@ -29,6 +29,10 @@ pub(super) trait Formula {
     fn int(&mut self, value: i32) -> Out;
     /// The number of dimensions, as an `int32` scalar.
     fn rank_of(&mut self, x: OutputId) -> Out;
+    /// All axes of `x`: `[0, 1, …]`.
+    fn all_axes(&mut self, x: OutputId) -> Out;
+    /// Axes of a tensor of rank `rank`, negative ones counted from the end, as `int32` from 0 on.
+    fn wrapped(&mut self, axes: OutputId, rank: OutputId) -> Out;
     /// Sums `grad`, the gradient of a broadcast result, to the shapes of the two that were broadcast.
     fn unbroadcast(&mut self, x: OutputId, y: OutputId, dx: OutputId, dy: OutputId) -> Result<[OutputId; 2]>;
 }
@@ -115,6 +119,17 @@ impl Formula for GraphBuilder<'_> {
             Some(rank) => self.int(rank as i32),
             None => self.call("Rank", &[x]),
         }
+    }
+
+    fn all_axes(&mut self, x: OutputId) -> Out {
+        let (zero, one, rank) = (self.int(0)?, self.int(1)?, self.rank_of(x)?);
+        self.call("Range", &[zero, rank, one])
+    }
+
+    fn wrapped(&mut self, axes: OutputId, rank: OutputId) -> Out {
+        let axes = self.cast(axes, DType::I32)?;
+        let positive = self.add(axes, rank)?;
+        self.call("FloorMod", &[positive, rank])
     }
 
     fn unbroadcast(&mut self, x: OutputId, y: OutputId, dx: OutputId, dy: OutputId) -> Result<[OutputId; 2]> {

@@ -356,8 +356,7 @@ pub(crate) fn steps(b: &mut B<'_>, op: &Backward) -> Grads {
     first(b.zeros_like(op.inputs[0])?, 0)
 }
 
-pub(crate) fn identity(b: &mut B<'_>, op: &Backward) -> Grads {
-    let _ = b;
+pub(crate) fn identity(_: &mut B<'_>, op: &Backward) -> Grads {
     Ok(op.grads.clone())
 }
 

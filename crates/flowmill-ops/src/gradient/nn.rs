@@ -79,13 +79,17 @@ fn sum_last(b: &mut B<'_>, x: OutputId) -> Result<OutputId> {
     b.op("Sum").inputs(&[x, last]).attr("keep_dims", true).output()
 }
 
-pub(crate) fn softmax(b: &mut B<'_>, op: &Backward) -> Grads {
-    let dy = op.dy(b, 0)?;
-    let y = op.output(0);
+/// The gradient of a softmax's input, from those of its output `y`.
+fn through_softmax(b: &mut B<'_>, dy: OutputId, y: OutputId) -> Result<OutputId> {
     let weighted = b.mul(dy, y)?;
     let sum = sum_last(b, weighted)?;
     let centred = b.sub(dy, sum)?;
-    first(b.mul(centred, y)?, 0)
+    b.mul(centred, y)
+}
+
+pub(crate) fn softmax(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    first(through_softmax(b, dy, op.output(0))?, 0)
 }
 
 pub(crate) fn log_softmax(b: &mut B<'_>, op: &Backward) -> Grads {
@@ -96,24 +100,30 @@ pub(crate) fn log_softmax(b: &mut B<'_>, op: &Backward) -> Grads {
     first(b.sub(dy, share)?, 0)
 }
 
-/// The loss's gradient is the op's second output; the labels' is minus the log-softmax.
-pub(crate) fn softmax_cross_entropy(b: &mut B<'_>, op: &Backward) -> Grads {
+/// The gradient of a cross entropy's logits: the op's second output, a column `dy` of the losses' gradients times it. Where that output is
+/// differentiated too, the Hessian comes in.
+fn cross_entropy_logits(b: &mut B<'_>, op: &Backward, column: OutputId) -> Result<OutputId> {
+    let logits = b.mul(column, op.output(1))?;
+    if !matches!(op.grads.get(1), Some(Some(_))) || is_zero(b, op, 1)? {
+        return Ok(logits);
+    }
+    let second = op.dy(b, 1)?;
+    let softmax = b.call("Softmax", &[op.inputs[0]])?;
+    let more = through_softmax(b, second, softmax)?;
+    b.add(logits, more)
+}
+
+/// The losses' gradients with a last dimension of one.
+fn loss_column(b: &mut B<'_>, op: &Backward) -> Result<OutputId> {
     let dy = op.dy(b, 0)?;
     let last = b.int(-1)?;
-    let column = b.call("ExpandDims", &[dy, last])?;
-    let mut logits = b.mul(column, op.output(1))?;
-    // Where the backprop output is differentiated too, the Hessian comes in.
-    if let Some(Some(_)) = op.grads.get(1)
-        && !is_zero(b, op, 1)?
-    {
-        let second = op.dy(b, 1)?;
-        let softmax = b.call("Softmax", &[op.inputs[0]])?;
-        let weighted = b.mul(second, softmax)?;
-        let sum = sum_last(b, weighted)?;
-        let centred = b.sub(second, sum)?;
-        let more = b.mul(centred, softmax)?;
-        logits = b.add(logits, more)?;
-    }
+    b.call("ExpandDims", &[dy, last])
+}
+
+/// The labels' gradient is minus the log-softmax.
+pub(crate) fn softmax_cross_entropy(b: &mut B<'_>, op: &Backward) -> Grads {
+    let column = loss_column(b, op)?;
+    let logits = cross_entropy_logits(b, op, column)?;
     let log = b.call("LogSoftmax", &[op.inputs[0]])?;
     let minus = b.neg(log)?;
     let labels = b.mul(column, minus)?;
@@ -121,22 +131,8 @@ pub(crate) fn softmax_cross_entropy(b: &mut B<'_>, op: &Backward) -> Grads {
 }
 
 pub(crate) fn sparse_softmax_cross_entropy(b: &mut B<'_>, op: &Backward) -> Grads {
-    let dy = op.dy(b, 0)?;
-    let last = b.int(-1)?;
-    let column = b.call("ExpandDims", &[dy, last])?;
-    let mut logits = b.mul(column, op.output(1))?;
-    if let Some(Some(_)) = op.grads.get(1)
-        && !is_zero(b, op, 1)?
-    {
-        let second = op.dy(b, 1)?;
-        let softmax = b.call("Softmax", &[op.inputs[0]])?;
-        let weighted = b.mul(second, softmax)?;
-        let sum = sum_last(b, weighted)?;
-        let centred = b.sub(second, sum)?;
-        let more = b.mul(centred, softmax)?;
-        logits = b.add(logits, more)?;
-    }
-    first(logits, 1)
+    let column = loss_column(b, op)?;
+    first(cross_entropy_logits(b, op, column)?, 1)
 }
 
 /// Whether a gradient is one that stands for an output without any.

@@ -9,17 +9,19 @@ use flowmill_tensor::Result;
 
 type B<'a> = GraphBuilder<'a>;
 
+/// The axes of a reduction as a vector, from 0 on.
+fn flat_axes(b: &mut B<'_>, axes: OutputId, rank: OutputId) -> Result<OutputId> {
+    let flat = b.ints(&[-1])?;
+    let axes = b.reshape(axes, flat)?;
+    b.wrapped(axes, rank)
+}
+
 /// `input`'s shape with ones where `axes` reduce.
 fn kept_dims(b: &mut B<'_>, input: OutputId, axes: OutputId) -> Result<OutputId> {
     let shape = b.dynamic_shape_of(input)?;
     let rank = b.rank_of(input)?;
-    let axes = b.cast(axes, flowmill_tensor::DType::I32)?;
-    let flat = b.ints(&[-1])?;
-    let axes = b.reshape(axes, flat)?;
-    let positive = b.add(axes, rank)?;
-    let axes = b.call("FloorMod", &[positive, rank])?;
-    let (zero, one) = (b.int(0)?, b.int(1)?);
-    let all = b.call("Range", &[zero, rank, one])?;
+    let axes = flat_axes(b, axes, rank)?;
+    let (one, all) = (b.int(1)?, b.all_axes(input)?);
     let shape_of_axes = b.dynamic_shape_of(axes)?;
     let ones = b.call("Fill", &[shape_of_axes, one])?;
     b.op("DynamicStitch").inputs(&[all, axes, shape, ones]).attr("N", 2i64).output()
@@ -75,13 +77,8 @@ pub(crate) fn prod(b: &mut B<'_>, op: &Backward) -> Grads {
     let grad = spread(b, op, dy)?;
     // Brings the reduced dimensions to the front, as one.
     let rank = b.rank_of(input)?;
-    let axes = b.cast(op.inputs[1], flowmill_tensor::DType::I32)?;
-    let flat = b.ints(&[-1])?;
-    let axes = b.reshape(axes, flat)?;
-    let positive = b.add(axes, rank)?;
-    let reduced = b.call("FloorMod", &[positive, rank])?;
-    let (zero, one) = (b.int(0)?, b.int(1)?);
-    let all = b.call("Range", &[zero, rank, one])?;
+    let reduced = flat_axes(b, op.inputs[1], rank)?;
+    let (zero, all) = (b.int(0)?, b.all_axes(input)?);
     let others = b.op("ListDiff").inputs(&[all, reduced]).output()?;
     let order = b.call("ConcatV2", &[reduced, others, zero])?;
     let shape = b.dynamic_shape_of(input)?;

@@ -179,11 +179,11 @@ impl LoopStates {
         if self.is_loop_switch(b, output.node) || matches!(b.dtype(output), DType::Resource) {
             return Ok(None);
         }
-        let Some(context) = b.context_of(output.node) else { return b.zeros_for(output).map(Some) };
+        let Some(context) = b.context_of(output.node) else { return b.zeros_like(output).map(Some) };
         let backward = b.loop_of(Some(context)).and_then(|f| self.state(f)).map(|s| s.backward);
         let is_cond_switch = b.graph()[output.node].is_switch();
         match (backward, is_cond_switch) {
-            (None, false) => b.zeros_for(output).map(Some),
+            (None, false) => b.zeros_like(output).map(Some),
             (None, true) => b.zeros_for_other_branch(context, output).map(Some),
             (Some(id), _) => b.zeros_in_loop(id, context, output, is_cond_switch).map(Some),
         }

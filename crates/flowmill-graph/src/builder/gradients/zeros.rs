@@ -71,11 +71,6 @@ impl GraphBuilder<'_> {
         self.op("Fill").name("zeros").inputs(&[shape, zero]).output()
     }
 
-    /// Zeros in the shape of a node's output, in the present context, which is no backward loop's.
-    pub(super) fn zeros_for(&mut self, output: OutputId) -> Result<OutputId> {
-        self.zeros_like(output)
-    }
-
     /// Zeros for the branch of a conditional that does not take a tensor; they live where that branch is taken.
     pub(super) fn zeros_for_other_branch(&mut self, cond: ContextId, output: OutputId) -> Result<OutputId> {
         let ContextKind::Cond { pred, branch, .. } = &self.context(cond).kind else { return self.zeros_like(output) };
