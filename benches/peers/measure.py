@@ -1,33 +1,102 @@
 """Paired timing: the peers take turns within one run, and the minimum of many turns counts.
 
-These machines are noisy, so a time alone says little; the ratio of two minima measured in turns says more.
+These machines are noisy, so a time alone says little; the ratio of two minima measured in turns says more. Each engine has a process of its own, as it
+has in use, which is stopped while another has its turn: threads that wait in loops for some time after a call (ONNX Runtime's do) take no core from
+those that are measured.
 """
+import contextlib
+import multiprocessing
+import os
+import signal
 import time
 
 
-def minimum(callables, seconds=2.0, turns=5):
-    """The least time of one call, in seconds, for each of `{name: callable}`; the callables take turns.
+def _serve(pipe):
+    """What an engine's process does: makes callables, calls them, times them."""
+    call = None
+    while True:
+        request, *rest = pipe.recv()
+        try:
+            if request == "make":
+                call = None  # closes the session before
+                make, arguments = rest
+                call = make(*arguments)
+                answer = None
+            elif request == "call":
+                answer = call()
+            else:
+                start = time.perf_counter()
+                for _ in range(rest[0]):
+                    call()
+                answer = time.perf_counter() - start
+            pipe.send((True, answer))
+        except Exception as e:  # goes to the process that asked
+            pipe.send((False, "%s: %s" % (type(e).__name__, e)))
 
-    A callable that takes less than a millisecond is called several times a turn. At least `turns` turns, then until `seconds` are
-    spent on each.
+
+class Engine:
+    """A process that makes one callable at a time, calls it and times it."""
+
+    def __init__(self):
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self._process.start()
+
+    def _ask(self, *request):
+        os.kill(self._process.pid, signal.SIGCONT)
+        self._pipe.send(request)
+        done, answer = self._pipe.recv()
+        os.kill(self._process.pid, signal.SIGSTOP)
+        if not done:
+            raise RuntimeError(answer)
+        return answer
+
+    def make(self, function, *arguments):
+        """Calls `function`, which must be one that can be imported, to make the callable."""
+        self._ask("make", function, arguments)
+
+    def call(self):
+        return self._ask("call")
+
+    def seconds(self, times):
+        """How long so many calls take."""
+        return self._ask("time", times)
+
+    def close(self):
+        self._process.kill()
+        self._process.join()
+
+
+@contextlib.contextmanager
+def engines(*names):
+    """A process for each."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+    found = {name: Engine() for name in names}
+    try:
+        yield found
+    finally:
+        for engine in found.values():
+            engine.close()
+
+
+def minimum(found, seconds=2.0, turns=5):
+    """The least time of one call, in seconds, for each of `{name: engine}`; they take turns.
+
+    What takes less than a millisecond is called several times a turn. At least `turns` turns, then until `seconds` are spent on each.
     """
     repeats = {}
-    for name, call in callables.items():
-        call()  # warm-up: plans, packed weights, page faults
-        start = time.perf_counter()
-        call()
-        repeats[name] = max(1, int(1e-3 / max(time.perf_counter() - start, 1e-7)))
-    best = {name: float("inf") for name in callables}
-    spent, turn = {name: 0.0 for name in callables}, 0
+    for name, engine in found.items():
+        engine.call()  # warm-up: plans, packed weights, page faults
+        repeats[name] = max(1, int(1e-3 / max(engine.seconds(1), 1e-7)))
+    best = {name: float("inf") for name in found}
+    spent, turn = {name: 0.0 for name in found}, 0
     while turn < turns or min(spent.values()) < seconds:
-        for name, call in callables.items():
-            n = repeats[name]
-            start = time.perf_counter()
-            for _ in range(n):
-                call()
-            elapsed = time.perf_counter() - start
+        for name, engine in found.items():
+            elapsed = engine.seconds(repeats[name])
             spent[name] += elapsed
-            best[name] = min(best[name], elapsed / n)
+            best[name] = min(best[name], elapsed / repeats[name])
         turn += 1
         if turn > 10_000:
             break

@@ -11,8 +11,6 @@ GOALS = {"mlp": (2, 5), "lstm": (2, 4), "bert": (0.8, 1.2), "resnet50": (0.8, 1.
 
 
 def onnx_session(path, threads):
-    if not os.path.exists(path):
-        return None
     import onnxruntime
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = threads
@@ -26,19 +24,26 @@ def inputs_of(path, batch):
     return str(stored["input_name"]), str(stored["output_name"]), np.repeat(first, batch, axis=0)
 
 
-def rows(directory, names, seconds, batches=(1, 32), thread_counts=(1, 2)):
+def caller(engine, path, threads, batch):
+    """A callable that runs the model at `path` (without its ending) and gives its output."""
+    source, fetch, x = inputs_of(path + ".npz", batch)
+    if engine == "onnxruntime":
+        session = onnx_session(path + ".onnx", threads)
+        feed = {session.get_inputs()[0].name: x}
+        return lambda: session.run(None, feed)[0]
+    with open(path + ".pb", "rb") as f:
+        session = {"flowmill": flowmill_session, "tensorflow": tensorflow_session}[engine](f.read(), threads)
+    return lambda: session.run(fetch, {source: x})
+
+
+def rows(found, directory, names, seconds, batches=(1, 32), thread_counts=(1, 2)):
     for name in names:
-        with open(os.path.join(directory, name + ".pb"), "rb") as f:
-            graph_def = f.read()
+        path = os.path.join(directory, name)
+        present = {engine: process for engine, process in found.items() if engine != "onnxruntime" or os.path.exists(path + ".onnx")}
         for threads in thread_counts:
-            flow, tensorflow = flowmill_session(graph_def, threads), tensorflow_session(graph_def, threads)
-            onnx = onnx_session(os.path.join(directory, name + ".onnx"), threads)
             for batch in batches:
-                source, fetch, x = inputs_of(os.path.join(directory, name + ".npz"), batch)
-                calls = {"flowmill": lambda: flow.run(fetch, {source: x}), "tensorflow": lambda: tensorflow.run(fetch, {source: x})}
-                if onnx is not None:
-                    onnx_input = onnx.get_inputs()[0].name
-                    calls["onnxruntime"] = lambda: onnx.run(None, {onnx_input: x})
-                np.testing.assert_allclose(calls["flowmill"](), calls["tensorflow"](), rtol=2e-4, atol=2e-5)
+                for engine, process in present.items():
+                    process.make(caller, engine, path, threads, batch)
+                np.testing.assert_allclose(present["flowmill"].call(), present["tensorflow"].call(), rtol=2e-4, atol=2e-5)
                 work = "%s, batch %d, %d thread%s" % (name, batch, threads, "s" if threads > 1 else "")
-                yield Row(work, minimum(calls, seconds), *GOALS[name])
+                yield Row(work, minimum(present, seconds), *GOALS[name])

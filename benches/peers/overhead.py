@@ -9,16 +9,22 @@ ITERATIONS = 1_000
 
 def _tf():
     import tensorflow.compat.v1 as tf
+    tf.disable_v2_behavior()
     return tf
 
 
-def graph_of(build):
-    """A serialised GraphDef that `build(tf)` made, and the name of the fetched tensor."""
+def graph_of(build, v2):
+    """A serialised GraphDef that `build(tf)` made, with functional loops or with frames, and the name of the fetched tensor."""
     tf = _tf()
+    (tf.enable_control_flow_v2 if v2 else tf.disable_control_flow_v2)()
     graph = tf.Graph()
     with graph.as_default():
         name = build(tf).name
     return graph.as_graph_def().SerializeToString(), name
+
+
+def graph_maker(build, v2):
+    return lambda: graph_of(build, v2)
 
 
 def tensorflow_session(graph_def, threads, rewrite=True):
@@ -72,20 +78,24 @@ def scalar(tf):
     return tf.placeholder(tf.float32, [], "x") + 1.0
 
 
-def _pair(build, feed, threads, rewrite, seconds):
-    graph_def, fetch = graph_of(build)
-    peers = {"flowmill": flowmill_session(graph_def, threads), "tensorflow": tensorflow_session(graph_def, threads, rewrite)}
-    return minimum({name: (lambda s=s: s.run(fetch, feed)) for name, s in peers.items()}, seconds)
+def caller(engine, graph_def, fetch, feed, threads, rewrite):
+    session = flowmill_session(graph_def, threads) if engine == "flowmill" else tensorflow_session(graph_def, threads, rewrite)
+    return lambda: session.run(fetch, feed)
 
 
-def rows(seconds):
-    tf = _tf()
-    x = {"x:0": np.float32(0.5)}
-    yield Row("chain of 10,000 scalar adds, a node", _pair(chain, x, 1, False, seconds), 10, 20, "ns", CHAIN)
-    yield Row("5,000 times a scalar addition and its sine beside each other, a node", _pair(wide, x, 1, False, seconds), 10, 20, "ns", WIDE)
-    tf.disable_control_flow_v2()
-    yield Row("v1 while_loop, 2 variables, an iteration", _pair(loop, {"n:0": np.int32(ITERATIONS)}, 1, True, seconds), 10, 30, "ns", ITERATIONS)
-    tf.enable_control_flow_v2()
-    yield Row("v2 While, 2 variables, an iteration", _pair(loop, {"n:0": np.int32(ITERATIONS)}, 1, True, seconds), 10, 30, "ns", ITERATIONS)
-    tf.disable_control_flow_v2()
-    yield Row("Session.run, one scalar fed and fetched", _pair(scalar, x, 2, True, seconds), 20, 50, "us")
+def rows(found, seconds):
+    found = {name: found[name] for name in ("flowmill", "tensorflow")}
+
+    def pair(build, feed, threads=1, rewrite=True, v2=False):
+        found["tensorflow"].make(graph_maker, build, v2)
+        graph_def, fetch = found["tensorflow"].call()
+        for name, process in found.items():
+            process.make(caller, name, graph_def, fetch, feed, threads, rewrite)
+        return minimum(found, seconds)
+
+    x, n = {"x:0": np.float32(0.5)}, {"n:0": np.int32(ITERATIONS)}
+    yield Row("chain of 10,000 scalar adds, a node", pair(chain, x, rewrite=False), 10, 20, "ns", CHAIN)
+    yield Row("5,000 times a scalar addition and its sine beside each other, a node", pair(wide, x, rewrite=False), 10, 20, "ns", WIDE)
+    yield Row("v1 while_loop, 2 variables, an iteration", pair(loop, n), 10, 30, "ns", ITERATIONS)
+    yield Row("v2 While, 2 variables, an iteration", pair(loop, n, v2=True), 10, 30, "ns", ITERATIONS)
+    yield Row("Session.run, one scalar fed and fetched", pair(scalar, x, threads=2), 20, 50, "us")

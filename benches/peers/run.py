@@ -10,8 +10,6 @@ import platform
 import subprocess
 import sys
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
@@ -37,8 +35,6 @@ def main():
     parser.add_argument("--seconds", type=float, default=2.0, help="time spent on each engine and row")
     parser.add_argument("--write", action="store_true", help="put the table into benches/README.md")
     args = parser.parse_args()
-    import tensorflow as tf
-    tf.compat.v1.disable_v2_behavior()
     rows = []
     parts = args.only.split(",")
 
@@ -46,14 +42,14 @@ def main():
         for row in generated:
             rows.append(row)
             print(" | ".join(row.cells()), flush=True)
-    if "overhead" in parts:
-        add(overhead.rows(args.seconds))
-    if "models" in parts:
-        names = args.models.split(",")
-        missing = [n for n in names if not os.path.exists(os.path.join(MODELS, n + ".npz"))]
-        if missing:
-            subprocess.run([sys.executable, os.path.join(HERE, "make_models.py"), MODELS, *missing], check=True)
-        add(models.rows(MODELS, names, args.seconds))
+    names = args.models.split(",") if "models" in parts else []
+    missing = [n for n in names if not os.path.exists(os.path.join(MODELS, n + ".npz"))]
+    if missing:
+        subprocess.run([sys.executable, os.path.join(HERE, "make_models.py"), MODELS, *missing], check=True)
+    with measure.engines("flowmill", "tensorflow", "onnxruntime") as found:
+        if "overhead" in parts:
+            add(overhead.rows(found, args.seconds))
+        add(models.rows(found, MODELS, names, args.seconds))
     if "start" in parts:
         add(start.rows())
     text = machine() + "\n\n" + measure.table(rows)
