@@ -1,6 +1,6 @@
 //! Sums of gradients, and gradients in other forms.
 
-use super::{Grad, IndexedSlices};
+use super::{Aggregation, Grad, IndexedSlices};
 use crate::OutputId;
 use crate::builder::GraphBuilder;
 use flowmill_tensor::{DType, PartialShape, Result};
@@ -10,7 +10,7 @@ impl GraphBuilder<'_> {
     ///
     /// # Errors
     /// What adding nodes gives.
-    pub fn sum_gradients(&mut self, grads: &[Grad]) -> Result<Option<Grad>> {
+    pub fn sum_gradients(&mut self, grads: &[Grad], aggregation: Aggregation) -> Result<Option<Grad>> {
         if let [] | [_] = grads {
             return Ok(grads.first().cloned());
         }
@@ -28,7 +28,43 @@ impl GraphBuilder<'_> {
         for grad in grads {
             dense.push(self.densify(grad)?);
         }
-        Ok(Some(Grad::Dense(self.call("AddN", &dense)?)))
+        let sum = match aggregation {
+            Aggregation::AddN => self.add_n(&dense)?,
+            Aggregation::Pairwise => {
+                let mut sum = dense[0];
+                for &grad in &dense[1..] {
+                    sum = self.call("AddN", &[sum, grad])?;
+                }
+                sum
+            }
+        };
+        Ok(Some(Grad::Dense(sum)))
+    }
+
+    /// The sum of tensors; those of one device are summed there.
+    fn add_n(&mut self, tensors: &[OutputId]) -> Result<OutputId> {
+        let mut by_device: Vec<(String, Vec<OutputId>)> = Vec::new();
+        for &tensor in tensors {
+            let device = self.graph.node(tensor.node)?.device();
+            match by_device.iter_mut().find(|(d, _)| d == device) {
+                Some((_, group)) => group.push(tensor),
+                None => by_device.push((device.to_owned(), vec![tensor])),
+            }
+        }
+        if let [_] = by_device[..] {
+            return self.call("AddN", tensors);
+        }
+        let mut sums = Vec::with_capacity(by_device.len());
+        for (_, group) in by_device {
+            sums.push(match group[..] {
+                [one] => one,
+                _ => {
+                    let scope = self.scope.colocated_with(&[group[0].node]);
+                    self.within(scope, |b| b.call("AddN", &group))?
+                }
+            });
+        }
+        self.call("AddN", &sums)
     }
 
     fn concat_slices(&mut self, slices: &[&IndexedSlices]) -> Result<IndexedSlices> {

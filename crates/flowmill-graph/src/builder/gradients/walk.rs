@@ -1,0 +1,441 @@
+//! The walk back through a graph, in steps, so that gradients that are not in the catalogue can be made in between.
+
+use super::loops::LoopStates;
+use super::{Backward, Grad, GradientFn, GradientOptions, OpGradient, control_flow, is_differentiable};
+use crate::builder::{GraphBuilder, Scope};
+use crate::{NodeId, OutputId};
+use flowmill_tensor::{DType, Error, Result, bail};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
+
+/// Where a walk stopped.
+#[derive(Debug)]
+pub enum Step {
+    /// The caller makes the gradients of `node`'s inputs and hands them to [`GradientWalk::resume`].
+    Custom {
+        /// The forward node.
+        node: NodeId,
+        /// What the caller listed in [`GradientOptions::custom`]: the node's `_gradient_op_type`, or its op.
+        kind: String,
+        /// Gradients of the node's outputs, as in [`Backward::grads`].
+        grads: Vec<Option<Grad>>,
+        /// Where the new nodes are made: name, control-flow context and colocation.
+        scope: Scope,
+    },
+    /// The gradients of the `xs`; `None` where the `ys` do not depend on one. The walk is over.
+    Done(Vec<Option<Grad>>),
+}
+
+/// A walk from `ys` back to `xs` that adds the nodes of their gradients.
+///
+/// It borrows the builder for a step at a time: whoever shares the graph can let go of its lock while a custom gradient adds its nodes.
+/// What is not custom takes no more than one step: [`add_gradients`](super::add_gradients).
+#[derive(Debug)]
+pub struct GradientWalk {
+    options: GradientOptions,
+    /// Inside of the name scope of all gradients.
+    scope: Scope,
+    xs: Vec<OutputId>,
+    ys: Vec<NodeId>,
+    /// What consumers gave for each output of a node.
+    grads: FxHashMap<NodeId, Vec<Vec<Grad>>>,
+    /// For nodes between the `xs` and the `ys`: consumers among them that were not visited yet.
+    pending: FxHashMap<NodeId, i32>,
+    /// Nodes that nothing is differentiated through.
+    stops: FxHashSet<NodeId>,
+    loops: LoopStates,
+    queue: VecDeque<NodeId>,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Ready,
+    /// A custom gradient is being made.
+    Waiting(NodeId),
+    /// It was made.
+    Resumed(NodeId, Vec<Option<Grad>>),
+    Done,
+}
+
+/// How a node is differentiated.
+enum Rule {
+    Function(GradientFn),
+    ControlFlow,
+    Custom(String),
+    None,
+}
+
+impl GradientWalk {
+    /// Prepares the walk in the builder's scope; [`GradientWalk::advance`] begins it.
+    ///
+    /// # Errors
+    /// As [`add_gradients`](super::add_gradients), for what is wrong with `ys`, `xs` and `grad_ys`.
+    pub fn new(
+        b: &mut GraphBuilder<'_>,
+        ys: &[OutputId],
+        xs: &[OutputId],
+        grad_ys: &[Option<OutputId>],
+        options: GradientOptions,
+    ) -> Result<GradientWalk> {
+        for &tensor in ys.iter().chain(xs) {
+            b.graph().output_type(tensor)?;
+        }
+        let name = match options.name.as_deref().unwrap_or("gradients") {
+            whole if whole.ends_with('/') => whole.trim_end_matches('/').to_owned(),
+            name => b.unique_name(name, true),
+        };
+        let scope = b.scope().named(&name);
+        b.within(scope, |b| {
+            let mut walk = GradientWalk::prepare(b, ys, xs, options)?;
+            walk.seed(b, ys, grad_ys)?;
+            Ok(walk)
+        })
+    }
+
+    fn prepare(b: &mut GraphBuilder<'_>, ys: &[OutputId], xs: &[OutputId], options: GradientOptions) -> Result<GradientWalk> {
+        let reached = reach(b, xs);
+        let mut between = find_between(b, ys, &reached);
+        let loops = LoopStates::new(b, &mut between)?;
+        let members: FxHashSet<NodeId> = between.iter().copied().collect();
+        let mut pending: FxHashMap<NodeId, i32> = between.iter().map(|&n| (n, 0)).collect();
+        for &node in &between {
+            for input in b.graph().inputs(node) {
+                if members.contains(&input.node) {
+                    *pending.entry(input.node).or_default() += 1;
+                }
+            }
+        }
+        let mut stops: FxHashSet<NodeId> = options.stop_gradients.iter().map(|s| s.node).collect();
+        // An x behind which there is no other x.
+        for x in xs {
+            if !b.graph().inputs(x.node).any(|i| pending.get(&i.node).is_some_and(|&n| n > 0)) {
+                stops.insert(x.node);
+            }
+        }
+        let mut ends: Vec<NodeId> = ys.iter().map(|y| y.node).collect();
+        ends.dedup();
+        Ok(GradientWalk {
+            options,
+            scope: b.scope().clone(),
+            xs: xs.to_vec(),
+            ys: ends,
+            grads: FxHashMap::default(),
+            pending,
+            stops,
+            loops,
+            queue: VecDeque::new(),
+            state: State::Ready,
+        })
+    }
+
+    /// Gives the `ys` their gradients and begins with those that nothing else waits for.
+    fn seed(&mut self, b: &mut GraphBuilder<'_>, ys: &[OutputId], grad_ys: &[Option<OutputId>]) -> Result<()> {
+        if !grad_ys.is_empty() && grad_ys.len() != ys.len() {
+            bail!(InvalidArgument, "Must specify a grad_y for each y in ys: {} for {}", grad_ys.len(), ys.len());
+        }
+        for (i, &y) in ys.iter().enumerate() {
+            let grad = first_gradient(b, y, grad_ys.get(i).copied().flatten(), i)?;
+            self.add(b, y, grad.into());
+        }
+        let mut queued = FxHashSet::default();
+        for &y in &self.ys {
+            if self.pending.get(&y) == Some(&0) && queued.insert(y) {
+                self.queue.push_back(y);
+            }
+        }
+        let exits = self.loops.unused_exits(b, &mut self.pending, &self.ys);
+        for exit in exits {
+            if is_differentiable(b.dtype(exit)) {
+                let zeros = self.loops.zeros_for_exit(b, exit)?;
+                self.add(b, exit, zeros.into());
+            }
+            self.queue.push_back(exit.node);
+        }
+        Ok(())
+    }
+
+    /// Goes on to the next custom gradient or to the end.
+    ///
+    /// # Errors
+    /// `NotFound` for an op on the way that has no gradient (a `LookupError` in Python), `Unimplemented` for the gradient of a loop that is a
+    /// gradient itself, `FailedPrecondition` where a custom gradient is missing or the walk is over, and what the gradient functions give.
+    pub fn advance(&mut self, b: &mut GraphBuilder<'_>) -> Result<Step> {
+        b.within(self.scope.clone(), |b| {
+            match std::mem::replace(&mut self.state, State::Ready) {
+                State::Ready => {}
+                State::Resumed(node, grads) => {
+                    let (_, after) = self.scopes_for(b, node);
+                    b.within(after, |b| self.hand_on(b, node, grads))?;
+                    self.release_inputs(b, node)?;
+                }
+                State::Waiting(node) => {
+                    self.state = State::Waiting(node);
+                    bail!(FailedPrecondition, "The gradient of '{}' is missing", b.graph().node(node)?.name());
+                }
+                State::Done => {
+                    self.state = State::Done;
+                    bail!(FailedPrecondition, "All gradients were made");
+                }
+            }
+            while let Some(node) = self.queue.pop_front() {
+                if let Some(custom) = self.visit(b, node)? {
+                    self.state = State::Waiting(node);
+                    return Ok(custom);
+                }
+                self.release_inputs(b, node)?;
+            }
+            self.loops.finish(b)?;
+            self.state = State::Done;
+            let grads = self.xs.iter().map(|&x| self.gradient_of(b, x)).collect::<Result<_>>()?;
+            Ok(Step::Done(grads))
+        })
+    }
+
+    /// Takes the gradients, one for each data input, of the node that the last [`Step::Custom`] named.
+    ///
+    /// # Errors
+    /// `FailedPrecondition` where none is asked for.
+    pub fn resume(&mut self, grads: Vec<Option<Grad>>) -> Result<()> {
+        let State::Waiting(node) = self.state else { bail!(FailedPrecondition, "The walk waits for no gradient") };
+        self.state = State::Resumed(node, grads);
+        Ok(())
+    }
+
+    fn add(&mut self, b: &GraphBuilder<'_>, tensor: OutputId, grad: Grad) {
+        let num_outputs = b.graph()[tensor.node].num_outputs();
+        let of_node = self.grads.entry(tensor.node).or_insert_with(|| vec![Vec::new(); num_outputs]);
+        if let Some(of_output) = of_node.get_mut(tensor.slot as usize) {
+            of_output.push(grad);
+        }
+    }
+
+    /// Where the gradients of a node's outputs are summed, and where those of its inputs are made.
+    fn scopes_for(&self, b: &GraphBuilder<'_>, node: NodeId) -> (Scope, Scope) {
+        let scope = if self.options.colocate { self.scope.colocated_with(&[node]) } else { self.scope.clone() };
+        let context = |before| self.loops.backward_context(b, node, before).or(self.scope.context());
+        (scope.in_context(context(true)), scope.in_context(context(false)))
+    }
+
+    /// Gives a node's inputs their gradients, or the step in which the caller makes them.
+    fn visit(&mut self, b: &mut GraphBuilder<'_>, node: NodeId) -> Result<Option<Step>> {
+        let (before, after) = self.scopes_for(b, node);
+        let grads = b.within(before, |b| self.sum_outputs(b, node))?;
+        let is_reached = grads.iter().any(Option::is_some);
+        if !is_reached || self.stops.contains(&node) {
+            return Ok(None);
+        }
+        b.within(after, |b| {
+            let rule = self.rule_for(b, node)?;
+            let grads = match rule {
+                Rule::None => return Ok(None),
+                _ => self.with_zeros(b, node, grads)?,
+            };
+            let scope = gradient_scope(b, node)?;
+            let given = match rule {
+                Rule::Custom(kind) => return Ok(Some(Step::Custom { node, kind, grads, scope })),
+                Rule::Function(f) => b.within(scope, |b| differentiate(b, node, grads, f))?,
+                Rule::ControlFlow | Rule::None => b.within(scope, |b| differentiate(b, node, grads, control_flow::differentiate))?,
+            };
+            self.hand_on(b, node, given)?;
+            Ok(None)
+        })
+    }
+
+    /// The sums of the gradients of a node's outputs.
+    fn sum_outputs(&mut self, b: &mut GraphBuilder<'_>, node: NodeId) -> Result<Vec<Option<Grad>>> {
+        let num_outputs = b.graph()[node].num_outputs();
+        // A loop's switch is visited twice: by its exit, then by its body.
+        let is_loop_switch = self.loops.is_loop_switch(b, node);
+        let Some(given) = self.grads.get_mut(&node) else { return Ok(vec![None; num_outputs]) };
+        let given: Vec<Vec<Grad>> = if is_loop_switch { given.clone() } else { std::mem::take(given) };
+        let mut sums = Vec::with_capacity(num_outputs);
+        for grads in &given {
+            sums.push(b.sum_gradients(grads, self.options.aggregation)?);
+        }
+        if !is_loop_switch {
+            // Kept for an x that is this node.
+            self.grads.insert(node, sums.iter().map(|s| s.iter().cloned().collect()).collect());
+        }
+        Ok(sums)
+    }
+
+    /// The rule by the name in the node's `_gradient_op_type`, or by its op.
+    fn rule_for(&self, b: &GraphBuilder<'_>, node: NodeId) -> Result<Rule> {
+        let forward = b.graph().node(node)?;
+        let kind = forward.attrs().get::<&str>("_gradient_op_type").unwrap_or(forward.op());
+        if self.options.custom.contains(kind) {
+            return Ok(Rule::Custom(kind.to_owned()));
+        }
+        if self.options.not_differentiable.contains(kind) {
+            return Ok(Rule::None);
+        }
+        let gradient = match b.graph().op_def(kind) {
+            Ok(op_def) if kind == forward.op() || b.graph().library().op_def(kind).is_none() => op_def.gradient,
+            _ => OpGradient::Undefined,
+        };
+        match gradient {
+            OpGradient::Function(f) => Ok(Rule::Function(f)),
+            OpGradient::NotDifferentiable => Ok(Rule::None),
+            OpGradient::Undefined if kind == forward.op() && forward.is_control_flow() => Ok(Rule::ControlFlow),
+            OpGradient::Undefined => {
+                bail!(NotFound, "No gradient defined for operation '{}' (op type: {}).", forward.name(), forward.op())
+            }
+        }
+    }
+
+    /// The gradients of a node's outputs with zeros where an output has none.
+    fn with_zeros(&mut self, b: &mut GraphBuilder<'_>, node: NodeId, mut grads: Vec<Option<Grad>>) -> Result<Vec<Option<Grad>>> {
+        for (slot, grad) in grads.iter_mut().enumerate() {
+            let output = node.output(slot as u32);
+            if grad.is_none() && is_differentiable(b.dtype(output)) {
+                *grad = self.loops.zeros_for_output(b, output)?.map(Grad::Dense);
+            }
+        }
+        Ok(grads)
+    }
+
+    /// Gives the gradients of a node's inputs to their producers.
+    fn hand_on(&mut self, b: &mut GraphBuilder<'_>, node: NodeId, grads: Vec<Option<Grad>>) -> Result<()> {
+        let inputs: Vec<OutputId> = b.graph().inputs(node).collect();
+        let name = b.graph()[node].name();
+        if grads.len() != inputs.len() {
+            bail!(InvalidArgument, "Num gradients {} generated for op {name} do not match num inputs {}", grads.len(), inputs.len());
+        }
+        let is_gated = self.options.gate && grads.iter().flatten().count() > 1;
+        let grads = if is_gated { b.gate_gradients(grads)? } else { grads };
+        for (i, (input, grad)) in inputs.into_iter().zip(grads).enumerate() {
+            let Some(grad) = grad else { continue };
+            if let Grad::Dense(tensor) = grad
+                && b.dtype(input) != DType::Resource
+            {
+                let known = b.shape(input);
+                if b.merge_shape(tensor, &known).is_err() {
+                    bail!(
+                        InvalidArgument,
+                        "Incompatible shapes between op input and calculated input gradient. Forward operation: {}. Input index: {i}. \
+                         Original input shape: {known}. Calculated input gradient shape: {}",
+                        b.graph()[node].name(),
+                        b.shape(tensor)
+                    );
+                }
+            }
+            self.add(b, input, grad);
+        }
+        Ok(())
+    }
+
+    /// Counts a node as visited, and queues producers that all consumers of have been.
+    fn release_inputs(&mut self, b: &mut GraphBuilder<'_>, node: NodeId) -> Result<()> {
+        let inputs: Vec<OutputId> = b.graph().inputs(node).collect();
+        for input in inputs {
+            let producer = input.node;
+            let Some(count) = self.pending.get_mut(&producer) else { continue };
+            *count -= 1;
+            let count = *count;
+            let is_ready = count == 0 || (count > 0 && self.loops.is_loop_switch(b, producer));
+            if !is_ready {
+                continue;
+            }
+            if !b.graph()[producer].is_exit() {
+                self.queue.push_back(producer);
+                continue;
+            }
+            let has_grads = |exit: OutputId| self.grads.get(&exit.node).is_some_and(|g| g.iter().any(|g| !g.is_empty()));
+            let Some(exits) = self.loops.defer_exit(b, input, has_grads) else { continue };
+            for (exit, needs_zeros) in exits {
+                if needs_zeros && is_differentiable(b.dtype(exit)) {
+                    let zeros = self.loops.zeros_for_exit(b, exit)?;
+                    self.add(b, exit, zeros.into());
+                }
+                self.queue.push_back(exit.node);
+            }
+        }
+        Ok(())
+    }
+
+    fn gradient_of(&self, b: &mut GraphBuilder<'_>, x: OutputId) -> Result<Option<Grad>> {
+        match self.grads.get(&x.node).and_then(|g| g.get(x.slot as usize)) {
+            Some(grads) => b.sum_gradients(grads, self.options.aggregation),
+            None => Ok(None),
+        }
+    }
+}
+
+/// The gradient of a `y`: the one given, or ones.
+fn first_gradient(b: &mut GraphBuilder<'_>, y: OutputId, given: Option<OutputId>, i: usize) -> Result<OutputId> {
+    let dtype = b.dtype(y);
+    let name = b.graph().tensor_name(y);
+    match given {
+        Some(grad) => {
+            let given = b.graph().output_type(grad)?.dtype;
+            if given != dtype {
+                bail!(InvalidArgument, "Gradient type {given} generated for tensor {name} with type {dtype} does not match");
+            }
+            Ok(grad)
+        }
+        None if matches!(dtype, DType::C64 | DType::C128) => {
+            bail!(InvalidArgument, "Gradients of complex tensors ({name}) must set grad_ys (y.dtype = {dtype})")
+        }
+        None if !is_differentiable(dtype) => {
+            bail!(InvalidArgument, "'{name}' is {dtype}, which has no gradient: ys must be floating point")
+        }
+        None => b.ones_like(y, &format!("grad_ys_{i}")),
+    }
+}
+
+/// The name scope for a node's gradient: `gradients/outer/name_grad`.
+fn gradient_scope(b: &mut GraphBuilder<'_>, node: NodeId) -> Result<Scope> {
+    let name = format!("{}_grad", b.graph().node(node)?.name());
+    let name = b.unique_name(&name, true);
+    Ok(b.scope().named(&name))
+}
+
+/// The gradients of a node's inputs by a gradient function.
+fn differentiate(
+    b: &mut GraphBuilder<'_>,
+    node: NodeId,
+    grads: Vec<Option<Grad>>,
+    rule: impl FnOnce(&mut GraphBuilder<'_>, &Backward) -> Result<Vec<Option<Grad>>>,
+) -> Result<Vec<Option<Grad>>> {
+    let inputs: Vec<OutputId> = b.graph().inputs(node).collect();
+    let num_inputs = inputs.len();
+    let result = rule(b, &Backward { node, inputs, grads });
+    let forward = b.graph().node(node)?;
+    let (name, op) = (forward.name(), forward.op());
+    let given = result.map_err(|e| e.append(format_args!("\n\t in the gradient of '{name}' (op type: {op})")))?;
+    if given.len() != num_inputs {
+        let count = given.len();
+        return Err(Error::internal(format!("Num gradients {count} generated for op {name} do not match num inputs {num_inputs}")));
+    }
+    Ok(given)
+}
+
+/// The nodes that depend on the `xs` through tensors that have gradients.
+fn reach(b: &GraphBuilder<'_>, xs: &[OutputId]) -> FxHashSet<NodeId> {
+    let mut reached = FxHashSet::default();
+    let mut queue: VecDeque<NodeId> = xs.iter().map(|x| x.node).collect();
+    while let Some(node) = queue.pop_front() {
+        if !reached.insert(node) {
+            continue;
+        }
+        let types = b.graph()[node].output_types();
+        let edges = b.graph().out_edges(node).filter(|e| !e.is_control());
+        queue.extend(edges.filter(|e| types.get(e.src_output as usize).is_some_and(|t| is_differentiable(t.dtype))).map(|e| e.dst));
+    }
+    reached
+}
+
+/// The reached nodes that the `ys` depend on, nearest to the `ys` first: an outer loop's exits come before an inner one's.
+fn find_between(b: &GraphBuilder<'_>, ys: &[OutputId], reached: &FxHashSet<NodeId>) -> Vec<NodeId> {
+    let mut between = Vec::new();
+    let mut seen = FxHashSet::default();
+    let mut queue: VecDeque<NodeId> = ys.iter().map(|y| y.node).collect();
+    while let Some(node) = queue.pop_front() {
+        if reached.contains(&node) && seen.insert(node) {
+            between.push(node);
+            queue.extend(b.graph().inputs(node).map(|i| i.node));
+        }
+    }
+    between
+}
