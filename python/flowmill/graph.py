@@ -8,25 +8,94 @@ from collections.abc import Iterator
 from typing import Any
 
 from flowmill import _core, _protos
-from flowmill.tensor import Operation, Tensor
+from flowmill._scopes import Scopes
+from flowmill.errors import InvalidArgumentError
+from flowmill.tensor import Operation, Tensor, user_frames
 
 
-class Graph:
+class Graph(Scopes):
     """A dataflow graph. Its nodes live in Rust; :class:`Operation` and :class:`Tensor` objects are made when they are asked for.
 
     Many threads may use one graph.
     """
 
+    # Whether it is the body of a function, which captures what it takes from outside.
+    building_function = False
+
     def __init__(self):
+        super().__init__()
         self._core = _core.Graph()
         self._lock = threading.RLock()
         self._operations: dict[int, Operation] = {}
-        self._names_in_use: dict[str, int] = {}
         self._collections: dict[Any, list] = {}
-        self._unfeedable: set[Tensor] = set()
-        self._unfetchable: set[Tensor | Operation] = set()
         self._finalized = False
-        self.seed: int | None = None
+        self._seed: int | None = None
+
+    @property
+    def seed(self) -> int | None:
+        """The seed that random operations without one of their own begin with."""
+        return self._seed
+
+    @seed.setter
+    def seed(self, seed: int | None) -> None:
+        self._seed = seed
+
+    # Adding
+
+    def _add(self, op: str, name: str, inputs: list[tuple[int, int]], attrs: dict[str, Any] | None = None, control=()) -> Operation:
+        """Adds an operation with inputs as the core knows them. Where functions choose devices, they are asked."""
+        local = self._local
+        if local.gradient_overrides or local.container:
+            attrs = self._attrs_of_surroundings(op, attrs, lambda: "container" in _attrs_of(op))
+        try:
+            node_id, types = self._core.add_op(local.scope, op, name, inputs, attrs or None, control)
+        except InvalidArgumentError as error:
+            raise ValueError(error.message) from None
+        return self._made(node_id, types, local)
+
+    def _add_constant(self, name: str, value, number: int) -> Tensor:
+        local = self._local
+        try:
+            node_id, number = self._core.add_constant(local.scope, name, value, number)
+        except InvalidArgumentError as error:
+            raise ValueError(error.message) from None
+        return self._made(node_id, (number,), local)._outputs[0]
+
+    def _made(self, node_id: int, types, local) -> Operation:
+        made = self._operations[node_id] = Operation(self, node_id, types, user_frames())
+        if local.device_functions:
+            self._choose_device(made)
+        return made
+
+    def create_op(self, op_type: str, inputs, dtypes=None, input_types=None, name: str | None = None, attrs=None, op_def=None,
+                  compute_shapes: bool = True, compute_device: bool = True) -> Operation:
+        """Adds an operation with tensors as inputs and attributes as `AttrValue` messages.
+
+        Args:
+            op_type: the op's name.
+            inputs: its inputs, the tensors of lists one after another.
+            dtypes: not used: the op's definition says the types of its outputs.
+            input_types: not used.
+            name: what to call it, the op's name where it is None.
+            attrs: ``{name: AttrValue}``.
+            op_def: not used.
+            compute_shapes: not used: shapes always follow.
+            compute_device: not used.
+
+        Raises:
+            TypeError: where an input is no tensor.
+            ValueError: where an input is of another graph, or the operation is not valid.
+        """
+        self._check_not_finalized()
+        for i, tensor in enumerate(inputs):
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"Input #{i} is not a tensor: {tensor}")
+            if tensor.graph is not self:
+                raise ValueError(f"{tensor!r} must be from the same graph as the operation.")
+        made = self._core.add_op_proto(
+            self._local.scope, op_type, name or op_type, [t._key for t in inputs],
+            [(k, v.SerializeToString()) for k, v in (attrs or {}).items()])
+        return self._made(*made, self._local)
 
     # What it holds
 
@@ -36,8 +105,11 @@ class Graph:
             with self._lock:
                 found = self._operations.get(node_id)
                 if found is None:
-                    found = self._operations[node_id] = Operation(self, node_id)
+                    found = self._operations[node_id] = Operation(self, node_id, self._core.output_types(node_id))
         return found
+
+    def _tensor(self, key: tuple[int, int]) -> Tensor:
+        return self._operation(key[0])._outputs[key[1]]
 
     def _find(self, name: str) -> Operation | None:
         node_id = self._core.find_node(name)
@@ -141,22 +213,9 @@ class Graph:
     # Names
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """`name`, or the first of ``name_1``, ``name_2``, … that neither an operation nor a scope has. Case does not distinguish names."""
-        with self._lock:
-            key = name.lower()
-            count = self._names_in_use.get(key, 0)
-            free = count == 0 and self._core.find_node(name) is None
-            if mark_as_used:
-                self._names_in_use[key] = count + 1
-            if free:
-                return name
-            count = max(count, 1)
-            while self._names_in_use.get(f"{key}_{count}") or self._core.find_node(f"{name}_{count}") is not None:
-                count += 1
-            if mark_as_used:
-                self._names_in_use[f"{key}_{count}"] = 1
-                self._names_in_use[key] = count + 1
-            return f"{name}_{count}"
+        """`name` in the present name scope, or the first of ``name_1``, ``name_2``, … that neither an operation nor a scope has. Case does not
+        distinguish names."""
+        return self._core.unique_name(self._local.scope, name, mark_as_used)
 
     # Collections
 
@@ -229,23 +288,33 @@ class Graph:
 
     def prevent_feeding(self, tensor: Tensor) -> None:
         """Makes sessions refuse a value for `tensor`."""
-        self._unfeedable.add(tensor)
+        self._core.prevent_feeding(tensor._op._id)
 
     def is_feedable(self, tensor: Tensor) -> bool:
-        """Whether sessions take a value for `tensor`."""
-        return tensor not in self._unfeedable
+        """Whether sessions take a value for `tensor`: not where it was forbidden, nor inside of control flow."""
+        return self._core.is_feedable(tensor._op._id)
 
-    def prevent_fetching(self, op: Tensor | Operation) -> None:
+    def prevent_fetching(self, op: Operation) -> None:
         """Makes sessions refuse to fetch `op`."""
-        self._unfetchable.add(op)
+        self._core.prevent_fetching(_op_of(op)._id)
 
     def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
-        """Whether sessions fetch `tensor_or_op`."""
-        return tensor_or_op not in self._unfetchable
+        """Whether sessions fetch `tensor_or_op`: not where it was forbidden, nor inside of control flow."""
+        return self._core.is_fetchable(_op_of(tensor_or_op)._id)
 
     def as_default(self) -> contextlib.AbstractContextManager[Graph]:
         """Makes this the thread's default graph within a ``with`` block."""
         return _as_default(self)
+
+
+def _attrs_of(op: str) -> frozenset[str]:
+    """The attributes of an op."""
+    found = _core.op_signature(op)
+    return frozenset(attr[0] for attr in found[1]) if found else frozenset()
+
+
+def _op_of(element: Tensor | Operation) -> Operation:
+    return element.op if isinstance(element, Tensor) else element
 
 
 class _Defaults(threading.local):

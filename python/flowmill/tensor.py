@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from flowmill import _protos
@@ -12,14 +13,48 @@ if TYPE_CHECKING:
     from flowmill.graph import Graph
 
 
+# How many of the caller's frames are kept with an operation, the innermost.
+_MAX_FRAMES = 16
+_PACKAGE = __file__[: -len("tensor.py")]
+
+
+def user_frames() -> tuple:
+    """Where this package was called from: code and instruction of each frame, innermost first."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    found = []
+    while frame is not None and len(found) < _MAX_FRAMES:
+        found.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(found)
+
+
+def _line(code, instruction: int) -> int:
+    """The line of an instruction."""
+    return next((line for start, end, line in code.co_lines() if line is not None and start <= instruction < end), code.co_firstlineno)
+
+
 class Operation:
     """A node of a graph. A graph has one object for each of its nodes."""
 
-    def __init__(self, graph: Graph, node_id: int):
+    __slots__ = ("_graph", "_id", "_names", "_outputs", "_frames", "__dict__", "__weakref__")
+
+    def __init__(self, graph: Graph, node_id: int, types, frames: tuple = ()):
         """For :class:`Graph` alone."""
-        self._graph, self._id = graph, node_id
-        self._name, self._type, num_outputs = graph._core.node(node_id)
-        self._outputs = [Tensor(self, i) for i in range(num_outputs)]
+        self._graph, self._id, self._frames = graph, node_id, frames
+        self._names: tuple[str, str] | None = None
+        self._outputs = [Tensor(self, i, t) for i, t in enumerate(types)]
+
+    def _name_and_type(self) -> tuple[str, str]:
+        found = self._names
+        if found is None:
+            found = self._names = self._graph._core.node(self._id)[:2]
+        return found
+
+    @property
+    def _name(self) -> str:
+        return self._name_and_type()[0]
 
     @property
     def graph(self) -> Graph:
@@ -29,12 +64,12 @@ class Operation:
     @property
     def name(self) -> str:
         """Its name, unique in the graph."""
-        return self._name
+        return self._name_and_type()[0]
 
     @property
     def type(self) -> str:
         """The name of the node's op, such as ``"MatMul"``."""
-        return self._type
+        return self._name_and_type()[1]
 
     @property
     def outputs(self) -> list[Tensor]:
@@ -71,9 +106,34 @@ class Operation:
         return _protos.get("OpDef").FromString(self._graph._core.op_def(self._id))
 
     @property
-    def traceback(self) -> None:
-        """Where it was made: not recorded for imported nodes."""
-        return None
+    def traceback(self) -> list[tuple[str, int, str, str]]:
+        """Where it was made, as ``(file, line, function, text)`` from the outermost call to the innermost outside of this package; empty for
+        imported nodes."""
+        import linecache
+
+        found = []
+        for code, instruction in reversed(self._frames):
+            line = _line(code, instruction)
+            found.append((code.co_filename, line, code.co_name, linecache.getline(code.co_filename, line).strip()))
+        return found
+
+    def _set_attr(self, name: str, value) -> None:
+        """Sets an attribute, an `AttrValue`."""
+        self._graph._core.set_attr(self._id, name, value.SerializeToString())
+
+    def _set_device(self, device) -> None:
+        self._graph._core.set_device(self._id, device if isinstance(device, str) else device.to_string())
+
+    def _update_input(self, index: int, tensor: Tensor) -> None:
+        """Lets another tensor be an input."""
+        self._graph._core.update_input(self._id, index, tensor._key)
+
+    def _add_control_input(self, op: Operation) -> None:
+        self._graph._core.add_control_input(self._id, op._id)
+
+    def _add_control_inputs(self, ops) -> None:
+        for op in ops:
+            self._add_control_input(op)
 
     def get_attr(self, name: str) -> Any:
         """The value of an attribute: a Python value, a DType, or a message (`TensorShapeProto`, `TensorProto`, `NameAttrList`).
@@ -83,7 +143,7 @@ class Operation:
         """
         found = self._graph._core.attr(self._id, name)
         if found is None:
-            raise ValueError(f"Operation '{self._name}' has no attr named '{name}'.")
+            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
         kind, value = found
         convert = _ATTR_KINDS.get(kind)
         if convert is None:
@@ -94,14 +154,14 @@ class Operation:
         """The groups of nodes it has to share a device with."""
         found = self._graph._core.attr(self._id, "_class")
         groups = [] if found is None else [g for g in found[1] if g.startswith(b"loc:@")]
-        return groups or [b"loc:@" + self._name.encode()]
+        return groups or [b"loc:@" + self.name.encode()]
 
     def run(self, feed_dict=None, session=None) -> None:
         """Runs this in a session, the default one where none is given."""
         _session_for(self, session).run(self, feed_dict)
 
     def __repr__(self):
-        return f"<tf.Operation '{self._name}' type={self._type}>"
+        return f"<tf.Operation '{self.name}' type={self.type}>"
 
     def __str__(self):
         return str(self.node_def)
@@ -121,10 +181,13 @@ class Tensor:
     # NumPy leaves operators to this class.
     __array_priority__ = 100
 
-    def __init__(self, op: Operation, value_index: int):
+    __slots__ = ("_op", "_value_index", "_type", "_key", "__dict__", "__weakref__")
+
+    def __init__(self, op: Operation, value_index: int, type_number: int):
         """For :class:`Operation` alone."""
-        self._op, self._value_index = op, value_index
-        self._shape: TensorShape | None = None
+        self._op, self._value_index, self._type = op, value_index, type_number
+        # What the core calls it.
+        self._key = (op._id, value_index)
 
     @property
     def op(self) -> Operation:
@@ -144,7 +207,7 @@ class Tensor:
     @property
     def name(self) -> str:
         """The name of its operation and its place there, such as ``"x:0"``."""
-        return f"{self._op._name}:{self._value_index}"
+        return f"{self._op.name}:{self._value_index}"
 
     @property
     def device(self) -> str:
@@ -154,13 +217,12 @@ class Tensor:
     @property
     def dtype(self) -> DType:
         """The type of its elements."""
-        return as_dtype(self.graph._core.output_types(self._op._id)[self._value_index])
+        return as_dtype(self._type)
 
     @property
     def shape(self) -> TensorShape:
         """What is known of its shape before anything runs."""
-        inferred = TensorShape(self.graph._core.shape(self._op._id, self._value_index))
-        return inferred if self._shape is None else inferred.merge_with(self._shape)
+        return TensorShape(self._op._graph._core.shape(*self._key))
 
     def get_shape(self) -> TensorShape:
         """As :attr:`shape`."""
@@ -172,7 +234,10 @@ class Tensor:
         Raises:
             ValueError: where it contradicts that.
         """
-        self._shape = self.shape.merge_with(shape)
+        shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
+        merged = self.shape.merge_with(shape)
+        if merged.rank is not None:
+            self._op._graph._core.merge_shape(*self._key, [-1 if d is None else d for d in merged.as_list()])
 
     @property
     def ndim(self) -> int | None:

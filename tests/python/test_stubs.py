@@ -49,7 +49,8 @@ def test_the_stub_of_the_native_module_is_true():
     for name, stub in classes.items():
         real = getattr(_core, name)
         methods = {m.name: m for m in stub.body if isinstance(m, ast.FunctionDef)}
-        assert {m for m in methods if not m.startswith("_")} == {m for m in vars(real) if not m.startswith("_")}, name
+        properties = {m.target.id for m in stub.body if isinstance(m, ast.AnnAssign)}
+        assert properties | {m for m in methods if not m.startswith("_")} == {m for m in vars(real) if not m.startswith("_")}, name
         for method, declared in methods.items():
             assert method in vars(real), f"{name}.{method}"
             if method == "__new__":

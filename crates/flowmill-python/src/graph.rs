@@ -1,17 +1,21 @@
 //! `flowmill._core.Graph`: a graph shared with its sessions, its nodes named by numbers.
 
+use crate::build::{self, PyCond, PyScope, PyWhile};
+use crate::convert::to_numpy;
 use crate::dtypes;
 use crate::errors::to_py_err;
 use crate::gate::detached;
-use flowmill_graph::{Graph, ImportOptions, ImportResults, Node, NodeId, OutputId, ShapeRefiner, import_graph_def};
+use flowmill::builder::{BuilderState, GraphBuilder};
+use flowmill_graph::{Graph, ImportOptions, ImportResults, Node, NodeId, import_graph_def};
 use flowmill_proto::attr_value::{ListValue, Value};
-use flowmill_proto::{GraphDef, Message};
-use flowmill_tensor::{Bytes, Error, PartialShape, Result};
+use flowmill_proto::{FunctionDef, GradientDef, GraphDef, Message};
+use flowmill_tensor::{Bytes, Error, PartialShape, Result, Tensor};
 use parking_lot::{Mutex, RwLock};
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -19,8 +23,8 @@ use std::sync::Arc;
 #[pyclass(frozen, name = "Graph", module = "flowmill._core")]
 pub struct PyGraph {
     graph: Arc<RwLock<Graph>>,
-    /// The static shapes of the graph when it had this change count.
-    shapes: Mutex<Option<(u64, ShapeRefiner)>>,
+    /// What building keeps; locked before the graph.
+    state: Mutex<BuilderState>,
 }
 
 impl PyGraph {
@@ -35,6 +39,13 @@ impl PyGraph {
         import_graph_def(&mut self.graph.write(), def, options)
     }
 
+    /// Adds to the graph in a scope.
+    pub fn build<T>(&self, scope: &PyScope, f: impl FnOnce(&mut GraphBuilder<'_>) -> Result<T>) -> PyResult<T> {
+        let mut state = self.state.lock();
+        let mut graph = self.graph.write();
+        GraphBuilder::new(&mut graph, &mut state, scope.0.clone()).and_then(|mut b| f(&mut b)).map_err(to_py_err)
+    }
+
     /// Answers a question about a node.
     fn with_node<T>(&self, id: u32, f: impl FnOnce(&Graph, &Node) -> Result<T>) -> PyResult<T> {
         let graph = self.graph.read();
@@ -47,7 +58,7 @@ impl PyGraph {
     #[new]
     fn new() -> PyResult<PyGraph> {
         let graph = flowmill::new_graph().map_err(to_py_err)?;
-        Ok(PyGraph { graph: Arc::new(RwLock::new(graph)), shapes: Mutex::new(None) })
+        Ok(PyGraph { graph: Arc::new(RwLock::new(graph)), state: Mutex::default() })
     }
 
     /// Adds the nodes of a serialised `GraphDef`, or of the one in a file. Gives a list of `(node, output)` for `return_tensors`, of nodes for
@@ -151,19 +162,159 @@ impl PyGraph {
 
     /// The static shape of a tensor: `None` where the rank is unknown, −1 for a size that is.
     fn shape(&self, id: u32, slot: u32) -> PyResult<Option<Vec<i64>>> {
+        let mut state = self.state.lock();
         self.with_node(id, |graph, n| {
-            let mut shapes = self.shapes.lock();
-            let refiner = match &mut *shapes {
-                Some((change_count, refiner)) if *change_count == graph.change_count() => refiner,
-                stale => {
-                    let mut refiner = ShapeRefiner::new();
-                    // A node that contradicts its inputs fails when it runs; what comes after it has unknown shapes.
-                    let _ = refiner.infer_graph(graph);
-                    &mut stale.insert((graph.change_count(), refiner)).1
-                }
-            };
-            Ok(shape_to_python(&refiner.shape(OutputId { node: n.id(), slot })))
+            state.catch_up(graph);
+            Ok(shape_to_python(&state.shapes().shape(n.id().output(slot))))
         })
+    }
+
+    /// Adds what is known of a tensor's static shape.
+    fn merge_shape(&self, id: u32, slot: u32, dims: Option<Vec<i64>>) -> PyResult<()> {
+        let mut state = self.state.lock();
+        self.with_node(id, |graph, n| {
+            state.catch_up(graph);
+            state.merge_shape(n.id().output(slot), &build::partial_shape(dims))
+        })
+    }
+
+    /// A tensor's value where it is known before anything runs.
+    fn constant_value<'py>(&self, py: Python<'py>, id: u32, slot: u32) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let value = {
+            let mut state = self.state.lock();
+            let graph = self.graph.read();
+            state.catch_up(&graph);
+            let output = NodeId(id).output(slot);
+            match state.shapes().value(output).and_then(|v| v.constant.clone()) {
+                Some(value) => Some(value),
+                // Too large for shape functions.
+                None => graph
+                    .get(output.node)
+                    .filter(|n| n.is_op("Const"))
+                    .map(|n| Tensor::from_proto(n.attrs().get("value")?))
+                    .transpose()
+                    .map_err(to_py_err)?,
+            }
+        };
+        value.map(|v| to_numpy(py, v)).transpose()
+    }
+
+    /// A name in a scope that nothing else has.
+    fn unique_name(&self, scope: &PyScope, name: &str, mark_as_used: bool) -> PyResult<String> {
+        self.build(scope, |b| Ok(b.unique_name(name, mark_as_used)))
+    }
+
+    /// Adds a node; gives its id and the types of its outputs.
+    #[pyo3(signature = (scope, op, name, inputs, attrs=None, control=Vec::new()))]
+    fn add_op(
+        &self,
+        scope: &PyScope,
+        op: &str,
+        name: &str,
+        inputs: Vec<(u32, u32)>,
+        attrs: Option<&Bound<'_, PyDict>>,
+        control: Vec<u32>,
+    ) -> PyResult<(u32, Vec<i32>)> {
+        build::add_op(self, scope, op, name, inputs, attrs, control)
+    }
+
+    /// Adds a node whose attributes are serialised `AttrValue`s; gives its id and the types of its outputs.
+    fn add_op_proto(
+        &self,
+        scope: &PyScope,
+        op: &str,
+        name: &str,
+        inputs: Vec<(u32, u32)>,
+        attrs: Vec<(String, PyBackedBytes)>,
+    ) -> PyResult<(u32, Vec<i32>)> {
+        let attrs = attrs.into_iter().map(|(key, value)| Ok((key, build::attr_value(&value)?))).collect::<PyResult<_>>()?;
+        build::add_node(self, scope, op, name, inputs, attrs, Vec::new())
+    }
+
+    /// Adds a constant with the value of a Python object, converted to a type where one is given; gives its node and type.
+    #[pyo3(signature = (scope, name, value, dtype=None))]
+    fn add_constant(&self, scope: &PyScope, name: &str, value: &Bound<'_, PyAny>, dtype: Option<i32>) -> PyResult<(u32, i32)> {
+        build::add_constant(self, scope, name, value, dtype)
+    }
+
+    /// What an op takes and gives; `None` where it is not known.
+    fn signature(&self, op: &str) -> Option<build::Signature> {
+        self.graph.read().op_def(op).ok().map(|def| build::signature(def))
+    }
+
+    fn set_device(&self, id: u32, device: &str) -> PyResult<()> {
+        self.graph.write().set_device(NodeId(id), device).map_err(to_py_err)
+    }
+
+    /// Sets an attribute of a node, a serialised `AttrValue`.
+    fn set_attr(&self, id: u32, name: &str, value: &[u8]) -> PyResult<()> {
+        let value = build::attr_value(value)?;
+        self.graph.write().set_attr(NodeId(id), name, value).map_err(to_py_err)
+    }
+
+    /// Lets another tensor be an input of a node.
+    fn update_input(&self, id: u32, index: usize, tensor: (u32, u32)) -> PyResult<()> {
+        self.graph.write().update_edge(build::output_id(tensor), NodeId(id), index).map(drop).map_err(to_py_err)
+    }
+
+    /// The control-flow context that a node is in, and the one around a context.
+    fn context_of(&self, scope: &PyScope, id: u32) -> PyResult<Option<u32>> {
+        self.build(scope, |b| Ok(b.context_of(NodeId(id)).map(|c| c.0)))
+    }
+
+    /// Adds a serialised `FunctionDef`; the same one again is no error.
+    fn add_function(&self, definition: &[u8]) -> PyResult<()> {
+        let def =
+            FunctionDef::decode(definition).map_err(|e| PyValueError::new_err(format!("a FunctionDef that cannot be parsed: {e}")))?;
+        self.graph.write().library_mut().add(def).map_err(to_py_err)
+    }
+
+    /// Says which function is the gradient of another.
+    fn add_gradient_function(&self, function_name: &str, gradient_func: &str) -> PyResult<()> {
+        let def =
+            GradientDef { function_name: function_name.to_owned(), gradient_func: gradient_func.to_owned(), ..GradientDef::default() };
+        self.graph.write().library_mut().add_gradient(def).map_err(to_py_err)
+    }
+
+    /// A function of the library as a serialised `FunctionDef`; `None` where there is none of that name.
+    fn function_def<'py>(&self, py: Python<'py>, name: &str) -> Option<Bound<'py, PyBytes>> {
+        self.graph.read().library().get(name).map(|f| PyBytes::new(py, &f.def().encode_to_vec()))
+    }
+
+    fn add_control_input(&self, id: u32, control: u32) -> PyResult<()> {
+        self.graph.write().add_control_edge(NodeId(control), NodeId(id)).map(drop).map_err(to_py_err)
+    }
+
+    fn is_feedable(&self, id: u32) -> bool {
+        self.state.lock().is_feedable(NodeId(id))
+    }
+
+    fn is_fetchable(&self, id: u32) -> bool {
+        self.state.lock().is_fetchable(NodeId(id))
+    }
+
+    fn prevent_feeding(&self, id: u32) {
+        self.state.lock().prevent_feeding(NodeId(id));
+    }
+
+    fn prevent_fetching(&self, id: u32) {
+        self.state.lock().prevent_fetching(NodeId(id));
+    }
+
+    /// Begins a conditional.
+    fn begin_cond(slf: Bound<'_, Self>, scope: &PyScope, pred: (u32, u32)) -> PyResult<PyCond> {
+        PyCond::begin(slf, scope, pred)
+    }
+
+    /// Begins a loop.
+    fn begin_while(
+        slf: Bound<'_, Self>,
+        scope: &PyScope,
+        vars: Vec<(u32, u32)>,
+        shape_invariants: Vec<Option<Vec<i64>>>,
+        parallel_iterations: i64,
+    ) -> PyResult<PyWhile> {
+        PyWhile::begin(slf, scope, vars, shape_invariants, parallel_iterations)
     }
 
     /// An attribute as `(kind, value)`; messages are serialised. `None` where the node has no such attribute.

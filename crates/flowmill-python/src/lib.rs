@@ -2,11 +2,13 @@
 //!
 //! Thin: what a Rust user would miss is in the crate `flowmill`. Classes are frozen and lock inside, so that the module is safe without the GIL.
 
+mod build;
 mod checkpoint;
 mod convert;
 mod dtypes;
 mod errors;
 mod gate;
+mod gradients;
 mod graph;
 mod saved_model;
 mod session;
@@ -28,11 +30,15 @@ mod _core {
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
     #[pymodule_export]
+    use crate::build::{PyCond, PyScope, PyWhile, op_names, op_signature};
+    #[pymodule_export]
     use crate::checkpoint::{PyCheckpointReader, checkpoint_state, latest_checkpoint};
     #[pymodule_export]
     use crate::convert::PyTensor;
     #[pymodule_export]
     use crate::dtypes::{numpy_dtype, op_def};
+    #[pymodule_export]
+    use crate::gradients::PyGradientWalk;
     #[pymodule_export]
     use crate::graph::PyGraph;
     #[pymodule_export]

@@ -1,0 +1,330 @@
+"""Adding one operation: arguments become tensors, types are checked, names are given. What every function that adds to a graph goes through."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from flowmill import _core, _protos
+from flowmill._convert import convert_to_tensor
+from flowmill.dtypes import DType, as_dtype
+from flowmill.graph import Graph, get_default_graph
+from flowmill.tensor import Operation, Tensor
+from flowmill.tensor_shape import TensorShape
+
+_REF = 100
+
+
+class Argument(NamedTuple):
+    """An input of an op: its name, the attribute of its type or the number of its fixed type, the attribute of its length, and what it is."""
+
+    name: str
+    type_attr: str | None
+    fixed: int | None
+    number_attr: str | None
+    is_list: bool
+    is_ref: bool
+
+
+class Signature:
+    """What an op takes and gives.
+
+    Attributes:
+        inputs: an :class:`Argument` for each input, in order.
+        attrs: ``{name: (kind, has_default)}`` of the attributes.
+        type_defaults: the numbers of the types that are attributes' defaults.
+        allowed: the numbers of the types that attributes may have, for those that do not take all.
+        outputs: ``(name, is_list)`` of the outputs.
+        inferred: the attributes that follow from the inputs.
+        is_stateful: whether equal nodes are not the same.
+    """
+
+    __slots__ = ("name", "inputs", "attrs", "type_defaults", "allowed", "outputs", "inferred", "is_stateful")
+
+    def __init__(self, name: str, found: tuple):
+        inputs, attrs, outputs, self.is_stateful = found
+        self.name = name
+        self.inputs = [Argument(*i) for i in inputs]
+        self.attrs = {attr: (kind, has_default) for attr, kind, has_default, _, _ in attrs}
+        self.type_defaults = {attr: default for attr, _, _, default, _ in attrs if default is not None}
+        self.allowed = {attr: frozenset(allowed) for attr, _, _, _, allowed in attrs if allowed}
+        self.outputs = outputs
+        self.inferred = {a for i in self.inputs for a in (i.type_attr, i.number_attr) if a is not None}
+
+
+_signatures: dict[str, Signature] = {}
+
+
+def signature(op: str, graph: Graph | None = None) -> Signature:
+    """What an op of the catalogue, or a function of `graph`, takes and gives.
+
+    Raises:
+        ValueError: where there is no such op.
+    """
+    known = _signatures.get(op)
+    if known is None:
+        found = _core.op_signature(op)
+        if found is not None:
+            known = _signatures[op] = Signature(op, found)
+        else:
+            found = None if graph is None else graph._core.signature(op)
+            if found is None:
+                raise ValueError(f"Op type not registered '{op}'")
+            known = Signature(op, found)
+    return known
+
+
+def graph_of(values) -> Graph:
+    """The graph to add to: that of the tensors and operations among `values`, the default one where there are none.
+
+    Raises:
+        ValueError: where they are of several graphs.
+    """
+    default = get_default_graph()
+    if default.building_function:
+        return default
+    found = None
+    for value in values:
+        graph = getattr(value, "graph", None) if not isinstance(value, (list, tuple)) else None
+        if isinstance(value, (list, tuple)) and value:
+            graph = next((v.graph for v in value if isinstance(v, Tensor)), None)
+        if isinstance(graph, Graph) and graph is not found:
+            if found is not None:
+                raise ValueError(f"{value!r} must be from the same graph as the other inputs.")
+            found = graph
+    return found or default
+
+
+class _Call:
+    """The arguments of one operation on their way to become inputs."""
+
+    __slots__ = ("graph", "signature", "name", "whole", "inputs", "types", "attrs")
+
+    def __init__(self, graph: Graph, of: Signature, name: str | None, attrs: dict[str, Any]):
+        self.graph, self.signature, self.attrs = graph, of, attrs
+        self.name = name or of.name
+        # The operation's whole name, once something needs to be named after it.
+        self.whole: str | None = None
+        self.inputs: list[tuple[int, int]] = []
+        # Types by attribute, as far as they are known, and the argument that said so.
+        self.types: dict[str, tuple[int, str | None]] = {}
+
+    def scope(self):
+        """The scope of what is made for the operation."""
+        graph = self.graph
+        scope = graph._local.scope
+        if self.whole is None:
+            self.whole = self.name[:-1] if self.name.endswith("/") else graph._core.unique_name(scope, self.name, True)
+        return scope.named(self.whole)
+
+    def convert(self, value, dtype: int | None, arg: str, preferred: int | None = None) -> Tensor:
+        graph = self.graph
+        with graph.as_default(), graph._within(self.scope()):
+            return convert_to_tensor(
+                value, None if dtype is None else as_dtype(dtype), arg, None if preferred is None else as_dtype(preferred))
+
+    def tensor(self, arg: Argument, value) -> Tensor:
+        """A value as the tensor for an argument."""
+        signature = self.signature
+        wanted = arg.fixed
+        if arg.type_attr is not None:
+            known = self.types.get(arg.type_attr)
+            wanted = None if known is None else known[0]
+        if type(value) is Tensor and value._op._graph is self.graph:
+            found = value
+        elif arg.is_ref:
+            stands_for = getattr(value, "_ref", None)
+            found = stands_for() if callable(stands_for) else value
+            if not isinstance(found, Tensor):
+                raise TypeError(f"'{signature.name}' Op requires that input '{arg.name}' be a mutable tensor (e.g.: a tf.Variable)")
+        else:
+            if isinstance(value, Tensor) and value.graph is not self.graph and not self.graph.building_function:
+                raise ValueError(f"{value!r} must be from the same graph as the graph that the operation '{self.name}' is added to.")
+            preferred = signature.type_defaults.get(arg.type_attr) if wanted is None and arg.type_attr is not None else None
+            found = self._converted(arg, value, wanted, preferred)
+        number = found._type
+        if arg.is_ref:
+            if number < _REF:
+                raise TypeError(f"'{signature.name}' Op requires that input '{arg.name}' be a mutable tensor (e.g.: a tf.Variable)")
+        base = number - _REF if number > _REF else number
+        if wanted is not None and base != wanted:
+            self._mismatch(arg, base, wanted)
+        if arg.type_attr is not None and wanted is None:
+            self.know(arg.type_attr, base, arg.name)
+        return found
+
+    def _converted(self, arg: Argument, value, wanted: int | None, preferred: int | None) -> Tensor:
+        try:
+            return self.convert(value, wanted, arg.name, preferred)
+        except (TypeError, ValueError) as error:
+            if wanted is None or isinstance(value, Tensor):
+                if isinstance(value, Tensor):
+                    self._mismatch(arg, value._type % _REF, wanted)
+                raise
+            try:
+                natural = self.convert(value, None, arg.name)
+            except (TypeError, ValueError):
+                raise error from None
+            if natural._type % _REF != wanted:
+                self._mismatch(arg, natural._type % _REF, wanted, error)
+            raise
+
+    def _mismatch(self, arg: Argument, found: int, wanted: int | None, cause=None):
+        of = f"Input '{arg.name}' of '{self.signature.name}' Op has type {as_dtype(found).name} that does not match"
+        known = self.types.get(arg.type_attr) if arg.type_attr is not None else None
+        if known is not None and known[1] is not None:
+            raise TypeError(f"{of} type {as_dtype(known[0]).name} of argument '{known[1]}'.") from cause
+        raise TypeError(f"{of} expected type of {as_dtype(wanted).name}.") from cause
+
+    def know(self, attr: str, number: int, arg: str | None) -> None:
+        """Notes the type that an attribute has."""
+        allowed = self.signature.allowed.get(attr)
+        if allowed is not None and number not in allowed:
+            names = ", ".join(as_dtype(n).name for n in sorted(allowed))
+            raise TypeError(f"Value passed to parameter '{arg or attr}' has DataType {as_dtype(number).name} not in list of allowed values: {names}")
+        self.types[attr] = number, arg
+
+    def tensors(self, arg: Argument, values) -> list[Tensor]:
+        """A list as the tensors for an argument that takes one."""
+        if isinstance(values, Tensor) or not hasattr(values, "__iter__") or isinstance(values, (str, bytes)):
+            raise TypeError(f"Expected list for '{arg.name}' argument to '{self.signature.name}' Op, not {values!r}.")
+        values = list(values)
+        if arg.number_attr is None:  # tensors of any types
+            return self._tensors_of_types(arg, values)
+        stated = self.attrs.get(arg.number_attr)
+        if stated is not None and stated != len(values):
+            raise ValueError(f"List argument '{arg.name}' to '{self.signature.name}' Op with length {len(values)} must have length {stated}.")
+        if arg.type_attr is not None and arg.type_attr not in self.types:
+            # One tensor among the values says the type of all.
+            first = next((v for v in values if hasattr(v, "dtype") and hasattr(v, "op")), None)
+            if first is not None:
+                self.know(arg.type_attr, as_dtype(first.dtype).base_dtype.as_datatype_enum, None)
+        try:
+            return [self.tensor(arg, v) if arg.is_ref else self.tensor(arg._replace(name=f"{arg.name}_{i}"), v) for i, v in enumerate(values)]
+        except TypeError as error:
+            types = [as_dtype(v._type).name if isinstance(v, Tensor) else type(v).__name__ for v in values]
+            raise TypeError(
+                f"Tensors in list passed to '{arg.name}' of '{self.signature.name}' Op have types [{', '.join(types)}] that don't all match.") from error
+
+    def _tensors_of_types(self, arg: Argument, values: list) -> list[Tensor]:
+        stated = self.attrs.get(arg.type_attr)
+        if stated is not None and len(stated) != len(values):
+            raise ValueError(f"List argument '{arg.name}' to '{self.signature.name}' Op with length {len(values)} must have length {len(stated)}.")
+        found = []
+        for i, value in enumerate(values):
+            wanted = None if stated is None else as_dtype(stated[i]).base_dtype.as_datatype_enum
+            found.append(self.tensor(Argument(f"{arg.name}_{i}", None, wanted, None, False, False), value))
+        if arg.type_attr not in self.attrs:
+            self.attrs[arg.type_attr] = [t._type % _REF for t in found]
+        return found
+
+
+def apply_op(op: str, name: str | None, args=(), attrs: dict[str, Any] | None = None, graph: Graph | None = None) -> Operation:
+    """Adds an operation of an op of the catalogue.
+
+    Args:
+        op: the op, such as ``"MatMul"``.
+        name: what to call it, the op's name where it is None; with a slash at its end the whole name.
+        args: for each input of the op a tensor or what can be made one, for an input that is a list a list of those.
+        attrs: attributes; those that follow from the inputs and those with defaults may be left out, and None stands for left out.
+        graph: where to add it, the graph of the arguments where it is None.
+
+    Raises:
+        TypeError: where an argument's type does not fit, in TensorFlow's words.
+        ValueError: for an unknown op, for a shape that does not fit, for arguments of several graphs.
+    """
+    if graph is None:
+        graph = graph_of(args)
+    graph._check_not_finalized()
+    found = signature(op, graph)
+    call = _Call(graph, found, name, {k: v for k, v in attrs.items() if v is not None} if attrs else {})
+    for attr, value in call.attrs.items():
+        kind = found.attrs.get(attr, (None,))[0]
+        if kind == "type":
+            number = as_dtype(value).base_dtype.as_datatype_enum
+            call.attrs[attr] = number
+            call.know(attr, number, None)
+        elif kind is not None:
+            call.attrs[attr] = _plain(kind, value)
+    inputs = call.inputs
+    for arg, value in zip(found.inputs, args):
+        if arg.is_list:
+            for tensor in call.tensors(arg, value):
+                inputs.append(tensor._key)
+        else:
+            inputs.append(call.tensor(arg, value)._key)
+    for attr, number in found.type_defaults.items():
+        if attr in found.inferred and attr not in call.types and attr not in call.attrs:
+            call.attrs[attr] = number  # an empty list says nothing of its type
+    return graph._add(op, call.name if call.whole is None else call.whole + "/", inputs, call.attrs)
+
+
+def _plain(kind: str, value):
+    """An attribute's value as the core takes it: numbers of types, lists of sizes, serialised messages."""
+    if kind.startswith("list("):
+        if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+            raise TypeError(f"Expected list for attribute of kind '{kind}', got {type(value).__name__}.")
+        return [_plain(kind[5:-1], v) for v in value]
+    if kind == "type":
+        return as_dtype(value).base_dtype.as_datatype_enum
+    if kind == "shape":
+        return _sizes(value)
+    if kind in ("tensor", "func"):
+        return _message(kind, value)
+    return value
+
+
+def _sizes(value) -> list[int] | None:
+    if hasattr(value, "unknown_rank"):  # a TensorShapeProto
+        return None if value.unknown_rank else [d.size for d in value.dim]
+    shape = value if isinstance(value, TensorShape) else TensorShape(value)
+    return None if shape.rank is None else [-1 if d is None else d for d in shape.as_list()]
+
+
+def _message(kind: str, value):
+    if hasattr(value, "SerializeToString"):
+        return value.SerializeToString()
+    if kind == "tensor" or isinstance(value, (str, bytes)):
+        return value
+    name = getattr(value, "name", None)  # a function
+    if not isinstance(name, str):
+        raise TypeError(f"Expected func, got {type(value).__name__}.")
+    value.add_to_graph(get_default_graph())
+    return _protos.get("NameAttrList")(name=name).SerializeToString()
+
+
+def outputs_of(operation: Operation):
+    """What a function of an op returns: the operation itself for an op without outputs, a tensor, a list, or a tuple of those with names."""
+    outputs = signature(operation.type, operation.graph).outputs
+    tensors = operation._outputs
+    if not outputs:
+        return operation
+    if len(outputs) == 1:
+        return list(tensors) if outputs[0][1] else tensors[0]
+    return _named_outputs(operation.type, outputs, tensors)
+
+
+def _named_outputs(op: str, outputs, tensors: list[Tensor]):
+    import collections
+
+    lists = sum(is_list for _, is_list in outputs)
+    made, at = [], 0
+    for _, is_list in outputs:
+        # At most one list has a length that is not stated otherwise in the ops there are.
+        size = (len(tensors) - (len(outputs) - lists)) // lists if is_list else 1
+        made.append(list(tensors[at:at + size]) if is_list else tensors[at])
+        at += size
+    kind = _tuples.get(op)
+    if kind is None:
+        kind = _tuples[op] = collections.namedtuple(op.lstrip("_"), [name for name, _ in outputs], rename=True)
+    return kind(*made)
+
+
+_tuples: dict[str, type] = {}
+
+
+def call(op: str, name: str | None, *args, **attrs):
+    """As :func:`apply_op`; gives what a function of the op returns."""
+    return outputs_of(apply_op(op, name, args, attrs))
+
+
+__all__ = ["Argument", "Signature", "apply_op", "call", "graph_of", "outputs_of", "signature", "DType"]

@@ -1,0 +1,29 @@
+"""Where the names of the API's top level come from: each is looked up in its module when it is first asked for, so that importing the package stays quick.
+
+A line a module; a name that is called otherwise in its module is written ``top=inner``.
+"""
+
+from __future__ import annotations
+
+_BY_MODULE = {
+    "_convert": "constant convert_to_tensor register_tensor_conversion_function convert_to_tensor_or_indexed_slices",
+    "control_flow": "cond group no_op tuple",
+    "gradients": "AggregationMethod NoGradient NotDifferentiable RegisterGradient UnconnectedGradients gradients no_gradient stop_gradient",
+    "indexed_slices": "IndexedSlices",
+}
+
+# Modules of the API that are reached as ``tf.name``.
+MODULES = frozenset("saved_model train raw_ops nest".split())
+
+
+def _table() -> dict[str, tuple[str, str]]:
+    table = {}
+    for module, names in _BY_MODULE.items():
+        for name in names.split():
+            top, _, inner = name.partition("=")
+            table[top] = module, inner or top
+    return table
+
+
+# Module and name in it, by the name at the top level.
+NAMES = _table()

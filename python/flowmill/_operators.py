@@ -1,0 +1,152 @@
+"""Python's operators on tensors, and on what stands for tensors."""
+
+from __future__ import annotations
+
+from flowmill._apply import apply_op
+from flowmill._convert import convert_to_tensor
+from flowmill.tensor import Tensor
+
+_REF = 100
+_STRING, _BOOL = 7, 10
+# Types that division makes of integers, by their numbers: small ones become float32.
+_TRUE_DIVISION = {4: "float32", 6: "float32", 5: "float32", 17: "float32", 3: "float64", 9: "float64", 22: "float64", 23: "float64"}
+
+
+def binary(op: str, name: str | None, x, y, display: str | None = None):
+    """An op of two tensors, at least one of which is one; the other becomes one of the same type.
+
+    Args:
+        op: the op.
+        name: what to call it; `display` where it is None.
+        display: the name by default, such as ``"add"``.
+    """
+    if type(x) is Tensor:
+        if type(y) is Tensor:
+            graph = x._op._graph
+            if y._op._graph is graph and (x._type == y._type or x._type % _REF == y._type % _REF) and not graph._finalized:
+                return graph._add(op, name or display or op, [x._key, y._key])._outputs[0]
+            return apply_op(op, name or display, (x, y))._outputs[0]
+        like, at = x, 1
+    else:
+        if type(y) is not Tensor:
+            like = x = convert_to_tensor(x, dtype_hint=getattr(y, "dtype", None), name="x")
+            return binary(op, name, x, y, display)
+        like, at = y, 0
+    graph = like._op._graph
+    graph._check_not_finalized()
+    local = graph._local
+    given = name or display or op
+    whole = given[:-1] if given.endswith("/") else graph._core.unique_name(local.scope, given, True)
+    with graph.as_default(), graph._within(local.scope.named(whole)):
+        other = convert_to_tensor(y if at else x, dtype_hint=like.dtype.base_dtype, name="y" if at else "x")
+    return apply_op(op, whole + "/", (like, other) if at else (other, like), graph=graph)._outputs[0]
+
+
+def _is_string(x, y) -> bool:
+    return (x if isinstance(x, Tensor) else y)._type % _REF == _STRING
+
+
+def add(x, y, name: str | None = None):
+    """The sum; strings are joined."""
+    return binary("Add" if _is_string(x, y) else "AddV2", name, x, y, "add")
+
+
+def truediv(x, y, name: str | None = None):
+    """The quotient as Python 3 has it: integers become `float64`, those of up to 16 bits `float32`.
+
+    Raises:
+        TypeError: where the types differ.
+    """
+    like = x if isinstance(x, Tensor) else y
+    graph = like._op._graph
+    with graph.as_default(), graph.name_scope(name or "truediv") as scope:
+        hint = like.dtype.base_dtype
+        x = convert_to_tensor(x, dtype_hint=hint, name="x")
+        y = convert_to_tensor(y, dtype_hint=hint, name="y")
+        if x._type % _REF != y._type % _REF:
+            raise TypeError(f"`x` and `y` must have the same dtype, got {x.dtype!r} != {y.dtype!r}.")
+        wide = _TRUE_DIVISION.get(x._type % _REF)
+        if wide is not None:
+            from flowmill.dtypes import as_dtype
+
+            x, y = (apply_op("Cast", "Cast", [v], {"DstT": as_dtype(wide)})._outputs[0] for v in (x, y))
+        return apply_op("RealDiv", scope, (x, y))._outputs[0]
+
+
+def _logical(op: str, bitwise: str, display: str):
+    def operator(x, y):
+        like = x if isinstance(x, Tensor) else y
+        return binary(op, None, x, y, display) if like._type % _REF == _BOOL else binary(bitwise, None, x, y, display)
+    return operator
+
+
+def _simple(op: str, display: str | None):
+    return lambda x, y: binary(op, None, x, y, display)
+
+
+def _matmul(x, y):
+    from flowmill.math import matmul
+
+    return matmul(x, y)
+
+
+def _multiply(x, y):
+    sparse = getattr(y, "_multiplied_by_dense", None)
+    return binary("Mul", None, x, y, "mul") if sparse is None else sparse(x)
+
+
+_BINARY = {
+    "add": add, "sub": _simple("Sub", "sub"), "mul": _multiply, "truediv": truediv, "div": truediv,
+    "floordiv": _simple("FloorDiv", "floordiv"), "mod": _simple("FloorMod", "mod"), "pow": _simple("Pow", "pow"), "matmul": _matmul,
+    "and": _logical("LogicalAnd", "BitwiseAnd", "and"), "or": _logical("LogicalOr", "BitwiseOr", "or"),
+    "xor": _logical("NotEqual", "BitwiseXor", "xor"),
+}
+_COMPARISONS = {"lt": "Less", "le": "LessEqual", "gt": "Greater", "ge": "GreaterEqual"}
+
+
+def _invert(x):
+    return apply_op("LogicalNot" if x._type % _REF == _BOOL else "Invert", None, [x])._outputs[0]
+
+
+def _abs(x):
+    op = "ComplexAbs" if x.dtype.is_complex else "Abs"
+    return apply_op(op, None, [x], {"Tout": x.dtype.real_dtype} if op == "ComplexAbs" else None)._outputs[0]
+
+
+def _getitem(x, index):
+    from flowmill._slicing import getitem
+
+    return getitem(x, index)
+
+
+def operators() -> dict:
+    """Python's special methods by name, as functions of a tensor."""
+    found = {"__neg__": lambda x: apply_op("Neg", None, [x])._outputs[0], "__abs__": _abs, "__invert__": _invert, "__getitem__": _getitem}
+    for name, function in _BINARY.items():
+        found[f"__{name}__"] = function
+        found[f"__r{name}__"] = lambda x, y, f=function: f(y, x)
+    for name, op in _COMPARISONS.items():
+        found[f"__{name}__"] = _simple(op, None)
+    return found
+
+
+def install() -> None:
+    """Gives :class:`Tensor` its operators."""
+    for name, function in operators().items():
+        setattr(Tensor, name, function)
+
+
+class OperatorsOfTensor:
+    """A base class of what stands for a tensor (by `_as_tensor`): operators are those of the tensor."""
+
+    __array_priority__ = 100
+
+
+def _delegating(name: str):
+    def operator(self, *arguments):
+        return getattr(self._as_tensor(), name)(*arguments)
+    return operator
+
+
+for _name in operators():
+    setattr(OperatorsOfTensor, _name, _delegating(_name))

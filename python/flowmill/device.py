@@ -1,0 +1,76 @@
+"""Names of devices."""
+
+from __future__ import annotations
+
+import re
+
+_PART = re.compile(r"/(?:(job):([a-zA-Z0-9_]+)|(replica):(\d+|\*)|(task):(\d+|\*)|device:([a-zA-Z]+)(?::(\d+|\*))?|([cg]pu):(\d+|\*))", re.IGNORECASE)
+
+
+class DeviceSpec:
+    """A device's name in parts, any of which may be left open: ``/job:worker/replica:0/task:1/device:CPU:0``."""
+
+    __slots__ = ("job", "replica", "task", "device_type", "device_index")
+
+    def __init__(self, job: str | None = None, replica: int | None = None, task: int | None = None, device_type: str | None = None,
+                 device_index: int | None = None):
+        self.job, self.replica, self.task = job, replica, task
+        self.device_type = None if device_type is None else device_type.upper()
+        self.device_index = device_index
+
+    @staticmethod
+    def from_string(spec: str) -> DeviceSpec:
+        """The parts of a name.
+
+        Raises:
+            ValueError: where it is malformed.
+        """
+        found = DeviceSpec()
+        end = 0
+        for match in _PART.finditer(spec):
+            if match.start() != end:
+                break
+            end = match.end()
+            _, job, _, replica, _, task, kind, index, short, short_index = match.groups()
+            if job is not None:
+                found.job = job
+            elif replica is not None:
+                found.replica = _number(replica)
+            elif task is not None:
+                found.task = _number(task)
+            else:
+                found.device_type = (kind or short).upper()
+                found.device_index = _number(index or short_index)
+        if end != len(spec):
+            raise ValueError(f"Unknown attribute '{spec[end:]}' is encountered while parsing the device spec: '{spec}'")
+        return found
+
+    def to_string(self) -> str:
+        """The name, without the parts left open."""
+        parts = [f"/{part}:{value}" for part, value in (("job", self.job), ("replica", self.replica), ("task", self.task)) if value is not None]
+        if self.device_type is not None:
+            parts.append(f"/device:{self.device_type}:{'*' if self.device_index is None else self.device_index}")
+        return "".join(parts)
+
+    def make_merged_spec(self, dev: DeviceSpec) -> DeviceSpec:
+        """This, with the parts that `dev` has replaced by its."""
+        values = (getattr(self, part) if getattr(dev, part) is None else getattr(dev, part) for part in DeviceSpec.__slots__)
+        return DeviceSpec(*values)
+
+    def __eq__(self, other):
+        return isinstance(other, DeviceSpec) and self.to_string() == other.to_string()
+
+    def __hash__(self):
+        return hash(self.to_string())
+
+    def __repr__(self):
+        return f"DeviceSpec({self.to_string()!r})"
+
+
+def _number(text: str | None) -> int | None:
+    return None if text in (None, "*") else int(text)
+
+
+def merge(outer: str, inner: str) -> str:
+    """The name of a device within another's scope: what `inner` leaves open is as in `outer`."""
+    return DeviceSpec.from_string(outer).make_merged_spec(DeviceSpec.from_string(inner)).to_string()

@@ -1,0 +1,184 @@
+"""Derivatives of tensors by tensors, as operations of the graph."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+
+from flowmill import _core, nest
+from flowmill._apply import call
+from flowmill._convert import convert_to_tensor, convert_to_tensor_or_indexed_slices
+from flowmill.errors import InvalidArgumentError, NotFoundError
+from flowmill.graph import get_default_graph
+from flowmill.indexed_slices import IndexedSlices
+from flowmill.tensor import Tensor
+
+
+class UnconnectedGradients(enum.Enum):
+    """What the gradient of something is that the result does not depend on."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+class AggregationMethod:
+    """How gradients that come together are added."""
+
+    ADD_N = 0
+    DEFAULT = ADD_N
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+# Gradient functions by the name that they are registered by: of an op, or what `gradient_override_map` names. None for ops without a gradient.
+_registry: dict[str, Callable | None] = {}
+
+
+class RegisterGradient:
+    """A decorator for the gradient function of an op, or of what `Graph.gradient_override_map` calls by this name.
+
+    The function is called as ``f(op, *grads)`` with the operation and the gradients of its outputs, and gives those of its inputs: one, or a
+    list; None for an input that the op does not depend on.
+    """
+
+    def __init__(self, op_type: str):
+        if not isinstance(op_type, str):
+            raise TypeError("op_type must be a string")
+        self._op_type = op_type
+
+    def __call__(self, f):
+        if self._op_type in _registry:
+            raise KeyError(f"Registering two gradient with name '{self._op_type}'!")
+        _registry[self._op_type] = f
+        return f
+
+
+def no_gradient(op_type: str) -> None:
+    """Says that an op has no gradient: nothing is differentiated through it."""
+    if not isinstance(op_type, str):
+        raise TypeError("op_type must be a string")
+    _registry[op_type] = None
+
+
+NotDifferentiable = NoGradient = no_gradient
+
+
+def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_with_ops: bool = False, gate_gradients: bool = False,
+              aggregation_method: int | None = None, stop_gradients=None, unconnected_gradients=UnconnectedGradients.NONE):
+    """The derivatives of the sum of `ys` by each of `xs`.
+
+    Args:
+        ys: a tensor, or a list of them.
+        xs: a tensor or what stands for one, or a list of them.
+        grad_ys: for each of `ys` what its gradient begins with, ones for None.
+        name: of the scope that the operations are made in.
+        colocate_gradients_with_ops: gives the operations the devices of those they are the gradients of.
+        gate_gradients: lets all gradients of an operation be there before one of them is used.
+        aggregation_method: one of :class:`AggregationMethod`.
+        stop_gradients: tensors, or a list of them, that count as constants.
+        unconnected_gradients: what to give for an `x` that `ys` do not depend on.
+
+    Returns:
+        For each of `xs` a tensor, IndexedSlices, or None.
+
+    Raises:
+        LookupError: where an operation between has no gradient.
+        TypeError: for tensors that are not of a floating-point or complex type.
+    """
+    ys, xs = _listed(ys), _listed(xs)
+    stop = [] if stop_gradients is None else _listed(stop_gradients)
+    grad_ys = [None] * len(ys) if grad_ys is None else _listed(grad_ys)
+    if len(grad_ys) != len(ys):
+        raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
+    unconnected = UnconnectedGradients(unconnected_gradients)
+    graph = get_default_graph()
+    graph._check_not_finalized()
+    with graph.name_scope(name) as scope:
+        y_tensors = [convert_to_tensor(y, name="y") for y in ys]
+        x_tensors = [_source(x) for x in xs]
+        starts = [None if g is None else convert_to_tensor(g, y.dtype.base_dtype, "grad_ys") for g, y in zip(grad_ys, y_tensors)]
+        _check_starts(y_tensors, starts)
+        walk = _core.GradientWalk(
+            graph._core, graph._local.scope, [y._key for y in y_tensors], [x._key for x in x_tensors],
+            [None if s is None else s._key for s in starts], name=scope, stop_gradients=[_source(s)._key for s in stop],
+            colocate=colocate_gradients_with_ops, gate=gate_gradients, pairwise=aggregation_method in _PAIRWISE,
+            custom=[n for n, f in _registry.items() if f is not None], not_differentiable=[n for n, f in _registry.items() if f is None])
+        grads = [_gradient(graph, keys) for keys in _walk(graph, walk)]
+        if unconnected is UnconnectedGradients.ZERO:
+            grads = [call("ZerosLike", None, x) if g is None else g for g, x in zip(grads, x_tensors)]
+        return grads
+
+
+_PAIRWISE = (AggregationMethod.EXPERIMENTAL_TREE, AggregationMethod.EXPERIMENTAL_ACCUMULATE_N)
+
+
+def _walk(graph, walk) -> list:
+    """Walks to the end, making the gradients that functions of Python make."""
+    while True:
+        try:
+            step = walk.advance()
+        except InvalidArgumentError as error:
+            raise ValueError(error.message) from None
+        except NotFoundError as error:
+            raise LookupError(error.message) from None
+        if isinstance(step, list):
+            return step
+        node, kind, keys, scope = step
+        op = graph._operation(node)
+        with graph._within(scope):
+            made = _registry[kind](op, *(_gradient(graph, k) for k in keys))
+        made = list(made) if isinstance(made, (list, tuple)) else [made]
+        if len(made) != len(op.inputs):
+            raise ValueError(f"Num gradients {len(made)} generated for op {op.node_def} do not match num inputs {len(op.inputs)}")
+        walk.resume([_keys(g) for g in made])
+
+
+def _keys(grad):
+    """A gradient as the core takes it."""
+    if grad is None:
+        return None
+    if isinstance(grad, IndexedSlices):
+        return grad.values._key, grad.indices._key, None if grad.dense_shape is None else grad.dense_shape._key
+    return convert_to_tensor(grad)._key
+
+
+def _listed(value) -> list:
+    if isinstance(value, (list, tuple)) or nest.is_nested(value):
+        return nest.flatten(value)
+    return [value]
+
+
+def _source(x) -> Tensor:
+    """The tensor to take derivatives by."""
+    handle = getattr(x, "handle", None)
+    if isinstance(handle, Tensor):  # a resource variable
+        return handle
+    ref = getattr(x, "_ref", None)
+    if callable(ref):
+        return ref()
+    if isinstance(x, IndexedSlices):
+        return x.values
+    return convert_to_tensor(x, name="x")
+
+
+def _check_starts(ys: list[Tensor], starts: list) -> None:
+    for y, start in zip(ys, starts):
+        kind = y.dtype.base_dtype
+        if not (kind.is_floating or kind.is_complex or kind.name in ("variant", "resource")):
+            raise TypeError(f"Gradients of tensors of type {kind.name} do not exist: {y!r} must have a floating or complex type.")
+        if start is None and kind.is_complex:
+            raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {kind!r})")
+
+
+def _gradient(graph, keys):
+    if keys is None:
+        return None
+    if len(keys) == 2:
+        return graph._tensor(keys)
+    values, indices, dense_shape = keys
+    return IndexedSlices(graph._tensor(values), graph._tensor(indices), None if dense_shape is None else graph._tensor(dense_shape))
+
+
+def stop_gradient(input, name: str | None = None) -> Tensor:  # noqa: A002 - TensorFlow's name
+    """The tensor as it is; gradients take it for a constant."""
+    return call("StopGradient", name, convert_to_tensor_or_indexed_slices(input))

@@ -1,0 +1,126 @@
+"""Nested structures of lists, tuples, named tuples and dictionaries (by sorted keys), flat and back.
+
+A *composite* is an object that stands for several tensors, such as IndexedSlices: it has a method ``_components()`` that gives them and one
+``_with_components(tensors)`` that makes another of the same kind. Functions take it apart where `expand_composites` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+
+def is_nested(value) -> bool:
+    """Whether a value is a structure rather than an element of one."""
+    return isinstance(value, (list, tuple, Mapping)) and not hasattr(value, "_components")
+
+
+def _is_composite(value) -> bool:
+    return hasattr(value, "_components") and not isinstance(value, type)
+
+
+def _children(structure) -> list:
+    if isinstance(structure, Mapping):
+        return [structure[key] for key in _keys(structure)]
+    return list(structure)
+
+
+def _keys(structure: Mapping) -> list:
+    try:
+        return sorted(structure)
+    except TypeError:
+        raise TypeError("nest only supports dicts with sortable keys.") from None
+
+
+def flatten(structure, expand_composites: bool = False) -> list:
+    """The elements of a structure, in order. An element alone gives a list of itself."""
+    if expand_composites and _is_composite(structure):
+        return list(structure._components())
+    if not is_nested(structure):
+        return [structure]
+    return [leaf for child in _children(structure) for leaf in flatten(child, expand_composites)]
+
+
+def _rebuild(structure, children: list):
+    if isinstance(structure, Mapping):
+        values = dict(zip(_keys(structure), children))
+        pairs = [(key, values[key]) for key in structure]
+        factory = getattr(structure, "default_factory", None)
+        return type(structure)(factory, pairs) if factory is not None else type(structure)(pairs)
+    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
+        return type(structure)(*children)
+    return type(structure)(children)
+
+
+def pack_sequence_as(structure, flat_sequence, expand_composites: bool = False) -> Any:
+    """Elements in the form of a structure.
+
+    Raises:
+        ValueError: where there are more or fewer of them than the structure has.
+    """
+    flat = list(flat_sequence)
+    count = len(flatten(structure, expand_composites))
+    if count != len(flat):
+        raise ValueError(f"Could not pack sequence. Structure had {count} atoms, but flat_sequence had {len(flat)} items.")
+    return _pack(structure, iter(flat), expand_composites)
+
+
+def _pack(structure, flat: Iterator, expand_composites: bool):
+    if expand_composites and _is_composite(structure):
+        return structure._with_components([next(flat) for _ in structure._components()])
+    if not is_nested(structure):
+        return next(flat)
+    return _rebuild(structure, [_pack(child, flat, expand_composites) for child in _children(structure)])
+
+
+def map_structure(function: Callable, *structures, expand_composites: bool = False):
+    """`function` of the elements of structures of the same form, in that form."""
+    for other in structures[1:]:
+        assert_same_structure(structures[0], other, expand_composites=expand_composites)
+    leaves = zip(*(flatten(s, expand_composites) for s in structures))
+    return pack_sequence_as(structures[0], [function(*leaf) for leaf in leaves], expand_composites)
+
+
+def flatten_up_to(shallow, structure) -> list:
+    """The parts of `structure` that stand where `shallow` has elements.
+
+    Raises:
+        ValueError: where `structure` is not as deep as `shallow`.
+    """
+    if not is_nested(shallow):
+        return [structure]
+    if not is_nested(structure):
+        raise ValueError(f"The two structures don't have the same nested structure: {shallow!r} and {structure!r}.")
+    if isinstance(shallow, Mapping):
+        return [leaf for key in _keys(shallow) for leaf in flatten_up_to(shallow[key], structure[key])]
+    if len(shallow) != len(structure):
+        raise ValueError(f"The two structures don't have the same sequence length: {len(shallow)} and {len(structure)}.")
+    return [leaf for a, b in zip(shallow, structure) for leaf in flatten_up_to(a, b)]
+
+
+def map_structure_up_to(shallow, function: Callable, *structures):
+    """`function` of the parts of structures that stand where `shallow` has elements, in the form of `shallow`."""
+    return pack_sequence_as(shallow, [function(*parts) for parts in zip(*(flatten_up_to(shallow, s) for s in structures))])
+
+
+def assert_same_structure(first, second, check_types: bool = True, expand_composites: bool = False) -> None:
+    """Checks that two structures have the same form; lists and tuples are different forms.
+
+    Raises:
+        ValueError: where one has an element in the place of a structure of the other, or more of them.
+        TypeError: where both have structures of different kinds.
+    """
+    if expand_composites and _is_composite(first) != _is_composite(second) or is_nested(first) != is_nested(second):
+        raise ValueError(f"The two structures don't have the same nested structure: {first!r} and {second!r}.")
+    if not is_nested(first):
+        return
+    both_maps = isinstance(first, Mapping) and isinstance(second, Mapping)
+    if check_types and not both_maps and type(first) is not type(second):
+        raise TypeError(f"The two structures don't have the same sequence type: {type(first).__name__} and {type(second).__name__}.")
+    if both_maps and set(first) != set(second):
+        raise ValueError(f"The two dictionaries don't have the same set of keys: {sorted(first)} and {sorted(second)}.")
+    a, b = _children(first), _children(second)
+    if len(a) != len(b):
+        raise ValueError(f"The two structures don't have the same nested structure: they have {len(a)} and {len(b)} elements.")
+    for x, y in zip(a, b):
+        assert_same_structure(x, y, check_types, expand_composites)
