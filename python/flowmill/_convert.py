@@ -120,6 +120,8 @@ def _packed(value, dtype: DType | None, name: str) -> Tensor:
             if isinstance(item, (list, tuple)) and _holds_tensors(item):
                 parts.append(_packed(item, inferred, str(i)))
             else:
+                if isinstance(item, (list, tuple)):
+                    graph.unique_name(str(i))  # TensorFlow opens a scope here before it sees that there is no tensor inside
                 parts.append(convert_to_tensor(item, inferred, str(i)))
         return apply_op("Pack", scope, [parts], {"axis": 0})._outputs[0]
 

@@ -74,10 +74,24 @@ def truediv(x, y, name: str | None = None):
 
 
 def _logical(op: str, bitwise: str, display: str):
+    """An operator of truth values that is one of bits for integers."""
     def operator(x, y):
         like = x if isinstance(x, Tensor) else y
-        return binary(op, None, x, y, display) if like._type % _REF == _BOOL else binary(bitwise, None, x, y, display)
+        if like._type % _REF == _BOOL:
+            return logical_xor(x, y, display) if op == "LogicalXor" else binary(op, None, x, y, display)
+        graph = like._op._graph
+        with graph.as_default(), graph.name_scope(display):
+            return binary(bitwise, None, x, y)
     return operator
+
+
+def logical_xor(x, y, name: str | None = None):
+    """Whether just one of two is true, element by element."""
+    like = x if isinstance(x, Tensor) else y
+    graph = like._op._graph
+    with graph.as_default(), graph.name_scope(name or "LogicalXor") as scope:
+        either, both = binary("LogicalOr", None, x, y), binary("LogicalAnd", None, x, y)
+        return apply_op("LogicalAnd", scope, (either, apply_op("LogicalNot", None, [both])._outputs[0]))._outputs[0]
 
 
 def _simple(op: str, display: str | None):
@@ -99,7 +113,7 @@ _BINARY = {
     "add": add, "sub": _simple("Sub", "sub"), "mul": _multiply, "truediv": truediv, "div": truediv,
     "floordiv": _simple("FloorDiv", "floordiv"), "mod": _simple("FloorMod", "mod"), "pow": _simple("Pow", "pow"), "matmul": _matmul,
     "and": _logical("LogicalAnd", "BitwiseAnd", "and"), "or": _logical("LogicalOr", "BitwiseOr", "or"),
-    "xor": _logical("NotEqual", "BitwiseXor", "xor"),
+    "xor": _logical("LogicalXor", "BitwiseXor", "xor"),
 }
 _COMPARISONS = {"lt": "Less", "le": "LessEqual", "gt": "Greater", "ge": "GreaterEqual"}
 

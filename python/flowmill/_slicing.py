@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from flowmill._apply import apply_op
-from flowmill._convert import convert_to_tensor
-from flowmill.dtypes import as_dtype
+from flowmill._convert import constant, convert_to_tensor
 from flowmill.tensor import Tensor
 
 _INT64 = 9
@@ -44,14 +43,18 @@ class Spec:
             self.masks["shrink_axis_mask"] |= bit
 
     def _take_slice(self, item: slice, bit: int) -> None:
+        bounds = item.start, item.stop, item.step
+        for bound in bounds:
+            if bound is not None:
+                _check_index(bound)
+        # Beside tensors, what is left out is a constant of their type.
+        types = [b._type % 100 for b in bounds if isinstance(b, Tensor)]
+        dtype = None if not types else "int64" if _INT64 in types else "int32"
         for mask, bound in (("begin_mask", item.start), ("end_mask", item.stop)):
             if bound is None:
                 self.masks[mask] |= bit
-            else:
-                _check_index(bound)
-        if item.step is not None:
-            _check_index(item.step)
-        self._append(0 if item.start is None else item.start, 0 if item.stop is None else item.stop, 1 if item.step is None else item.step)
+        filled = (b if b is not None else constant(d, dtype) if dtype else d for b, d in zip(bounds, (0, 0, 1)))
+        self._append(*filled)
 
     def _append(self, begin, end, stride) -> None:
         self.begin.append(begin)
@@ -88,25 +91,7 @@ def getitem(tensor: Tensor, index, var=None):
     spec = Spec(index)
     graph = tensor.graph
     with graph.as_default(), graph.name_scope("strided_slice") as scope:
-        begin, end, strides = _vectors(spec)
-        return apply_op("StridedSlice", scope, [tensor, begin, end, strides], dict(spec.masks))._outputs[0]
-
-
-def _vectors(spec: Spec):
-    """The vectors as tensors of one type, `int32` unless an index is `int64`."""
-    parts = [p for p in (*spec.begin, *spec.end, *spec.strides) if isinstance(p, Tensor)]
-    wide = any(p._type % 100 == _INT64 for p in parts)
-    dtype = as_dtype("int64" if wide else "int32")
-
-    def vector(values, name):
-        if not any(isinstance(v, Tensor) or hasattr(v, "_as_tensor") for v in values):
-            return convert_to_tensor([int(v) for v in values], dtype, name)
-        tensors = []
-        for value in values:
-            tensor = convert_to_tensor(value, None if isinstance(value, Tensor) or hasattr(value, "_as_tensor") else dtype)
-            if tensor.dtype.base_dtype is not dtype:
-                tensor = apply_op("Cast", "Cast", [tensor], {"DstT": dtype})._outputs[0]
-            tensors.append(tensor)
-        return apply_op("Pack", name, [tensors], {"axis": 0})._outputs[0]
-
-    return vector(spec.begin, "stack"), vector(spec.end, "stack_1"), vector(spec.strides, "stack_2")
+        vectors = [convert_to_tensor(v, None if v else "int32", "stack") for v in (spec.begin, spec.end, spec.strides)]
+        if any(v._type % 100 == _INT64 for v in vectors):
+            vectors = [v if v._type % 100 == _INT64 else apply_op("Cast", None, [v], {"DstT": "int64"})._outputs[0] for v in vectors]
+        return apply_op("StridedSlice", scope, [tensor, *vectors], dict(spec.masks))._outputs[0]
