@@ -8,7 +8,7 @@ from __future__ import annotations
 _BY_MODULE = {
     "_convert": "constant convert_to_tensor register_tensor_conversion_function convert_to_tensor_or_indexed_slices",
     "control_flow": "cond group no_op tuple",
-    "gradients": "AggregationMethod NoGradient NotDifferentiable RegisterGradient UnconnectedGradients gradients no_gradient stop_gradient",
+    "gradients_impl": "AggregationMethod NoGradient NotDifferentiable RegisterGradient UnconnectedGradients gradients no_gradient stop_gradient",
     "indexed_slices": "IndexedSlices",
 }
 

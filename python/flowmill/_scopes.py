@@ -7,7 +7,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 
-from flowmill import _core, _protos, device as _device
+from flowmill import _core, _protos, _device
 from flowmill.tensor import Operation, Tensor
 
 _SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\\/>-]*")
