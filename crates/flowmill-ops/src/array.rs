@@ -11,7 +11,7 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("dtype: type; shape: shape")
         .deprecated(23, "Placeholder behaves the same way")
         .shape(shape::shape_attr),
-    op("PlaceholderWithDefault", "(input: dtype) -> (output: dtype)").attrs("dtype: type; shape: shape").shape(shape::placeholder_with_default),
+    op("PlaceholderWithDefault", "(input: dtype) -> (output: dtype)").gradient(gradient::identity).attrs("dtype: type; shape: shape").shape(shape::placeholder_with_default),
     op("Identity", "(input: T) -> (output: T)").gradient(gradient::identity).attrs("T: type").shape(shape::identity),
     op("IdentityN", "(input: T) -> (output: T)").gradient(gradient::identity).attrs("T: list(type) >= 1").shape(shape::identity),
     op("RefIdentity", "(input: Ref(T)) -> (output: Ref(T))").gradient(gradient::identity).attrs("T: type").allows_uninitialized_input().shape(shape::unchanged),
@@ -23,7 +23,7 @@ pub(crate) const OPS: &[Op] = &[
     op("ExpandDims", "(input: T, dim: Tdim) -> (output: T)").gradient(gradient::reshape).attrs("T: type; Tdim: index = int32").shape(shape::expand_dims),
     op("Squeeze", "(input: T) -> (output: T)").gradient(gradient::reshape).attrs("T: type; squeeze_dims: list(int) >= 0 = []").shape(shape::squeeze),
     op("Transpose", "(x: T, perm: Tperm) -> (y: T)").gradient(gradient::transpose).attrs("T: type; Tperm: index = int32").shape(shape::transpose),
-    op("ConjugateTranspose", "(x: T, perm: Tperm) -> (y: T)").attrs("T: type; Tperm: index = int32").shape(shape::transpose),
+    op("ConjugateTranspose", "(x: T, perm: Tperm) -> (y: T)").gradient(gradient::conjugate_transpose).attrs("T: type; Tperm: index = int32").shape(shape::transpose),
     op("Concat", "(concat_dim: int32, values: N * T) -> (output: T)").gradient(gradient::concat).attrs("N: int >= 2; T: type").shape(shape::concat),
     op("ConcatV2", "(values: N * T, axis: Tidx) -> (output: T)").gradient(gradient::concat_v2).attrs("N: int >= 2; T: type; Tidx: index = int32").shape(shape::concat),
     op("ConcatOffset", "(concat_dim: int32, shape: N * shape_type) -> (offset: N * shape_type)").not_differentiable()
@@ -40,11 +40,11 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: type; Index: {int16, int32, int64}; begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0;
                 shrink_axis_mask: int = 0")
         .shape(shape::strided_slice),
-    op("StridedSliceGrad", "(shape: Index, begin: Index, end: Index, strides: Index, dy: T) -> (output: T)")
+    op("StridedSliceGrad", "(shape: Index, begin: Index, end: Index, strides: Index, dy: T) -> (output: T)").gradient(gradient::strided_slice_grad)
         .attrs("T: type; Index: index; begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0;
                 shrink_axis_mask: int = 0")
         .shape(shape::shape_input::<0>),
-    op("TensorStridedSliceUpdate", "(input: T, begin: Index, end: Index, strides: Index, value: T) -> (output: T)")
+    op("TensorStridedSliceUpdate", "(input: T, begin: Index, end: Index, strides: Index, value: T) -> (output: T)").gradient(gradient::tensor_strided_slice_update)
         .attrs("T: type; Index: index; begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0;
                 shrink_axis_mask: int = 0")
         .shape(shape::unchanged),
@@ -60,19 +60,19 @@ pub(crate) const OPS: &[Op] = &[
     op("ScatterNd", "(indices: Tindices, updates: T, shape: Tindices) -> (output: T)").gradient(gradient::scatter_nd)
         .attrs("T: type; Tindices: {int16, int32, int64}; bad_indices_policy: string = ''")
         .shape(shape::scatter_nd),
-    op("TensorScatterUpdate", "(tensor: T, indices: Tindices, updates: T) -> (output: T)")
+    op("TensorScatterUpdate", "(tensor: T, indices: Tindices, updates: T) -> (output: T)").gradient(gradient::tensor_scatter_update)
         .attrs("T: type; Tindices: {int16, int32, int64, uint16}; bad_indices_policy: string = ''")
         .shape(shape::scatter_nd_update),
-    op("TensorScatterAdd", "(tensor: T, indices: Tindices, updates: T) -> (output: T)")
+    op("TensorScatterAdd", "(tensor: T, indices: Tindices, updates: T) -> (output: T)").gradient(gradient::tensor_scatter_add)
         .attrs("T: type; Tindices: index; bad_indices_policy: string = ''")
         .shape(shape::scatter_nd_update),
-    op("TensorScatterSub", "(tensor: T, indices: Tindices, updates: T) -> (output: T)")
+    op("TensorScatterSub", "(tensor: T, indices: Tindices, updates: T) -> (output: T)").gradient(gradient::tensor_scatter_sub)
         .attrs("T: type; Tindices: index; bad_indices_policy: string = ''")
         .shape(shape::scatter_nd_update),
-    op("TensorScatterMax", "(tensor: T, indices: Tindices, updates: T) -> (output: T)")
+    op("TensorScatterMax", "(tensor: T, indices: Tindices, updates: T) -> (output: T)").gradient(gradient::tensor_scatter_extreme)
         .attrs("T: type; Tindices: index; bad_indices_policy: string = ''")
         .shape(shape::scatter_nd_update),
-    op("TensorScatterMin", "(tensor: T, indices: Tindices, updates: T) -> (output: T)")
+    op("TensorScatterMin", "(tensor: T, indices: Tindices, updates: T) -> (output: T)").gradient(gradient::tensor_scatter_extreme)
         .attrs("T: type; Tindices: index; bad_indices_policy: string = ''")
         .shape(shape::scatter_nd_update),
     op("Tile", "(input: T, multiples: Tmultiples) -> (output: T)").gradient(gradient::tile).attrs("T: type; Tmultiples: index = int32").shape(shape::tile),
@@ -84,7 +84,7 @@ pub(crate) const OPS: &[Op] = &[
     op("Range", "(start: Tidx, limit: Tidx, delta: Tidx) -> (output: Tidx)").not_differentiable()
         .attrs("Tidx: {bfloat16, half, float, double, int8, int16, int32, int64, uint16, uint32, uint64} = int32")
         .shape(shape::range),
-    op("LinSpace", "(start: T, stop: T, num: Tidx) -> (output: T)")
+    op("LinSpace", "(start: T, stop: T, num: Tidx) -> (output: T)").not_differentiable()
         .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32")
         .shape(shape::lin_space),
     op("OneHot", "(indices: TI, depth: int32, on_value: T, off_value: T) -> (output: T)").not_differentiable()
@@ -92,13 +92,13 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::one_hot),
     op("Pad", "(input: T, paddings: Tpaddings) -> (output: T)").gradient(gradient::pad).attrs("T: type; Tpaddings: index = int32").shape(shape::pad),
     op("PadV2", "(input: T, paddings: Tpaddings, constant_values: T) -> (output: T)").gradient(gradient::pad).attrs("T: type; Tpaddings: index = int32").shape(shape::pad),
-    op("MirrorPad", "(input: T, paddings: Tpaddings) -> (output: T)")
+    op("MirrorPad", "(input: T, paddings: Tpaddings) -> (output: T)").gradient(gradient::mirror_pad)
         .attrs("T: type; Tpaddings: index = int32; mode: {'REFLECT', 'SYMMETRIC'}")
         .shape(shape::pad),
-    op("MirrorPadGrad", "(input: T, paddings: Tpaddings) -> (output: T)")
+    op("MirrorPadGrad", "(input: T, paddings: Tpaddings) -> (output: T)").gradient(gradient::mirror_pad_grad)
         .attrs("T: type; Tpaddings: index = int32; mode: {'REFLECT', 'SYMMETRIC'}")
         .shape(shape::pad),
-    op("Reverse", "(tensor: T, dims: bool) -> (output: T)")
+    op("Reverse", "(tensor: T, dims: bool) -> (output: T)").gradient(gradient::reverse)
         .attrs("T: {uint8, int8, uint16, int16, uint32, int32, uint64, int64, bool, bfloat16, half, float, double, complex64, complex128,
                     string}")
         .shape(shape::reverse),
@@ -128,7 +128,7 @@ pub(crate) const OPS: &[Op] = &[
     op("BroadcastArgs", "(s0: T, s1: T) -> (r0: T)").not_differentiable().attrs("T: index = int32").shape(shape::broadcast_args),
     op("BroadcastGradientArgs", "(s0: T, s1: T) -> (r0: T, r1: T)").not_differentiable().attrs("T: index = int32").shape(shape::broadcast_gradient_args),
     op("StopGradient", "(input: T) -> (output: T)").gradient(gradient::stop_gradient).attrs("T: type").shape(shape::identity),
-    op("PreventGradient", "(input: T) -> (output: T)").not_differentiable().attrs("T: type; message: string = ''").shape(shape::identity),
+    op("PreventGradient", "(input: T) -> (output: T)").gradient(gradient::prevent_gradient).attrs("T: type; message: string = ''").shape(shape::identity),
     op("Bitcast", "(input: T) -> (output: type)")
         .attrs("T: {bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, complex128, qint8,
                     quint8, qint16, quint16, qint32};
@@ -138,27 +138,27 @@ pub(crate) const OPS: &[Op] = &[
     op("EnsureShape", "(input: T) -> (output: T)").gradient(gradient::identity).attrs("shape: shape; T: type").shape(shape::ensure_shape),
     op("Snapshot", "(input: T) -> (output: T)").gradient(gradient::identity).attrs("T: type").shape(shape::identity),
     op("DeepCopy", "(x: T) -> (y: T)").attrs("T: type").stateful().shape(shape::identity),
-    op("Roll", "(input: T, shift: Tshift, axis: Taxis) -> (output: T)").attrs("T: type; Tshift: index; Taxis: index").shape(shape::roll),
+    op("Roll", "(input: T, shift: Tshift, axis: Taxis) -> (output: T)").gradient(gradient::roll).attrs("T: type; Tshift: index; Taxis: index").shape(shape::roll),
     op("UnravelIndex", "(indices: Tidx, dims: Tidx) -> (output: Tidx)").attrs("Tidx: index = int32").shape(shape::unravel_index),
-    op("SpaceToBatch", "(input: T, paddings: Tpaddings) -> (output: T)")
+    op("SpaceToBatch", "(input: T, paddings: Tpaddings) -> (output: T)").gradient(gradient::space_to_batch)
         .attrs("T: type; Tpaddings: index = int32; block_size: int >= 2")
         .shape(shape::space_to_batch),
-    op("SpaceToBatchND", "(input: T, block_shape: Tblock_shape, paddings: Tpaddings) -> (output: T)")
+    op("SpaceToBatchND", "(input: T, block_shape: Tblock_shape, paddings: Tpaddings) -> (output: T)").gradient(gradient::space_to_batch_nd)
         .attrs("T: type; Tblock_shape: index = int32; Tpaddings: index = int32")
         .shape(shape::space_to_batch),
-    op("BatchToSpace", "(input: T, crops: Tidx) -> (output: T)")
+    op("BatchToSpace", "(input: T, crops: Tidx) -> (output: T)").gradient(gradient::batch_to_space)
         .attrs("T: type; block_size: int >= 2; Tidx: index = int32")
         .shape(shape::batch_to_space),
-    op("BatchToSpaceND", "(input: T, block_shape: Tblock_shape, crops: Tcrops) -> (output: T)")
+    op("BatchToSpaceND", "(input: T, block_shape: Tblock_shape, crops: Tcrops) -> (output: T)").gradient(gradient::batch_to_space_nd)
         .attrs("T: type; Tblock_shape: index = int32; Tcrops: index = int32")
         .shape(shape::batch_to_space),
-    op("SpaceToDepth", "(input: T) -> (output: T)")
+    op("SpaceToDepth", "(input: T) -> (output: T)").gradient(gradient::space_to_depth)
         .attrs("T: type; block_size: int >= 2; data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'")
         .shape(shape::space_to_depth),
-    op("DepthToSpace", "(input: T) -> (output: T)")
+    op("DepthToSpace", "(input: T) -> (output: T)").gradient(gradient::depth_to_space)
         .attrs("T: type; block_size: int >= 2; data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'")
         .shape(shape::depth_to_space),
-    op("ExtractImagePatches", "(images: T) -> (patches: T)")
+    op("ExtractImagePatches", "(images: T) -> (patches: T)").gradient(gradient::extract_image_patches)
         .attrs("ksizes: list(int) >= 4; strides: list(int) >= 4; rates: list(int) >= 4;
                 T: {bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128, bool};
                 padding: {'SAME', 'VALID'}")
@@ -169,7 +169,7 @@ pub(crate) const OPS: &[Op] = &[
     op("DynamicStitch", "(indices: N * int32, data: N * T) -> (merged: T)").gradient(gradient::dynamic_stitch).attrs("N: int >= 1; T: type").shape(shape::dynamic_stitch),
     op("ParallelDynamicStitch", "(indices: N * int32, data: N * T) -> (merged: T)").gradient(gradient::dynamic_stitch).attrs("N: int >= 1; T: type").shape(shape::dynamic_stitch),
     op("CheckNumerics", "(tensor: T) -> (output: T)").gradient(gradient::identity).attrs("T: {bfloat16, half, float, double}; message: string").stateful().shape(shape::unchanged),
-    op("CheckNumericsV2", "(tensor: T) -> (output: T)")
+    op("CheckNumericsV2", "(tensor: T) -> (output: T)").gradient(gradient::identity)
         .attrs("T: {bfloat16, half, float, double}; message: string")
         .stateful()
         .shape(shape::unchanged),

@@ -27,5 +27,9 @@ pub(crate) const OPS: &[Op] = &[
     op("NoOp", "()").not_differentiable().shape(shape::unknown),
     op("ControlTrigger", "()").shape(shape::unknown),
     op("Abort", "()").attrs("error_msg: string = ''; exit_without_error: bool = false").shape(shape::unknown),
-    op("Assert", "(condition: bool, data: T)").attrs("T: list(type) >= 1; summarize: int = 3").stateful().shape(shape::unknown),
+    op("Assert", "(condition: bool, data: T)")
+        .not_differentiable()
+        .attrs("T: list(type) >= 1; summarize: int = 3")
+        .stateful()
+        .shape(shape::unknown),
 ];

@@ -1,10 +1,12 @@
 //! TensorArrays, tensor lists, stacks, queues, optionals, and session handles.
 
+use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("TensorArrayV3", "(size: int32) -> (handle: resource, flow: float)")
+        .not_differentiable()
         .attrs(
             "dtype: type; element_shape: shape = unknown; dynamic_size: bool = false; clear_after_read: bool = true;
                 identical_element_shapes: bool = false; tensor_array_name: string = ''",
@@ -12,6 +14,7 @@ pub(crate) const OPS: &[Op] = &[
         .stateful()
         .shape(shape::tensor_array),
     op("TensorArrayGradV3", "(handle: resource, flow_in: float) -> (grad_handle: resource, flow_out: float)")
+        .not_differentiable()
         .attrs("source: string")
         .stateful()
         .shape(shape::tensor_array_grad),
@@ -19,26 +22,32 @@ pub(crate) const OPS: &[Op] = &[
         "TensorArrayGradWithShape",
         "(handle: resource, flow_in: float, shape_to_prepend: int32) -> (grad_handle: resource, flow_out: float)",
     )
+    .not_differentiable()
     .attrs("source: string")
     .stateful()
     .shape(shape::tensor_array_grad),
     op("TensorArrayWriteV3", "(handle: resource, index: int32, value: T, flow_in: float) -> (flow_out: float)")
+        .gradient(gradient::tensor_array_write)
         .attrs("T: type")
         .stateful()
         .shape(shape::tensor_array_write),
     op("TensorArrayReadV3", "(handle: resource, index: int32, flow_in: float) -> (value: dtype)")
+        .gradient(gradient::tensor_array_read)
         .attrs("dtype: type")
         .stateful()
         .shape(shape::tensor_array_read),
     op("TensorArrayGatherV3", "(handle: resource, indices: int32, flow_in: float) -> (value: dtype)")
+        .gradient(gradient::tensor_array_gather)
         .attrs("dtype: type; element_shape: shape = unknown")
         .stateful()
         .shape(shape::tensor_array_gather),
     op("TensorArrayScatterV3", "(handle: resource, indices: int32, value: T, flow_in: float) -> (flow_out: float)")
+        .gradient(gradient::tensor_array_scatter)
         .attrs("T: type")
         .stateful()
         .shape(shape::tensor_array_scatter),
     op("TensorArrayConcatV3", "(handle: resource, flow_in: float) -> (value: dtype, lengths: int64)")
+        .gradient(gradient::tensor_array_concat)
         .attrs("dtype: type; element_shape_except0: shape = unknown")
         .stateful()
         .shape(shape::tensor_array_concat),
@@ -46,11 +55,15 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("dtype: type; element_shape_except0: shape = unknown")
         .shape(shape::tensor_array_concat),
     op("TensorArraySplitV3", "(handle: resource, value: T, lengths: int64, flow_in: float) -> (flow_out: float)")
+        .gradient(gradient::tensor_array_split)
         .attrs("T: type")
         .stateful()
         .shape(shape::tensor_array_split),
-    op("TensorArraySizeV3", "(handle: resource, flow_in: float) -> (size: int32)").stateful().shape(shape::tensor_array_size),
-    op("TensorArrayCloseV3", "(handle: resource)").stateful().shape(shape::unknown),
+    op("TensorArraySizeV3", "(handle: resource, flow_in: float) -> (size: int32)")
+        .not_differentiable()
+        .stateful()
+        .shape(shape::tensor_array_size),
+    op("TensorArrayCloseV3", "(handle: resource)").not_differentiable().stateful().shape(shape::unknown),
     op("TensorListReserve", "(element_shape: shape_type, num_elements: int32) -> (handle: variant)")
         .attrs("element_dtype: type; shape_type: index")
         .shape(shape::tensor_list_new),
@@ -58,55 +71,71 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("element_dtype: type; shape_type: index")
         .shape(shape::tensor_list_new),
     op("TensorListPushBack", "(input_handle: variant, tensor: element_dtype) -> (output_handle: variant)")
+        .gradient(gradient::tensor_list_push_back)
         .attrs("element_dtype: type")
         .shape(shape::tensor_list_push),
     op("TensorListPopBack", "(input_handle: variant, element_shape: int32) -> (output_handle: variant, tensor: element_dtype)")
+        .gradient(gradient::tensor_list_pop_back)
         .attrs("element_dtype: type")
         .shape(shape::tensor_list_pop),
-    op("TensorListLength", "(input_handle: variant) -> (length: int32)").shape(shape::scalars),
+    op("TensorListLength", "(input_handle: variant) -> (length: int32)").not_differentiable().shape(shape::scalars),
     op("TensorListGetItem", "(input_handle: variant, index: int32, element_shape: Tshape) -> (item: element_dtype)")
+        .gradient(gradient::tensor_list_get_item)
         .attrs("element_dtype: type; Tshape: index = int32")
         .shape(shape::tensor_list_get),
     op("TensorListSetItem", "(input_handle: variant, index: int32, item: element_dtype) -> (output_handle: variant)")
+        .gradient(gradient::tensor_list_set_item)
         .attrs("element_dtype: type; resize_if_index_out_of_bounds: bool = false")
         .shape(shape::tensor_list_set),
     op("TensorListStack", "(input_handle: variant, element_shape: int32) -> (tensor: element_dtype)")
+        .gradient(gradient::tensor_list_stack)
         .attrs("element_dtype: type; num_elements: int = -1")
         .shape(shape::tensor_list_stack),
     op("TensorListFromTensor", "(tensor: element_dtype, element_shape: shape_type) -> (output_handle: variant)")
+        .gradient(gradient::tensor_list_from_tensor)
         .attrs("element_dtype: type; shape_type: index")
         .shape(shape::tensor_list_from_tensor),
     op("TensorListGather", "(input_handle: variant, indices: int32, element_shape: int32) -> (values: element_dtype)")
+        .gradient(gradient::tensor_list_gather)
         .attrs("element_dtype: type")
         .shape(shape::tensor_list_gather),
     op("TensorListScatter", "(tensor: element_dtype, indices: int32, element_shape: shape_type) -> (output_handle: variant)")
+        .gradient(gradient::tensor_list_scatter)
         .attrs("element_dtype: type; shape_type: index")
         .shape(shape::tensor_list_scatter),
     op(
         "TensorListScatterV2",
         "(tensor: element_dtype, indices: int32, element_shape: shape_type, num_elements: int32) -> (output_handle: variant)",
     )
+    .gradient(gradient::tensor_list_scatter)
     .attrs("element_dtype: type; shape_type: index")
     .shape(shape::tensor_list_scatter),
     op("TensorListScatterIntoExistingList", "(input_handle: variant, tensor: element_dtype, indices: int32) -> (output_handle: variant)")
+        .gradient(gradient::tensor_list_scatter_into_existing)
         .attrs("element_dtype: type")
         .shape(shape::tensor_list_scatter_into),
     op("TensorListConcat", "(input_handle: variant) -> (tensor: element_dtype, lengths: int64)")
+        .gradient(gradient::tensor_list_concat)
         .attrs("element_dtype: type; element_shape: shape = unknown")
         .shape(shape::tensor_list_concat),
     op(
         "TensorListConcatV2",
         "(input_handle: variant, element_shape: shape_type, leading_dims: int64) -> (tensor: element_dtype, lengths: int64)",
     )
+    .gradient(gradient::tensor_list_concat)
     .attrs("element_dtype: type; shape_type: index")
     .shape(shape::tensor_list_concat),
     op("TensorListSplit", "(tensor: element_dtype, element_shape: shape_type, lengths: int64) -> (output_handle: variant)")
+        .gradient(gradient::tensor_list_split)
         .attrs("element_dtype: type; shape_type: index")
         .shape(shape::tensor_list_split),
     op("TensorListElementShape", "(input_handle: variant) -> (element_shape: shape_type)")
+        .not_differentiable()
         .attrs("shape_type: index")
         .shape(shape::tensor_list_element_shape),
-    op("TensorListResize", "(input_handle: variant, size: int32) -> (output_handle: variant)").shape(shape::tensor_list_resize),
+    op("TensorListResize", "(input_handle: variant, size: int32) -> (output_handle: variant)")
+        .gradient(gradient::tensor_list_resize)
+        .shape(shape::tensor_list_resize),
     op("StackV2", "(max_size: int32) -> (handle: resource)")
         .attrs("elem_type: type; stack_name: string = ''")
         .stateful()
@@ -161,10 +190,10 @@ pub(crate) const OPS: &[Op] = &[
     op("QueueCloseV2", "(handle: resource)").attrs("cancel_pending_enqueues: bool = false").stateful().shape(shape::unknown),
     op("QueueSizeV2", "(handle: resource) -> (size: int32)").stateful().shape(shape::scalars),
     op("QueueIsClosedV2", "(handle: resource) -> (is_closed: bool)").stateful().shape(shape::scalars),
-    op("GetSessionHandle", "(value: T) -> (handle: string)").attrs("T: type").stateful().shape(shape::scalars),
-    op("GetSessionHandleV2", "(value: T) -> (handle: resource)").attrs("T: type").stateful().shape(shape::scalars),
-    op("GetSessionTensor", "(handle: string) -> (value: dtype)").attrs("dtype: type").stateful().shape(shape::unknown),
-    op("DeleteSessionTensor", "(handle: string)").stateful().shape(shape::unknown),
+    op("GetSessionHandle", "(value: T) -> (handle: string)").not_differentiable().attrs("T: type").stateful().shape(shape::scalars),
+    op("GetSessionHandleV2", "(value: T) -> (handle: resource)").not_differentiable().attrs("T: type").stateful().shape(shape::scalars),
+    op("GetSessionTensor", "(handle: string) -> (value: dtype)").not_differentiable().attrs("dtype: type").stateful().shape(shape::unknown),
+    op("DeleteSessionTensor", "(handle: string)").not_differentiable().stateful().shape(shape::unknown),
     op("OptionalNone", "() -> (optional: variant)").shape(shape::scalars),
     op("OptionalFromValue", "(components: Toutput_types) -> (optional: variant)")
         .attrs("Toutput_types: list(type) >= 1")

@@ -1,17 +1,18 @@
 //! Images: resizing, boxes, colours, and encoded formats.
 
+use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
-    op("ResizeBilinear", "(images: T, size: int32) -> (resized_images: float)")
+    op("ResizeBilinear", "(images: T, size: int32) -> (resized_images: float)").gradient(gradient::resize_bilinear)
         .attrs("T: {int8, uint8, int16, uint16, int32, int64, bfloat16, half, float, double, bfloat16}; align_corners: bool = false;
                 half_pixel_centers: bool = false")
         .shape(shape::resize),
-    op("ResizeBilinearGrad", "(grads: float, original_image: T) -> (output: T)")
+    op("ResizeBilinearGrad", "(grads: float, original_image: T) -> (output: T)").not_differentiable()
         .attrs("T: {float, bfloat16, half, double}; align_corners: bool = false; half_pixel_centers: bool = false")
         .shape(shape::resize_bilinear_grad),
-    op("ResizeNearestNeighbor", "(images: T, size: int32) -> (resized_images: T)")
+    op("ResizeNearestNeighbor", "(images: T, size: int32) -> (resized_images: T)").gradient(gradient::resize_nearest_neighbor)
         .attrs("T: {int8, uint8, int16, uint16, int32, int64, half, float, double, bfloat16}; align_corners: bool = false;
                 half_pixel_centers: bool = false")
         .shape(shape::resize),
@@ -29,10 +30,10 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: {uint8, uint16, int8, int16, int32, int64, half, float, double}; method: {'bilinear', 'nearest'} = 'bilinear';
                 extrapolation_value: float = 0.0")
         .shape(shape::crop_and_resize),
-    op("NonMaxSuppression", "(boxes: float, scores: float, max_output_size: int32) -> (selected_indices: int32)")
+    op("NonMaxSuppression", "(boxes: float, scores: float, max_output_size: int32) -> (selected_indices: int32)").not_differentiable()
         .attrs("iou_threshold: float = 0.5")
         .shape(shape::non_max_suppression),
-    op("NonMaxSuppressionV2", "(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold) -> (selected_indices: int32)")
+    op("NonMaxSuppressionV2", "(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold) -> (selected_indices: int32)").not_differentiable()
         .attrs("T: {half, float} = float; T_threshold: {half, float} = float")
         .shape(shape::non_max_suppression),
     op(
@@ -80,7 +81,7 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::scalars),
     op("EncodePng", "(image: T) -> (contents: string)").attrs("compression: int = -1; T: {uint8, uint16} = uint8").shape(shape::encode_png),
     op("RGBToHSV", "(images: T) -> (output: T)").attrs("T: {half, bfloat16, float, double} = float").shape(shape::colorspace),
-    op("HSVToRGB", "(images: T) -> (output: T)").attrs("T: {half, bfloat16, float, double} = float").shape(shape::colorspace),
+    op("HSVToRGB", "(images: T) -> (output: T)").not_differentiable().attrs("T: {half, bfloat16, float, double} = float").shape(shape::colorspace),
     op("AdjustContrastv2", "(images: T, contrast_factor: float) -> (output: T)")
         .attrs("T: {half, float} = float")
         .shape(shape::unchanged_with_rank_at_least::<3>),
@@ -88,7 +89,7 @@ pub(crate) const OPS: &[Op] = &[
     op("AdjustSaturation", "(images: T, scale: float) -> (output: T)")
         .attrs("T: {half, float} = float")
         .shape(shape::unchanged_with_rank_at_least::<3>),
-    op("DrawBoundingBoxes", "(images: T, boxes: float) -> (output: T)")
+    op("DrawBoundingBoxes", "(images: T, boxes: float) -> (output: T)").not_differentiable()
         .attrs("T: {float, half} = float")
         .shape(shape::unchanged_with_rank_at_least::<3>),
     op("ExtractJpegShape", "(contents: string) -> (image_shape: output_type)").attrs("output_type: index = int32").shape(shape::extract_jpeg_shape),

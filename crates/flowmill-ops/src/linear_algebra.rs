@@ -18,14 +18,14 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: {bfloat16, half, float, double, int16, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128};
                 adj_x: bool = false; adj_y: bool = false; grad_x: bool = false; grad_y: bool = false")
         .shape(shape::batch_matmul),
-    op("BatchMatMulV3", "(x: Ta, y: Tb) -> (output: Tout)")
+    op("BatchMatMulV3", "(x: Ta, y: Tb) -> (output: Tout)").gradient(gradient::batch_mat_mul_v3)
         .attrs("Ta: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128};
                 Tb: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128};
                 Tout: {bfloat16, half, float, double, int16, int32, int64, complex64, complex128}; adj_x: bool = false; adj_y: bool = false;
                 grad_x: bool = false; grad_y: bool = false")
         .shape(shape::batch_matmul),
-    op("Einsum", "(inputs: N * T) -> (output: T)").attrs("equation: string; N: int >= 1; T: type").shape(shape::einsum),
-    op("SparseMatMul", "(a: Ta, b: Tb) -> (product: float)")
+    op("Einsum", "(inputs: N * T) -> (output: T)").gradient(gradient::einsum).attrs("equation: string; N: int >= 1; T: type").shape(shape::einsum),
+    op("SparseMatMul", "(a: Ta, b: Tb) -> (product: float)").gradient(gradient::sparse_mat_mul)
         .attrs("transpose_a: bool = false; transpose_b: bool = false; a_is_sparse: bool = false; b_is_sparse: bool = false;
                 Ta: {float, bfloat16} = float; Tb: {float, bfloat16} = float")
         .shape(shape::matmul),
@@ -44,24 +44,24 @@ pub(crate) const OPS: &[Op] = &[
     op("MatrixTriangularSolve", "(matrix: T, rhs: T) -> (output: T)")
         .attrs("lower: bool = true; adjoint: bool = false; T: {bfloat16, double, float, half, complex64, complex128}")
         .shape(shape::solve),
-    op("MatrixBandPart", "(input: T, num_lower: Tindex, num_upper: Tindex) -> (band: T)")
+    op("MatrixBandPart", "(input: T, num_lower: Tindex, num_upper: Tindex) -> (band: T)").gradient(gradient::matrix_band_part)
         .attrs("T: type; Tindex: index = int64")
         .shape(shape::unchanged_with_rank_at_least::<2>),
-    op("MatrixDiag", "(diagonal: T) -> (output: T)").attrs("T: type").shape(shape::matrix_diag),
-    op("MatrixDiagV2", "(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T) -> (output: T)")
+    op("MatrixDiag", "(diagonal: T) -> (output: T)").gradient(gradient::matrix_diag).attrs("T: type").shape(shape::matrix_diag),
+    op("MatrixDiagV2", "(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T) -> (output: T)").gradient(gradient::matrix_diag)
         .attrs("T: type")
         .shape(shape::matrix_diag_v2),
-    op("MatrixDiagV3", "(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T) -> (output: T)")
+    op("MatrixDiagV3", "(diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T) -> (output: T)").gradient(gradient::matrix_diag)
         .attrs("T: type; align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'")
         .shape(shape::matrix_diag_v2),
-    op("MatrixDiagPart", "(input: T) -> (diagonal: T)").attrs("T: type").shape(shape::matrix_diag_part),
-    op("MatrixDiagPartV2", "(input: T, k: int32, padding_value: T) -> (diagonal: T)").attrs("T: type").shape(shape::matrix_diag_part_v2),
-    op("MatrixDiagPartV3", "(input: T, k: int32, padding_value: T) -> (diagonal: T)")
+    op("MatrixDiagPart", "(input: T) -> (diagonal: T)").gradient(gradient::matrix_diag_part).attrs("T: type").shape(shape::matrix_diag_part),
+    op("MatrixDiagPartV2", "(input: T, k: int32, padding_value: T) -> (diagonal: T)").gradient(gradient::matrix_diag_part).attrs("T: type").shape(shape::matrix_diag_part_v2),
+    op("MatrixDiagPartV3", "(input: T, k: int32, padding_value: T) -> (diagonal: T)").gradient(gradient::matrix_diag_part)
         .attrs("T: type; align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'")
         .shape(shape::matrix_diag_part_v2),
-    op("MatrixSetDiag", "(input: T, diagonal: T) -> (output: T)").attrs("T: type").shape(shape::unchanged_with_rank_at_least::<2>),
-    op("MatrixSetDiagV2", "(input: T, diagonal: T, k: int32) -> (output: T)").attrs("T: type").shape(shape::unchanged_with_rank_at_least::<2>),
-    op("MatrixSetDiagV3", "(input: T, diagonal: T, k: int32) -> (output: T)")
+    op("MatrixSetDiag", "(input: T, diagonal: T) -> (output: T)").gradient(gradient::matrix_set_diag).attrs("T: type").shape(shape::unchanged_with_rank_at_least::<2>),
+    op("MatrixSetDiagV2", "(input: T, diagonal: T, k: int32) -> (output: T)").gradient(gradient::matrix_set_diag).attrs("T: type").shape(shape::unchanged_with_rank_at_least::<2>),
+    op("MatrixSetDiagV3", "(input: T, diagonal: T, k: int32) -> (output: T)").gradient(gradient::matrix_set_diag)
         .attrs("T: type; align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'")
         .shape(shape::unchanged_with_rank_at_least::<2>),
     op("Diag", "(diagonal: T) -> (output: T)").gradient(gradient::diag).attrs("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}").shape(shape::diag),

@@ -26,6 +26,7 @@ pub(crate) const OPS: &[Op] = &[
         .aggregate()
         .shape(shape::add_n),
     op("AccumulateNV2", "(inputs: N * T) -> (sum: T)")
+        .gradient(gradient::add_n)
         .attrs("N: int >= 1; T: number; shape: shape")
         .commutative()
         .aggregate()
@@ -40,6 +41,7 @@ pub(crate) const OPS: &[Op] = &[
         .commutative()
         .shape(|c| shape::broadcast_binary_of(c, i64::checked_mul)),
     op("MulNoNan", "(x: T, y: T) -> (z: T)")
+        .gradient(gradient::mul_no_nan)
         .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
         .shape(shape::broadcast_binary),
     op("Div", "(x: T, y: T) -> (z: T)")
@@ -89,16 +91,29 @@ pub(crate) const OPS: &[Op] = &[
         .gradient(gradient::atan2)
         .attrs("T: {bfloat16, half, float, double}")
         .shape(shape::broadcast_binary),
-    op("Xdivy", "(x: T, y: T) -> (z: T)").attrs("T: {half, bfloat16, float, double, complex64, complex128}").shape(shape::broadcast_binary),
-    op("Xlogy", "(x: T, y: T) -> (z: T)").attrs("T: {half, bfloat16, float, double, complex64, complex128}").shape(shape::broadcast_binary),
-    op("Xlog1py", "(x: T, y: T) -> (z: T)")
+    op("Xdivy", "(x: T, y: T) -> (z: T)")
+        .gradient(gradient::xdivy)
         .attrs("T: {half, bfloat16, float, double, complex64, complex128}")
         .shape(shape::broadcast_binary),
-    op("Igamma", "(a: T, x: T) -> (z: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::broadcast_binary),
-    op("Igammac", "(a: T, x: T) -> (z: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::broadcast_binary),
-    op("Betainc", "(a: T, b: T, x: T) -> (z: T)").attrs("T: {float, double}").shape(shape::betainc),
-    op("Zeta", "(x: T, q: T) -> (z: T)").attrs("T: {float, double}").shape(shape::broadcast_binary),
-    op("Polygamma", "(a: T, x: T) -> (z: T)").attrs("T: {float, double}").shape(shape::broadcast_binary),
+    op("Xlogy", "(x: T, y: T) -> (z: T)")
+        .gradient(gradient::xlogy)
+        .attrs("T: {half, bfloat16, float, double, complex64, complex128}")
+        .shape(shape::broadcast_binary),
+    op("Xlog1py", "(x: T, y: T) -> (z: T)")
+        .gradient(gradient::xlog1py)
+        .attrs("T: {half, bfloat16, float, double, complex64, complex128}")
+        .shape(shape::broadcast_binary),
+    op("Igamma", "(a: T, x: T) -> (z: T)")
+        .gradient(gradient::igamma)
+        .attrs("T: {bfloat16, half, float, double}")
+        .shape(shape::broadcast_binary),
+    op("Igammac", "(a: T, x: T) -> (z: T)")
+        .gradient(gradient::igammac)
+        .attrs("T: {bfloat16, half, float, double}")
+        .shape(shape::broadcast_binary),
+    op("Betainc", "(a: T, b: T, x: T) -> (z: T)").gradient(gradient::betainc).attrs("T: {float, double}").shape(shape::betainc),
+    op("Zeta", "(x: T, q: T) -> (z: T)").gradient(gradient::zeta).attrs("T: {float, double}").shape(shape::broadcast_binary),
+    op("Polygamma", "(a: T, x: T) -> (z: T)").gradient(gradient::polygamma).attrs("T: {float, double}").shape(shape::broadcast_binary),
     op("Equal", "(x: T, y: T) -> (z: bool)")
         .not_differentiable()
         .attrs("T: type; incompatible_shape_error: bool = true")
@@ -121,29 +136,41 @@ pub(crate) const OPS: &[Op] = &[
     op("LogicalAnd", "(x: bool, y: bool) -> (z: bool)").not_differentiable().commutative().shape(shape::broadcast_binary),
     op("LogicalOr", "(x: bool, y: bool) -> (z: bool)").not_differentiable().commutative().shape(shape::broadcast_binary),
     op("BitwiseAnd", "(x: T, y: T) -> (z: T)")
+        .not_differentiable()
         .attrs("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
         .commutative()
         .shape(shape::broadcast_binary),
     op("BitwiseOr", "(x: T, y: T) -> (z: T)")
+        .not_differentiable()
         .attrs("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
         .commutative()
         .shape(shape::broadcast_binary),
     op("BitwiseXor", "(x: T, y: T) -> (z: T)")
+        .not_differentiable()
         .attrs("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
         .commutative()
         .shape(shape::broadcast_binary),
     op("LeftShift", "(x: T, y: T) -> (z: T)")
+        .not_differentiable()
         .attrs("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
         .shape(shape::broadcast_binary),
     op("RightShift", "(x: T, y: T) -> (z: T)")
+        .not_differentiable()
         .attrs("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
         .shape(shape::broadcast_binary),
     op("Select", "(condition: bool, t: T, e: T) -> (output: T)").gradient(gradient::select).attrs("T: type").shape(shape::select),
     op("SelectV2", "(condition: bool, t: T, e: T) -> (output: T)").gradient(gradient::select_v2).attrs("T: type").shape(shape::select_v2),
-    op("ClipByValue", "(t: T, clip_value_min: T, clip_value_max: T) -> (output: T)").attrs("T: number").shape(shape::unchanged),
+    op("ClipByValue", "(t: T, clip_value_min: T, clip_value_max: T) -> (output: T)")
+        .gradient(gradient::clip_by_value)
+        .attrs("T: number")
+        .shape(shape::unchanged),
     op("Complex", "(real: T, imag: T) -> (out: Tout)")
+        .gradient(gradient::complex)
         .attrs("T: {float, double} = float; Tout: {complex64, complex128} = complex64")
         .shape(shape::broadcast_binary),
-    op("NextAfter", "(x1: T, x2: T) -> (output: T)").attrs("T: {double, float} = float").shape(shape::broadcast_binary),
-    op("Cross", "(a: T, b: T) -> (product: T)").attrs("T: real").shape(shape::cross),
+    op("NextAfter", "(x1: T, x2: T) -> (output: T)")
+        .gradient(gradient::next_after)
+        .attrs("T: {double, float} = float")
+        .shape(shape::broadcast_binary),
+    op("Cross", "(a: T, b: T) -> (product: T)").gradient(gradient::cross).attrs("T: real").shape(shape::cross),
 ];

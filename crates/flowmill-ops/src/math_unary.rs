@@ -103,10 +103,10 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::unchanged),
     op("Erf", "(x: T) -> (y: T)").gradient(gradient::erf).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("Erfc", "(x: T) -> (y: T)").gradient(gradient::erfc).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
-    op("Erfinv", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
-    op("Ndtri", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("Erfinv", "(x: T) -> (y: T)").gradient(gradient::erfinv).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("Ndtri", "(x: T) -> (y: T)").gradient(gradient::ndtri).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("Lgamma", "(x: T) -> (y: T)").gradient(gradient::lgamma).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
-    op("Digamma", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("Digamma", "(x: T) -> (y: T)").gradient(gradient::digamma).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("Sigmoid", "(x: T) -> (y: T)")
         .gradient(gradient::sigmoid)
         .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
@@ -122,22 +122,32 @@ pub(crate) const OPS: &[Op] = &[
     op("IsInf", "(x: T) -> (y: bool)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("IsFinite", "(x: T) -> (y: bool)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("LogicalNot", "(x: bool) -> (y: bool)").not_differentiable().shape(shape::unchanged),
-    op("Invert", "(x: T) -> (y: T)").attrs("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}").shape(shape::unchanged),
+    op("Invert", "(x: T) -> (y: T)")
+        .not_differentiable()
+        .attrs("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
+        .shape(shape::unchanged),
     op("Cast", "(x: SrcT) -> (y: DstT)")
         .gradient(gradient::cast)
         .attrs("SrcT: type; DstT: type; Truncate: bool = false")
         .shape(shape::cast),
     op("Real", "(input: T) -> (output: Tout)")
+        .gradient(gradient::real)
         .attrs("T: {complex64, complex128} = complex64; Tout: {float, double} = float")
         .shape(shape::unchanged),
     op("Imag", "(input: T) -> (output: Tout)")
+        .gradient(gradient::imag)
         .attrs("T: {complex64, complex128} = complex64; Tout: {float, double} = float")
         .shape(shape::unchanged),
-    op("Conj", "(input: T) -> (output: T)").attrs("T: {complex64, complex128, variant} = complex64").shape(shape::unchanged),
+    op("Conj", "(input: T) -> (output: T)")
+        .gradient(gradient::conj)
+        .attrs("T: {complex64, complex128, variant} = complex64")
+        .shape(shape::unchanged),
     op("Angle", "(input: T) -> (output: Tout)")
+        .gradient(gradient::angle)
         .attrs("T: {complex64, complex128} = complex64; Tout: {float, double} = float")
         .shape(shape::unchanged),
     op("ComplexAbs", "(x: T) -> (y: Tout)")
+        .gradient(gradient::complex_abs)
         .attrs("T: {complex64, complex128} = complex64; Tout: {float, double} = float")
         .shape(shape::unchanged),
     op("SqrtGrad", "(y: T, dy: T) -> (z: T)")
@@ -164,9 +174,10 @@ pub(crate) const OPS: &[Op] = &[
         .gradient(gradient::reciprocal_grad)
         .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
         .shape(shape::unchanged),
-    op("BesselI0e", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
-    op("BesselI1e", "(x: T) -> (y: T)").attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("BesselI0e", "(x: T) -> (y: T)").gradient(gradient::bessel_i0e).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("BesselI1e", "(x: T) -> (y: T)").gradient(gradient::bessel_i1e).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("PopulationCount", "(x: T) -> (y: uint8)")
+        .not_differentiable()
         .attrs("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
         .shape(shape::unchanged),
 ];

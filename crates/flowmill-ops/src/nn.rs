@@ -22,24 +22,28 @@ pub(crate) const OPS: &[Op] = &[
         )
         .shape(shape::conv_backprop_input::<4>),
     op("Conv2DBackpropFilter", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)")
+        .gradient(gradient::conv_2d_backprop_filter)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int); use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', 'EXPLICIT'};
                 explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]",
         )
         .shape(shape::shape_input_of_rank::<1, 4>),
     op("Conv3D", "(input: T, filter: T) -> (output: T)")
+        .gradient(gradient::conv_3d)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
                 data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]",
         )
         .shape(shape::conv::<5>),
     op("Conv3DBackpropInputV2", "(input_sizes: Tshape, filter: T, out_backprop: T) -> (output: T)")
+        .gradient(gradient::conv_3d_backprop_input)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
                 data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]; Tshape: index = int32",
         )
         .shape(shape::conv_backprop_input::<5>),
     op("Conv3DBackpropFilterV2", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)")
+        .gradient(gradient::conv_3d_backprop_filter)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
                 data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]",
@@ -53,12 +57,14 @@ pub(crate) const OPS: &[Op] = &[
         )
         .shape(shape::depthwise_conv),
     op("DepthwiseConv2dNativeBackpropInput", "(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)")
+        .gradient(gradient::depthwise_backprop_input)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
                 explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]",
         )
         .shape(shape::shape_input_of_rank::<0, 4>),
     op("DepthwiseConv2dNativeBackpropFilter", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)")
+        .gradient(gradient::depthwise_backprop_filter)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
                 explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]",
@@ -77,6 +83,7 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::bias_add),
     op("BiasAddV1", "(value: T, bias: T) -> (output: T)").gradient(gradient::bias_add).attrs("T: number").shape(shape::bias_add),
     op("BiasAddGrad", "(out_backprop: T) -> (output: T)")
+        .gradient(gradient::bias_add_grad)
         .attrs("T: number; data_format: {'NHWC', 'NCHW'} = 'NHWC'")
         .shape(shape::bias_add_grad),
     op("Relu", "(features: T) -> (activations: T)")
@@ -85,29 +92,39 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::unchanged),
     op("ReluGrad", "(gradients: T, features: T) -> (backprops: T)").gradient(gradient::relu_grad).attrs("T: real").shape(shape::merged),
     op("Relu6", "(features: T) -> (activations: T)").gradient(gradient::relu6).attrs("T: real").shape(shape::unchanged),
-    op("Relu6Grad", "(gradients: T, features: T) -> (backprops: T)").attrs("T: real").shape(shape::merged),
+    op("Relu6Grad", "(gradients: T, features: T) -> (backprops: T)").gradient(gradient::relu6_grad).attrs("T: real").shape(shape::merged),
     op("LeakyRelu", "(features: T) -> (activations: T)")
         .gradient(gradient::leaky_relu)
         .attrs("alpha: float = 0.2; T: {half, bfloat16, float, double} = float")
         .shape(shape::unchanged),
     op("LeakyReluGrad", "(gradients: T, features: T) -> (backprops: T)")
+        .gradient(gradient::leaky_relu_grad)
         .attrs("alpha: float = 0.2; T: {half, bfloat16, float, double} = float")
         .shape(shape::merged),
     op("Elu", "(features: T) -> (activations: T)")
         .gradient(gradient::elu)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::unchanged),
-    op("EluGrad", "(gradients: T, outputs: T) -> (backprops: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::merged),
+    op("EluGrad", "(gradients: T, outputs: T) -> (backprops: T)")
+        .gradient(gradient::elu_grad)
+        .attrs("T: {half, bfloat16, float, double}")
+        .shape(shape::merged),
     op("Selu", "(features: T) -> (activations: T)")
         .gradient(gradient::selu)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::unchanged),
-    op("SeluGrad", "(gradients: T, outputs: T) -> (backprops: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::merged),
+    op("SeluGrad", "(gradients: T, outputs: T) -> (backprops: T)")
+        .gradient(gradient::selu_grad)
+        .attrs("T: {half, bfloat16, float, double}")
+        .shape(shape::merged),
     op("Softplus", "(features: T) -> (activations: T)")
         .gradient(gradient::softplus)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::unchanged),
-    op("SoftplusGrad", "(gradients: T, features: T) -> (backprops: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::merged),
+    op("SoftplusGrad", "(gradients: T, features: T) -> (backprops: T)")
+        .gradient(gradient::softplus_grad)
+        .attrs("T: {half, bfloat16, float, double}")
+        .shape(shape::merged),
     op("Softsign", "(features: T) -> (activations: T)")
         .gradient(gradient::softsign)
         .attrs("T: {half, bfloat16, float, double}")
@@ -130,12 +147,14 @@ pub(crate) const OPS: &[Op] = &[
         )
         .shape(shape::pool::<4>),
     op("MaxPoolV2", "(input: T, ksize: int32, strides: int32) -> (output: T)")
+        .gradient(gradient::max_pool_v2)
         .attrs(
             "T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8} = float; padding: {'SAME', 'VALID'};
                 data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'",
         )
         .shape(shape::pool_v2),
     op("MaxPoolGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)")
+        .gradient(gradient::max_pool_grad)
         .attrs(
             "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = [];
                 data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real = float",
@@ -145,11 +164,13 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real = float")
         .shape(shape::unchanged_with_rank::<4>),
     op("MaxPoolGradGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)")
+        .gradient(gradient::max_pool_grad_grad)
         .attrs(
             "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real",
         )
         .shape(shape::max_pool_grad_grad),
     op("MaxPoolWithArgmax", "(input: T) -> (output: T, argmax: Targmax)")
+        .gradient(gradient::max_pool_with_argmax)
         .attrs(
             "ksize: list(int) >= 4; strides: list(int) >= 4; Targmax: index = int64; padding: {'SAME', 'VALID'};
                 include_batch_in_index: bool = false; T: real",
@@ -169,12 +190,14 @@ pub(crate) const OPS: &[Op] = &[
         )
         .shape(shape::pool::<4>),
     op("AvgPoolGrad", "(orig_input_shape: int32, grad: T) -> (output: T)")
+        .gradient(gradient::avg_pool_grad)
         .attrs(
             "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC';
                 T: {half, bfloat16, float, double}",
         )
         .shape(shape::shape_input_of_rank::<0, 4>),
     op("MaxPool3D", "(input: T) -> (output: T)")
+        .gradient(gradient::max_pool_3d)
         .attrs(
             "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
                 T: {half, bfloat16, float}",
@@ -187,18 +210,21 @@ pub(crate) const OPS: &[Op] = &[
         )
         .shape(shape::unchanged_with_rank::<5>),
     op("AvgPool3D", "(input: T) -> (output: T)")
+        .gradient(gradient::avg_pool_3d)
         .attrs(
             "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
                 T: {half, bfloat16, float, double}",
         )
         .shape(shape::pool::<5>),
     op("AvgPool3DGrad", "(orig_input_shape: int32, grad: T) -> (output: T)")
+        .gradient(gradient::avg_pool_grad)
         .attrs(
             "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
                 T: {half, bfloat16, float, double}",
         )
         .shape(shape::shape_input_of_rank::<0, 5>),
     op("LRN", "(input: T) -> (output: T)")
+        .gradient(gradient::lrn)
         .attrs("depth_radius: int = 5; bias: float = 1.0; alpha: float = 1.0; beta: float = 0.5; T: {half, bfloat16, float} = float")
         .shape(shape::unchanged_with_rank::<4>),
     op("LRNGrad", "(input_grads: T, input_image: T, output_image: T) -> (output: T)")
@@ -210,6 +236,7 @@ pub(crate) const OPS: &[Op] = &[
         "(x: T, scale: T, offset: T, mean: T, variance: T)
          -> (y: T, batch_mean: T, batch_variance: T, reserve_space_1: T, reserve_space_2: T)",
     )
+    .gradient(gradient::fused_batch_norm)
     .attrs(
         "T: {float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0; data_format: {'NHWC', 'NCHW'} = 'NHWC';
                 is_training: bool = true",
@@ -220,6 +247,7 @@ pub(crate) const OPS: &[Op] = &[
         "(x: T, scale: U, offset: U, mean: U, variance: U)
          -> (y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U)",
     )
+    .gradient(gradient::fused_batch_norm)
     .attrs(
         "T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0;
                 data_format: {'NHWC', 'NCHW'} = 'NHWC'; is_training: bool = true",
@@ -230,6 +258,7 @@ pub(crate) const OPS: &[Op] = &[
         "(x: T, scale: U, offset: U, mean: U, variance: U)
          -> (y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U)",
     )
+    .gradient(gradient::fused_batch_norm)
     .attrs(
         "T: {half, bfloat16, float}; U: {bfloat16, float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0;
                 data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'; is_training: bool = true",
@@ -240,6 +269,7 @@ pub(crate) const OPS: &[Op] = &[
         "(y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T)
          -> (x_backprop: T, scale_backprop: T, offset_backprop: T, reserve_space_3: T, reserve_space_4: T)",
     )
+    .gradient(gradient::fused_batch_norm_grad)
     .attrs("T: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW'} = 'NHWC'; is_training: bool = true")
     .shape(shape::fused_batch_norm_grad),
     op(
@@ -247,6 +277,7 @@ pub(crate) const OPS: &[Op] = &[
         "(y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U)
          -> (x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_3: U, reserve_space_4: U)",
     )
+    .gradient(gradient::fused_batch_norm_grad)
     .attrs(
         "T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW'} = 'NHWC';
                 is_training: bool = true",
@@ -257,12 +288,14 @@ pub(crate) const OPS: &[Op] = &[
         "(y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U)
          -> (x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_4: U, reserve_space_5: U)",
     )
+    .gradient(gradient::fused_batch_norm_grad)
     .attrs(
         "T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC';
                 is_training: bool = true",
     )
     .shape(shape::fused_batch_norm_grad),
     op("BatchNormWithGlobalNormalization", "(t: T, m: T, v: T, beta: T, gamma: T) -> (result: T)")
+        .gradient(gradient::batch_norm_with_global_normalization)
         .attrs("T: number; variance_epsilon: float; scale_after_normalization: bool")
         .deprecated(9, "FusedBatchNorm replaces it")
         .shape(shape::batch_norm_with_global_normalization),
@@ -284,12 +317,14 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("num_bits: int = 8; narrow_range: bool = false")
         .shape(shape::fake_quant_per_channel),
     op("QuantizeAndDequantizeV2", "(input: T, input_min: T, input_max: T) -> (output: T)")
+        .gradient(gradient::pass_first)
         .attrs(
             "signed_input: bool = true; num_bits: int = 8; range_given: bool = false; T: {bfloat16, half, float, double};
                 round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'; narrow_range: bool = false; axis: int = -1",
         )
         .shape(shape::quantize_and_dequantize),
     op("QuantizeAndDequantizeV3", "(input: T, input_min: T, input_max: T, num_bits: int32) -> (output: T)")
+        .gradient(gradient::pass_first)
         .attrs(
             "signed_input: bool = true; range_given: bool = true; T: {bfloat16, half, float, double}; narrow_range: bool = false;
                 axis: int = -1",
@@ -322,6 +357,7 @@ pub(crate) const OPS: &[Op] = &[
         "(inputs: T, sequence_length: int32)
          -> (decoded_indices: int64, decoded_values: int64, decoded_shape: int64, log_probability: T)",
     )
+    .not_differentiable()
     .attrs("merge_repeated: bool = false; blank_index: int = -1; T: {float, double} = float")
     .shape(shape::ctc_greedy_decoder),
     op(

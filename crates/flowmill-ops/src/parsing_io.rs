@@ -51,8 +51,8 @@ pub(crate) const OPS: &[Op] = &[
                 feature_list_ragged_value_types: list({float, int64, string}) >= 0 = [];
                 feature_list_ragged_split_types: list(index) >= 0 = []; feature_list_dense_shapes: list(shape) >= 0 = []")
     .shape(shape::parse_sequence_example),
-    op("ParseTensor", "(serialized: string) -> (output: out_type)").attrs("out_type: type").shape(shape::unknown),
-    op("SerializeTensor", "(tensor: T) -> (serialized: string)").attrs("T: type").shape(shape::scalars),
+    op("ParseTensor", "(serialized: string) -> (output: out_type)").not_differentiable().attrs("out_type: type").shape(shape::unknown),
+    op("SerializeTensor", "(tensor: T) -> (serialized: string)").not_differentiable().attrs("T: type").shape(shape::scalars),
     op("SaveV2", "(prefix: string, tensor_names: string, shape_and_slices: string, tensors: dtypes)")
         .attrs("dtypes: list(type) >= 1")
         .stateful()

@@ -24,41 +24,52 @@ pub(crate) const OPS: &[Op] = &[
         .stateful()
         .shape(shape::shape_input::<0>),
     op("RandomShuffle", "(value: T) -> (output: T)")
+        .not_differentiable()
         .attrs("seed: int = 0; seed2: int = 0; T: type")
         .stateful()
         .shape(shape::identity_shape),
     op("Multinomial", "(logits: T, num_samples: int32) -> (output: output_dtype)")
+        .not_differentiable()
         .attrs("seed: int = 0; seed2: int = 0; T: real; output_dtype: index = int64")
         .stateful()
         .shape(shape::multinomial),
     op("StatelessRandomUniform", "(shape: T, seed: Tseed) -> (output: dtype)")
+        .not_differentiable()
         .attrs("dtype: {half, bfloat16, float, double} = float; T: index = int32; Tseed: index = int64")
         .shape(shape::stateless_random),
     op("StatelessRandomUniformV2", "(shape: Tshape, key: uint64, counter: uint64, alg: int32) -> (output: dtype)")
+        .not_differentiable()
         .attrs("dtype: {half, bfloat16, float, double} = float; Tshape: index = int32")
         .shape(shape::stateless_random),
     op("StatelessRandomUniformInt", "(shape: T, seed: Tseed, minval: dtype, maxval: dtype) -> (output: dtype)")
+        .not_differentiable()
         .attrs("dtype: index; T: index; Tseed: index = int64")
         .shape(shape::stateless_random),
     op(
         "StatelessRandomUniformIntV2",
         "(shape: Tshape, key: uint64, counter: uint64, alg: int32, minval: dtype, maxval: dtype) -> (output: dtype)",
     )
+    .not_differentiable()
     .attrs("dtype: {int32, int64, uint32, uint64}; Tshape: index = int32")
     .shape(shape::stateless_random),
     op("StatelessRandomNormal", "(shape: T, seed: Tseed) -> (output: dtype)")
+        .not_differentiable()
         .attrs("dtype: {half, bfloat16, float, double} = float; T: index = int32; Tseed: index = int64")
         .shape(shape::stateless_random),
     op("StatelessRandomNormalV2", "(shape: Tshape, key: uint64, counter: uint64, alg: int32) -> (output: dtype)")
+        .not_differentiable()
         .attrs("dtype: {half, bfloat16, float, double} = float; Tshape: index = int32")
         .shape(shape::stateless_random),
     op("StatelessTruncatedNormal", "(shape: T, seed: Tseed) -> (output: dtype)")
+        .not_differentiable()
         .attrs("dtype: {half, bfloat16, float, double} = float; T: index = int32; Tseed: index = int64")
         .shape(shape::stateless_random),
     op("StatelessTruncatedNormalV2", "(shape: Tshape, key: uint64, counter: uint64, alg: int32) -> (output: dtype)")
+        .not_differentiable()
         .attrs("dtype: {half, bfloat16, float, double} = float; Tshape: index = int32")
         .shape(shape::stateless_random),
     op("StatelessMultinomial", "(logits: T, num_samples: int32, seed: Tseed) -> (output: output_dtype)")
+        .not_differentiable()
         .attrs("T: real; Tseed: index = int64; output_dtype: index = int64")
         .shape(shape::multinomial),
     op("StatelessRandomGetKeyCounter", "(seed: Tseed) -> (key: uint64, counter: uint64)")

@@ -42,6 +42,7 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("keep_dims: bool = false; Tidx: index = int32")
         .shape(shape::reduction),
     op("EuclideanNorm", "(input: T, reduction_indices: Tidx) -> (output: T)")
+        .gradient(gradient::euclidean_norm)
         .attrs("keep_dims: bool = false; T: number; Tidx: index = int32")
         .shape(shape::reduction),
     op("ArgMax", "(input: T, dimension: Tidx) -> (output: output_type)")
@@ -63,9 +64,11 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("exclusive: bool = false; reverse: bool = false; T: number; Tidx: index = int32")
         .shape(shape::unchanged),
     op("Cumprod", "(x: T, axis: Tidx) -> (out: T)")
+        .gradient(gradient::cumprod)
         .attrs("exclusive: bool = false; reverse: bool = false; T: number; Tidx: index = int32")
         .shape(shape::unchanged),
     op("CumulativeLogsumexp", "(x: T, axis: Tidx) -> (out: T)")
+        .gradient(gradient::cumulative_logsumexp)
         .attrs("exclusive: bool = false; reverse: bool = false; T: {bfloat16, half, float, double}; Tidx: index = int32")
         .shape(shape::unchanged),
     op("SegmentSum", "(data: T, segment_ids: Tindices) -> (output: T)")
@@ -76,20 +79,32 @@ pub(crate) const OPS: &[Op] = &[
         .gradient(gradient::segment_mean)
         .attrs("T: number; Tindices: index")
         .shape(shape::segment),
-    op("SegmentProd", "(data: T, segment_ids: Tindices) -> (output: T)").attrs("T: number; Tindices: index").shape(shape::segment),
-    op("SegmentMax", "(data: T, segment_ids: Tindices) -> (output: T)").attrs("T: real; Tindices: index").shape(shape::segment),
-    op("SegmentMin", "(data: T, segment_ids: Tindices) -> (output: T)").attrs("T: real; Tindices: index").shape(shape::segment),
+    op("SegmentProd", "(data: T, segment_ids: Tindices) -> (output: T)")
+        .gradient(gradient::segment_prod)
+        .attrs("T: number; Tindices: index")
+        .shape(shape::segment),
+    op("SegmentMax", "(data: T, segment_ids: Tindices) -> (output: T)")
+        .gradient(gradient::segment_extreme)
+        .attrs("T: real; Tindices: index")
+        .shape(shape::segment),
+    op("SegmentMin", "(data: T, segment_ids: Tindices) -> (output: T)")
+        .gradient(gradient::segment_extreme)
+        .attrs("T: real; Tindices: index")
+        .shape(shape::segment),
     op("UnsortedSegmentSum", "(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: T)")
         .gradient(gradient::unsorted_segment_sum)
         .attrs("T: number; Tindices: {int16, int32, int64}; Tnumsegments: index = int32")
         .shape(shape::unsorted_segment),
     op("UnsortedSegmentProd", "(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: T)")
+        .gradient(gradient::segment_prod)
         .attrs("T: number; Tindices: index; Tnumsegments: index = int32")
         .shape(shape::unsorted_segment),
     op("UnsortedSegmentMax", "(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: T)")
+        .gradient(gradient::segment_extreme)
         .attrs("T: real; Tindices: index; Tnumsegments: index = int32")
         .shape(shape::unsorted_segment),
     op("UnsortedSegmentMin", "(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: T)")
+        .gradient(gradient::segment_extreme)
         .attrs("T: real; Tindices: index; Tnumsegments: index = int32")
         .shape(shape::unsorted_segment),
     op("Bincount", "(arr: int32, size: int32, weights: T) -> (bins: T)")
@@ -119,7 +134,10 @@ pub(crate) const OPS: &[Op] = &[
         .not_differentiable()
         .attrs("T: index = int32")
         .shape(shape::in_top_k),
-    op("NthElement", "(input: T, n: int32) -> (values: T)").attrs("reverse: bool = false; T: real").shape(shape::nth_element),
+    op("NthElement", "(input: T, n: int32) -> (values: T)")
+        .gradient(gradient::nth_element)
+        .attrs("reverse: bool = false; T: real")
+        .shape(shape::nth_element),
     op("Bucketize", "(input: T) -> (output: int32)")
         .attrs("T: {int32, int64, float, double}; boundaries: list(float)")
         .shape(shape::unchanged),

@@ -16,6 +16,7 @@ pub(crate) const OPS: &[Op] = &[
         "SparseConcat",
         "(indices: N * int64, values: N * T, shapes: N * int64) -> (output_indices: int64, output_values: T, output_shape: int64)",
     )
+    .not_differentiable()
     .attrs("concat_dim: int; N: int >= 2; T: type")
     .shape(shape::sparse_concat),
     op(
@@ -117,6 +118,7 @@ pub(crate) const OPS: &[Op] = &[
     .attrs("N: int >= 0; sparse_types: list({int64, string}) >= 0; dense_types: list({int64, string}) >= 0")
     .shape(shape::sparse_cross),
     op("RaggedRange", "(starts: T, limits: T, deltas: T) -> (rt_nested_splits: Tsplits, rt_dense_values: T)")
+        .not_differentiable()
         .attrs("T: {bfloat16, float, double, int32, int64} = int32; Tsplits: index = int64")
         .shape(shape::ragged_range),
     op(

@@ -14,11 +14,18 @@ pub(crate) const OPS: &[Op] = &[
         .stateful()
         .shape(shape::variable),
     op("Assign", "(ref: Ref(T), value: T) -> (output_ref: Ref(T))")
+        .not_differentiable()
         .attrs("T: type; validate_shape: bool = true; use_locking: bool = true")
         .allows_uninitialized_input()
         .shape(shape::assign),
-    op("AssignAdd", "(ref: Ref(T), value: T) -> (output_ref: Ref(T))").attrs("T: number; use_locking: bool = false").shape(shape::merged),
-    op("AssignSub", "(ref: Ref(T), value: T) -> (output_ref: Ref(T))").attrs("T: number; use_locking: bool = false").shape(shape::merged),
+    op("AssignAdd", "(ref: Ref(T), value: T) -> (output_ref: Ref(T))")
+        .not_differentiable()
+        .attrs("T: number; use_locking: bool = false")
+        .shape(shape::merged),
+    op("AssignSub", "(ref: Ref(T), value: T) -> (output_ref: Ref(T))")
+        .not_differentiable()
+        .attrs("T: number; use_locking: bool = false")
+        .shape(shape::merged),
     op("IsVariableInitialized", "(ref: Ref(dtype)) -> (is_initialized: bool)")
         .attrs("dtype: type")
         .allows_uninitialized_input()
@@ -46,7 +53,7 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::assign_variable),
     op("AssignAddVariableOp", "(resource: resource, value: dtype)").attrs("dtype: type").stateful().shape(shape::assign_variable),
     op("AssignSubVariableOp", "(resource: resource, value: dtype)").attrs("dtype: type").stateful().shape(shape::assign_variable),
-    op("VarIsInitializedOp", "(resource: resource) -> (is_initialized: bool)").stateful().shape(shape::scalars),
+    op("VarIsInitializedOp", "(resource: resource) -> (is_initialized: bool)").not_differentiable().stateful().shape(shape::scalars),
     op("VariableShape", "(input: resource) -> (output: out_type)")
         .not_differentiable()
         .attrs("out_type: index = int32")
@@ -59,6 +66,7 @@ pub(crate) const OPS: &[Op] = &[
         .stateful()
         .shape(shape::resource_gather),
     op("ResourceGatherNd", "(resource: resource, indices: Tindices) -> (output: dtype)")
+        .gradient(gradient::resource_gather_nd)
         .attrs("dtype: type; Tindices: index")
         .stateful()
         .shape(shape::resource_gather_nd),
@@ -94,15 +102,19 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: type; Tindices: index; use_locking: bool = true")
         .shape(shape::scatter),
     op("ScatterAdd", "(ref: Ref(T), indices: Tindices, updates: T) -> (output_ref: Ref(T))")
+        .not_differentiable()
         .attrs("T: number; Tindices: index; use_locking: bool = false")
         .shape(shape::scatter),
     op("ScatterSub", "(ref: Ref(T), indices: Tindices, updates: T) -> (output_ref: Ref(T))")
+        .not_differentiable()
         .attrs("T: number; Tindices: index; use_locking: bool = false")
         .shape(shape::scatter),
     op("ScatterMul", "(ref: Ref(T), indices: Tindices, updates: T) -> (output_ref: Ref(T))")
+        .not_differentiable()
         .attrs("T: number; Tindices: index; use_locking: bool = false")
         .shape(shape::scatter),
     op("ScatterDiv", "(ref: Ref(T), indices: Tindices, updates: T) -> (output_ref: Ref(T))")
+        .not_differentiable()
         .attrs("T: number; Tindices: index; use_locking: bool = false")
         .shape(shape::scatter),
     op("ScatterMin", "(ref: Ref(T), indices: Tindices, updates: T) -> (output_ref: Ref(T))")
@@ -112,12 +124,15 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: {half, bfloat16, float, double, int32, int64}; Tindices: index; use_locking: bool = false")
         .shape(shape::scatter),
     op("ScatterNdUpdate", "(ref: Ref(T), indices: Tindices, updates: T) -> (output_ref: Ref(T))")
+        .not_differentiable()
         .attrs("T: type; Tindices: index; use_locking: bool = true; bad_indices_policy: string = ''")
         .shape(shape::scatter_nd_update),
     op("ScatterNdAdd", "(ref: Ref(T), indices: Tindices, updates: T) -> (output_ref: Ref(T))")
+        .not_differentiable()
         .attrs("T: number; Tindices: index; use_locking: bool = false; bad_indices_policy: string = ''")
         .shape(shape::scatter_nd_update),
     op("ScatterNdSub", "(ref: Ref(T), indices: Tindices, updates: T) -> (output_ref: Ref(T))")
+        .not_differentiable()
         .attrs("T: number; Tindices: index; use_locking: bool = false; bad_indices_policy: string = ''")
         .shape(shape::scatter_nd_update),
     op("ResourceScatterNdUpdate", "(ref: resource, indices: Tindices, updates: T)")

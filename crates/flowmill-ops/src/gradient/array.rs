@@ -300,3 +300,9 @@ pub(crate) fn diag(b: &mut B<'_>, op: &Backward) -> Grads {
 pub(crate) fn stop_gradient(_: &mut B<'_>, _: &Backward) -> Grads {
     Ok(vec![None])
 }
+
+/// Fails with the reason that the node gives.
+pub(crate) fn prevent_gradient(b: &mut B<'_>, op: &Backward) -> Grads {
+    let message: &str = b.graph().node(op.node)?.attrs().get_or("message", "")?;
+    flowmill_tensor::bail!(NotFound, "Gradient explicitly disabled. Reason: {message}")
+}

@@ -10,7 +10,7 @@ use flowmill_tensor::Result;
 type B<'a> = GraphBuilder<'a>;
 
 /// The gradient of a function of one tensor: `dy` times what `derivative` gives for input and output, conjugated.
-fn chain(b: &mut B<'_>, op: &Backward, derivative: impl FnOnce(&mut B<'_>, OutputId, OutputId) -> Result<OutputId>) -> Grads {
+pub(super) fn chain(b: &mut B<'_>, op: &Backward, derivative: impl FnOnce(&mut B<'_>, OutputId, OutputId) -> Result<OutputId>) -> Grads {
     let dy = op.dy(b, 0)?;
     let derivative = derivative(b, op.inputs[0], op.output(0))?;
     let derivative = b.conj(derivative)?;
@@ -448,4 +448,33 @@ pub(crate) fn batch_mat_mul_v2(b: &mut B<'_>, op: &Backward) -> Grads {
 fn batch_of(b: &mut B<'_>, shape: OutputId) -> Result<OutputId> {
     let (begin, end, step) = (b.ints(&[0])?, b.ints(&[-2])?, b.ints(&[1])?);
     b.op("StridedSlice").inputs(&[shape, begin, end, step]).attr("begin_mask", 1i64).output()
+}
+
+/// A product of two types into a third.
+pub(crate) fn batch_mat_mul_v3(b: &mut B<'_>, op: &Backward) -> Grads {
+    let (dtype, x, y) = (b.dtype(op.output(0)), op.inputs[0], op.inputs[1]);
+    let cast = Backward { inputs: vec![b.cast(x, dtype)?, b.cast(y, dtype)?], grads: op.grads.clone(), node: op.node };
+    let grads = batch_mat_mul_v2(b, &cast)?;
+    let mut back = Vec::with_capacity(2);
+    for (grad, input) in grads.into_iter().zip([x, y]) {
+        let dtype = b.dtype(input);
+        back.push(match grad {
+            Some(grad) => {
+                let grad = b.densify(&grad)?;
+                Some(b.cast(grad, dtype)?.into())
+            }
+            None => None,
+        });
+    }
+    Ok(back)
+}
+
+/// `SparseMatMul`, whose operands are `float` or `bfloat16` with many zeros.
+pub(crate) fn sparse_mat_mul(b: &mut B<'_>, op: &Backward) -> Grads {
+    use flowmill_tensor::DType;
+    let (x, y) = (op.inputs[0], op.inputs[1]);
+    let wide = Backward { inputs: vec![b.cast(x, DType::F32)?, b.cast(y, DType::F32)?], grads: op.grads.clone(), node: op.node };
+    let [dx, dy] = matrix_product(b, &wide, "MatMul", ["transpose_a", "transpose_b"])?;
+    let (of_x, of_y) = (b.dtype(x), b.dtype(y));
+    all([b.cast(dx, of_x)?, b.cast(dy, of_y)?])
 }

@@ -4,32 +4,71 @@
 //! the forward node inside of a loop is the value of the iteration at hand: the builder sees to that.
 
 mod array;
+mod complex;
 mod formula;
+mod image;
 mod math;
+mod matrix;
 mod nn;
+mod norm;
 mod reduction;
+mod scatter;
+mod segment;
+mod space;
+mod special;
 mod state;
+mod tensor_array;
+mod tensor_list;
 
 pub(crate) use array::*;
+pub(crate) use complex::*;
+pub(crate) use image::*;
 pub(crate) use math::*;
+pub(crate) use matrix::*;
 pub(crate) use nn::*;
+pub(crate) use norm::*;
 pub(crate) use reduction::*;
+pub(crate) use scatter::*;
+pub(crate) use segment::*;
+pub(crate) use space::*;
+pub(crate) use special::*;
 pub(crate) use state::*;
+pub(crate) use tensor_array::*;
+pub(crate) use tensor_list::*;
 
-use flowmill_graph::builder::gradients::Grad;
+use flowmill_graph::OutputId;
+use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::gradients::{Backward, Grad};
+use flowmill_proto::AttrValue;
 use flowmill_tensor::Result;
 
 /// The gradients of a node's inputs.
 type Grads = Result<Vec<Option<Grad>>>;
 
 /// The gradients of all inputs.
-fn all(grads: impl IntoIterator<Item = flowmill_graph::OutputId>) -> Grads {
+fn all(grads: impl IntoIterator<Item = OutputId>) -> Grads {
     Ok(grads.into_iter().map(|g| Some(Grad::Dense(g))).collect())
 }
 
 /// The gradient of the first input; the others, `rest` of them, have none.
-fn first(grad: flowmill_graph::OutputId, rest: usize) -> Grads {
+fn first(grad: OutputId, rest: usize) -> Grads {
     let mut grads = vec![Some(Grad::Dense(grad))];
     grads.resize(rest + 1, None);
     Ok(grads)
+}
+
+/// Some of the forward node's attributes, as they are.
+fn attrs(b: &GraphBuilder<'_>, op: &Backward, names: &[&str]) -> Result<Vec<(String, AttrValue)>> {
+    let node = b.graph().node(op.node)?;
+    Ok(names.iter().filter_map(|&n| node.attrs().0.get(n).map(|v| (n.to_owned(), v.clone()))).collect())
+}
+
+/// A node of another op with some of the forward node's attributes.
+fn like(b: &mut GraphBuilder<'_>, op: &Backward, kind: &str, inputs: &[OutputId], names: &[&str]) -> Result<OutputId> {
+    let attrs = attrs(b, op, names)?;
+    let mut node = b.op(kind).inputs(inputs);
+    for (name, value) in attrs {
+        node = node.attr(&name, value);
+    }
+    node.output()
 }

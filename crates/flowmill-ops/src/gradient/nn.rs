@@ -1,30 +1,13 @@
 //! Gradients of neural networks' ops.
 
 use super::formula::Formula;
-use super::{Grads, all, first};
+use super::{Grads, all, first, like};
 use flowmill_graph::OutputId;
 use flowmill_graph::builder::GraphBuilder;
 use flowmill_graph::builder::gradients::Backward;
-use flowmill_proto::AttrValue;
 use flowmill_tensor::Result;
 
 type B<'a> = GraphBuilder<'a>;
-
-/// Some of the forward node's attributes, as they are.
-fn attrs(b: &B<'_>, op: &Backward, names: &[&str]) -> Result<Vec<(String, AttrValue)>> {
-    let node = b.graph().node(op.node)?;
-    Ok(names.iter().filter_map(|&n| node.attrs().0.get(n).map(|v| (n.to_owned(), v.clone()))).collect())
-}
-
-/// A node of another op with some of the forward node's attributes.
-fn like(b: &mut B<'_>, op: &Backward, kind: &str, inputs: &[OutputId], names: &[&str]) -> Result<OutputId> {
-    let attrs = attrs(b, op, names)?;
-    let mut node = b.op(kind).inputs(inputs);
-    for (name, value) in attrs {
-        node = node.attr(&name, value);
-    }
-    node.output()
-}
 
 /// An activation whose gradient is an op that takes the gradient and the input.
 macro_rules! from_input {
@@ -59,6 +42,53 @@ from_result! {
     selu => "SeluGrad";
 }
 
+/// (gradients, features) of an activation whose slope is constant but for jumps.
+macro_rules! of_steps {
+    ($($name:ident => $op:literal $(, $attr:literal)?;)*) => {$(
+        pub(crate) fn $name(b: &mut B<'_>, op: &Backward) -> Grads {
+            let dy = op.dy(b, 0)?;
+            let features = op.inputs[1];
+            let grad = like(b, op, $op, &[dy, features], &[$($attr)?])?;
+            let zeros = b.zeros_like(features)?;
+            all([grad, zeros])
+        }
+    )*};
+}
+
+of_steps! {
+    relu6_grad => "Relu6Grad";
+    leaky_relu_grad => "LeakyReluGrad", "alpha";
+}
+
+/// (gradients, outputs): below zero the slope is the output plus a constant.
+fn of_exponential(b: &mut B<'_>, op: &Backward, kind: &str) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let (g, y) = (op.inputs[0], op.inputs[1]);
+    let zero = b.number(y, 0.0)?;
+    let is_negative = b.call("Less", &[y, zero])?;
+    let product = b.mul(dy, g)?;
+    let dg = b.call(kind, &[dy, y])?;
+    all([dg, b.select(is_negative, product, zero)?])
+}
+
+pub(crate) fn elu_grad(b: &mut B<'_>, op: &Backward) -> Grads {
+    of_exponential(b, op, "EluGrad")
+}
+
+pub(crate) fn selu_grad(b: &mut B<'_>, op: &Backward) -> Grads {
+    of_exponential(b, op, "SeluGrad")
+}
+
+/// (gradients, features): the slope is the sigmoid.
+pub(crate) fn softplus_grad(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let (g, x) = (op.inputs[0], op.inputs[1]);
+    let dg = b.call("SoftplusGrad", &[dy, x])?;
+    let sigmoid = b.call("Sigmoid", &[x])?;
+    let product = b.mul(dy, g)?;
+    all([dg, b.call("SigmoidGrad", &[sigmoid, product])?])
+}
+
 pub(crate) fn relu_grad(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
     let features = op.inputs[1];
@@ -71,6 +101,26 @@ pub(crate) fn bias_add(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
     let bias = like(b, op, "BiasAddGrad", &[dy], &["data_format"])?;
     all([dy, bias])
+}
+
+/// The bias's gradient was summed over all other dimensions.
+pub(crate) fn bias_add_grad(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let input = op.inputs[0];
+    let is_nchw = b.graph().node(op.node)?.attrs().get_or("data_format", "NHWC")? == "NCHW";
+    let grad = match b.shape(input).rank() {
+        _ if !is_nchw => dy,
+        Some(rank @ 3..) => {
+            let mut shape = vec![1; rank - 1];
+            shape[0] = -1;
+            let shape = b.ints(&shape)?;
+            b.reshape(dy, shape)?
+        }
+        Some(_) => dy,
+        None => flowmill_tensor::bail!(Unimplemented, "The gradient of BiasAddGrad with NCHW needs to know its input's rank"),
+    };
+    let shape = b.dynamic_shape_of(input)?;
+    first(b.call("BroadcastTo", &[grad, shape])?, 0)
 }
 
 /// The axis of the last dimension, kept by a sum over it.
@@ -161,12 +211,56 @@ pub(crate) fn conv_2d(b: &mut B<'_>, op: &Backward) -> Grads {
 }
 
 pub(crate) fn conv_2d_backprop_input(b: &mut B<'_>, op: &Backward) -> Grads {
-    let dy = op.dy(b, 0)?;
+    of_backprop_input(b, op, "Conv2DBackpropFilter", "Conv2D", CONV)
+}
+
+pub(crate) fn conv_2d_backprop_filter(b: &mut B<'_>, op: &Backward) -> Grads {
+    of_backprop_filter(b, op, "Conv2DBackpropInput", "Conv2D", CONV)
+}
+
+/// (input, filter_sizes, dy) of an op that makes a filter's gradient.
+fn of_backprop_filter(b: &mut B<'_>, op: &Backward, backprop_input: &str, forward: &str, attrs: &[&str]) -> Grads {
+    let filter = op.dy(b, 0)?;
+    let (input, value) = (op.inputs[0], op.inputs[2]);
+    let input_shape = b.shape_of(input)?;
+    let dx = like(b, op, backprop_input, &[input_shape, filter, value], attrs)?;
+    let dv = like(b, op, forward, &[input, filter], attrs)?;
+    Ok(vec![Some(dx.into()), None, Some(dv.into())])
+}
+
+/// (input_sizes, filter, dy) of an op that makes an input's gradient.
+fn of_backprop_input(b: &mut B<'_>, op: &Backward, backprop_filter: &str, forward: &str, attrs: &[&str]) -> Grads {
+    let input = op.dy(b, 0)?;
     let (filter, value) = (op.inputs[1], op.inputs[2]);
     let filter_shape = b.shape_of(filter)?;
-    let dw = like(b, op, "Conv2DBackpropFilter", &[dy, filter_shape, value], CONV)?;
-    let dx = like(b, op, "Conv2D", &[dy, filter], CONV)?;
-    Ok(vec![None, Some(dw.into()), Some(dx.into())])
+    let dw = like(b, op, backprop_filter, &[input, filter_shape, value], attrs)?;
+    let dv = like(b, op, forward, &[input, filter], attrs)?;
+    Ok(vec![None, Some(dw.into()), Some(dv.into())])
+}
+
+pub(crate) fn depthwise_backprop_input(b: &mut B<'_>, op: &Backward) -> Grads {
+    of_backprop_input(b, op, "DepthwiseConv2dNativeBackpropFilter", "DepthwiseConv2dNative", CONV)
+}
+
+pub(crate) fn depthwise_backprop_filter(b: &mut B<'_>, op: &Backward) -> Grads {
+    of_backprop_filter(b, op, "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNative", CONV)
+}
+
+pub(crate) fn conv_3d(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let (input, filter) = (op.inputs[0], op.inputs[1]);
+    let (input_shape, filter_shape) = (b.shape_of(input)?, b.shape_of(filter)?);
+    let dx = like(b, op, "Conv3DBackpropInputV2", &[input_shape, filter, dy], CONV)?;
+    let dw = like(b, op, "Conv3DBackpropFilterV2", &[input, filter_shape, dy], CONV)?;
+    all([dx, dw])
+}
+
+pub(crate) fn conv_3d_backprop_input(b: &mut B<'_>, op: &Backward) -> Grads {
+    of_backprop_input(b, op, "Conv3DBackpropFilterV2", "Conv3D", CONV)
+}
+
+pub(crate) fn conv_3d_backprop_filter(b: &mut B<'_>, op: &Backward) -> Grads {
+    of_backprop_filter(b, op, "Conv3DBackpropInputV2", "Conv3D", CONV)
 }
 
 pub(crate) fn depthwise_conv_2d(b: &mut B<'_>, op: &Backward) -> Grads {
@@ -189,4 +283,49 @@ pub(crate) fn avg_pool(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
     let shape = b.shape_of(op.inputs[0])?;
     first(like(b, op, "AvgPoolGrad", &[shape, dy], &["ksize", "strides", "padding", "data_format"])?, 0)
+}
+
+pub(crate) fn avg_pool_grad(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let kind = b.graph().node(op.node)?.op().trim_end_matches("Grad").to_owned();
+    Ok(vec![None, Some(like(b, op, &kind, &[dy], POOL)?.into())])
+}
+
+pub(crate) fn avg_pool_3d(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let shape = b.shape_of(op.inputs[0])?;
+    first(like(b, op, "AvgPool3DGrad", &[shape, dy], POOL)?, 0)
+}
+
+pub(crate) fn max_pool_3d(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    first(like(b, op, "MaxPool3DGrad", &[op.inputs[0], op.output(0), dy], POOL)?, 0)
+}
+
+/// (input, ksize, strides).
+pub(crate) fn max_pool_v2(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    first(like(b, op, "MaxPoolGradV2", &[op.inputs[0], op.output(0), dy, op.inputs[1], op.inputs[2]], POOL)?, 2)
+}
+
+pub(crate) fn max_pool_with_argmax(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let attrs = &["ksize", "strides", "padding", "include_batch_in_index"];
+    first(like(b, op, "MaxPoolGradWithArgmax", &[op.inputs[0], dy, op.output(1)], attrs)?, 0)
+}
+
+/// (input, output, gradient) of `MaxPoolGrad` and `MaxPoolGradGrad`: which elements are the largest does not change.
+fn of_max_pool_grad(b: &mut B<'_>, op: &Backward, kind: &str) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let grad = like(b, op, kind, &[op.inputs[0], op.inputs[1], dy], POOL)?;
+    let (no_input, no_output) = (b.zeros_like(op.inputs[0])?, b.zeros_like(op.inputs[1])?);
+    all([no_input, no_output, grad])
+}
+
+pub(crate) fn max_pool_grad(b: &mut B<'_>, op: &Backward) -> Grads {
+    of_max_pool_grad(b, op, "MaxPoolGradGrad")
+}
+
+pub(crate) fn max_pool_grad_grad(b: &mut B<'_>, op: &Backward) -> Grads {
+    of_max_pool_grad(b, op, "MaxPoolGrad")
 }

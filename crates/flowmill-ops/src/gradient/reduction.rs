@@ -136,24 +136,62 @@ pub(crate) fn segment_mean(b: &mut B<'_>, op: &Backward) -> Grads {
     first(b.call("GatherV2", &[scaled, segments, zero])?, 1)
 }
 
-pub(crate) fn unsorted_segment_sum(b: &mut B<'_>, op: &Backward) -> Grads {
+/// The logarithm of a sum of exponentials of elements up to each one: `exp(x_i) Σ dy_j exp(-y_j)` over the sums `j` that `i` is in, from the
+/// logarithms of what is positive and negative in `dy`.
+pub(crate) fn cumulative_logsumexp(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
-    let (segments, axis) = (op.inputs[1], b.int(0)?);
-    // Rows of negative segments were dropped.
-    let zero = b.zeros_like(segments)?;
-    let safe = b.call("Maximum", &[segments, zero])?;
-    let gathered = b.call("GatherV2", &[dy, safe, axis])?;
-    let is_kept = b.call("GreaterEqual", &[segments, zero])?;
-    let rank = b.rank_of(gathered)?;
-    let shape = b.dynamic_shape_of(is_kept)?;
-    let have = b.rank_of(is_kept)?;
-    let missing = b.sub(rank, have)?;
-    let (one, count) = (b.int(1)?, b.op("Pack").input(missing).output()?);
-    let ones = b.call("Fill", &[count, one])?;
-    let shape = b.call("ConcatV2", &[shape, ones, axis])?;
-    let is_kept = b.reshape(is_kept, shape)?;
-    let none = b.number(gathered, 0.0)?;
-    first(b.select(is_kept, gathered, none)?, 2)
+    let (x, axis, y) = (op.inputs[0], op.inputs[1], op.output(0));
+    let attrs = b.graph().node(op.node)?.attrs();
+    let (exclusive, reverse) = (attrs.get_or("exclusive", false)?, attrs.get_or("reverse", false)?);
+    let (zero, one, none) = (b.number(dy, 0.0)?, b.number(dy, 1.0)?, b.number(dy, f64::NEG_INFINITY)?);
+    let mut parts = Vec::with_capacity(2);
+    let minus = b.neg(dy)?;
+    for value in [dy, minus] {
+        let is_positive = b.call("Greater", &[value, zero])?;
+        let safe = b.select(is_positive, value, one)?;
+        let log = b.call("Log", &[safe])?;
+        let log = b.sub(log, y)?;
+        let log = b.select(is_positive, log, none)?;
+        let sum = b.op("CumulativeLogsumexp").inputs(&[log, axis]).attr("exclusive", exclusive).attr("reverse", !reverse).output()?;
+        let exponent = b.add(sum, x)?;
+        parts.push(b.call("Exp", &[exponent])?);
+    }
+    first(b.sub(parts[0], parts[1])?, 1)
+}
+
+/// `Σ dy_j y_j / x_i` over the products `j` that `i` is in; as in TensorFlow not a number where an element is zero.
+pub(crate) fn cumprod(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let attrs = b.graph().node(op.node)?.attrs();
+    let (exclusive, reverse) = (attrs.get_or("exclusive", false)?, attrs.get_or("reverse", false)?);
+    let x = b.conj(op.inputs[0])?;
+    let y = b.conj(op.output(0))?;
+    let product = b.mul(dy, y)?;
+    let sum = b.op("Cumsum").inputs(&[product, op.inputs[1]]).attr("exclusive", exclusive).attr("reverse", !reverse).output()?;
+    first(b.div(sum, x)?, 1)
+}
+
+/// `x / |x|`.
+pub(crate) fn euclidean_norm(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let scale = b.call("DivNoNan", &[dy, op.output(0)])?;
+    let scale = spread(b, op, scale)?;
+    first(b.mul(scale, op.inputs[0])?, 1)
+}
+
+/// Shared evenly by the elements of the last dimension that are equal to the one found.
+pub(crate) fn nth_element(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let last = b.int(-1)?;
+    let found = b.call("ExpandDims", &[op.output(0), last])?;
+    let grad = b.call("ExpandDims", &[dy, last])?;
+    let is_found = b.call("Equal", &[found, op.inputs[0]])?;
+    let dtype = b.dtype(grad);
+    let indicators = b.cast(is_found, dtype)?;
+    let over = b.ints(&[-1])?;
+    let number = b.op("Sum").inputs(&[indicators, over]).attr("keep_dims", true).output()?;
+    let share = b.div(indicators, number)?;
+    first(b.mul(share, grad)?, 1)
 }
 
 /// `TopKV2`: the gradient of each value goes back to where it was found.

@@ -3,11 +3,18 @@
 
 use flowmill::builder::gradients::{GradientOptions, add_gradients};
 use flowmill::builder::{BuilderState, GraphBuilder, Scope};
-use flowmill::{OutputId, PartialShape, Result, Session, SessionOptions, Tensor};
+use flowmill::{DType, OutputId, PartialShape, Result, Session, SessionOptions, Tensor};
 use std::sync::Arc;
 
 mod control_flow;
+mod coverage;
+mod elements;
+mod kernels;
+mod lists;
+mod matrices;
+mod networks;
 mod ops;
+mod segments;
 mod walk;
 
 /// Fed tensors, and a function of them.
@@ -16,6 +23,8 @@ struct Case {
     xs: Vec<String>,
     y: String,
     grads: Vec<String>,
+    /// What is known of the gradients' shapes.
+    shapes: Vec<PartialShape>,
 }
 
 /// Builds `f` of placeholders with the shapes of `values`, known or not, and its gradients.
@@ -31,15 +40,16 @@ fn build(values: &[Tensor], static_shapes: bool, f: impl FnOnce(&mut GraphBuilde
     }
     let y = f(&mut b, &xs)?;
     let grads = add_gradients(&mut b, &[y], &xs, &[], &GradientOptions::default())?;
-    let mut names = Vec::new();
+    let (mut names, mut shapes) = (Vec::new(), Vec::new());
     for grad in &grads {
         let grad = b.densify(grad.as_ref().unwrap())?;
         names.push(b.graph().tensor_name(grad));
+        shapes.push(b.shape(grad));
     }
     let name = |t: &OutputId| b.graph().tensor_name(*t);
     let (xs, y) = (xs.iter().map(name).collect(), name(&y));
     graph.validate()?;
-    Ok(Case { session: flowmill::session(graph, SessionOptions::default())?, xs, y, grads: names })
+    Ok(Case { session: flowmill::session(graph, SessionOptions::default())?, xs, y, grads: names, shapes })
 }
 
 impl Case {
@@ -53,8 +63,8 @@ impl Case {
         self.run(values, &[&self.y])[0].as_slice::<f64>().unwrap().iter().sum()
     }
 
-    fn compare(&self, what: &str, values: &[Tensor]) {
-        const STEP: f64 = 1e-5;
+    fn compare(&self, what: &str, values: &[Tensor], precision: Precision) {
+        let step = precision.step;
         let fetches: Vec<&str> = self.grads.iter().map(String::as_str).collect();
         let grads = self.run(values, &fetches);
         for (i, grad) in grads.iter().enumerate() {
@@ -65,9 +75,9 @@ impl Case {
                     values[i].as_mut_slice::<f64>().unwrap()[element] += by;
                     self.loss(&values)
                 };
-                let numeric = (moved(STEP) - moved(-STEP)) / (2.0 * STEP);
+                let numeric = (moved(step) - moved(-step)) / (2.0 * step);
                 let symbolic = grad.as_slice::<f64>().unwrap()[element];
-                let tolerance = 1e-6 + 1e-5 * numeric.abs();
+                let tolerance = precision.tolerance * (0.1 + numeric.abs());
                 assert!(
                     (numeric - symbolic).abs() < tolerance,
                     "{what}: gradient {i}, element {element}: {symbolic}, by differences {numeric}"
@@ -77,11 +87,39 @@ impl Case {
     }
 }
 
+/// How far arguments are moved, and how much the differences may differ from the gradient, relatively.
+#[derive(Clone, Copy)]
+struct Precision {
+    step: f64,
+    tolerance: f64,
+}
+
+const DOUBLE: Precision = Precision { step: 1e-5, tolerance: 1e-5 };
+/// For what has kernels for `float` alone.
+const SINGLE: Precision = Precision { step: 2e-2, tolerance: 1e-2 };
+
 /// Compares with static and with unknown shapes.
 fn check(what: &str, values: &[Tensor], f: impl Fn(&mut GraphBuilder<'_>, &[OutputId]) -> Result<OutputId>) {
+    check_with(DOUBLE, what, values, f);
+}
+
+fn check_with(precision: Precision, what: &str, values: &[Tensor], f: impl Fn(&mut GraphBuilder<'_>, &[OutputId]) -> Result<OutputId>) {
     for static_shapes in [true, false] {
-        build(values, static_shapes, &f).unwrap_or_else(|e| panic!("{what}: {e}")).compare(what, values);
+        build(values, static_shapes, &f).unwrap_or_else(|e| panic!("{what}: {e}")).compare(what, values, precision);
     }
+}
+
+/// The same for a function of `float`s.
+fn check_single(what: &str, values: &[Tensor], f: impl Fn(&mut GraphBuilder<'_>, &[OutputId]) -> Result<OutputId>) {
+    check_with(SINGLE, what, values, |b, xs| {
+        let xs: Vec<OutputId> = xs.iter().map(|&x| b.cast(x, DType::F32)).collect::<Result<_>>()?;
+        let y = f(b, &xs)?;
+        b.cast(y, DType::F64)
+    });
+}
+
+fn type_attr(dtype: DType) -> flowmill_proto::AttrValue {
+    flowmill_proto::attr_value::Value::Type(dtype.number()).into()
 }
 
 /// Numbers between 0.2 and 0.9, none like another.
