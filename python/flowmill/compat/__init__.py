@@ -1,0 +1,94 @@
+"""Strings and numbers as scripts for several versions of Python and TensorFlow want them. ``compat.v1`` is this package itself."""
+
+from __future__ import annotations
+
+import numbers
+import os
+
+import numpy as np
+
+from flowmill.tensor_shape import Dimension, dimension_value
+
+__all__ = [
+    "as_bytes", "as_str", "as_str_any", "as_text", "bytes_or_text_types", "complex_types", "dimension_at_index", "dimension_value",
+    "forward_compatible", "forward_compatibility_horizon", "integral_types", "path_to_str", "real_types", "v1",
+]
+
+integral_types = (numbers.Integral, np.integer)
+real_types = (numbers.Real, np.integer, np.floating)
+complex_types = (numbers.Complex, np.number)
+bytes_or_text_types = (bytes, str)
+
+
+def as_bytes(bytes_or_text, encoding: str = "utf-8") -> bytes:
+    """Text encoded; bytes as they are.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if isinstance(bytes_or_text, bytearray):
+        return bytes(bytes_or_text)
+    if isinstance(bytes_or_text, str):
+        return bytes_or_text.encode(encoding)
+    if isinstance(bytes_or_text, bytes):
+        return bytes_or_text
+    raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
+
+
+def as_text(bytes_or_text, encoding: str = "utf-8") -> str:
+    """Bytes decoded; text as it is.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if isinstance(bytes_or_text, str):
+        return bytes_or_text
+    if isinstance(bytes_or_text, bytes):
+        return bytes_or_text.decode(encoding)
+    raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
+
+
+def as_str(bytes_or_text, encoding: str = "utf-8") -> str:
+    """As :func:`as_text`."""
+    return as_text(bytes_or_text, encoding)
+
+
+def as_str_any(value, encoding: str = "utf-8") -> str:
+    """Bytes decoded, anything else as `str` writes it."""
+    return as_text(value, encoding) if isinstance(value, bytes) else str(value)
+
+
+def path_to_str(path):
+    """A path as a string; what is no path stays what it is."""
+    return as_str_any(os.fspath(path)) if hasattr(path, "__fspath__") else path
+
+
+def dimension_at_index(shape, index: int) -> Dimension:
+    """One dimension of a shape; an unknown one where the rank is unknown."""
+    return Dimension(None) if shape.rank is None else shape.dims[index]
+
+
+def forward_compatible(year: int, month: int, day: int) -> bool:
+    """Whether programs older than a date need not read what is written. Nothing here depends on it: always true."""
+    return True
+
+
+class forward_compatibility_horizon:
+    """A context that moves the date of :func:`forward_compatible`; without effect."""
+
+    def __init__(self, year: int, month: int, day: int):
+        pass
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *exc_info):
+        return None
+
+
+def __getattr__(name: str):
+    if name == "v1":
+        import flowmill
+
+        return flowmill
+    raise AttributeError(f"flowmill has no tf.compat.{name}; version 1's names are at the top level and in compat.v1")

@@ -1,0 +1,29 @@
+"""Files and directories of the local machine, by the names that they have in version 2."""
+
+from __future__ import annotations
+
+import os
+
+from flowmill.compat import path_to_str
+from flowmill.gfile import (
+    Copy as copy, DeleteRecursively as rmtree, Exists as exists, GFile, Glob as glob, IsDirectory as isdir, ListDirectory as listdir,
+    MakeDirs as makedirs, MkDir as mkdir, Remove as remove, Rename as rename, Stat as stat, Walk,
+)
+
+__all__ = ["GFile", "copy", "exists", "get_registered_schemes", "glob", "isdir", "join", "listdir", "makedirs", "mkdir", "remove", "rename", "rmtree",
+           "stat", "walk"]
+
+
+def walk(top, topdown: bool = True, onerror=None):
+    """Each directory below `top` with the names of its directories and of its files. `onerror` is not used: what cannot be read is left out."""
+    return Walk(top, topdown)
+
+
+def join(path, *paths) -> str:
+    """Parts of a path put together."""
+    return os.path.join(path_to_str(path), *(path_to_str(p) for p in paths))
+
+
+def get_registered_schemes() -> list[str]:
+    """The file systems there are: the local one."""
+    return ["", "file"]

@@ -1,0 +1,21 @@
+"""Versions: of this package, and of the graphs it writes and reads."""
+
+from __future__ import annotations
+
+from flowmill._core import VERSION
+
+__all__ = ["COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER", "GRAPH_DEF_VERSION_MIN_PRODUCER", "VERSION"]
+
+# Nothing of the build is recorded.
+GIT_VERSION = "unknown"
+COMPILER_VERSION = "rustc"
+GRAPH_DEF_VERSION_MIN_CONSUMER = 0
+GRAPH_DEF_VERSION_MIN_PRODUCER = 0
+
+
+def __getattr__(name: str):
+    if name == "GRAPH_DEF_VERSION":
+        from flowmill.graph import Graph
+
+        return Graph().graph_def_versions.producer
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
