@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, NamedTuple
 
 from flowmill import _core, _protos
@@ -46,7 +47,7 @@ class Signature:
         self.inputs = [Argument(*i) for i in inputs]
         self.attrs = {attr: (kind, has_default) for attr, kind, has_default, _, _ in attrs}
         self.type_defaults = {attr: default for attr, _, _, default, _ in attrs if default is not None}
-        self.allowed = {attr: frozenset(allowed) for attr, _, _, _, allowed in attrs if allowed}
+        self.allowed = {attr: tuple(allowed) for attr, _, _, _, allowed in attrs if allowed}
         self.outputs = outputs
         self.inferred = {a for i in self.inputs for a in (i.type_attr, i.number_attr) if a is not None}
 
@@ -154,6 +155,10 @@ class _Call:
 
     def _converted(self, arg: Argument, value, wanted: int | None, preferred: int | None) -> Tensor:
         try:
+            if preferred is not None and isinstance(value, (list, tuple)) and not value:
+                # What TensorFlow makes of an empty list has no integers; it makes another one then, which has the second name.
+                self.convert(value, None, arg.name)
+                return self.convert(value, preferred, arg.name)
             return self.convert(value, wanted, arg.name, preferred)
         except (TypeError, ValueError) as error:
             if wanted is None or isinstance(value, Tensor):
@@ -179,7 +184,7 @@ class _Call:
         """Notes the type that an attribute has."""
         allowed = self.signature.allowed.get(attr)
         if allowed is not None and number not in allowed:
-            names = ", ".join(as_dtype(n).name for n in sorted(allowed))
+            names = ", ".join(as_dtype(n).name for n in allowed)
             raise TypeError(f"Value passed to parameter '{arg or attr}' has DataType {as_dtype(number).name} not in list of allowed values: {names}")
         self.types[attr] = number, arg
 
@@ -193,6 +198,8 @@ class _Call:
         stated = self.attrs.get(arg.number_attr)
         if stated is not None and stated != len(values):
             raise ValueError(f"List argument '{arg.name}' to '{self.signature.name}' Op with length {len(values)} must have length {stated}.")
+        if sum(i.number_attr == arg.number_attr for i in self.signature.inputs) > 1:
+            self.attrs[arg.number_attr] = len(values)
         if arg.type_attr is not None and arg.type_attr not in self.types:
             # One tensor among the values says the type of all.
             first = next((v for v in values if hasattr(v, "dtype") and hasattr(v, "op")), None)
@@ -327,4 +334,18 @@ def call(op: str, name: str | None, *args, **attrs):
     return outputs_of(apply_op(op, name, args, attrs))
 
 
-__all__ = ["Argument", "Signature", "apply_op", "call", "graph_of", "outputs_of", "signature", "DType"]
+@contextlib.contextmanager
+def op_scope(name: str | None, default: str, *values):
+    """The scope of what a function makes, in the graph of `values`: called `name`, or `default` where that is None. Gives the name with a slash at
+    its end, which names an operation when it is given as its name."""
+    graph = graph_of(values)
+    with graph.as_default(), graph.name_scope(default if name is None else name) as scope:
+        yield scope
+
+
+def dims(tensor: Tensor) -> list[int] | None:
+    """The static shape, with -1 for sizes that are not known; None for an unknown rank."""
+    return tensor._op._graph._core.shape(*tensor._key)
+
+
+__all__ = ["Argument", "Signature", "apply_op", "call", "dims", "graph_of", "op_scope", "outputs_of", "signature", "DType"]

@@ -13,6 +13,28 @@ _BY_MODULE = {
     "control_flow": "cond group no_op tuple",
     "gradients_impl": "AggregationMethod NoGradient NotDifferentiable RegisterGradient UnconnectedGradients gradients no_gradient stop_gradient",
     "indexed_slices": "IndexedSlices",
+    "array": (
+        "argsort batch_gather boolean_mask broadcast_dynamic_shape broadcast_static_shape broadcast_to concat dynamic_partition "
+        "dynamic_stitch ensure_shape expand_dims fill gather gather_nd guarantee_const identity identity_n invert_permutation "
+        "matrix_transpose meshgrid newaxis one_hot ones ones_like pad parallel_stack placeholder placeholder_with_default rank repeat "
+        "reshape reverse reverse_sequence reverse_v2 roll scatter_nd searchsorted sequence_mask setdiff1d shape shape_n size slice "
+        "sort split squeeze stack strided_slice tensor_scatter_add tensor_scatter_nd_add tensor_scatter_nd_max tensor_scatter_nd_min "
+        "tensor_scatter_nd_sub tensor_scatter_nd_update tensor_scatter_sub tensor_scatter_update tile transpose unique "
+        "unique_with_counts unravel_index unstack where where_v2 zeros zeros_like"
+    ),
+    "math": (
+        "abs accumulate_n acos acosh add add_n angle arg_max arg_min argmax argmin asin asinh atan atan2 atanh betainc bitcast cast "
+        "ceil complex conj cos cosh count_nonzero cumprod cumsum digamma div div_no_nan divide einsum equal erf erfc exp expm1 floor "
+        "floor_div floordiv floormod greater greater_equal igamma igammac imag is_finite is_inf is_nan less less_equal lgamma log "
+        "log1p log_sigmoid logical_and logical_not logical_or logical_xor matmul maximum minimum mod multiply negative not_equal "
+        "polygamma pow range real realdiv reciprocal reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min "
+        "reduce_prod reduce_sum rint round rsqrt saturate_cast scalar_mul sigmoid sign sin sinh sparse_matmul sqrt square "
+        "squared_difference subtract tan tanh tensordot to_bfloat16 to_complex128 to_complex64 to_double to_float to_int32 to_int64 "
+        "truediv truncatediv truncatemod zeta"
+    ),
+    "debugging": "Assert",
+    "logging_ops": "Print",
+    "tensor_util": "is_tensor make_ndarray make_tensor_proto get_static_value=constant_value",
     "tensor_spec": "TensorSpec",
     "version": "COMPILER_VERSION GIT_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER VERSION",
 }
@@ -20,6 +42,7 @@ _BY_MODULE = {
 # Modules of the API that are reached as ``tf.name``.
 MODULES = frozenset((
     *"saved_model train raw_ops nest".split(),
+    *"math debugging".split(),
     *"app compat flags gfile io logging python python_io test version".split(),
 ))
 

@@ -13,6 +13,8 @@ from flowmill import _core
 PACKAGE = Path(flowmill.__file__).parent
 MODULES = ["flowmill", "flowmill.dtypes", "flowmill.errors", "flowmill.graph", "flowmill.importer", "flowmill.saved_model",
            "flowmill.saved_model.loader", "flowmill.session", "flowmill.tensor", "flowmill.tensor_shape", "flowmill.train",
+           "flowmill.array._creation", "flowmill.array._layout", "flowmill.array._masks", "flowmill.debugging", "flowmill.logging_ops",
+           "flowmill.math._elementwise", "flowmill.math._products", "flowmill.math._reductions", "flowmill.tensor_util",
            "flowmill.app", "flowmill.compat", "flowmill.flags", "flowmill.gfile", "flowmill.io", "flowmill.io._records", "flowmill.io.gfile",
            "flowmill.logging", "flowmill.python.client.device_lib", "flowmill.tensor_spec", "flowmill.test", "flowmill.version"]
 

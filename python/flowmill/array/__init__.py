@@ -1,0 +1,33 @@
+"""Making, arranging and picking tensors: what stands at the top level of the API for tensors as arrays."""
+
+from __future__ import annotations
+
+from flowmill.array._creation import (
+    broadcast_dynamic_shape, broadcast_static_shape, broadcast_to, ensure_shape, fill, guarantee_const, identity, identity_n, ones, ones_like,
+    placeholder, placeholder_with_default, rank, reshape, shape, shape_n, size, zeros, zeros_like,
+)
+from flowmill.array._layout import (
+    concat, expand_dims, matrix_transpose, meshgrid, pad, parallel_stack, repeat, reverse, reverse_sequence, roll, slice, split, squeeze, stack,
+    strided_slice, tile, transpose, unstack,
+)
+from flowmill.array._masks import (
+    argsort, batch_gather, boolean_mask, dynamic_partition, dynamic_stitch, gather, gather_nd, invert_permutation, one_hot, parallel_dynamic_stitch,
+    scatter_nd, searchsorted, sequence_mask, setdiff1d, sort, tensor_scatter_add, tensor_scatter_nd_add, tensor_scatter_nd_max,
+    tensor_scatter_nd_min, tensor_scatter_nd_sub, tensor_scatter_nd_update, tensor_scatter_sub, tensor_scatter_update, unique, unique_with_counts,
+    unravel_index, where, where_v2,
+)
+
+# What stands for a new dimension in an index in brackets.
+newaxis = None
+reverse_v2 = reverse
+
+__all__ = [
+    "argsort", "batch_gather", "boolean_mask", "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "concat", "dynamic_partition",
+    "dynamic_stitch", "ensure_shape", "expand_dims", "fill", "gather", "gather_nd", "guarantee_const", "identity", "identity_n",
+    "invert_permutation", "matrix_transpose", "meshgrid", "newaxis", "one_hot", "ones", "ones_like", "pad", "parallel_dynamic_stitch",
+    "parallel_stack", "placeholder", "placeholder_with_default", "rank", "repeat", "reshape", "reverse", "reverse_sequence", "reverse_v2", "roll",
+    "scatter_nd", "searchsorted", "sequence_mask", "setdiff1d", "shape", "shape_n", "size", "slice", "sort", "split", "squeeze", "stack",
+    "strided_slice", "tensor_scatter_add", "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub",
+    "tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update", "tile", "transpose", "unique", "unique_with_counts",
+    "unravel_index", "unstack", "where", "where_v2", "zeros", "zeros_like",
+]

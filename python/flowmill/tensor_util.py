@@ -1,0 +1,171 @@
+"""Values of tensors that are known without a graph being run; tensors as messages."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flowmill import _protos
+from flowmill._convert import _shaped, array_of
+from flowmill.dtypes import as_dtype
+from flowmill.tensor import Tensor
+from flowmill.tensor_shape import TensorShape
+
+
+def constant_value(tensor, partial: bool = False):
+    """The value that a tensor always has, where that follows from the graph.
+
+    Args:
+        tensor: a tensor; an array is its own value.
+        partial: not used.
+
+    Returns:
+        A NumPy array or scalar, None where the value is not known.
+    """
+    if isinstance(tensor, (np.ndarray, np.generic)):
+        return tensor
+    stands_for = getattr(tensor, "_as_tensor", None)
+    if not isinstance(tensor, Tensor):
+        return None if stands_for is None or hasattr(tensor, "initializer") else constant_value(stands_for())
+    return tensor.graph._core.constant_value(*tensor._key)
+
+
+def constant_value_as_shape(tensor) -> TensorShape:
+    """The shape that a vector of integers says, as far as its value follows from the graph; -1 stands for a size that is not known.
+
+    Raises:
+        ValueError: where the tensor is known to be no vector.
+    """
+    if not isinstance(tensor, Tensor):
+        return TensorShape([int(d) if d >= 0 else None for d in np.asarray(tensor)])
+    shape = tensor.shape
+    value = constant_value(tensor)
+    if value is not None:
+        if np.ndim(value) == 0:
+            if value == -1:
+                return TensorShape(None)
+            raise ValueError("Received a scalar with value '%s' as shape; require a statically known scalar with value '-1' to describe an unknown shape." % value)
+        return TensorShape([int(d) if d >= 0 else None for d in value])
+    shape = shape.with_rank(1)
+    op = tensor.op
+    if op.type == "Shape":
+        return op.inputs[0].shape
+    if op.type == "Cast":
+        return constant_value_as_shape(op.inputs[0])
+    if op.type == "Pack" and op.get_attr("axis") == 0:
+        sizes = [constant_value(i) for i in op.inputs]
+        return TensorShape([None if s is None or s < 0 else int(s) for s in sizes])
+    if op.type == "ConcatV2":
+        found = TensorShape([])
+        for part in op.inputs[:-1]:
+            found = found.concatenate(constant_value_as_shape(part))
+        return found
+    if op.type == "StridedSlice":
+        found = _sliced_shape(op)
+        if found is not None:
+            return found
+    return TensorShape(None if shape[0].value is None else [None] * shape[0].value)
+
+
+def _sliced_shape(op) -> TensorShape | None:
+    masks = {name: op.get_attr(name) for name in ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")}
+    bounds = [constant_value(i) for i in op.inputs[1:4]]
+    if any(b is None or len(b) != 1 for b in bounds) or masks["ellipsis_mask"] or masks["new_axis_mask"] or masks["shrink_axis_mask"]:
+        return None
+    begin = None if masks["begin_mask"] & 1 else int(bounds[0][0])
+    end = None if masks["end_mask"] & 1 else int(bounds[1][0])
+    whole = constant_value_as_shape(op.inputs[0])
+    return None if whole.rank is None else TensorShape(whole.as_list()[begin:end:int(bounds[2][0])])
+
+
+def is_tf_type(x) -> bool:
+    """Whether a value is a tensor, or stands for tensors: a variable, a sparse tensor, IndexedSlices."""
+    return isinstance(x, Tensor) or hasattr(x, "_as_tensor") or hasattr(x, "_components") and not isinstance(x, type)
+
+
+is_tensor = is_tf_type
+
+
+def make_tensor_proto(values, dtype=None, shape=None, verify_shape: bool = False, allow_broadcast: bool = False):
+    """A value as a `TensorProto`.
+
+    Args:
+        values: a number, string, array, or a nested list of them.
+        dtype: its type.
+        shape: its shape; where the value has fewer elements, its last one stands for the rest.
+        verify_shape: whether the value has to have just that shape.
+        allow_broadcast: lets a single value fill a shape.
+
+    Raises:
+        TypeError: for a value that cannot have the type, or does not have the shape that is verified.
+        ValueError: where there are more elements than the shape has.
+    """
+    proto_class = _protos.get("TensorProto")
+    if isinstance(values, proto_class):
+        return values
+    array, number = array_of(values, None if dtype is None else as_dtype(dtype).base_dtype)
+    kind = as_dtype(number)
+    if shape is not None:
+        array = _shaped(array, shape, verify_shape)
+    array = np.asarray(array, dtype=object if kind.name == "string" else kind._numpy())
+    proto = proto_class(dtype=number, tensor_shape=TensorShape(array.shape).as_proto())
+    if kind.name == "string":
+        proto.string_val.extend(v if isinstance(v, bytes) else str(v).encode() for v in array.reshape(-1))
+    elif array.size == 1:
+        _set_scalar(proto, kind, array.reshape(-1)[0])
+    else:
+        proto.tensor_content = np.ascontiguousarray(array).tobytes()
+    return proto
+
+
+_FIELDS = {
+    "float32": "float_val", "float64": "double_val", "int32": "int_val", "int16": "int_val", "int8": "int_val", "uint8": "int_val",
+    "uint16": "int_val", "int64": "int64_val", "uint32": "uint32_val", "uint64": "uint64_val", "bool": "bool_val", "float16": "half_val",
+    "bfloat16": "half_val", "complex64": "scomplex_val", "complex128": "dcomplex_val", "qint8": "int_val", "quint8": "int_val", "qint32": "int_val",
+    "qint16": "int_val", "quint16": "int_val",
+}
+
+
+def _set_scalar(proto, kind, value) -> None:
+    field = _FIELDS.get(kind.name)
+    if field is None:
+        proto.tensor_content = np.asarray(value).tobytes()
+    elif field == "half_val":
+        proto.half_val.append(int(np.asarray(value).view(np.uint16)))
+    elif kind.is_complex:
+        getattr(proto, field).extend([value.real, value.imag])
+    else:
+        getattr(proto, field).append(np.asarray(value).item() if not kind.is_quantized else int(value))
+
+
+def make_ndarray(tensor):
+    """The value of a `TensorProto` as a NumPy array; strings as an array of `bytes` objects.
+
+    Raises:
+        TypeError: for a type that NumPy has nothing for.
+    """
+    kind = as_dtype(tensor.dtype)
+    shape = [d.size for d in tensor.tensor_shape.dim]
+    count = int(np.prod(shape, dtype=np.int64))
+    if kind.name == "string":
+        values = list(tensor.string_val)
+        values += values[-1:] * (count - len(values))
+        made = np.empty(count, dtype=object)
+        made[:] = values or [b""] * count
+        return made.reshape(shape)
+    field = _FIELDS.get(kind.name)
+    if not kind.is_numpy_compatible:
+        raise TypeError(f"Unsupported tensor type: {tensor.dtype}. See https://www.tensorflow.org/api_docs/python/tf/dtypes for supported TF dtypes.")
+    if tensor.tensor_content or field is None:
+        return np.frombuffer(tensor.tensor_content, dtype=kind._numpy()).copy().reshape(shape)
+    values = list(getattr(tensor, field))
+    if field == "half_val":
+        made = np.array(values, dtype=np.uint16).view(kind._numpy())
+    elif kind.is_complex:
+        made = np.array([complex(re, im) for re, im in zip(values[::2], values[1::2])], dtype=kind._numpy())
+    else:
+        made = np.array(values, dtype=kind._numpy())
+    if not made.size:
+        return np.zeros(shape, dtype=kind._numpy())
+    if made.size < count:
+        made = np.concatenate([made, np.repeat(made[-1:], count - made.size)])
+    return made.reshape(shape)
