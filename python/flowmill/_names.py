@@ -10,7 +10,11 @@ _BY_MODULE = {
                  "disable_v2_tensorshape enable_control_flow_v2 enable_eager_execution enable_resource_variables enable_v2_behavior "
                  "enable_v2_tensorshape executing_eagerly executing_eagerly_outside_functions resource_variables_enabled",
     "_convert": "constant convert_to_tensor register_tensor_conversion_function convert_to_tensor_or_indexed_slices",
-    "control_flow": "cond group no_op tuple",
+    "cases": "case",
+    "control_flow": "Assert cond group no_op tuple",
+    "functional_ops": "foldl foldr map_fn scan",
+    "loops": "while_loop",
+    "tensor_array": "TensorArray",
     "gradients_impl": "AggregationMethod NoGradient NotDifferentiable RegisterGradient UnconnectedGradients gradients no_gradient stop_gradient",
     "indexed_slices": "IndexedSlices",
     "array": (

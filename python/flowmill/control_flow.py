@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+
 from flowmill import nest
 from flowmill._apply import apply_op, call, graph_of
 from flowmill._convert import convert_to_tensor
@@ -20,16 +22,29 @@ def group(*inputs, name: str | None = None) -> Operation:
     Raises:
         TypeError: for anything else.
     """
-    operations = []
-    for item in nest.flatten(list(inputs)):
-        found = getattr(item, "op", item)
-        if not isinstance(found, Operation):
+    flat = nest.flatten(list(inputs), expand_composites=True)
+    by_device: dict[str, list] = {}
+    for item in flat:
+        if not hasattr(item, "device"):
             raise TypeError(f"'inputs' should be zero or more (nested) Tensors. Received '{item}' with type '{type(item)}'.")
-        operations.append(found)
-    graph = graph_of(operations)
-    # One that waits for another need not be waited for twice, as one graph node a device gathers what is on it.
-    with graph.as_default(), graph.control_dependencies(operations):
-        return apply_op("NoOp", name or "group_deps", graph=graph)
+        by_device.setdefault(item.device, []).append(item)
+    graph = graph_of(flat)
+    with graph.as_default(), graph.name_scope(name or "group_deps") as scope:
+        if not flat:
+            return no_op(scope)
+        if len(by_device) == 1:
+            (device, operations), = by_device.items()
+            return _after(operations, device, scope)
+        # One for each device waits there, so that only one signal crosses.
+        gates = [_after(by_device[device], device, None) for device in sorted(by_device)]
+        with graph.control_dependencies(gates):
+            return no_op(scope)
+
+
+def _after(operations, device: str, name: str | None) -> Operation:
+    graph = get_default_graph()
+    with graph.control_dependencies(operations), graph.device(device):
+        return no_op(name)
 
 
 def tuple(tensors, name: str | None = None, control_inputs=None) -> list[Tensor | None]:  # noqa: A001 - TensorFlow's name
@@ -77,7 +92,8 @@ def _identity(tensor: Tensor, name: str | None) -> Tensor:
 def cond(pred, true_fn=None, false_fn=None, strict: bool = False, name: str | None = None, fn1=None, fn2=None):
     """What one of two functions gives, by the value of `pred` when the graph runs.
 
-    Both functions are called once, while the graph is built; only the operations of one run. They must give structures of tensors of the same types.
+    Both functions are called once, while the graph is built; only the operations of one run. They must give structures of tensors of the same types;
+    an operation in such a structure stands for that it is done, and comes back as a tensor.
 
     Args:
         pred: a boolean scalar.
@@ -89,61 +105,84 @@ def cond(pred, true_fn=None, false_fn=None, strict: bool = False, name: str | No
         fn2: `false_fn` by its old name.
 
     Raises:
-        TypeError: where `pred` is a Python boolean, or a function cannot be called.
-        ValueError: where the functions give structures or types that differ.
+        TypeError: where `pred` is a Python boolean, or a function cannot be called or is not given.
+        ValueError: where the functions give nothing, or structures or types that differ.
     """
-    true_fn, false_fn = true_fn or fn1, false_fn or fn2
-    if not callable(true_fn):
-        raise TypeError("'true_fn' must be callable.")
-    if not callable(false_fn):
-        raise TypeError("'false_fn' must be callable.")
-    if isinstance(pred, bool):
-        raise TypeError("'pred' must not be a Python bool.")
+    true_fn, false_fn = _one_of("true_fn", true_fn, "fn1", fn1), _one_of("false_fn", false_fn, "fn2", fn2)
     graph = graph_of([pred])
-    with graph.as_default(), graph.name_scope(name or "cond"):
-        pred = convert_to_tensor(pred, name="pred")
+    with graph.as_default(), graph.name_scope(name or "cond") as scope:
+        if isinstance(pred, bool):
+            raise TypeError("'pred' must not be a Python bool.")
+        pred = convert_to_tensor(pred, name="Switch/pred")
         building = graph._core.begin_cond(graph._local.scope, pred._key)
-        results = [_branch(graph, building, taken, fn, strict) for taken, fn in ((True, true_fn), (False, false_fn))]
-        (true_structure, true_flat), (false_structure, false_flat) = results
-        _check_branches(true_structure, false_structure, true_flat, false_flat)
+        true_result, true_flat = _branch(graph, building, True, true_fn, scope)
+        false_result, false_flat = _branch(graph, building, False, false_fn, scope)
+        if not strict:
+            true_result, false_result = _alone(true_result), _alone(false_result)
+        _check_branches(true_result, false_result, true_flat, false_flat)
         merged = [graph._tensor(key) for key in building.finish()]
-        if true_structure is None:
-            return merged[0].op if merged else None
-        return nest.pack_sequence_as(true_structure, merged, expand_composites=True)
+        whole = nest.pack_sequence_as(true_result, merged, expand_composites=True)
+        return whole if strict else _alone(whole)
 
 
-def _branch(graph, building, taken: bool, function, strict: bool):
-    """Builds a branch; gives the structure of its result and its tensors."""
+def _one_of(name: str, function, old_name: str, old):
+    """A function that has two names."""
+    if old is not None:
+        if function is not None:
+            raise TypeError(f"cond(): '{name}' and '{old_name}' may not be set simultaneously.")
+        function = old
+    elif function is None:
+        raise TypeError(f"cond(): '{name}' argument required")
+    if not callable(function):
+        raise TypeError(f"'{name}' must be callable.")
+    return function
+
+
+def _alone(result):
+    return result[0] if isinstance(result, (list, builtins.tuple)) and len(result) == 1 else result
+
+
+def _branch(graph, building, taken: bool, function, scope: str):
+    """Builds a branch; gives its result and the tensors of that."""
     with graph._within(building.open(taken)):
-        structure = function()
-        if not strict and isinstance(structure, list) and len(structure) == 1:
-            structure = structure[0]
-        if structure is None or isinstance(structure, Operation):
-            # Nothing to hand on but that it is done.
-            with graph.control_dependencies([] if structure is None else [structure]):
-                flat, structure = [convert_to_tensor(0)], None
-        else:
-            flat = [_result(value) for value in nest.flatten(structure, expand_composites=True)]
+        result = function()
+        if result is None:
+            raise ValueError(f"'{'true_fn' if taken else 'false_fn'}' must have a return value.")
+        flat = []
+        for value in nest.flatten(result, expand_composites=True):
+            if isinstance(value, Operation):
+                pivot = graph._find(scope + ("switch_t" if taken else "switch_f"))._outputs[0]
+                value = with_dependencies([value], pivot)
+            flat.append(convert_to_tensor(value))
         building.close([t._key for t in flat])
-    return structure, flat
+    return result, flat
 
 
-def _result(value) -> Tensor:
-    if isinstance(value, Operation):
-        with value.graph.control_dependencies([value]):
-            return convert_to_tensor(0)
-    return convert_to_tensor(value)
-
-
-def _check_branches(true_structure, false_structure, true_flat, false_flat) -> None:
-    if (true_structure is None) != (false_structure is None):
-        raise ValueError("true_fn and false_fn must both return tensors, or both operations or None.")
-    if true_structure is not None:
-        try:
-            nest.assert_same_structure(true_structure, false_structure, expand_composites=True)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"Incompatible return values of true_fn and false_fn: {error}") from None
+def _check_branches(true_result, false_result, true_flat, false_flat) -> None:
+    nest.assert_same_structure(true_result, false_result, expand_composites=True)
+    if not true_flat:
+        raise ValueError("'true_fn' and 'false_fn' must return at least one result.")
     for a, b in zip(true_flat, false_flat):
         if a.dtype.base_dtype is not b.dtype.base_dtype:
             raise ValueError(
-                f"Outputs of true_fn and false_fn must have the same type: {a.dtype.base_dtype.name}, {b.dtype.base_dtype.name}")
+                "Outputs of 'true_fn' and 'false_fn' must have the same type(s). "
+                f"Received {a.dtype.name} from 'true_fn' and {b.dtype.name} from 'false_fn'.")
+
+
+def Assert(condition, data, summarize: int | None = None, name: str | None = None) -> Operation:  # noqa: N802 - TensorFlow's name
+    """An operation that fails where `condition` is false. Nothing runs it by itself: let what relies on it wait for it.
+
+    Args:
+        condition: a boolean scalar.
+        data: tensors, or what can be made ones, that the error shows.
+        summarize: how many elements of each are shown, 3 where it is None.
+        name: of the scope.
+    """
+    graph = graph_of([condition, *data])
+    with graph.as_default(), graph.name_scope(name or "Assert"):
+        tensors = [convert_to_tensor(value) for value in data]
+        if all(t.dtype.name in ("string", "int32") for t in tensors):
+            return call("Assert", "Assert", condition, data, summarize=summarize)
+        condition = convert_to_tensor(condition, name="Condition")
+        guarded = cond(condition, no_op, lambda: call("Assert", "Assert", condition, data, summarize=summarize), name="AssertGuard")
+        return guarded.op

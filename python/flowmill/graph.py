@@ -21,6 +21,8 @@ class Graph(Scopes):
 
     # Whether it is the body of a function, which captures what it takes from outside.
     building_function = False
+    # Whether its control flow becomes functions in any case.
+    functional_control_flow = False
 
     def __init__(self):
         super().__init__()

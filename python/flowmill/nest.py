@@ -110,17 +110,45 @@ def assert_same_structure(first, second, check_types: bool = True, expand_compos
         ValueError: where one has an element in the place of a structure of the other, or more of them.
         TypeError: where both have structures of different kinds.
     """
-    if expand_composites and _is_composite(first) != _is_composite(second) or is_nested(first) != is_nested(second):
-        raise ValueError(f"The two structures don't have the same nested structure: {first!r} and {second!r}.")
-    if not is_nested(first):
+    try:
+        _assert_same(first, second, check_types, expand_composites)
+    except (TypeError, ValueError) as error:
+        dots = [map_structure(lambda _: _DOT, s) for s in (first, second)]
+        raise type(error)(
+            f"The two structures don't have the same nested structure.\n\nFirst structure: {_described(first)}\n\nSecond structure: {_described(second)}\n\n"
+            f"More specifically: {error}\nEntire first structure:\n{dots[0]}\nEntire second structure:\n{dots[1]}") from None
+
+
+def _assert_same(first, second, check_types: bool, expand_composites: bool) -> None:
+    nested = [is_nested(s) or (expand_composites and _is_composite(s)) for s in (first, second)]
+    if nested[0] != nested[1]:
+        sequence, element = (first, second) if nested[0] else (second, first)
+        raise ValueError(f'Substructure "{_described(sequence)}" is a sequence, while substructure "{_described(element)}" is not')
+    if not is_nested(first) or not is_nested(second):
         return
     both_maps = isinstance(first, Mapping) and isinstance(second, Mapping)
     if check_types and not both_maps and type(first) is not type(second):
-        raise TypeError(f"The two structures don't have the same sequence type: {type(first).__name__} and {type(second).__name__}.")
+        raise TypeError(
+            f"The two namedtuples don't have the same sequence type. First structure {_described(first)} has type {type(first).__name__}, while second "
+            f"structure {_described(second)} has type {type(second).__name__}")
     if both_maps and set(first) != set(second):
-        raise ValueError(f"The two dictionaries don't have the same set of keys: {sorted(first)} and {sorted(second)}.")
+        raise ValueError(
+            f"The two dictionaries don't have the same set of keys. First structure has keys {list(first)}, while second structure has keys {list(second)}")
     a, b = _children(first), _children(second)
     if len(a) != len(b):
-        raise ValueError(f"The two structures don't have the same nested structure: they have {len(a)} and {len(b)} elements.")
+        raise ValueError(
+            f"The two structures don't have the same number of elements. First structure: {_described(first)}. Second structure: {_described(second)}")
     for x, y in zip(a, b):
-        assert_same_structure(x, y, check_types, expand_composites)
+        _assert_same(x, y, check_types, expand_composites)
+
+
+class _Dot:
+    def __repr__(self):
+        return "."
+
+
+_DOT = _Dot()
+
+
+def _described(value) -> str:
+    return f"type={type(value).__name__} str={value}"

@@ -11,7 +11,8 @@ import flowmill
 from flowmill import _core
 
 PACKAGE = Path(flowmill.__file__).parent
-MODULES = ["flowmill", "flowmill.dtypes", "flowmill.errors", "flowmill.graph", "flowmill.importer", "flowmill.saved_model",
+MODULES = ["flowmill", "flowmill.cases", "flowmill.control_flow", "flowmill.functional_ops", "flowmill.loops", "flowmill.tensor_array",
+           "flowmill.dtypes", "flowmill.errors", "flowmill.graph", "flowmill.importer", "flowmill.saved_model",
            "flowmill.saved_model.loader", "flowmill.session", "flowmill.tensor", "flowmill.tensor_shape", "flowmill.train",
            "flowmill.array._creation", "flowmill.array._layout", "flowmill.array._masks", "flowmill.debugging", "flowmill.logging_ops",
            "flowmill.math._elementwise", "flowmill.math._products", "flowmill.math._reductions", "flowmill.tensor_util",

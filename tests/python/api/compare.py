@@ -32,7 +32,7 @@ def run(tf, build, feeds=None, initialize=False, seed=None):
     return graph, fetches, values
 
 
-def compare(tf1, build, feeds=None, *, nodes=True, initialize=False, values=True, rtol=1e-5, atol=1e-6):
+def compare(tf1, build, feeds=None, *, nodes=True, ordered=True, initialize=False, values=True, rtol=1e-5, atol=1e-6):
     """Checks that `build(tf)`, which gives a structure of tensors, does the same in both modules.
 
     Args:
@@ -40,6 +40,7 @@ def compare(tf1, build, feeds=None, *, nodes=True, initialize=False, values=True
         build: called with a module, in a new graph.
         feeds: values by the names of placeholders.
         nodes: whether names, ops, inputs and control inputs of all nodes must be equal.
+        ordered: whether nodes must have been made in the same order: not where control flow brings inputs in, which here comes before what takes them.
         initialize: whether to run the variables' initializers first.
         values: whether values must be equal; not so for random ones.
     """
@@ -52,7 +53,8 @@ def compare(tf1, build, feeds=None, *, nodes=True, initialize=False, values=True
         assert mine.dtype.name == other.dtype.name, mine
         assert str(mine.get_shape()) == str(other.get_shape()), mine
     if nodes:
-        assert _described(ours) == _described(theirs)
+        described = [_described(graph) if ordered else sorted(_described(graph)) for graph in (ours, theirs)]
+        assert described[0] == described[1]
     if values:
         for mine, other in zip(our_values, their_values):
             same(mine, other, rtol, atol)

@@ -1,0 +1,86 @@
+"""Conditionals with more than two branches."""
+
+from __future__ import annotations
+
+import collections
+import functools
+
+from flowmill._apply import call, graph_of
+from flowmill._convert import constant, convert_to_tensor
+from flowmill.control_flow import Assert, cond
+from flowmill.graph import get_default_graph
+from flowmill.tensor import Tensor
+
+
+def case(pred_fn_pairs, default=None, exclusive: bool = False, strict: bool = False, name: str | None = None):
+    """What the function gives that belongs to the first predicate that is true when the graph runs.
+
+    Args:
+        pred_fn_pairs: a list of pairs of a boolean scalar and a function without arguments; or a dictionary, which is gone through by the predicates'
+            names unless it is an OrderedDict. All functions give the same structure of tensors.
+        default: the function where none is true. Without, the step fails then.
+        exclusive: lets the step fail where several are true.
+        strict: returns lists of one element as lists, instead of the element.
+        name: of the scope.
+
+    Raises:
+        TypeError: where there are no pairs of a tensor of booleans and a function.
+    """
+    predicates, functions = _pairs(pred_fn_pairs)
+    graph = graph_of(predicates)
+    with graph.as_default(), graph.name_scope(name or "case"):
+        if default is None:
+            default, predicates, functions = _last_as_default(predicates, functions)
+        chosen = default
+        for predicate, function in reversed(list(zip(predicates, functions))):
+            chosen = functools.partial(cond, predicate, true_fn=function, false_fn=chosen, strict=strict)
+        if not exclusive:
+            return chosen()
+        with graph.control_dependencies([_at_most(predicates, 1, "Input error: exclusive=True")]):
+            return chosen()
+
+
+def _pairs(pred_fn_pairs) -> tuple[tuple, tuple]:
+    if not isinstance(pred_fn_pairs, (list, tuple, dict)):
+        raise TypeError(f"'pred_fn_pairs' must be a list, tuple, or dict. Received: {type(pred_fn_pairs)}")
+    if isinstance(pred_fn_pairs, collections.OrderedDict):
+        pred_fn_pairs = list(pred_fn_pairs.items())
+    elif isinstance(pred_fn_pairs, dict):
+        pred_fn_pairs = sorted(pred_fn_pairs.items(), key=lambda item: item[0].name)
+    for pair in pred_fn_pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError(f"Each entry in 'pred_fn_pairs' must be a 2-tuple. Received {pair}.")
+        predicate, function = pair
+        if not isinstance(predicate, Tensor):
+            raise TypeError(f"pred must be a Tensor, got: {predicate}")
+        if predicate.dtype.base_dtype.name != "bool":
+            raise TypeError(f"pred must be Tensor of type bool: {predicate.name}")
+        if not callable(function):
+            raise TypeError(f"fn for pred {predicate.name} must be callable.")
+    return tuple(zip(*pred_fn_pairs))
+
+
+def _at_most(predicates, n: int, message: str):
+    """An operation that fails where more than `n` of the predicates are true."""
+    together = convert_to_tensor(list(predicates), name="preds_c")
+    as_numbers = call("Cast", None, together, DstT="int32")
+    count = call("Sum", "num_true_conds", as_numbers, constant([0], "int32"), keep_dims=False)
+    is_fine = call("LessEqual", None, count, constant(n, name="n_true_conds"))
+    names = ", ".join(getattr(p, "name", "?") for p in predicates)
+    return Assert(is_fine, [f"{message}: more than {n} conditions ({names}) evaluated as True:", together], summarize=len(predicates))
+
+
+def _last_as_default(predicates, functions):
+    """The last function as what is left, with a check that its predicate is true."""
+    last = len(predicates) - 1
+
+    def default():
+        only_last = f"Implementation error: selected default action #{last} was called, but some of other predicates are True: "
+        none = ("Input error: None of conditions evaluated as True:", convert_to_tensor(list(predicates), name="preds_c"))
+        with get_default_graph().control_dependencies([_at_most(predicates[:last], 0, only_last), Assert(predicates[last], none)]):
+            return functions[last]()
+
+    return default, predicates[:last], functions[:last]
+
+
+__all__ = ["case"]
