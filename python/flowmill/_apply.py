@@ -37,9 +37,10 @@ class Signature:
         outputs: ``(name, is_list)`` of the outputs.
         inferred: the attributes that follow from the inputs.
         is_stateful: whether equal nodes are not the same.
+        takes_refs: whether an input is a reference, and none is a list.
     """
 
-    __slots__ = ("name", "inputs", "attrs", "type_defaults", "allowed", "outputs", "inferred", "is_stateful")
+    __slots__ = ("name", "inputs", "attrs", "type_defaults", "allowed", "outputs", "inferred", "is_stateful", "takes_refs")
 
     def __init__(self, name: str, found: tuple):
         inputs, attrs, outputs, self.is_stateful = found
@@ -49,6 +50,7 @@ class Signature:
         self.type_defaults = {attr: default for attr, _, _, default, _ in attrs if default is not None}
         self.allowed = {attr: tuple(allowed) for attr, _, _, _, allowed in attrs if allowed}
         self.outputs = outputs
+        self.takes_refs = any(i.is_ref for i in self.inputs) and not any(i.is_list for i in self.inputs)
         self.inferred = {a for i in self.inputs for a in (i.type_attr, i.number_attr) if a is not None}
 
 
@@ -262,7 +264,13 @@ def apply_op(op: str, name: str | None, args=(), attrs: dict[str, Any] | None = 
     for attr, number in found.type_defaults.items():
         if attr in found.inferred and attr not in call.types and attr not in call.attrs:
             call.attrs[attr] = number  # an empty list says nothing of its type
-    return graph._add(op, call.name if call.whole is None else call.whole + "/", inputs, call.attrs)
+    whole = call.name if call.whole is None else call.whole + "/"
+    if found.takes_refs:
+        # What changes a variable has its device.
+        refs = [key[0] for arg, key in zip(found.inputs, inputs) if arg.is_ref]
+        with graph._within(graph._local.scope.colocated_with(refs)):
+            return graph._add(op, whole, inputs, call.attrs)
+    return graph._add(op, whole, inputs, call.attrs)
 
 
 def _plain(kind: str, value):

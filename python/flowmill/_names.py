@@ -16,6 +16,7 @@ _BY_MODULE = {
     "loops": "while_loop",
     "tensor_array": "TensorArray",
     "gradients_impl": "AggregationMethod NoGradient NotDifferentiable RegisterGradient UnconnectedGradients gradients no_gradient stop_gradient",
+    "graph_keys": "GraphKeys add_to_collection add_to_collections get_collection get_collection_ref",
     "indexed_slices": "IndexedSlices",
     "array": (
         "argsort batch_gather boolean_mask broadcast_dynamic_shape broadcast_static_shape broadcast_to concat dynamic_partition "
@@ -39,6 +40,19 @@ _BY_MODULE = {
     "debugging": "Assert",
     "logging_ops": "Print",
     "tensor_util": "is_tensor make_ndarray make_tensor_proto get_static_value=constant_value",
+    "init_ops": "constant_initializer glorot_normal_initializer glorot_uniform_initializer ones_initializer orthogonal_initializer "
+                "random_normal_initializer random_uniform_initializer truncated_normal_initializer uniform_unit_scaling_initializer "
+                "variance_scaling_initializer zeros_initializer",
+    "partitioned_variables": "create_partitioned_variables fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner",
+    "random_seed": "get_seed set_random_seed",
+    "state": "assign assign_add assign_sub batch_scatter_update count_up_to is_variable_initialized scatter_add scatter_div scatter_max scatter_min "
+             "scatter_mul scatter_nd_add scatter_nd_sub scatter_nd_update scatter_sub scatter_update",
+    "variable_scopes": "AUTO_REUSE VariableScope get_local_variable get_variable get_variable_scope no_regularizer variable_creator_scope "
+                       "variable_op_scope variable_scope",
+    "variables": "Variable VariableAggregation VariableSynchronization all_variables assert_variables_initialized global_variables "
+                 "global_variables_initializer initialize_all_variables initialize_local_variables initialize_variables local_variables "
+                 "local_variables_initializer model_variables moving_average_variables report_uninitialized_variables trainable_variables "
+                 "variables_initializer",
     "tensor_spec": "TensorSpec",
     "version": "COMPILER_VERSION GIT_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER VERSION",
 }
@@ -47,6 +61,7 @@ _BY_MODULE = {
 MODULES = frozenset((
     *"saved_model train raw_ops nest".split(),
     *"math debugging".split(),
+    *"initializers".split(),
     *"app compat flags gfile io logging python python_io test version".split(),
 ))
 

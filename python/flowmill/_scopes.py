@@ -114,6 +114,8 @@ class Scopes:
             yield
 
     def _controlling(self, element) -> Operation:
+        if hasattr(element, "_handle"):  # waiting for a resource variable does not read it
+            element = element.op
         found = self.as_graph_element(getattr(element, "values", element) if hasattr(element, "indices") else element)
         return found.op if isinstance(found, Tensor) else found
 

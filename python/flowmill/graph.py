@@ -94,9 +94,12 @@ class Graph(Scopes):
                 raise TypeError(f"Input #{i} is not a tensor: {tensor}")
             if tensor.graph is not self:
                 raise ValueError(f"{tensor!r} must be from the same graph as the operation.")
-        made = self._core.add_op_proto(
-            self._local.scope, op_type, name or op_type, [t._key for t in inputs],
-            [(k, v.SerializeToString()) for k, v in (attrs or {}).items()])
+        try:
+            made = self._core.add_op_proto(
+                self._local.scope, op_type, name or op_type, [t._key for t in inputs],
+                [(k, v.SerializeToString()) for k, v in (attrs or {}).items()])
+        except InvalidArgumentError as error:
+            raise ValueError(error.message) from None
         return self._made(*made, self._local)
 
     # What it holds

@@ -17,7 +17,9 @@ MODULES = ["flowmill", "flowmill.cases", "flowmill.control_flow", "flowmill.func
            "flowmill.array._creation", "flowmill.array._layout", "flowmill.array._masks", "flowmill.debugging", "flowmill.logging_ops",
            "flowmill.math._elementwise", "flowmill.math._products", "flowmill.math._reductions", "flowmill.tensor_util",
            "flowmill.app", "flowmill.compat", "flowmill.flags", "flowmill.gfile", "flowmill.io", "flowmill.io._records", "flowmill.io.gfile",
-           "flowmill.logging", "flowmill.python.client.device_lib", "flowmill.tensor_spec", "flowmill.test", "flowmill.version"]
+           "flowmill.logging", "flowmill.python.client.device_lib", "flowmill.tensor_spec", "flowmill.test", "flowmill.version",
+           "flowmill.graph_keys", "flowmill.init_ops", "flowmill.initializers", "flowmill.partitioned_variables", "flowmill.random_seed",
+           "flowmill.resource_variable", "flowmill.state", "flowmill.variable_scopes", "flowmill.variables"]
 
 
 def stub_parameters(function: ast.FunctionDef) -> list[tuple[str, str, bool]]:

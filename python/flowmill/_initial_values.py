@@ -1,0 +1,77 @@
+"""Initial values that depend on other variables, which may not be initialized yet."""
+
+from __future__ import annotations
+
+from flowmill._variable import Variable
+from flowmill.graph_keys import GraphKeys
+from flowmill.tensor import Operation, Tensor
+
+# Operations whose value does not depend on a variable being initialized.
+_SAFE = frozenset(("IsVariableInitialized", "VarIsInitializedOp", "ReadVariableOp", "If"))
+_HOLDERS = frozenset(("Variable", "VariableV2", "VarHandleOp"))
+
+
+def guarded(scope: str, value: Tensor) -> Tensor:
+    """An initial value in which variables are read as :meth:`Variable.initialized_value`, so that initializers may run in any order.
+
+    Args:
+        scope: the name scope of the new variable, with a slash at its end.
+        value: its initial value.
+    """
+    order = _upstream(value.op)
+    if order is None or not any(op.type in _HOLDERS for op in order):
+        return value
+    safe: dict[Operation, Operation] = {}
+    for op in order:
+        safe[op] = _safe_op(scope, op, safe)
+    return safe[value.op]._outputs[value.value_index]
+
+
+def _upstream(last: Operation) -> list[Operation] | None:
+    """The operations that `last` depends on, those that others need first; None where they form a cycle."""
+    order: list[Operation] = []
+    state: dict[Operation, bool] = {}
+    stack = [(last, False)]
+    while stack:
+        op, is_done = stack.pop()
+        if is_done:
+            state[op] = True
+            order.append(op)
+            continue
+        if op in state:
+            if not state[op]:
+                return None
+            continue
+        state[op] = False
+        stack.append((op, True))
+        if op.type not in _SAFE:
+            for tensor in reversed(op.inputs):
+                source = tensor.op
+                if state.get(source) is False:
+                    return None
+                if source not in state:
+                    stack.append((source, False))
+    return order
+
+
+def _safe_op(scope: str, op: Operation, safe: dict[Operation, Operation]) -> Operation:
+    if op.type in _SAFE:
+        return op
+    if op.type in _HOLDERS:
+        variable = _variable_of(op)
+        return op if variable is None else variable.initialized_value().op
+    inputs = op.inputs
+    replaced = [safe[t.op]._outputs[t.value_index] for t in inputs]
+    if all(a is b for a, b in zip(inputs, replaced)):
+        return op
+    node = op.node_def
+    kind = "Switch" if op.type == "RefSwitch" else op.type  # a value is no reference
+    return op.graph.create_op(kind, replaced, name=f"{op.name}_{scope}".replace(":", "_"), attrs=dict(node.attr))
+
+
+def _variable_of(op: Operation) -> Variable | None:
+    for collection in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES):
+        for variable in op.graph.get_collection(collection):
+            if variable.name in (op.name, op.name + ":0"):
+                return variable
+    return None

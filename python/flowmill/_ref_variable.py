@@ -1,0 +1,163 @@
+"""Variables that operations refer to: `VariableV2` holds them, and ops such as `Assign` take a reference."""
+
+from __future__ import annotations
+
+from flowmill._apply import apply_op, call
+from flowmill._convert import convert_to_tensor
+from flowmill._initial_values import guarded
+from flowmill._variable import Variable, check_arguments, check_modes, colocation, lifted
+from flowmill.dtypes import DType
+from flowmill.graph import Graph, get_default_graph
+from flowmill.graph_keys import prepend_name_scope
+from flowmill.indexed_slices import IndexedSlices
+from flowmill.tensor import Operation, Tensor, _session_for
+from flowmill.tensor_shape import TensorShape
+
+
+class RefVariable(Variable):
+    """A reference variable: what ``tf.Variable(...)`` makes by default. See :class:`flowmill.Variable` for its arguments."""
+
+    def __init__(self, initial_value=None, trainable=None, collections=None, validate_shape=True, caching_device=None, name=None, variable_def=None,
+                 dtype=None, expected_shape=None, import_scope=None, constraint=None, synchronization=None, aggregation=None, shape=None):
+        if variable_def is not None:
+            if initial_value is not None:
+                raise ValueError("variable_def and initial_value are mutually exclusive.")
+            self._of_message(variable_def, import_scope)
+            return
+        if initial_value is None:
+            raise ValueError("initial_value must be specified.")
+        self._synchronization, self._aggregation, self._trainable = check_modes(synchronization, aggregation, trainable, name)
+        collections = check_arguments(collections, self._trainable, constraint)
+        self._constraint = constraint
+        graph = get_default_graph() if callable(initial_value) else getattr(initial_value, "graph", None) or get_default_graph()
+        graph._check_not_finalized()
+        with lifted(graph), graph.name_scope(name or "Variable") as scope:
+            if callable(initial_value):
+                with graph._attr_scope({"_class": colocation(scope[:-1])}):
+                    with graph.name_scope("Initializer"), graph.device(None):
+                        value = convert_to_tensor(initial_value(), dtype, "initial_value")
+                    self._hold(graph, value, validate_shape, scope)
+            else:
+                value = convert_to_tensor(initial_value, dtype, "initial_value")
+                self._hold(graph, value, validate_shape, scope)
+            if validate_shape and not value.shape.is_fully_defined():
+                raise ValueError(f"initial_value must have a shape specified: {value!r}")
+            self._initial_value = value
+            self._initializer = apply_op(
+                "Assign", None, (self._variable, guarded(scope, value)), {"validate_shape": validate_shape, "use_locking": True}, graph=graph)
+            if caching_device is not None:
+                with graph.device(caching_device):
+                    self._snapshot = call("Identity", "read", self._variable)
+            else:
+                with graph.colocate_with(self._variable.op):
+                    self._snapshot = call("Identity", "read", self._variable)
+        graph.add_to_collections(collections, self)
+
+    def _hold(self, graph: Graph, value: Tensor, validate_shape: bool, scope: str) -> None:
+        shape = value.shape if validate_shape else TensorShape(None)
+        self._variable = apply_op("VariableV2", scope, (), {"shape": shape, "dtype": value.dtype.base_dtype}, graph=graph)._outputs[0]
+
+    def _of_message(self, variable_def, import_scope: str | None) -> None:
+        graph = get_default_graph()
+
+        def element(name: str):
+            return graph.as_graph_element(prepend_name_scope(name, import_scope))
+
+        self._variable = element(variable_def.variable_name)
+        self._initializer = element(variable_def.initializer_name)
+        self._initial_value = element(variable_def.initial_value_name) if variable_def.initial_value_name else None
+        self._snapshot = element(variable_def.snapshot_name)
+        self._restore_from(variable_def, import_scope)
+
+    @property
+    def name(self) -> str:
+        """Its name, with ``:0``."""
+        return self._variable.name
+
+    @property
+    def dtype(self) -> DType:
+        """The type of a reference to its value."""
+        return self._variable.dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """What is known of its shape."""
+        return self._variable.shape
+
+    @property
+    def op(self) -> Operation:
+        """The operation that holds it."""
+        return self._variable.op
+
+    @property
+    def graph(self) -> Graph:
+        """The graph it is of."""
+        return self._variable.graph
+
+    @property
+    def _snapshot_name(self) -> str:
+        return self._snapshot.name
+
+    def _ref(self) -> Tensor:
+        return self._variable
+
+    def value(self) -> Tensor:
+        """Its value, read by the operation ``name/read``, which all readers share."""
+        return self._snapshot
+
+    def read_value(self) -> Tensor:
+        """Its value, read by an operation of its own."""
+        return call("Identity", "read", self._variable)
+
+    def _as_graph_element(self) -> Tensor:
+        return self._variable
+
+    def eval(self, session=None):
+        """Its value in a session, the default one where none is given."""
+        return _session_for(self._variable, session).run(self._variable)
+
+    def set_shape(self, shape) -> None:
+        """Adds to what is known of the shape."""
+        self._variable.set_shape(shape)
+        self._snapshot.set_shape(shape)
+
+    def _changed(self, op: str, value, use_locking: bool, name: str | None, read_value: bool, **attrs):
+        made = apply_op(op, name, (self._variable, value), {"use_locking": use_locking, **attrs})
+        return made._outputs[0] if read_value else made
+
+    def assign(self, value, use_locking: bool = False, name: str | None = None, read_value: bool = True):
+        """Gives it a value; the result is a reference to it afterwards, or the operation where `read_value` is false."""
+        return self._changed("Assign", value, use_locking, name, read_value)
+
+    def assign_add(self, delta, use_locking: bool = False, name: str | None = None, read_value: bool = True):
+        """Adds to it; returns as :meth:`assign`."""
+        return self._changed("AssignAdd", delta, use_locking, name, read_value)
+
+    def assign_sub(self, delta, use_locking: bool = False, name: str | None = None, read_value: bool = True):
+        """Subtracts from it; returns as :meth:`assign`."""
+        return self._changed("AssignSub", delta, use_locking, name, read_value)
+
+    def count_up_to(self, limit: int) -> Tensor:
+        """Adds one and gives the value before; fails with `OutOfRangeError` at `limit`."""
+        return call("CountUpTo", None, self._variable, limit=limit)
+
+    def _scatter(self, op: str, sparse_delta, use_locking: bool, name: str | None) -> Tensor:
+        if not isinstance(sparse_delta, IndexedSlices):
+            raise TypeError(f"sparse_delta is not IndexedSlices: {sparse_delta}")
+        return call("Scatter" + op, name, self._variable, sparse_delta.indices, sparse_delta.values, use_locking=use_locking)
+
+    def scatter_nd_sub(self, indices, updates, name: str | None = None) -> Tensor:
+        """Subtracts slices at the places that rows of `indices` say."""
+        return call("ScatterNdSub", name, self._variable, indices, updates, use_locking=True)
+
+    def scatter_nd_add(self, indices, updates, name: str | None = None) -> Tensor:
+        """Adds slices at the places that rows of `indices` say."""
+        return call("ScatterNdAdd", name, self._variable, indices, updates, use_locking=True)
+
+    def scatter_nd_update(self, indices, updates, name: str | None = None) -> Tensor:
+        """Assigns slices at the places that rows of `indices` say."""
+        return call("ScatterNdUpdate", name, self._variable, indices, updates, use_locking=True)
+
+    def gather_nd(self, indices, name: str | None = None) -> Tensor:
+        """Slices of its value at the places that rows of `indices` say."""
+        return call("GatherNd", name, self.value(), indices)

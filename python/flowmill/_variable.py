@@ -1,0 +1,446 @@
+"""What variables of both kinds have in common, and how ``tf.Variable(...)`` comes to one of them."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import threading
+from collections.abc import Callable, Iterator
+
+from flowmill import _behavior, _protos
+from flowmill._operators import OperatorsOfTensor
+from flowmill.dtypes import DType
+from flowmill.graph import Graph, get_default_graph
+from flowmill.graph_keys import GraphKeys
+from flowmill.indexed_slices import IndexedSlices
+from flowmill.tensor import Operation, Reference, Tensor
+from flowmill.tensor_shape import TensorShape
+
+
+class VariableSynchronization(enum.Enum):
+    """When a variable that several devices hold is made the same on all of them. There is one device; the value is kept and saved."""
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation(enum.Enum):
+    """How what several devices hold of a variable becomes one value. There is one device; the value is kept and saved."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+    ONLY_FIRST_TOWER = 3
+
+    def __hash__(self):
+        return hash(self.value)
+
+
+def check_modes(synchronization, aggregation, trainable: bool | None, name) -> tuple[VariableSynchronization, VariableAggregation, bool]:
+    """The three as they stand for a variable: None is the usual value, and variables that are synchronized when they are read do not train.
+
+    Raises:
+        ValueError: where they are of other types.
+    """
+    if aggregation is None:
+        aggregation = VariableAggregation.NONE
+    elif not isinstance(aggregation, VariableAggregation):
+        raise ValueError(f"Invalid variable aggregation mode: {aggregation} for variable: {name}")
+    if synchronization is None:
+        synchronization = VariableSynchronization.AUTO
+    elif not isinstance(synchronization, VariableSynchronization):
+        raise ValueError(f"Invalid variable synchronization mode: {synchronization} for variable: {name}")
+    if trainable is None:
+        trainable = synchronization is not VariableSynchronization.ON_READ
+    return synchronization, aggregation, trainable
+
+
+class _Creators(threading.local):
+    def __init__(self):
+        # Functions that make variables by graph, outermost first.
+        self.by_graph: dict[int, tuple[Callable, ...]] = {}
+
+
+_creators = _Creators()
+
+
+@contextlib.contextmanager
+def variable_creator_scope(variable_creator: Callable) -> Iterator[None]:
+    """Lets a function make the variables of the default graph within the block.
+
+    The function is called as ``f(next_creator, **kwargs)`` with the arguments of :class:`Variable` and what would make it otherwise.
+    """
+    graph = get_default_graph()
+    outer = _creators.by_graph.get(id(graph), ())
+    _creators.by_graph[id(graph)] = (*outer, variable_creator)
+    try:
+        yield
+    finally:
+        if outer:
+            _creators.by_graph[id(graph)] = outer
+        else:
+            del _creators.by_graph[id(graph)]
+
+
+_ARGUMENTS = ("initial_value", "trainable", "collections", "validate_shape", "caching_device", "name", "variable_def", "dtype", "expected_shape",
+              "import_scope", "constraint", "use_resource", "synchronization", "aggregation", "shape")
+_DEFAULTS = {"validate_shape": True, "synchronization": VariableSynchronization.AUTO, "aggregation": VariableAggregation.NONE}
+
+
+def _create(next_creator=None, use_resource: bool | None = None, shape=None, **arguments) -> Variable:
+    """Makes a variable of the kind that its arguments, the scope or the default say."""
+    from flowmill._ref_variable import RefVariable
+    from flowmill.resource_variable import ResourceVariable
+
+    if use_resource is None:
+        from flowmill.variable_scopes import get_variable_scope
+
+        use_resource = get_variable_scope().use_resource
+    if use_resource is None:
+        use_resource = _behavior.resource_variables_enabled()
+    return ResourceVariable(shape=shape, **arguments) if use_resource else RefVariable(**arguments)
+
+
+class _Kind(type):
+    """Calling :class:`Variable` itself goes through the functions of :func:`variable_creator_scope`."""
+
+    def __call__(cls, *args, **kwargs):
+        if cls is not Variable:
+            return super().__call__(*args, **kwargs)
+        if len(args) > len(_ARGUMENTS):
+            raise TypeError(f"Variable takes at most {len(_ARGUMENTS)} arguments, {len(args)} given")
+        given = dict(zip(_ARGUMENTS, args))
+        unknown = kwargs.keys() - set(_ARGUMENTS)
+        if unknown:
+            raise TypeError(f"Variable() got an unexpected keyword argument '{sorted(unknown)[0]}'")
+        twice = kwargs.keys() & given.keys()
+        if twice:
+            raise TypeError(f"Variable() got multiple values for argument '{sorted(twice)[0]}'")
+        given.update(kwargs)
+        arguments = {a: given.get(a, _DEFAULTS.get(a)) for a in _ARGUMENTS}
+        creator = _create
+        for function in _creators.by_graph.get(id(get_default_graph()), ()):
+            creator = _chained(function, creator)
+        return creator(**arguments)
+
+
+def _chained(function: Callable, next_creator: Callable) -> Callable:
+    return lambda **arguments: function(next_creator, **arguments)
+
+
+class Variable(OperatorsOfTensor, metaclass=_Kind):
+    """A tensor that stays between steps and that operations change. It stands for its value wherever a tensor is taken.
+
+    Args:
+        initial_value: what it is initialized with: a tensor, what can be made one, or a function without arguments that gives either.
+        trainable: whether optimizers change it by default.
+        collections: names of collections to add it to; ``[GraphKeys.GLOBAL_VARIABLES]`` where it is None.
+        validate_shape: whether its shape is that of the initial value, which then has to be known.
+        caching_device: a device to keep a copy for readers on.
+        name: what to call it, ``"Variable"`` where it is None.
+        variable_def: a `VariableDef` to restore it from, instead of the arguments.
+        dtype: the type to convert the initial value to.
+        expected_shape: not used.
+        import_scope: goes before the names of `variable_def`.
+        constraint: a function of the value that optimizers apply after changing it.
+        use_resource: whether it is a resource variable, which reads and writes in the order of the graph.
+        synchronization, aggregation: kept and saved.
+        shape: the shape of a resource variable, which may be less known than the initial value's.
+    """
+
+    _constraint: Callable | None = None
+    _save_slice_info: SaveSliceInfo | None = None
+    _trainable = True
+    _synchronization = VariableSynchronization.AUTO
+    _aggregation = VariableAggregation.NONE
+    _initial_value: Tensor | None = None
+    _initializer: Operation | None = None
+
+    class SaveSliceInfo:
+        """Which part of a whole a variable holds, for checkpoints.
+
+        Args:
+            full_name: the name of the whole.
+            full_shape: its shape.
+            var_offset: where the part begins, in each dimension.
+            var_shape: the part's shape.
+            save_slice_info_def: a `SaveSliceInfoDef` instead of those.
+            import_scope: goes before the name of `save_slice_info_def`.
+        """
+
+        def __init__(self, full_name=None, full_shape=None, var_offset=None, var_shape=None, save_slice_info_def=None, import_scope=None):
+            if save_slice_info_def is None:
+                self.full_name, self.full_shape, self.var_offset, self.var_shape = full_name, full_shape, var_offset, var_shape
+            else:
+                from flowmill.graph_keys import prepend_name_scope
+
+                message = save_slice_info_def
+                self.full_name = prepend_name_scope(message.full_name, import_scope)
+                self.full_shape, self.var_offset, self.var_shape = list(message.full_shape), list(message.var_offset), list(message.var_shape)
+
+        @property
+        def spec(self) -> str:
+            """The part as checkpoints write it: ``"10 20 0,5:0,20"``."""
+            sizes = " ".join(map(str, self.full_shape)) + " "
+            return sizes + ":".join(f"{offset},{size}" for offset, size in zip(self.var_offset, self.var_shape))
+
+        def to_proto(self, export_scope: str | None = None):
+            """A `SaveSliceInfoDef`; None where it is not of `export_scope`."""
+            from flowmill.graph_keys import strip_name_scope
+
+            if export_scope is not None and not self.full_name.startswith(export_scope):
+                return None
+            return _protos.get("SaveSliceInfoDef")(
+                full_name=strip_name_scope(self.full_name, export_scope), full_shape=self.full_shape, var_offset=self.var_offset, var_shape=self.var_shape)
+
+    # What it is
+
+    @property
+    def name(self) -> str:
+        """Its name, with ``:0``."""
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> DType:
+        """The type of its value; a reference type for reference variables."""
+        raise NotImplementedError
+
+    @property
+    def shape(self) -> TensorShape:
+        """What is known of its shape."""
+        raise NotImplementedError
+
+    def get_shape(self) -> TensorShape:
+        """As :attr:`shape`."""
+        return self.shape
+
+    @property
+    def op(self) -> Operation:
+        """The operation that holds it."""
+        raise NotImplementedError
+
+    @property
+    def graph(self) -> Graph:
+        """The graph it is of."""
+        raise NotImplementedError
+
+    @property
+    def device(self) -> str:
+        """The device that its operation asks for; empty for none."""
+        return self.op.device
+
+    @property
+    def trainable(self) -> bool:
+        """Whether optimizers change it by default."""
+        return self._trainable
+
+    @property
+    def synchronization(self) -> VariableSynchronization:
+        """As it was given."""
+        return self._synchronization
+
+    @property
+    def aggregation(self) -> VariableAggregation:
+        """As it was given."""
+        return self._aggregation
+
+    @property
+    def constraint(self) -> Callable | None:
+        """What optimizers apply to its value after changing it."""
+        return self._constraint
+
+    @property
+    def initial_value(self) -> Tensor | None:
+        """What it is initialized with."""
+        return self._initial_value
+
+    @property
+    def initializer(self) -> Operation | None:
+        """The operation that initializes it."""
+        return self._initializer
+
+    @property
+    def _shared_name(self) -> str:
+        return self.name[: self.name.index(":")] if ":" in self.name else self.name
+
+    def ref(self) -> Reference:
+        """A key for dictionaries and sets."""
+        return Reference(self)
+
+    experimental_ref = ref
+
+    def _set_save_slice_info(self, save_slice_info: SaveSliceInfo) -> None:
+        self._save_slice_info = save_slice_info
+
+    def _get_save_slice_info(self) -> SaveSliceInfo | None:
+        return self._save_slice_info
+
+    # Its value
+
+    def value(self) -> Tensor:
+        """Its value, as readers see it."""
+        raise NotImplementedError
+
+    def read_value(self) -> Tensor:
+        """Its value, read by an operation of its own."""
+        raise NotImplementedError
+
+    def _as_tensor(self, dtype: DType | None = None, name: str | None = None) -> Tensor:
+        return self.value()
+
+    def initialized_value(self) -> Tensor:
+        """Its value where it is initialized, else its initial value."""
+        from flowmill.control_flow import cond
+        from flowmill.state import is_variable_initialized
+
+        with lifted(self.graph):
+            return cond(is_variable_initialized(self), self.read_value, lambda: self.initial_value)
+
+    def load(self, value, session=None) -> None:
+        """Gives it a value in a session, the default one where none is given, without adding to the graph.
+
+        Raises:
+            ValueError: where there is no session.
+        """
+        from flowmill.session import get_default_session
+
+        session = session or get_default_session()
+        if session is None:
+            raise ValueError(
+                "Either session argument should be provided or default session should be established. "
+                "Use `with sess.as_default()` or pass an explicit session.")
+        session.run(self.initializer, {self.initializer.inputs[1]: value})
+
+    def set_shape(self, shape) -> None:
+        """Adds to what is known of the shape."""
+        raise NotImplementedError
+
+    def sparse_read(self, indices, name: str | None = None) -> Tensor:
+        """Rows of its value."""
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute 'sparse_read'")
+
+    # Changing it
+
+    def _scatter(self, op: str, sparse_delta: IndexedSlices, use_locking: bool, name: str | None):
+        raise NotImplementedError
+
+    def scatter_sub(self, sparse_delta, use_locking: bool = False, name: str | None = None):
+        """Subtracts IndexedSlices."""
+        return self._scatter("Sub", sparse_delta, use_locking, name)
+
+    def scatter_add(self, sparse_delta, use_locking: bool = False, name: str | None = None):
+        """Adds IndexedSlices."""
+        return self._scatter("Add", sparse_delta, use_locking, name)
+
+    def scatter_max(self, sparse_delta, use_locking: bool = False, name: str | None = None):
+        """Takes the greater of its rows and IndexedSlices."""
+        return self._scatter("Max", sparse_delta, use_locking, name)
+
+    def scatter_min(self, sparse_delta, use_locking: bool = False, name: str | None = None):
+        """Takes the smaller of its rows and IndexedSlices."""
+        return self._scatter("Min", sparse_delta, use_locking, name)
+
+    def scatter_mul(self, sparse_delta, use_locking: bool = False, name: str | None = None):
+        """Multiplies by IndexedSlices."""
+        return self._scatter("Mul", sparse_delta, use_locking, name)
+
+    def scatter_div(self, sparse_delta, use_locking: bool = False, name: str | None = None):
+        """Divides by IndexedSlices."""
+        return self._scatter("Div", sparse_delta, use_locking, name)
+
+    def scatter_update(self, sparse_delta, use_locking: bool = False, name: str | None = None):
+        """Assigns IndexedSlices to its rows."""
+        return self._scatter("Update", sparse_delta, use_locking, name)
+
+    def batch_scatter_update(self, sparse_delta, use_locking: bool = False, name: str | None = None):
+        """Assigns IndexedSlices along its last dimension of indices, batch by batch."""
+        from flowmill.state import batch_scatter_update
+
+        return batch_scatter_update(self, sparse_delta.indices, sparse_delta.values, use_locking=use_locking, name=name)
+
+    # Messages
+
+    def to_proto(self, export_scope: str | None = None):
+        """Its names as a `VariableDef`, those of `export_scope` without it; None for a variable that is not of that scope."""
+        from flowmill.graph_keys import strip_name_scope
+
+        if export_scope is not None and not self._saved_name.startswith(export_scope):
+            return None
+        message = _protos.get("VariableDef")(
+            variable_name=strip_name_scope(self._saved_name, export_scope), trainable=self.trainable, synchronization=self.synchronization.value,
+            aggregation=self.aggregation.value, snapshot_name=strip_name_scope(self._snapshot_name, export_scope))
+        if self._initial_value is not None:
+            message.initial_value_name = strip_name_scope(self._initial_value.name, export_scope)
+        if self._initializer is not None:
+            message.initializer_name = strip_name_scope(self._initializer.name, export_scope)
+        if self._save_slice_info is not None:
+            info = self._save_slice_info.to_proto(export_scope)
+            if info is not None:
+                message.save_slice_info_def.MergeFrom(info)
+        return message
+
+    def _restore_from(self, variable_def, import_scope: str | None) -> None:
+        """Takes over what both kinds keep in a `VariableDef`."""
+        self._trainable = variable_def.trainable
+        self._synchronization = VariableSynchronization(variable_def.synchronization)
+        self._aggregation = VariableAggregation(variable_def.aggregation)
+        if variable_def.HasField("save_slice_info_def"):
+            self._save_slice_info = Variable.SaveSliceInfo(save_slice_info_def=variable_def.save_slice_info_def, import_scope=import_scope)
+
+    @property
+    def _saved_name(self) -> str:
+        return self.name
+
+    @property
+    def _snapshot_name(self) -> str:
+        raise NotImplementedError
+
+    @staticmethod
+    def from_proto(variable_def, import_scope: str | None = None) -> Variable:
+        """The variable of the default graph that a `VariableDef` names."""
+        return Variable(variable_def=variable_def, import_scope=import_scope, use_resource=variable_def.is_resource)
+
+    def __iter__(self):
+        raise TypeError("'Variable' object is not iterable.")
+
+    def __getitem__(self, index):
+        from flowmill._slicing import getitem
+
+        return getitem(self._as_tensor(), index, self)
+
+    def __repr__(self):
+        return f"<tf.Variable '{self.name}' shape={self.get_shape()} dtype={self.dtype.name}>"
+
+
+def check_arguments(collections, trainable: bool, constraint) -> list:
+    """The collections that a variable with these arguments is added to.
+
+    Raises:
+        ValueError: where they are of other types.
+    """
+    if collections is None:
+        collections = [GraphKeys.GLOBAL_VARIABLES]
+    if not isinstance(collections, (list, tuple, set)):
+        raise ValueError(f"collections argument to Variable constructor must be a list, tuple, or set. Got {collections} of type {type(collections)}")
+    if constraint is not None and not callable(constraint):
+        raise ValueError("The `constraint` argument must be a callable.")
+    if trainable and GraphKeys.TRAINABLE_VARIABLES not in collections:
+        collections = [*collections, GraphKeys.TRAINABLE_VARIABLES]
+    return list(collections)
+
+
+@contextlib.contextmanager
+def lifted(graph: Graph) -> Iterator[None]:
+    """Leaves control-flow contexts and control dependencies: what is made here is made once, whatever surrounds it."""
+    with graph.as_default(), graph.control_dependencies(None):
+        yield
+
+
+def colocation(name: str):
+    """The attribute that asks for the device of the operation called `name`."""
+    message = _protos.get("AttrValue")()
+    message.list.s.append(b"loc:@" + name.encode())
+    return message

@@ -1,0 +1,289 @@
+"""Variables behind a handle: `VarHandleOp` gives it, `ReadVariableOp` and `AssignVariableOp` take it."""
+
+from __future__ import annotations
+
+import contextlib
+
+from flowmill._apply import apply_op, call
+from flowmill._convert import convert_to_tensor
+from flowmill._initial_values import guarded
+from flowmill._variable import Variable, check_arguments, check_modes, colocation, lifted
+from flowmill.dtypes import DType, as_dtype
+from flowmill.graph import Graph, get_default_graph
+from flowmill.graph_keys import prepend_name_scope
+from flowmill.indexed_slices import IndexedSlices
+from flowmill.tensor import Operation, Tensor, _session_for
+from flowmill.tensor_shape import TensorShape
+
+
+class ResourceVariable(Variable):
+    """A resource variable: what ``tf.Variable(..., use_resource=True)`` makes. See :class:`flowmill.Variable` for its arguments.
+
+    Reads see the writes that control dependencies put before them, and no others in part.
+    """
+
+    def __init__(self, initial_value=None, trainable=None, collections=None, validate_shape=True, caching_device=None, name=None, dtype=None,
+                 variable_def=None, import_scope=None, constraint=None, expected_shape=None, synchronization=None, aggregation=None, shape=None):
+        if variable_def is not None:
+            if initial_value is not None:
+                raise ValueError("The variable_def and initial_value args to `tf.Variable` are mutually exclusive, but got both.")
+            self._of_message(variable_def, import_scope)
+            return
+        if initial_value is None and not callable(initial_value):
+            raise ValueError("The `initial_value` arg to `tf.Variable` must be specified except when you are not providing a `variable_def`.")
+        self._synchronization, self._aggregation, self._trainable = check_modes(synchronization, aggregation, trainable, name)
+        collections = check_arguments(collections, self._trainable, constraint)
+        self._constraint = constraint
+        self._validate_shape = validate_shape
+        graph = get_default_graph() if callable(initial_value) else getattr(initial_value, "graph", None) or get_default_graph()
+        graph._check_not_finalized()
+        with lifted(graph), graph.name_scope(name or "Variable") as scope:
+            shared_name = scope[:-1]
+            with graph._attr_scope({"_class": colocation(shared_name)}):
+                with graph.name_scope("Initializer"), graph.device(None):
+                    value = convert_to_tensor(initial_value() if callable(initial_value) else initial_value, dtype, "initial_value")
+                self._static_shape = TensorShape(None) if not validate_shape and shape is None else value.shape if shape is None else TensorShape(shape)
+                if shape is not None and not self._static_shape.is_compatible_with(value.shape):
+                    raise ValueError(
+                        f"In this `tf.Variable` creation, the initial value's shape ({value.shape}) is not compatible with the explicitly "
+                        f"supplied `shape` argument ({shape}).")
+                self._dtype = value.dtype.base_dtype
+                self._handle = apply_op("VarHandleOp", scope, (), {
+                    "shape": self._static_shape, "dtype": self._dtype, "shared_name": shared_name, "debug_name": scope}, graph=graph)._outputs[0]
+            self._initial_value = value
+            with graph.name_scope("IsInitialized"):
+                self._is_initialized_op = call("VarIsInitializedOp", None, self._handle)
+            with graph.name_scope("Assign") as assign, graph.colocate_with(None):
+                self._initializer = apply_op("AssignVariableOp", assign, (self._handle, guarded(scope, value)))
+            with graph.name_scope("Read"):
+                read = self._read()
+                self._cached = None
+                if caching_device is not None:
+                    with graph.colocate_with(None), graph.device(caching_device):
+                        self._cached = call("Identity", None, read)
+            self._graph_element = read
+        graph.add_to_collections(collections, self)
+
+    def _of_message(self, variable_def, import_scope: str | None) -> None:
+        if not variable_def.is_resource:
+            raise ValueError("The `variable_def` you passed to `tf.Variable` is trying to restore a reference variable as a resource variable.")
+        graph = get_default_graph()
+
+        def element(name: str):
+            return graph.as_graph_element(prepend_name_scope(name, import_scope))
+
+        self._handle = element(variable_def.variable_name)
+        self._static_shape = TensorShape(self._handle.op.get_attr("shape"))
+        self._dtype = as_dtype(self._handle.op.get_attr("dtype"))
+        self._validate_shape = True
+        self._initializer = element(variable_def.initializer_name)
+        self._initial_value = element(variable_def.initial_value_name) if variable_def.initial_value_name else None
+        self._is_initialized_op = None
+        self._cached = None
+        snapshot = element(variable_def.snapshot_name) if variable_def.snapshot_name else None
+        if snapshot is not None and snapshot.op.type != "ReadVariableOp":
+            self._cached = snapshot
+        if snapshot is None or self._cached is not None:
+            snapshot = graph.get_tensor_by_name(self._handle.op.name + "/Read/ReadVariableOp:0")
+        self._graph_element = snapshot
+        self._restore_from(variable_def, import_scope)
+
+    # What it is
+
+    @property
+    def name(self) -> str:
+        """Its name, with ``:0``."""
+        return self._handle.name
+
+    @property
+    def dtype(self) -> DType:
+        """The type of its value."""
+        return self._dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """What is known of its shape."""
+        return self._static_shape
+
+    @property
+    def op(self) -> Operation:
+        """The operation that gives its handle."""
+        return self._handle.op
+
+    @property
+    def handle(self) -> Tensor:
+        """The handle that operations take."""
+        return self._handle
+
+    @property
+    def graph(self) -> Graph:
+        """The graph it is of."""
+        return self._handle.graph
+
+    @property
+    def create(self) -> Operation | None:
+        """As :attr:`initializer`."""
+        return self._initializer
+
+    @property
+    def _snapshot_name(self) -> str:
+        return (self._graph_element if self._cached is None else self._cached).name
+
+    def to_proto(self, export_scope: str | None = None):
+        """Its names as a `VariableDef`, those of `export_scope` without it; None for a variable that is not of that scope."""
+        message = super().to_proto(export_scope)
+        if message is not None:
+            message.is_resource = True
+        return message
+
+    def is_initialized(self, name: str | None = None) -> Tensor:
+        """Whether it has a value."""
+        return call("VarIsInitializedOp", name, self._handle)
+
+    # Its value
+
+    def _ordered(self):
+        """What reads and writes of this object wait for."""
+        return contextlib.nullcontext()
+
+    def _read(self) -> Tensor:
+        with self._ordered():
+            value = call("ReadVariableOp", None, self._handle, dtype=self._dtype)
+        if self._static_shape.rank is not None:
+            value.set_shape(self._static_shape)
+        return value
+
+    def value(self) -> Tensor:
+        """Its value, read by an operation of its own; the copy of a caching device where there is one."""
+        if self._cached is not None:
+            return self._cached
+        with self.graph.colocate_with(None):
+            return self._read()
+
+    def read_value(self) -> Tensor:
+        """Its value, read by an operation of its own."""
+        with get_default_graph().name_scope("Read"):
+            value = self._read()
+        return call("Identity", None, value)
+
+    def sparse_read(self, indices, name: str | None = None) -> Tensor:
+        """Rows of its value, without reading all of it."""
+        with get_default_graph().name_scope(name or "Gather") as scope, self._ordered():
+            return call("ResourceGather", scope, self._handle, indices, dtype=self._dtype)
+
+    def gather_nd(self, indices, name: str | None = None) -> Tensor:
+        """Slices of its value at the places that rows of `indices` say, without reading all of it."""
+        with get_default_graph().name_scope(name or "GatherNd") as scope, self._ordered():
+            value = call("ResourceGatherNd", scope, self._handle, indices, dtype=self._dtype)
+        return call("Identity", None, value)
+
+    def _as_graph_element(self) -> Tensor:
+        return self._graph_element
+
+    def eval(self, session=None):
+        """Its value in a session, the default one where none is given."""
+        return _session_for(self._graph_element, session).run(self._graph_element)
+
+    def set_shape(self, shape) -> None:
+        """Adds to what is known of the shape."""
+        self._static_shape = self._static_shape.merge_with(shape if isinstance(shape, TensorShape) else TensorShape(shape))
+
+    # Changing it
+
+    def _lazily_read(self, op: Operation) -> Variable:
+        return _UnreadVariable(self, op)
+
+    def _assigned(self, op: str, value, name: str | None, read_value: bool, **attrs):
+        with self._ordered():
+            tensor = convert_to_tensor(value, self._dtype)
+            if not self._static_shape.is_compatible_with(tensor.shape):
+                raise ValueError(
+                    f"Cannot assign value to variable '{self.name}': Shape mismatch.The variable shape {self._static_shape}, and the assigned value "
+                    f"shape {tensor.shape} are incompatible.")
+            made = apply_op(op, name, (self._handle, tensor), attrs)
+            return self._lazily_read(made) if read_value else made
+
+    def assign(self, value, use_locking: bool | None = None, name: str | None = None, read_value: bool = True):
+        """Gives it a value; the result is the variable as it is afterwards, or the operation where `read_value` is false.
+
+        Raises:
+            ValueError: where the value's shape is not the variable's.
+        """
+        validate = self._validate_shape and self._static_shape.is_fully_defined()
+        return self._assigned("AssignVariableOp", value, name, read_value, validate_shape=validate)
+
+    def assign_add(self, delta, use_locking: bool | None = None, name: str | None = None, read_value: bool = True):
+        """Adds to it; returns as :meth:`assign`."""
+        return self._assigned("AssignAddVariableOp", delta, name, read_value)
+
+    def assign_sub(self, delta, use_locking: bool | None = None, name: str | None = None, read_value: bool = True):
+        """Subtracts from it; returns as :meth:`assign`."""
+        return self._assigned("AssignSubVariableOp", delta, name, read_value)
+
+    def count_up_to(self, limit: int) -> Tensor:
+        """Adds one and gives the value before; fails with `OutOfRangeError` at `limit`."""
+        return call("ResourceCountUpTo", None, self._handle, limit=limit, T=self._dtype)
+
+    def _scattered(self, op: str, indices, updates, name: str | None, **attrs) -> Variable:
+        updates = convert_to_tensor(updates, self._dtype)
+        return self._lazily_read(apply_op("ResourceScatter" + op, name, (self._handle, indices, updates), {"dtype": self._dtype, **attrs}))
+
+    def _scatter(self, op: str, sparse_delta, use_locking: bool, name: str | None) -> Variable:
+        if not isinstance(sparse_delta, IndexedSlices):
+            raise TypeError(f"Argument `sparse_delta` must be a `tf.IndexedSlices`. Received arg: {sparse_delta}")
+        return self._scattered(op, sparse_delta.indices, sparse_delta.values, name)
+
+    def _scattered_nd(self, op: str, indices, updates, name: str | None) -> Variable:
+        updates = convert_to_tensor(updates, self._dtype)
+        return self._lazily_read(apply_op("ResourceScatterNd" + op, name, (self._handle, indices, updates)))
+
+    def scatter_nd_sub(self, indices, updates, name: str | None = None) -> Variable:
+        """Subtracts slices at the places that rows of `indices` say."""
+        return self._scattered_nd("Sub", indices, updates, name)
+
+    def scatter_nd_add(self, indices, updates, name: str | None = None) -> Variable:
+        """Adds slices at the places that rows of `indices` say."""
+        return self._scattered_nd("Add", indices, updates, name)
+
+    def scatter_nd_update(self, indices, updates, name: str | None = None) -> Variable:
+        """Assigns slices at the places that rows of `indices` say."""
+        return self._scattered_nd("Update", indices, updates, name)
+
+    def scatter_nd_max(self, indices, updates, name: str | None = None) -> Variable:
+        """Takes the greater of slices and what stands at the places that rows of `indices` say."""
+        return self._scattered_nd("Max", indices, updates, name)
+
+    def scatter_nd_min(self, indices, updates, name: str | None = None) -> Variable:
+        """Takes the smaller of slices and what stands at the places that rows of `indices` say."""
+        return self._scattered_nd("Min", indices, updates, name)
+
+
+class _UnreadVariable(ResourceVariable):
+    """A variable after an operation has changed it: whoever reads it waits for the operation."""
+
+    def __init__(self, variable: ResourceVariable, parent: Operation):
+        self._parent = parent
+        self._handle, self._dtype, self._static_shape = variable._handle, variable._dtype, variable._static_shape
+        self._validate_shape = variable._validate_shape
+        self._trainable, self._synchronization, self._aggregation = variable._trainable, variable._synchronization, variable._aggregation
+        self._constraint, self._initial_value, self._initializer = variable._constraint, variable._initial_value, variable._initializer
+        self._cached = None
+        self._graph_element = self._read()
+
+    def _ordered(self):
+        return self._parent.graph.control_dependencies([self._parent])
+
+    @property
+    def name(self) -> str:
+        """The name of the operation that changed it."""
+        return self._parent.name
+
+    @property
+    def op(self) -> Operation:
+        """The operation that changed it."""
+        return self._parent
+
+
+def is_resource_variable(var) -> bool:
+    """Whether something is a resource variable."""
+    return isinstance(var, ResourceVariable)
