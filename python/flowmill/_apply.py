@@ -264,6 +264,12 @@ def apply_op(op: str, name: str | None, args=(), attrs: dict[str, Any] | None = 
     for attr, number in found.type_defaults.items():
         if attr in found.inferred and attr not in call.types and attr not in call.attrs:
             call.attrs[attr] = number  # an empty list says nothing of its type
+    if sum(arg.is_list for arg in found.inputs) > 1:  # nothing says where one list ends and the next begins
+        for arg, value in zip(found.inputs, args):
+            if arg.number_attr is not None:
+                call.attrs.setdefault(arg.number_attr, len(value))
+        for attr, (number, _) in call.types.items():
+            call.attrs.setdefault(attr, number)
     whole = call.name if call.whole is None else call.whole + "/"
     if found.takes_refs:
         # What changes a variable has its device.

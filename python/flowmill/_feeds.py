@@ -31,6 +31,9 @@ def flatten(graph: Graph, feed_dict) -> dict[Tensor, Any]:
 
 
 def _pairs(graph: Graph, key, value):
+    if hasattr(key, "_components"):  # what stands for several tensors
+        yield from zip(key._components(), _parts(key, value))
+        return
     if isinstance(key, tuple):
         if not isinstance(value, (tuple, list)) or len(key) != len(value):
             raise ValueError(f"The feed's key {key} and its value {value!r} have different structures.")
@@ -41,6 +44,14 @@ def _pairs(graph: Graph, key, value):
         yield graph.as_graph_element(key, allow_operation=False), value
     except (TypeError, ValueError, KeyError) as error:
         raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
+
+
+def _parts(key, value):
+    """The values of the tensors that `key` stands for."""
+    count = len(key._components())
+    if not isinstance(value, (tuple, list)) or len(value) < count:
+        raise ValueError(f"The value to feed for {key} must be a tuple of {count} arrays, got {value!r}.")
+    return value[:count]
 
 
 def refusal(name: str, dtype: int, shape, value, cause) -> Exception:

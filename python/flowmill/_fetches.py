@@ -31,6 +31,10 @@ class Fetches:
 
     def _take_apart(self, fetch) -> Callable[[list], Any]:
         """Notes the leaves of a structure; gives what makes it of all leaves' values."""
+        value_of = getattr(fetch, "_value_of", None)  # what stands for several tensors
+        if value_of is not None:
+            parts = [self._leaf(part) for part in fetch._components()]
+            return lambda values: value_of([part(values) for part in parts])
         if isinstance(fetch, (list, tuple)):
             return self._sequence(fetch)
         if isinstance(fetch, Mapping):

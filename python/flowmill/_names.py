@@ -53,6 +53,17 @@ _BY_MODULE = {
                  "global_variables_initializer initialize_all_variables initialize_local_variables initialize_variables local_variables "
                  "local_variables_initializer model_variables moving_average_variables report_uninitialized_variables trainable_variables "
                  "variables_initializer",
+    "indexed_slices": "IndexedSlices IndexedSlicesValue",
+    "sparse": "sparse_add=add sparse_concat=concat sparse_fill_empty_rows=fill_empty_rows sparse_mask=mask sparse_maximum=maximum sparse_merge=merge "
+              "sparse_minimum=minimum sparse_placeholder=placeholder sparse_reduce_max=reduce_max sparse_reduce_max_sparse=reduce_max_sparse "
+              "sparse_reduce_sum=reduce_sum sparse_reduce_sum_sparse=reduce_sum_sparse sparse_reorder=reorder sparse_reset_shape=reset_shape "
+              "sparse_reshape=reshape sparse_retain=retain sparse_segment_mean=segment_mean sparse_segment_sqrt_n=segment_sqrt_n "
+              "sparse_segment_sum=segment_sum sparse_slice=slice sparse_softmax=softmax sparse_split=split sparse_tensor_dense_matmul=matmul "
+              "sparse_tensor_to_dense=to_dense sparse_to_dense sparse_to_indicator=to_indicator sparse_transpose=transpose "
+              "deserialize_many_sparse serialize_many_sparse serialize_sparse",
+    "sparse_tensor": "SparseTensor SparseTensorValue convert_to_tensor_or_sparse_tensor",
+    "strings": "as_string reduce_join regex_replace string_join=join string_split string_strip=strip string_to_hash_bucket=to_hash_bucket "
+               "string_to_hash_bucket_fast=to_hash_bucket_fast string_to_hash_bucket_strong=to_hash_bucket_strong string_to_number=to_number substr",
     "tensor_spec": "TensorSpec",
     "version": "COMPILER_VERSION GIT_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER VERSION",
 }
@@ -62,7 +73,7 @@ MODULES = frozenset((
     *"saved_model train raw_ops nest".split(),
     *"math debugging".split(),
     *"initializers".split(),
-    *"app compat flags gfile io logging python python_io test version".split(),
+    *"app compat flags gfile io logging python python_io sparse strings test version".split(),
 ))
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import collections
+
 from flowmill._apply import call
 from flowmill._convert import convert_to_tensor
 from flowmill.dtypes import DType, as_dtype
 from flowmill.tensor import Operation, Tensor
 from flowmill.tensor_shape import TensorShape
+
+
+# What a session gives for IndexedSlices, and takes: three arrays, or two and None.
+IndexedSlicesValue = collections.namedtuple("IndexedSlicesValue", "values indices dense_shape")
 
 
 class IndexedSlices:
@@ -77,6 +83,9 @@ class IndexedSlices:
 
     def _with_components(self, parts) -> IndexedSlices:
         return IndexedSlices(*parts)
+
+    def _value_of(self, values) -> IndexedSlicesValue:
+        return IndexedSlicesValue(*values, *([] if len(values) == 3 else [None]))
 
     def _as_tensor(self, dtype=None, name: str | None = None) -> Tensor:
         """The whole, with zeros where there are no slices.

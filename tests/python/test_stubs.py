@@ -19,7 +19,8 @@ MODULES = ["flowmill", "flowmill.cases", "flowmill.control_flow", "flowmill.func
            "flowmill.app", "flowmill.compat", "flowmill.flags", "flowmill.gfile", "flowmill.io", "flowmill.io._records", "flowmill.io.gfile",
            "flowmill.logging", "flowmill.python.client.device_lib", "flowmill.tensor_spec", "flowmill.test", "flowmill.version",
            "flowmill.graph_keys", "flowmill.init_ops", "flowmill.initializers", "flowmill.partitioned_variables", "flowmill.random_seed",
-           "flowmill.resource_variable", "flowmill.state", "flowmill.variable_scopes", "flowmill.variables"]
+           "flowmill.resource_variable", "flowmill.state", "flowmill.variable_scopes", "flowmill.variables",
+           "flowmill.sparse._arithmetic", "flowmill.sparse._dense", "flowmill.sparse._layout", "flowmill.sparse_tensor", "flowmill.strings"]
 
 
 def stub_parameters(function: ast.FunctionDef) -> list[tuple[str, str, bool]]:

@@ -1,0 +1,23 @@
+"""Sparse tensors: ``tf.sparse``. At the top level most names begin with ``sparse_``."""
+
+from __future__ import annotations
+
+from flowmill.sparse._arithmetic import (
+    add, matmul, maximum, minimum, reduce_max, reduce_max_sparse, reduce_sum, reduce_sum_sparse, segment_mean, segment_sqrt_n, segment_sum, softmax,
+    sparse_dense_matmul,
+)
+from flowmill.sparse._dense import (
+    deserialize_many_sparse, eye, from_dense, mask, merge, placeholder, serialize_many_sparse, serialize_sparse, sparse_to_dense, to_dense,
+    to_indicator,
+)
+from flowmill.sparse._layout import (
+    concat, cross, cross_hashed, expand_dims, fill_empty_rows, reorder, reset_shape, reshape, retain, slice, split, transpose,
+)
+from flowmill.sparse_tensor import SparseTensor
+
+__all__ = [
+    "SparseTensor", "add", "concat", "cross", "cross_hashed", "expand_dims", "eye", "fill_empty_rows", "from_dense", "mask", "matmul", "maximum",
+    "merge", "minimum", "placeholder", "reduce_max", "reduce_max_sparse", "reduce_sum", "reduce_sum_sparse", "reorder", "reset_shape", "reshape",
+    "retain", "segment_mean", "segment_sqrt_n", "segment_sum", "slice", "softmax", "sparse_dense_matmul", "split", "to_dense", "to_indicator",
+    "transpose",
+]

@@ -1,0 +1,272 @@
+"""Strings: ``tf.strings``, and the names that the functions have at the top level."""
+
+from __future__ import annotations
+
+from flowmill._apply import call
+from flowmill._convert import convert_to_tensor
+from flowmill.dtypes import float32, int32, string
+from flowmill.graph import get_default_graph
+from flowmill.sparse_tensor import SparseTensor
+from flowmill.tensor import Tensor
+
+__all__ = [
+    "as_string", "format", "join", "length", "lower", "reduce_join", "regex_full_match", "regex_replace", "split", "string_split", "strip", "substr",
+    "to_hash_bucket", "to_hash_bucket_fast", "to_hash_bucket_strong", "to_number", "unicode_script", "unicode_transcode", "unsorted_segment_join", "upper",
+]
+
+
+def as_string(input, precision: int = -1, scientific: bool = False, shortest: bool = False, width: int = -1, fill: str = "", name=None) -> Tensor:
+    """Numbers, or truth values, written out.
+
+    Args:
+        input: the numbers.
+        precision: digits behind the point, where it is not negative.
+        scientific: with an exponent.
+        shortest: in whichever of both forms is shorter.
+        width: the least number of characters, where it is not negative.
+        fill: what to fill up with: ``""`` (spaces), ``" "``, ``"-"``, ``"0"``.
+        name: what to call the operation.
+
+    Returns:
+        Strings in the shape of `input`.
+    """
+    return call("AsString", name, input, precision=precision, scientific=scientific, shortest=shortest, width=width, fill=fill)
+
+
+def join(inputs, separator: str = "", name=None) -> Tensor:
+    """Strings of several tensors put together element by element.
+
+    Args:
+        inputs: tensors of the same shape; scalars go with every element.
+        separator: what to put between them.
+        name: what to call the operation.
+    """
+    return call("StringJoin", name, inputs, separator=separator)
+
+
+def string_split(source, sep=None, skip_empty: bool = True, delimiter=None, result_type: str = "SparseTensor", name=None) -> SparseTensor:
+    """The parts of strings between any of some characters.
+
+    Args:
+        source: strings, a vector.
+        sep: the characters, a space where it is None; single bytes for ``""``.
+        skip_empty: leaves empty parts out.
+        delimiter: as `sep`, its name of old.
+        result_type: ``"SparseTensor"``.
+        name: what to call the operations.
+
+    Returns:
+        A matrix with a row for each string.
+    """
+    _check_sparse(result_type)
+    sep = _renamed(sep, "sep", delimiter, "delimiter")
+    with get_default_graph().name_scope(name or "StringSplit"):
+        sep = convert_to_tensor(" " if sep is None else sep, string)
+        found = call("StringSplit", None, convert_to_tensor(source, string), sep, skip_empty=skip_empty)
+        return _sparse(*found)
+
+
+def split(input=None, sep=None, maxsplit: int = -1, result_type: str = "SparseTensor", source=None, name=None) -> SparseTensor:
+    """The parts of strings between separators, as Python's `str.split` has them.
+
+    Args:
+        input: strings, a vector or a scalar.
+        sep: the separator; white space where it is None or empty.
+        maxsplit: how often to split at most, where it is not negative.
+        result_type: ``"SparseTensor"``.
+        source: as `input`, its name of old.
+        name: what to call the operations.
+
+    Returns:
+        A matrix with a row for each string.
+    """
+    _check_sparse(result_type)
+    source = _renamed(source, "source", input, "input")
+    with get_default_graph().name_scope(name or "StringSplit"):
+        source = convert_to_tensor(source, string, "input")
+        if source.shape.rank == 0:
+            source = call("ExpandDims", None, source, 0)
+        sep = convert_to_tensor("" if sep is None else sep, string)
+        return _sparse(*call("StringSplitV2", None, source, sep, maxsplit=maxsplit))
+
+
+def _check_sparse(result_type: str) -> None:
+    if result_type == "RaggedTensor":
+        raise NotImplementedError("flowmill has no RaggedTensor; use result_type='SparseTensor'.")
+    if result_type != "SparseTensor":
+        raise ValueError("result_type must be 'RaggedTensor' or 'SparseTensor'.")
+
+
+def _sparse(indices: Tensor, values: Tensor, dense_shape: Tensor) -> SparseTensor:
+    indices.set_shape([None, 2])
+    values.set_shape([None])
+    dense_shape.set_shape([2])
+    return SparseTensor(indices, values, dense_shape)
+
+
+def _renamed(new, new_name: str, old, old_name: str):
+    """The value of an argument that has two names."""
+    if new is not None and old is not None:
+        raise ValueError(f"Cannot specify both '{old_name}' and '{new_name}'.")
+    return old if new is None else new
+
+
+def to_number(string_tensor=None, out_type=float32, name=None, input=None) -> Tensor:
+    """The numbers that strings write out, as `out_type`: float32, float64, int32 or int64."""
+    return call("StringToNumber", name, _renamed(input, "input", string_tensor, "string_tensor"), out_type=out_type)
+
+
+def substr(input, pos, len, name=None, unit: str = "BYTE") -> Tensor:
+    """Parts of strings.
+
+    Args:
+        input: the strings.
+        pos: where the parts begin; counted from the end where negative.
+        len: how long they are at most.
+        name: what to call the operation.
+        unit: what is counted: ``"BYTE"`` or ``"UTF8_CHAR"``.
+    """
+    return call("Substr", name, input, pos, len, unit=unit)
+
+
+def length(input, name=None, unit: str = "BYTE") -> Tensor:
+    """The lengths of strings in bytes, or in characters where `unit` is ``"UTF8_CHAR"``."""
+    return call("StringLength", name, input, unit=unit)
+
+
+def lower(input, encoding: str = "", name=None) -> Tensor:
+    """Strings in small letters: ASCII's alone, or all where `encoding` is ``"utf-8"``."""
+    return call("StringLower", name, input, encoding=encoding)
+
+
+def upper(input, encoding: str = "", name=None) -> Tensor:
+    """Strings in capital letters: ASCII's alone, or all where `encoding` is ``"utf-8"``."""
+    return call("StringUpper", name, input, encoding=encoding)
+
+
+def strip(input, name=None) -> Tensor:
+    """Strings without white space at both ends."""
+    return call("StringStrip", name, input)
+
+
+def regex_replace(input, pattern, rewrite, replace_global: bool = True, name=None) -> Tensor:
+    r"""Strings with what a regular expression (RE2's syntax) finds replaced.
+
+    Args:
+        input: the strings.
+        pattern: the expression.
+        rewrite: what to put in its place; ``\1`` is what the first group found, ``\0`` all of it.
+        replace_global: every place, otherwise the first.
+        name: what to call the operation.
+    """
+    if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
+        return call("StaticRegexReplace", name, input, pattern=pattern, rewrite=rewrite, replace_global=replace_global)
+    return call("RegexReplace", name, input, pattern, rewrite, replace_global=replace_global)
+
+
+def regex_full_match(input, pattern, name=None) -> Tensor:
+    """Whether a regular expression (RE2's syntax) matches the whole of each string."""
+    if isinstance(pattern, (str, bytes)):
+        return call("StaticRegexFullMatch", name, input, pattern=pattern)
+    return call("RegexFullMatch", name, input, pattern)
+
+
+def to_hash_bucket(string_tensor=None, num_buckets: int | None = None, name=None, input=None) -> Tensor:
+    """A number below `num_buckets` for each string. The hash may change with the version; :func:`to_hash_bucket_fast` stays."""
+    return call("StringToHashBucket", name, _renamed(input, "input", string_tensor, "string_tensor"), num_buckets=num_buckets)
+
+
+def to_hash_bucket_fast(input, num_buckets: int, name=None) -> Tensor:
+    """A number below `num_buckets` for each string, by a hash that is quick and can be foreseen."""
+    return call("StringToHashBucketFast", name, input, num_buckets=num_buckets)
+
+
+def to_hash_bucket_strong(input, num_buckets: int, key, name=None) -> Tensor:
+    """A number below `num_buckets` for each string, by a hash (SipHash) that cannot be foreseen without `key`, two integers."""
+    return call("StringToHashBucketStrong", name, input, num_buckets=num_buckets, key=key)
+
+
+def reduce_join(inputs, axis=None, keep_dims=None, separator: str = "", name=None, reduction_indices=None, keepdims=None) -> Tensor:
+    """Strings along some dimensions put together.
+
+    Args:
+        inputs: the strings.
+        axis: the dimensions, all of them where it is None.
+        keep_dims: as `keepdims`, its name of old.
+        separator: what to put between them.
+        name: what to call the operations.
+        reduction_indices: as `axis`, its name of old.
+        keepdims: keeps the dimensions, with size 1.
+    """
+    keep = _renamed(keepdims, "keepdims", keep_dims, "keep_dims")
+    axis = _renamed(axis, "axis", reduction_indices, "reduction_indices")
+    with get_default_graph().name_scope("ReduceJoin"):
+        inputs = convert_to_tensor(inputs, string)
+        if axis is None:
+            axis = _all_dimensions(inputs)
+        return call("ReduceJoin", name, inputs, axis, keep_dims=bool(keep), separator=separator)
+
+
+def _all_dimensions(inputs: Tensor) -> Tensor:
+    """The dimensions of a tensor, last first: so its strings are put together in their order."""
+    rank = inputs.shape.rank
+    if rank is not None:
+        return convert_to_tensor(list(range(rank - 1, -1, -1)), int32)
+    return call("Range", "range", call("Sub", "sub", call("Rank", None, inputs), 1), -1, -1)
+
+
+def format(template: str, inputs, placeholder: str = "{}", summarize: int = 3, name=None) -> Tensor:
+    """A string with tensors written into it.
+
+    Args:
+        template: the string.
+        inputs: the tensors, or one.
+        placeholder: what stands in the template for each of them.
+        summarize: how many elements at either end of a dimension are written; all for -1.
+        name: what to call the operation.
+
+    Raises:
+        ValueError: where there are more or fewer tensors than places for them.
+    """
+    inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    places = template.count(placeholder)
+    if places != len(inputs):
+        raise ValueError(
+            f"The template expects {places} tensors, but the inputs only has {len(inputs)}. Please ensure the number of placeholders in the template "
+            "matches the number of inputs.")
+    return call("StringFormat", name, inputs, template=template, placeholder=placeholder, summarize=summarize)
+
+
+def unicode_transcode(input, input_encoding: str, output_encoding: str, errors: str = "replace", replacement_char: int = 65533,
+                      replace_control_characters: bool = False, name=None) -> Tensor:
+    """Strings in another encoding.
+
+    Args:
+        input: the strings.
+        input_encoding: theirs, such as ``"UTF-8"``.
+        output_encoding: ``"UTF-8"``, ``"UTF-16-BE"`` or ``"UTF-32-BE"``.
+        errors: what to do about what cannot be read: ``"strict"``, ``"replace"`` or ``"ignore"``.
+        replacement_char: what to put there, a code point.
+        replace_control_characters: also in the place of control characters.
+        name: what to call the operation.
+    """
+    return call("UnicodeTranscode", name, input, input_encoding=input_encoding, output_encoding=output_encoding, errors=errors,
+                replacement_char=replacement_char, replace_control_characters=replace_control_characters)
+
+
+def unicode_script(input, name=None) -> Tensor:
+    """The number of the script that each code point belongs to, as ICU counts them; -1 for what is no code point."""
+    return call("UnicodeScript", name, input)
+
+
+def unsorted_segment_join(inputs, segment_ids, num_segments, separator: str = "", name=None) -> Tensor:
+    """Strings of the same segment put together.
+
+    Args:
+        inputs: the strings.
+        segment_ids: the segment of each, in a shape that `inputs` begins with.
+        num_segments: how many segments there are.
+        separator: what to put between them.
+        name: what to call the operation.
+    """
+    return call("UnsortedSegmentJoin", name, inputs, segment_ids, num_segments, separator=separator)
