@@ -12,6 +12,7 @@ pub fn register(registry: &mut KernelRegistry) {
     for op in ["PartitionedCall", "StatefulPartitionedCall"] {
         registry.add(op, |init| call(function(init, "f")?));
     }
+    registry.add("SymbolicGradient", |init| call(init.functions.instantiate("SymbolicGradient", init.attrs)?));
     for op in ["If", "_If", "StatelessIf"] {
         registry.add(op, make_if);
     }

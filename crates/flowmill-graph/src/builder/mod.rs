@@ -23,6 +23,7 @@
 
 mod cond;
 mod context;
+mod function;
 pub mod gradients;
 mod names;
 mod op;

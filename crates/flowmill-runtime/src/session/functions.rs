@@ -7,11 +7,16 @@ use super::executable::Code;
 use crate::function::{CallableFunction, FunctionHandle, FunctionLibraryRuntime};
 use crate::plan::{PlanEnv, build};
 use crate::step::StepContext;
-use flowmill_graph::{Attrs, FunctionLibrary, Graph, NodeId, OpRegistry, instantiate_function};
+use flowmill_graph::builder::gradients::gradient_body;
+use flowmill_graph::{Attrs, FunctionBody, FunctionLibrary, Graph, NodeId, OpRegistry, instantiate_function};
+use flowmill_proto::NameAttrList;
 use flowmill_tensor::{Result, Tensor, bail, error};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock, Weak};
+
+/// The op whose attribute `f` names a function that it is the gradient of. Instantiated like a function of that name.
+const SYMBOLIC_GRADIENT: &str = "SymbolicGradient";
 
 /// The function runtime of one state of a graph's library.
 #[derive(Clone)]
@@ -63,7 +68,16 @@ struct Source {
 
 impl Source {
     fn instantiate(&self, name: &str, attrs: &Attrs) -> Result<FunctionHandle> {
-        if self.library.get(name).is_none() {
+        if name == SYMBOLIC_GRADIENT {
+            // The gradient that the library has for the function, or one that is made of the function's body.
+            let of: &NameAttrList = attrs.get("f")?;
+            if let Some(gradient) = self.library.gradient(&of.name) {
+                return self.instantiate(gradient, &Attrs(of.attr.clone()));
+            }
+            if self.library.get(&of.name).is_none() {
+                bail!(NotFound, "Function {} is not defined.", of.name);
+            }
+        } else if self.library.get(name).is_none() {
             bail!(NotFound, "Function {name} is not defined.");
         }
         let key = format!("{name} {attrs:?}");
@@ -82,10 +96,18 @@ impl Source {
         Ok(handle)
     }
 
+    fn body(&self, name: &str, attrs: &Attrs) -> Result<FunctionBody> {
+        let find = |name: &str| self.library.get(name).ok_or_else(|| error!(NotFound, "Function {name} is not defined."));
+        if name != SYMBOLIC_GRADIENT {
+            return instantiate_function(find(name)?, attrs, &self.library, &self.registry);
+        }
+        let of: &NameAttrList = attrs.get("f")?;
+        gradient_body(find(&of.name)?, &Attrs(of.attr.clone()), &self.library, &self.registry)
+    }
+
     fn plan(&self, name: &str, attrs: &Attrs) -> Result<Code> {
-        let Some(function) = self.library.get(name) else { bail!(NotFound, "Function {name} is not defined.") };
         let runtime = self.runtime.get().and_then(Weak::upgrade).ok_or_else(|| error!(Internal, "the function library is gone"))?;
-        let mut body = instantiate_function(function, attrs, &self.library, &self.registry)?;
+        let mut body = self.body(name, attrs)?;
         for id in body.effects() {
             body.graph.add_control_edge(id, NodeId::SINK)?;
         }

@@ -15,7 +15,11 @@ fn what_has_no_gradient_is_listed_with_a_reason() {
     for line in TENSORFLOW.lines() {
         let (op, kind) = line.split_once(' ').unwrap();
         let Ok(op_def) = graph.op_def(op) else { continue };
-        let is_control_flow = matches!(op.trim_start_matches("Ref"), "Switch" | "Merge" | "Enter" | "Exit" | "NextIteration" | "LoopCond");
+        // What the walk itself differentiates.
+        let is_control_flow = matches!(
+            op.trim_start_matches("Ref").trim_start_matches("Stateless"),
+            "Switch" | "Merge" | "Enter" | "Exit" | "NextIteration" | "LoopCond" | "If" | "Case" | "While"
+        );
         let agrees = match (op_def.gradient, kind) {
             (OpGradient::Undefined, _) => is_control_flow,
             (OpGradient::NotDifferentiable, _) => true,

@@ -8,11 +8,13 @@
 mod aggregate;
 mod control_flow;
 mod counters;
+mod functions;
 mod history;
 mod loops;
 mod walk;
 mod zeros;
 
+pub use functions::gradient_body;
 pub(super) use loops::BackwardLoop;
 pub use walk::{GradientWalk, Step};
 

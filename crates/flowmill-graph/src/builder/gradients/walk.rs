@@ -1,7 +1,7 @@
 //! The walk back through a graph, in steps, so that gradients that are not in the catalogue can be made in between.
 
 use super::loops::LoopStates;
-use super::{Backward, Grad, GradientFn, GradientOptions, OpGradient, control_flow, is_differentiable};
+use super::{Backward, Grad, GradientFn, GradientOptions, OpGradient, control_flow, functions, is_differentiable};
 use crate::builder::{GraphBuilder, Scope};
 use crate::{NodeId, OutputId};
 use flowmill_tensor::{DType, Error, Result, bail};
@@ -46,6 +46,8 @@ pub struct GradientWalk {
     loops: LoopStates,
     queue: VecDeque<NodeId>,
     state: State,
+    /// How many walks this one is inside of.
+    depth: u32,
 }
 
 #[derive(Debug)]
@@ -55,6 +57,8 @@ enum State {
     Waiting(NodeId),
     /// It was made.
     Resumed(NodeId, Vec<Option<Grad>>),
+    /// The walk through the functions that a node runs.
+    Calling(NodeId, Box<GradientWalk>),
     Done,
 }
 
@@ -63,8 +67,18 @@ enum Rule {
     Function(GradientFn),
     ControlFlow,
     Custom(String),
+    Call,
     None,
 }
+
+/// What a node's gradient is interrupted for.
+enum Pause {
+    Custom(Step),
+    Call(Box<GradientWalk>),
+}
+
+/// How deep functions that call functions are differentiated. Those that call themselves have no end.
+const MAX_NESTING: u32 = 50;
 
 impl GradientWalk {
     /// Prepares the walk in the builder's scope; [`GradientWalk::advance`] begins it.
@@ -126,6 +140,7 @@ impl GradientWalk {
             loops,
             queue: VecDeque::new(),
             state: State::Ready,
+            depth: 0,
         })
     }
 
@@ -162,28 +177,40 @@ impl GradientWalk {
     /// gradient itself, `FailedPrecondition` where a custom gradient is missing or the walk is over, and what the gradient functions give.
     pub fn advance(&mut self, b: &mut GraphBuilder<'_>) -> Result<Step> {
         b.within(self.scope.clone(), |b| {
-            match std::mem::replace(&mut self.state, State::Ready) {
-                State::Ready => {}
-                State::Resumed(node, grads) => {
-                    let (_, after) = self.scopes_for(b, node);
-                    b.within(after, |b| self.hand_on(b, node, grads))?;
-                    self.release_inputs(b, node)?;
+            loop {
+                match std::mem::replace(&mut self.state, State::Ready) {
+                    State::Ready => {
+                        let Some(node) = self.queue.pop_front() else { break };
+                        match self.visit(b, node)? {
+                            None => self.release_inputs(b, node)?,
+                            Some(Pause::Call(walk)) => self.state = State::Calling(node, walk),
+                            Some(Pause::Custom(step)) => {
+                                self.state = State::Waiting(node);
+                                return Ok(step);
+                            }
+                        }
+                    }
+                    State::Calling(node, mut walk) => match functions::advance_call(b, node, &mut walk)? {
+                        Step::Done(grads) => self.state = State::Resumed(node, grads),
+                        custom @ Step::Custom { .. } => {
+                            self.state = State::Calling(node, walk);
+                            return Ok(custom);
+                        }
+                    },
+                    State::Resumed(node, grads) => {
+                        let (_, after) = self.scopes_for(b, node);
+                        b.within(after, |b| self.hand_on(b, node, grads))?;
+                        self.release_inputs(b, node)?;
+                    }
+                    State::Waiting(node) => {
+                        self.state = State::Waiting(node);
+                        bail!(FailedPrecondition, "The gradient of '{}' is missing", b.graph().node(node)?.name());
+                    }
+                    State::Done => {
+                        self.state = State::Done;
+                        bail!(FailedPrecondition, "All gradients were made");
+                    }
                 }
-                State::Waiting(node) => {
-                    self.state = State::Waiting(node);
-                    bail!(FailedPrecondition, "The gradient of '{}' is missing", b.graph().node(node)?.name());
-                }
-                State::Done => {
-                    self.state = State::Done;
-                    bail!(FailedPrecondition, "All gradients were made");
-                }
-            }
-            while let Some(node) = self.queue.pop_front() {
-                if let Some(custom) = self.visit(b, node)? {
-                    self.state = State::Waiting(node);
-                    return Ok(custom);
-                }
-                self.release_inputs(b, node)?;
             }
             self.loops.finish(b)?;
             self.state = State::Done;
@@ -197,8 +224,11 @@ impl GradientWalk {
     /// # Errors
     /// `FailedPrecondition` where none is asked for.
     pub fn resume(&mut self, grads: Vec<Option<Grad>>) -> Result<()> {
-        let State::Waiting(node) = self.state else { bail!(FailedPrecondition, "The walk waits for no gradient") };
-        self.state = State::Resumed(node, grads);
+        match &mut self.state {
+            State::Waiting(node) => self.state = State::Resumed(*node, grads),
+            State::Calling(_, walk) => walk.resume(grads)?,
+            _ => bail!(FailedPrecondition, "The walk waits for no gradient"),
+        }
         Ok(())
     }
 
@@ -217,8 +247,8 @@ impl GradientWalk {
         (scope.in_context(context(true)), scope.in_context(context(false)))
     }
 
-    /// Gives a node's inputs their gradients, or the step in which the caller makes them.
-    fn visit(&mut self, b: &mut GraphBuilder<'_>, node: NodeId) -> Result<Option<Step>> {
+    /// Gives a node's inputs their gradients, or what has to be done first.
+    fn visit(&mut self, b: &mut GraphBuilder<'_>, node: NodeId) -> Result<Option<Pause>> {
         let (before, after) = self.scopes_for(b, node);
         let grads = b.within(before, |b| self.sum_outputs(b, node))?;
         let is_reached = grads.iter().any(Option::is_some);
@@ -227,19 +257,62 @@ impl GradientWalk {
         }
         b.within(after, |b| {
             let rule = self.rule_for(b, node)?;
-            let grads = match rule {
-                Rule::None => return Ok(None),
-                _ => self.with_zeros(b, node, grads)?,
-            };
-            let scope = gradient_scope(b, node)?;
+            if matches!(rule, Rule::None) {
+                return Ok(None);
+            }
+            let scope = self.gradient_scope(b, node)?;
             let given = match rule {
-                Rule::Custom(kind) => return Ok(Some(Step::Custom { node, kind, grads, scope })),
-                Rule::Function(f) => b.within(scope, |b| differentiate(b, node, grads, f))?,
-                Rule::ControlFlow | Rule::None => b.within(scope, |b| differentiate(b, node, grads, control_flow::differentiate))?,
+                Rule::Custom(kind) => {
+                    let grads = self.with_zeros(b, node, grads)?;
+                    return Ok(Some(Pause::Custom(Step::Custom { node, kind, grads, scope })));
+                }
+                Rule::Call => match b.within(scope.clone(), |b| functions::call_gradient_function(b, node, &grads))? {
+                    Some(given) => given,
+                    None => return b.within(scope, |b| self.walk_call(b, node, &grads)).map(Some),
+                },
+                Rule::Function(f) => {
+                    let grads = self.with_zeros(b, node, grads)?;
+                    b.within(scope, |b| differentiate(b, node, grads, f))?
+                }
+                Rule::ControlFlow | Rule::None => {
+                    let grads = self.with_zeros(b, node, grads)?;
+                    b.within(scope, |b| differentiate(b, node, grads, control_flow::differentiate))?
+                }
             };
             self.hand_on(b, node, given)?;
             Ok(None)
         })
+    }
+
+    /// The name scope for a node's gradient: `gradients/outer/name_grad`.
+    fn gradient_scope(&self, b: &mut GraphBuilder<'_>, node: NodeId) -> Result<Scope> {
+        let mut name = b.graph().node(node)?.name();
+        if self.depth > 0 {
+            // A copy stands in the scope of the gradient that it was made for: repeating that would double the name with each function.
+            let mut around = b.scope().name().split('/');
+            while let Some((outer, rest)) = name.split_once('/')
+                && around.next() == Some(outer)
+            {
+                name = rest;
+            }
+        }
+        let name = format!("{name}_grad");
+        let name = b.unique_name(&name, true);
+        Ok(b.scope().named(&name))
+    }
+
+    /// The walk through the functions that a node runs.
+    fn walk_call(&self, b: &mut GraphBuilder<'_>, node: NodeId, grads: &[Option<Grad>]) -> Result<Pause> {
+        if self.depth >= MAX_NESTING {
+            bail!(Unimplemented, "The gradient of functions that nest deeper than {MAX_NESTING}, as those do that call themselves");
+        }
+        let walk = functions::walk_call(b, node, grads, &self.options);
+        let mut walk = walk.map_err(|e| match b.graph().node(node) {
+            Ok(forward) => e.append(format_args!("\n\t in the gradient of '{}' (op type: {})", forward.name(), forward.op())),
+            Err(_) => e,
+        })?;
+        walk.depth = self.depth + 1;
+        Ok(Pause::Call(Box::new(walk)))
     }
 
     /// The sums of the gradients of a node's outputs.
@@ -270,9 +343,12 @@ impl GradientWalk {
         if self.options.not_differentiable.contains(kind) {
             return Ok(Rule::None);
         }
+        if kind == forward.op() && functions::is_call(b.graph(), forward) {
+            return Ok(Rule::Call);
+        }
         let gradient = match b.graph().op_def(kind) {
-            Ok(op_def) if kind == forward.op() || b.graph().library().op_def(kind).is_none() => op_def.gradient,
-            _ => OpGradient::Undefined,
+            Ok(op_def) => op_def.gradient,
+            Err(_) => OpGradient::Undefined,
         };
         match gradient {
             OpGradient::Function(f) => Ok(Rule::Function(f)),
@@ -382,13 +458,6 @@ fn first_gradient(b: &mut GraphBuilder<'_>, y: OutputId, given: Option<OutputId>
         }
         None => b.ones_like(y, &format!("grad_ys_{i}")),
     }
-}
-
-/// The name scope for a node's gradient: `gradients/outer/name_grad`.
-fn gradient_scope(b: &mut GraphBuilder<'_>, node: NodeId) -> Result<Scope> {
-    let name = format!("{}_grad", b.graph().node(node)?.name());
-    let name = b.unique_name(&name, true);
-    Ok(b.scope().named(&name))
 }
 
 /// The gradients of a node's inputs by a gradient function.
