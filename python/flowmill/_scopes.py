@@ -24,6 +24,8 @@ class _Local(threading.local):
         # Names of registered gradients by op.
         self.gradient_overrides: dict[str, str] = {}
         self.container = ""
+        # Whether operations have the device of another.
+        self.colocated = False
 
 
 class Scopes:
@@ -127,8 +129,12 @@ class Scopes:
             inner = scope.colocated_with([])
         else:
             inner = scope.colocated_with([self._controlling(op)._id])
-        with self._within(inner):
-            yield
+        outer, self._local.colocated = self._local.colocated, op is not None
+        try:
+            with self._within(inner):
+                yield
+        finally:
+            self._local.colocated = outer
 
     @contextlib.contextmanager
     def _attr_scope(self, attrs) -> Iterator[None]:

@@ -439,8 +439,10 @@ def lifted(graph: Graph) -> Iterator[None]:
         yield
 
 
-def colocation(name: str):
-    """The attribute that asks for the device of the operation called `name`."""
+def with_device_of(graph: Graph, name: str):
+    """Gives operations the device of the one called `name`, which need not exist yet; not where they have that of another."""
+    if graph._local.colocated:
+        return contextlib.nullcontext()
     message = _protos.get("AttrValue")()
     message.list.s.append(b"loc:@" + name.encode())
-    return message
+    return graph._attr_scope({"_class": message})

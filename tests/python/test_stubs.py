@@ -20,6 +20,8 @@ MODULES = ["flowmill", "flowmill.cases", "flowmill.control_flow", "flowmill.func
            "flowmill.logging", "flowmill.python.client.device_lib", "flowmill.tensor_spec", "flowmill.test", "flowmill.version",
            "flowmill.graph_keys", "flowmill.init_ops", "flowmill.initializers", "flowmill.partitioned_variables", "flowmill.random_seed",
            "flowmill.resource_variable", "flowmill.state", "flowmill.variable_scopes", "flowmill.variables",
+           "flowmill.train._readers", "flowmill.train.learning_rate_decay", "flowmill.train.moving_averages", "flowmill.train.optimizer",
+           "flowmill.train.optimizers", "flowmill.train.slot_creator", "flowmill.train.training_util",
            "flowmill.sparse._arithmetic", "flowmill.sparse._dense", "flowmill.sparse._layout", "flowmill.sparse_tensor", "flowmill.strings"]
 
 

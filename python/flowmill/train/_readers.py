@@ -1,4 +1,4 @@
-"""Checkpoints, and the messages of training data."""
+"""Reading checkpoints."""
 
 from __future__ import annotations
 
@@ -8,23 +8,6 @@ import numpy as np
 
 from flowmill import _core, _protos
 from flowmill.dtypes import DType, as_dtype
-
-_MESSAGES = frozenset((
-    "BytesList", "CheckpointState", "ClusterDef", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList", "Int64List",
-    "JobDef", "SaverDef", "SequenceExample", "ServerDef",
-))
-
-
-def __getattr__(name: str):
-    if name in _MESSAGES:
-        globals()[name] = message = _protos.get(name)
-        return message
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__():
-    return sorted(_MESSAGES.union(globals()))
-
 
 def latest_checkpoint(checkpoint_dir, latest_filename: str | None = None) -> str | None:
     """The prefix of the newest checkpoint of a directory, None where it has none."""

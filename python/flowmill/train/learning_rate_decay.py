@@ -1,0 +1,189 @@
+"""Learning rates that follow from the number of steps."""
+
+from __future__ import annotations
+
+import math
+
+from flowmill._apply import call
+from flowmill._convert import constant, convert_to_tensor
+from flowmill.graph import get_default_graph
+from flowmill.tensor import Tensor
+
+
+def _cast(value, dtype) -> Tensor:
+    """A tensor of the rate's type: numbers become tensors of their own type first."""
+    if hasattr(value, "dtype"):
+        return value if value.dtype.base_dtype is dtype else call("Cast", None, value, DstT=dtype)
+    with get_default_graph().name_scope("Cast") as scope:
+        found = convert_to_tensor(value, name="x")
+        return found if found.dtype is dtype else call("Cast", scope, found, DstT=dtype)
+
+
+def _needs_step(global_step, what: str) -> None:
+    if global_step is None:
+        raise ValueError(f"global_step is required for {what}.")
+
+
+def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, staircase: bool = False, name: str | None = None) -> Tensor:
+    """``learning_rate * decay_rate ** (global_step / decay_steps)``; `staircase` takes the whole part of the quotient."""
+    _needs_step(global_step, "exponential_decay")
+    with get_default_graph().name_scope(name or "ExponentialDecay") as scope:
+        rate = convert_to_tensor(learning_rate, name="initial_learning_rate")
+        dtype = rate.dtype.base_dtype
+        steps = _cast(decay_steps, dtype)
+        decay = _cast(decay_rate, dtype)
+        periods = _cast(global_step, dtype) / steps
+        if staircase:
+            periods = call("Floor", None, periods)
+        return call("Mul", scope, rate, call("Pow", None, decay, periods))
+
+
+def natural_exp_decay(learning_rate, global_step, decay_steps, decay_rate, staircase: bool = False, name: str | None = None) -> Tensor:
+    """``learning_rate * exp(-decay_rate * global_step / decay_steps)``; `staircase` takes the whole part of the quotient."""
+    _needs_step(global_step, "natural_exp_decay")
+    decay = call("Exp", None, call("Neg", None, decay_rate))
+    return exponential_decay(learning_rate, global_step, decay_steps, decay, staircase, name)
+
+
+def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, staircase: bool = False, name: str | None = None) -> Tensor:
+    """``learning_rate / (1 + decay_rate * global_step / decay_steps)``; `staircase` takes the whole part of the quotient."""
+    _needs_step(global_step, "inverse_time_decay")
+    with get_default_graph().name_scope(name or "InverseTimeDecay") as scope:
+        rate = convert_to_tensor(learning_rate, name="initial_learning_rate")
+        dtype = rate.dtype.base_dtype
+        steps = _cast(decay_steps, dtype)
+        decay = _cast(decay_rate, dtype)
+        periods = _cast(global_step, dtype) / steps
+        if staircase:
+            periods = call("Floor", None, periods)
+        one = _cast(constant(1), dtype)
+        return call("RealDiv", scope, rate, call("AddV2", "Add", one, call("Mul", None, decay, periods)))
+
+
+def polynomial_decay(learning_rate, global_step, decay_steps, end_learning_rate=0.0001, power=1.0, cycle: bool = False,
+                     name: str | None = None) -> Tensor:
+    """From `learning_rate` to `end_learning_rate` over `decay_steps` by a polynomial of degree `power`; `cycle` begins again with longer periods."""
+    _needs_step(global_step, "polynomial_decay")
+    with get_default_graph().name_scope(name or "PolynomialDecay") as scope:
+        rate = convert_to_tensor(learning_rate, name="initial_learning_rate")
+        dtype = rate.dtype.base_dtype
+        end = _cast(end_learning_rate, dtype)
+        power = _cast(power, dtype)
+        step = _cast(global_step, dtype)
+        steps = _cast(decay_steps, dtype)
+        if cycle:
+            # One period until the first is over, also at step 0.
+            is_first = call("Equal", None, step, 0)
+            periods = call("Ceil", None, step / decay_steps)
+            steps = call("Mul", None, steps, call("SelectV2", None, is_first, 1.0, periods))
+        else:
+            step = call("Minimum", None, step, steps)
+        fraction = step / steps
+        return call("AddV2", scope, call("Mul", None, rate - end, call("Pow", None, 1 - fraction, power)), end)
+
+
+def piecewise_constant(x, boundaries, values, name: str | None = None) -> Tensor:
+    """``values[0]`` up to ``boundaries[0]``, ``values[1]`` up to ``boundaries[1]``, …, and the last of `values` beyond.
+
+    Raises:
+        ValueError: where there is not one value more than boundaries, or types do not fit.
+    """
+    from flowmill.cases import case
+
+    if len(boundaries) != len(values) - 1:
+        raise ValueError("The length of boundaries should be 1 less than the length of values")
+    boundaries = [convert_to_tensor(b) for b in boundaries]
+    values = [convert_to_tensor(v) for v in values]
+    x_dtype = x.dtype.base_dtype if hasattr(x, "dtype") else convert_to_tensor(x).dtype
+    for i, boundary in enumerate(boundaries):
+        if boundary.dtype.base_dtype is not x_dtype:
+            if boundary.dtype.base_dtype.name != "int32" or x_dtype.name != "int64":
+                raise ValueError(f"Boundaries ({boundary.dtype.base_dtype}) must have the same dtype as x ({x_dtype}).")
+            boundaries[i] = call("Cast", None, boundary, DstT=x_dtype)
+    for value in values[1:]:
+        if value.dtype.base_dtype is not values[0].dtype.base_dtype:
+            raise ValueError(f"Values must have elements all with the same dtype ({values[0].dtype.base_dtype} vs {value.dtype.base_dtype}).")
+    graph = get_default_graph()
+    with graph.name_scope(name or "PiecewiseConstant"):
+        if not boundaries:
+            return call("Identity", None, values[0])
+        pairs = [(x <= boundaries[0], lambda: values[0]), (x > boundaries[-1], lambda: values[-1])]
+        for low, high, value in zip(boundaries[:-1], boundaries[1:], values[1:-1]):
+            pairs.append(((x > low) & (x <= high), lambda value=value: value))
+        return case(pairs, lambda: values[0], exclusive=True)
+
+
+piecewise_constant_decay = piecewise_constant
+
+
+def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name: str | None = None) -> Tensor:
+    """Half a cosine from `learning_rate` to `alpha` of it over `decay_steps` (Loshchilov and Hutter 2016)."""
+    _needs_step(global_step, "cosine_decay")
+    with get_default_graph().name_scope(name or "CosineDecay"):
+        rate = convert_to_tensor(learning_rate, name="initial_learning_rate")
+        dtype = rate.dtype.base_dtype
+        steps = _cast(decay_steps, dtype)
+        step = call("Minimum", None, _cast(global_step, dtype), steps)
+        return _scaled(rate, _half_cosine(step / steps), alpha)
+
+
+def _half_cosine(fraction) -> Tensor:
+    """From 1 to 0 as `fraction` goes from 0 to 1."""
+    return 0.5 * (1.0 + call("Cos", None, convert_to_tensor(math.pi, fraction.dtype.base_dtype) * fraction))
+
+
+def _scaled(rate, decayed, alpha) -> Tensor:
+    return call("Mul", None, rate, (1 - alpha) * decayed + alpha)
+
+
+def cosine_decay_restarts(learning_rate, global_step, first_decay_steps, t_mul=2.0, m_mul=1.0, alpha=0.0, name: str | None = None) -> Tensor:
+    """Half cosines one after another, each `t_mul` times as long as the one before and beginning at `m_mul` times its height (Loshchilov and Hutter 2016)."""
+    _needs_step(global_step, "cosine decay restarts")
+    with get_default_graph().name_scope(name or "SGDRDecay"):
+        rate = convert_to_tensor(learning_rate, name="initial_learning_rate")
+        dtype = rate.dtype.base_dtype
+        fraction = _cast(global_step, dtype) / _cast(first_decay_steps, dtype)
+        if t_mul == 1.0:
+            restarts = call("Floor", None, fraction)
+            fraction = fraction - restarts
+        else:
+            restarts = call("Floor", None, call("Log", None, 1.0 - fraction * (1.0 - t_mul)) / math.log(t_mul))
+            length = call("Pow", None, convert_to_tensor(t_mul, dtype), restarts)
+            fraction = (fraction - (1.0 - length) / (1.0 - t_mul)) / length
+        height = call("Pow", None, convert_to_tensor(m_mul, dtype), restarts)
+        return _scaled(rate, _half_cosine(fraction) * height, alpha)
+
+
+def linear_cosine_decay(learning_rate, global_step, decay_steps, num_periods=0.5, alpha=0.0, beta=0.001, name: str | None = None) -> Tensor:
+    """A line to zero times a cosine with `num_periods` (Bello et al. 2017): ``(alpha + line) * cosine + beta`` of the rate."""
+    _needs_step(global_step, "linear cosine decay")
+    with get_default_graph().name_scope(name or "LinearCosineDecay"):
+        rate, step, steps = _linear(learning_rate, global_step, decay_steps)
+        return _cosine_of_line(rate, step, steps, (steps - step) / steps, num_periods, alpha, beta)
+
+
+def noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, initial_variance=1.0, variance_decay=0.55, num_periods=0.5, alpha=0.0,
+                              beta=0.001, name: str | None = None) -> Tensor:
+    """As :func:`linear_cosine_decay`, with normal noise on the line whose variance is ``initial_variance / (1 + step) ** variance_decay``."""
+    _needs_step(global_step, "noisy linear cosine decay")
+    from flowmill.random_seed import get_seed
+
+    with get_default_graph().name_scope(name or "NoisyLinearCosineDecay"):
+        rate, step, steps = _linear(learning_rate, global_step, decay_steps)
+        variance = initial_variance / call("Pow", None, 1.0 + step, convert_to_tensor(variance_decay, rate.dtype.base_dtype))
+        seed, seed2 = get_seed(None)
+        noise = call("RandomStandardNormal", None, call("Shape", None, step), dtype=rate.dtype.base_dtype, seed=seed, seed2=seed2)
+        line = (steps - step) / steps + noise * call("Sqrt", None, variance)
+        return _cosine_of_line(rate, step, steps, line, num_periods, alpha, beta)
+
+
+def _linear(learning_rate, global_step, decay_steps) -> tuple[Tensor, Tensor, Tensor]:
+    rate = convert_to_tensor(learning_rate, name="initial_learning_rate")
+    steps = _cast(decay_steps, rate.dtype.base_dtype)
+    return rate, call("Minimum", None, _cast(global_step, rate.dtype.base_dtype), steps), steps
+
+
+def _cosine_of_line(rate, step, steps, line, num_periods, alpha, beta) -> Tensor:
+    angle = convert_to_tensor(math.pi * 2.0 * num_periods, rate.dtype.base_dtype) * (step / steps)
+    cosine = 0.5 * (1.0 + call("Cos", None, angle))
+    return call("Mul", None, rate, (alpha + line) * cosine + beta)
