@@ -19,26 +19,38 @@ _BY_MODULE = {
     "graph_keys": "GraphKeys add_to_collection add_to_collections get_collection get_collection_ref",
     "indexed_slices": "IndexedSlices",
     "array": (
-        "argsort batch_gather boolean_mask broadcast_dynamic_shape broadcast_static_shape broadcast_to concat dynamic_partition "
-        "dynamic_stitch ensure_shape expand_dims fill gather gather_nd guarantee_const identity identity_n invert_permutation "
-        "matrix_transpose meshgrid newaxis one_hot ones ones_like pad parallel_stack placeholder placeholder_with_default rank repeat "
-        "reshape reverse reverse_sequence reverse_v2 roll scatter_nd searchsorted sequence_mask setdiff1d shape shape_n size slice "
-        "sort split squeeze stack strided_slice tensor_scatter_add tensor_scatter_nd_add tensor_scatter_nd_max tensor_scatter_nd_min "
-        "tensor_scatter_nd_sub tensor_scatter_nd_update tensor_scatter_sub tensor_scatter_update tile transpose unique "
-        "unique_with_counts unravel_index unstack where where_v2 zeros zeros_like"
+        "argsort batch_gather batch_to_space batch_to_space_nd boolean_mask broadcast_dynamic_shape broadcast_static_shape "
+        "broadcast_to concat depth_to_space dequantize dynamic_partition dynamic_stitch ensure_shape expand_dims extract_image_patches "
+        "fake_quant_with_min_max_args fake_quant_with_min_max_vars fake_quant_with_min_max_vars_per_channel fill gather gather_nd "
+        "guarantee_const identity identity_n invert_permutation matrix_transpose meshgrid newaxis one_hot ones ones_like pad "
+        "parallel_stack placeholder placeholder_with_default quantize quantize_v2 rank repeat required_space_to_batch_paddings reshape "
+        "reverse reverse_sequence reverse_v2 roll scatter_nd searchsorted sequence_mask setdiff1d shape shape_n size slice sort "
+        "space_to_batch space_to_batch_nd space_to_depth split squeeze stack strided_slice tensor_scatter_add tensor_scatter_nd_add "
+        "tensor_scatter_nd_max tensor_scatter_nd_min tensor_scatter_nd_sub tensor_scatter_nd_update tensor_scatter_sub "
+        "tensor_scatter_update tile transpose unique unique_with_counts unravel_index unstack where where_v2 zeros zeros_like"
     ),
     "math": (
-        "abs accumulate_n acos acosh add add_n angle arg_max arg_min argmax argmin asin asinh atan atan2 atanh betainc bitcast cast "
-        "ceil complex conj cos cosh count_nonzero cumprod cumsum digamma div div_no_nan divide einsum equal erf erfc exp expm1 floor "
-        "floor_div floordiv floormod greater greater_equal igamma igammac imag is_finite is_inf is_nan less less_equal lgamma log "
-        "log1p log_sigmoid logical_and logical_not logical_or logical_xor matmul maximum minimum mod multiply negative not_equal "
-        "polygamma pow range real realdiv reciprocal reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min "
-        "reduce_prod reduce_sum rint round rsqrt saturate_cast scalar_mul sigmoid sign sin sinh sparse_matmul sqrt square "
-        "squared_difference subtract tan tanh tensordot to_bfloat16 to_complex128 to_complex64 to_double to_float to_int32 to_int64 "
-        "truediv truncatediv truncatemod zeta"
+        "abs accumulate_n acos acosh add add_n angle arg_max arg_min argmax argmin asin asinh atan atan2 atanh betainc bincount "
+        "bitcast cast ceil complex confusion_matrix conj cos cosh count_nonzero cumprod cumsum digamma div div_no_nan divide einsum "
+        "equal erf erfc exp expm1 floor floor_div floordiv floormod greater greater_equal histogram_fixed_width "
+        "histogram_fixed_width_bins igamma igammac imag is_finite is_inf is_nan is_non_decreasing is_strictly_increasing lbeta less "
+        "less_equal lgamma lin_space linspace log log1p log_sigmoid logical_and logical_not logical_or logical_xor matmul maximum "
+        "minimum mod multiply negative not_equal polygamma pow range real realdiv reciprocal reduce_all reduce_any reduce_logsumexp "
+        "reduce_max reduce_mean reduce_min reduce_prod reduce_sum rint round rsqrt saturate_cast scalar_mul segment_max segment_mean "
+        "segment_min segment_prod segment_sum sigmoid sign sin sinh sparse_matmul sparse_segment_mean sparse_segment_sqrt_n "
+        "sparse_segment_sum sqrt square squared_difference subtract tan tanh tensordot to_bfloat16 to_complex128 to_complex64 "
+        "to_double to_float to_int32 to_int64 truediv truncatediv truncatemod unsorted_segment_max unsorted_segment_mean "
+        "unsorted_segment_min unsorted_segment_prod unsorted_segment_sqrt_n unsorted_segment_sum zeta"
     ),
-    "debugging": "Assert",
-    "logging_ops": "Print",
+    "debugging": (
+        "add_check_numerics_ops assert_equal assert_greater assert_greater_equal assert_integer assert_less assert_less_equal "
+        "assert_near assert_negative assert_non_negative assert_non_positive assert_none_equal assert_positive assert_proper_iterable "
+        "assert_rank assert_rank_at_least assert_rank_in assert_same_float_dtype assert_scalar assert_type check_numerics "
+        "is_numeric_tensor verify_tensor_all_finite"
+    ),
+    "logging_ops": "Print print",
+    "clip_ops": "clip_by_value clip_by_norm clip_by_average_norm global_norm clip_by_global_norm",
+    "random": "multinomial random_crop random_gamma random_normal random_poisson random_shuffle random_uniform truncated_normal",
     "tensor_util": "is_tensor make_ndarray make_tensor_proto get_static_value=constant_value",
     "init_ops": "constant_initializer glorot_normal_initializer glorot_uniform_initializer ones_initializer orthogonal_initializer "
                 "random_normal_initializer random_uniform_initializer truncated_normal_initializer uniform_unit_scaling_initializer "
@@ -71,7 +83,7 @@ _BY_MODULE = {
 # Modules of the API that are reached as ``tf.name``.
 MODULES = frozenset((
     *"saved_model train raw_ops nest".split(),
-    *"math debugging".split(),
+    *"math debugging bitwise quantization random".split(),
     *"initializers".split(),
     *"app compat flags gfile io logging python python_io sparse strings test version".split(),
 ))

@@ -43,7 +43,8 @@ def constant_value_as_shape(tensor) -> TensorShape:
         if np.ndim(value) == 0:
             if value == -1:
                 return TensorShape(None)
-            raise ValueError("Received a scalar with value '%s' as shape; require a statically known scalar with value '-1' to describe an unknown shape." % value)
+            raise ValueError(f"Received a scalar with value '{value}' as shape; require a statically known scalar with value '-1' to describe an "
+                             "unknown shape.")
         return TensorShape([int(d) if d >= 0 else None for d in value])
     shape = shape.with_rank(1)
     op = tensor.op

@@ -349,11 +349,15 @@ def repeat(input, repeats, axis: int | None = None, name: str | None = None) -> 
 def _repeated(data: Tensor, repeats: Tensor, axis: int) -> Tensor:
     from flowmill.array._masks import boolean_mask, sequence_mask
     from flowmill.math import maximum, reduce_max
+    from flowmill.tensor_util import constant_value
 
     if repeats.dtype.base_dtype.name not in ("int32", "int64"):
         raise TypeError(f"repeats must be of type int32 or int64, not {repeats.dtype.base_dtype.name}.")
+    known = constant_value(repeats)
     repeats = call("Cast", None, repeats, DstT=int32)
     sizes = shape(data)
+    if data.shape.rank is None:
+        return _repeated_places(data, sizes, repeats, axis)
     at = axis if axis >= 0 else data.shape.rank + axis
     if repeats.shape.num_elements() == 1:
         repeats = reshape(repeats, [])
@@ -364,7 +368,20 @@ def _repeated(data: Tensor, repeats: Tensor, axis: int) -> Tensor:
     repeats = broadcast_to(repeats, [sizes[at]])
     most = maximum(constant(0, int32, name="zero"), reduce_max(repeats))
     mask = sequence_mask(repeats, most)
-    return boolean_mask(_tiled(data, at, most), mask, axis=at)
+    result = boolean_mask(_tiled(data, at, most), mask, axis=at)
+    if at and known is not None:
+        result.set_shape([None] * at + [int(known.sum())] + [None] * (data.shape.rank - at - 1))
+    return result
+
+
+def _repeated_places(data: Tensor, sizes: Tensor, repeats: Tensor, axis: int) -> Tensor:
+    """The parts of a tensor of unknown rank: their places are repeated, and then gathered."""
+    from flowmill.array._masks import gather
+    from flowmill.math import range as range_
+
+    if axis < 0:
+        raise ValueError(f"axis={axis} may only be negative if rank(data) is statically known.")
+    return gather(data, _repeated(range_(sizes[axis]), repeats, 0), axis=axis)
 
 
 def _tiled(data: Tensor, axis: int, count: Tensor) -> Tensor:

@@ -160,8 +160,8 @@ def boolean_mask(tensor, mask, name: str | None = "boolean_mask", axis=None) -> 
         if mask_shape.rank == 0:
             raise ValueError("mask cannot be scalar.")
         if mask_shape.rank is None:
-            raise ValueError("Number of mask dimensions must be specified, even if some dimensions are None.  E.g. shape=[None] is ok, but shape=None "
-                             "is not.")
+            raise ValueError("Number of mask dimensions must be specified, even if some dimensions are None.  E.g. shape=[None] is ok, but "
+                             "shape=None is not.")
         axis = 0 if axis is None else axis
         from flowmill.tensor_util import constant_value
 

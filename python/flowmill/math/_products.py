@@ -172,7 +172,8 @@ def _dot_axes(a: Tensor, axes):
         known = dims(a)
         if known is not None:
             if axes > len(known):
-                raise ValueError(f"`axes` must not be larger than the number of dimensions of tensor {a}.  Received {axes}, vs tensor dimensions {len(known)}.")
+                raise ValueError(f"`axes` must not be larger than the number of dimensions of tensor {a}.  Received {axes}, vs tensor dimensions "
+                                 f"{len(known)}.")
             return list(builtins.range(len(known) - axes, len(known))), list(builtins.range(axes))
         order = rank(a)
         return range(order - axes, order, dtype=int32), range(axes, dtype=int32)

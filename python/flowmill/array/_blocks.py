@@ -1,0 +1,203 @@
+"""Blocks of space in batches and depth, patches of images, quantised numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flowmill._apply import call, op_scope
+from flowmill._convert import convert_to_tensor
+from flowmill.array._layout import one_of, stack
+from flowmill.dtypes import as_dtype, float32, int32
+from flowmill.tensor import Tensor
+
+
+def space_to_batch(input, paddings, block_size=None, name: str | None = None, block_shape=None) -> Tensor:  # noqa: A002
+    """Blocks of space moved into the batch.
+
+    Args:
+        input: images ``[batch, height, width, depth]``.
+        paddings: how many zeros to put around before; ``[2, 2]``.
+        block_size: the size of the blocks, a number.
+        name: what to call the operation.
+        block_shape: `block_size` by its other name.
+    """
+    size = one_of("block_shape", block_shape, "block_size", block_size)
+    return space_to_batch_nd(input, np.array([size, size], dtype=np.int64), paddings, name)
+
+
+def space_to_batch_nd(input, block_shape, paddings, name: str | None = None) -> Tensor:  # noqa: A002
+    """Blocks of space moved into the batch.
+
+    Args:
+        input: ``[batch, space …, rest …]``.
+        block_shape: the sizes of the blocks along the dimensions of space, a vector of m.
+        paddings: how many zeros to put before and after them; ``[m, 2]``.
+        name: what to call the operation.
+    """
+    return call("SpaceToBatchND", name, input, block_shape, paddings)
+
+
+def batch_to_space(input, crops, block_size=None, name: str | None = None, block_shape=None) -> Tensor:  # noqa: A002
+    """What :func:`space_to_batch` does, undone; `crops` are taken away at the end."""
+    size = one_of("block_shape", block_shape, "block_size", block_size)
+    return batch_to_space_nd(input, np.array([size, size], dtype=np.int64), crops, name)
+
+
+def batch_to_space_nd(input, block_shape, crops, name: str | None = None) -> Tensor:  # noqa: A002
+    """What :func:`space_to_batch_nd` does, undone; `crops` are taken away at the end."""
+    return call("BatchToSpaceND", name, input, block_shape, crops)
+
+
+def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """The padding that makes sizes of space whole multiples of those of blocks, and what to crop to undo it.
+
+    Args:
+        input_shape: the sizes, a vector of n.
+        block_shape: the sizes of the blocks.
+        base_paddings: the least padding, ``[n, 2]``; none where it is None.
+        name: of the scope.
+
+    Returns:
+        Paddings and crops, ``[n, 2]`` each.
+
+    Raises:
+        ValueError: where shapes do not fit.
+    """
+    from flowmill.array._creation import zeros
+    from flowmill.tensor_util import constant_value
+
+    with op_scope(name, "required_space_to_batch_paddings", input_shape, block_shape):
+        input_shape = convert_to_tensor(input_shape, int32, "input_shape")
+        block_shape = convert_to_tensor(block_shape, int32, "block_shape")
+        block_shape.shape.assert_is_fully_defined()
+        block_shape.shape.assert_has_rank(1)
+        count = block_shape.shape[0].value
+        if count == 0:
+            return zeros([0, 2], int32), zeros([0, 2], int32)
+        input_shape.shape.assert_is_compatible_with([count])
+        if base_paddings is None:
+            base_paddings = zeros([count, 2], int32)
+        else:
+            base_paddings = convert_to_tensor(base_paddings, int32, "base_paddings")
+            base_paddings.shape.assert_is_compatible_with([count, 2])
+        known = [constant_value(t) for t in (input_shape, block_shape, base_paddings)]
+        if all(k is not None for k in known):
+            sizes, blocks, base = known
+            before, end = base[:, 0], base[:, 1]
+            more = (blocks - (sizes + before + end) % blocks) % blocks
+            pads = [[before[i], end[i] + more[i]] for i in range(count)]
+            return convert_to_tensor(np.array(pads, np.int32), name="paddings"), convert_to_tensor(
+                np.array([[0, more[i]] for i in range(count)], np.int32), name="crops")
+        before, end = base_paddings[:, 0], base_paddings[:, 1]
+        whole = input_shape + before + end
+        more = (block_shape - whole % block_shape) % block_shape
+        after = end + more
+        paddings = stack([[before[i], after[i]] for i in range(count)], name="paddings")
+        crops = stack([[0, more[i]] for i in range(count)], name="crops")
+        return paddings, crops
+
+
+def space_to_depth(input, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:  # noqa: A002
+    """Blocks of space moved into the depth.
+
+    Args:
+        input: images in the order of `data_format`.
+        block_size: the size of the blocks.
+        name: what to call the operation.
+        data_format: ``"NHWC"``, ``"NCHW"`` or ``"NCHW_VECT_C"``.
+    """
+    return call("SpaceToDepth", name, input, block_size=block_size, data_format=data_format)
+
+
+def depth_to_space(input, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:  # noqa: A002
+    """What :func:`space_to_depth` does, undone."""
+    return call("DepthToSpace", name, input, block_size=block_size, data_format=data_format)
+
+
+def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding=None, name: str | None = None, sizes=None) -> Tensor:
+    """Patches of images, laid out along the depth.
+
+    Args:
+        images: ``[batch, height, width, depth]``.
+        ksizes: the sizes of patches, ``[1, rows, columns, 1]``.
+        strides: the distances of their centres, in that form.
+        rates: the distances of the points of a patch, in that form.
+        padding: ``"VALID"`` or ``"SAME"``.
+        name: what to call the operation.
+        sizes: `ksizes` by its other name.
+    """
+    return call("ExtractImagePatches", name, images, ksizes=one_of("sizes", sizes, "ksizes", ksizes), strides=strides, rates=rates, padding=padding)
+
+
+def quantize(input, min_range, max_range, T, mode: str = "MIN_COMBINED", round_mode: str = "HALF_AWAY_FROM_ZERO",  # noqa: A002
+             name: str | None = None, narrow_range: bool = False, axis: int | None = None, ensure_minimum_range: float = 0.01):
+    """Numbers as integers that stand for a range.
+
+    Args:
+        input: `float32` numbers.
+        min_range: what the least integer stands for; a vector where there is an axis.
+        max_range: what the greatest one stands for.
+        T: the type of the integers, a quantised one.
+        mode: ``"MIN_COMBINED"``, ``"MIN_FIRST"`` or ``"SCALED"``.
+        round_mode: ``"HALF_AWAY_FROM_ZERO"`` or ``"HALF_TO_EVEN"``.
+        name: what to call the operation.
+        narrow_range: does not use the least integer.
+        axis: the dimension along which each part has a range of its own.
+        ensure_minimum_range: how wide the range is at least.
+
+    Returns:
+        The integers, and the range that they stand for.
+    """
+    return call("QuantizeV2", name, input, min_range, max_range, T=as_dtype(T), mode=mode, round_mode=round_mode, narrow_range=narrow_range,
+                axis=-1 if axis is None else axis, ensure_minimum_range=ensure_minimum_range)
+
+
+def quantize_v2(input, min_range, max_range, T, mode: str = "MIN_COMBINED", name: str | None = None,  # noqa: A002
+                round_mode: str = "HALF_AWAY_FROM_ZERO", narrow_range: bool = False, axis: int | None = None, ensure_minimum_range: float = 0.01):
+    """:func:`quantize` with its arguments in another order."""
+    return quantize(input, min_range, max_range, T, mode, round_mode, name, narrow_range, axis, ensure_minimum_range)
+
+
+def dequantize(input, min_range, max_range, mode: str = "MIN_COMBINED", name: str | None = None, axis: int | None = None,  # noqa: A002
+               narrow_range: bool = False, dtype=float32) -> Tensor:
+    """The numbers that integers of a quantised type stand for; the arguments are those of :func:`quantize`."""
+    kind = as_dtype(dtype)
+    return call("Dequantize", name, input, min_range, max_range, mode=mode, axis=None if axis is None else axis,
+                narrow_range=narrow_range or None, dtype=None if kind is float32 else kind)
+
+
+def quantize_and_dequantize(input, input_min, input_max, signed_input: bool = True, num_bits: int = 8, range_given: bool = False,  # noqa: A002
+                            round_mode: str = "HALF_TO_EVEN", name: str | None = None, narrow_range: bool = False, axis: int | None = None) -> Tensor:
+    """Numbers as they come back from being quantised.
+
+    Args:
+        input: the numbers.
+        input_min: the least of the range, where it is given.
+        input_max: the greatest.
+        signed_input: quantises to integers with a sign.
+        num_bits: how many bits these have.
+        range_given: uses the range given, instead of that of the numbers.
+        round_mode: ``"HALF_TO_EVEN"`` or ``"HALF_UP"``.
+        name: what to call the operation.
+        narrow_range: does not use the least integer.
+        axis: the dimension along which each part has a range of its own.
+    """
+    return call("QuantizeAndDequantizeV2", name, input, input_min, input_max, signed_input=signed_input, num_bits=num_bits, range_given=range_given,
+                round_mode=round_mode, narrow_range=narrow_range, axis=-1 if axis is None else axis)
+
+
+def fake_quant_with_min_max_args(inputs, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False,  # noqa: A002
+                                 name: str | None = None) -> Tensor:
+    """Numbers as they come back from being quantised to a fixed range."""
+    return call("FakeQuantWithMinMaxArgs", name, inputs, min=float(min), max=float(max), num_bits=num_bits, narrow_range=narrow_range)
+
+
+def fake_quant_with_min_max_vars(inputs, min, max, num_bits: int = 8, narrow_range: bool = False, name: str | None = None) -> Tensor:  # noqa: A002
+    """Numbers as they come back from being quantised to a range, two scalar tensors."""
+    return call("FakeQuantWithMinMaxVars", name, inputs, min, max, num_bits=num_bits, narrow_range=narrow_range)
+
+
+def fake_quant_with_min_max_vars_per_channel(inputs, min, max, num_bits: int = 8, narrow_range: bool = False,  # noqa: A002
+                                             name: str | None = None) -> Tensor:
+    """As :func:`fake_quant_with_min_max_vars`, with a range for each place of the last dimension, two vectors."""
+    return call("FakeQuantWithMinMaxVarsPerChannel", name, inputs, min, max, num_bits=num_bits, narrow_range=narrow_range)

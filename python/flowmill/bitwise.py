@@ -1,0 +1,36 @@
+"""Integers as bits: ``tf.bitwise``."""
+
+from __future__ import annotations
+
+from flowmill._apply import call
+from flowmill.tensor import Tensor
+
+
+def bitwise_and(x, y, name: str | None = None) -> Tensor:
+    """The bits that both have."""
+    return call("BitwiseAnd", name, x, y)
+
+
+def bitwise_or(x, y, name: str | None = None) -> Tensor:
+    """The bits that one has."""
+    return call("BitwiseOr", name, x, y)
+
+
+def bitwise_xor(x, y, name: str | None = None) -> Tensor:
+    """The bits that one has and the other has not."""
+    return call("BitwiseXor", name, x, y)
+
+
+def invert(x, name: str | None = None) -> Tensor:
+    """The bits that a number does not have."""
+    return call("Invert", name, x)
+
+
+def left_shift(x, y, name: str | None = None) -> Tensor:
+    """Bits moved up by `y` places."""
+    return call("LeftShift", name, x, y)
+
+
+def right_shift(x, y, name: str | None = None) -> Tensor:
+    """Bits moved down by `y` places; numbers with a sign keep it."""
+    return call("RightShift", name, x, y)

@@ -1,0 +1,22 @@
+"""Random numbers: ``tf.random``.
+
+The operations of one graph with seeds give the same numbers in every session; without seeds the numbers differ.
+"""
+
+from __future__ import annotations
+
+from flowmill.random._stateful import (
+    categorical, gamma, multinomial, normal, poisson, random_crop, random_poisson, shuffle, truncated_normal, uniform,
+)
+from flowmill.random._stateless import (
+    stateless_categorical, stateless_multinomial, stateless_normal, stateless_truncated_normal, stateless_uniform,
+)
+from flowmill.random_seed import get_seed, set_random_seed
+
+random_gamma, random_normal, random_shuffle, random_uniform = gamma, normal, shuffle, uniform
+
+__all__ = [
+    "categorical", "gamma", "get_seed", "multinomial", "normal", "poisson", "random_crop", "random_gamma", "random_normal", "random_poisson",
+    "random_shuffle", "random_uniform", "set_random_seed", "shuffle", "stateless_categorical", "stateless_multinomial", "stateless_normal",
+    "stateless_truncated_normal", "stateless_uniform", "truncated_normal", "uniform",
+]

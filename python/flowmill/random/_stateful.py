@@ -1,0 +1,190 @@
+"""Random operations that give other numbers each time they run."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flowmill._apply import call, op_scope
+from flowmill._convert import convert_to_tensor
+from flowmill.dtypes import as_dtype, bfloat16, float16, float32, float64, int32, int64
+from flowmill.random_seed import get_seed
+from flowmill.tensor import Tensor
+
+_UNIFORM_TYPES = (float16, bfloat16, float32, float64, int32, int64)
+
+
+def shape_argument(shape) -> Tensor:
+    """The shape that an operation is to give, as a tensor called ``shape``."""
+    empty = not isinstance(shape, Tensor) and isinstance(shape, (list, tuple)) and not shape
+    return convert_to_tensor(shape, int32 if empty else None, name="shape")
+
+
+def _seeds(seed: int | None) -> dict:
+    first, second = get_seed(seed)
+    return {"seed": first, "seed2": second}
+
+
+def uniform(shape, minval=0, maxval=None, dtype=float32, seed: int | None = None, name: str | None = None) -> Tensor:
+    """Random numbers that are all equally likely, in [minval, maxval).
+
+    Args:
+        shape: of the result.
+        minval: the least, a scalar or a tensor.
+        maxval: the bound above; 1 for floating-point numbers, to be given for integers.
+        dtype: the type of the numbers.
+        seed: of the operation, see :func:`get_seed <flowmill.random_seed.get_seed>`.
+        name: of the scope.
+
+    Raises:
+        ValueError: for another type, and for integers without a bound.
+    """
+    dtype = as_dtype(dtype)
+    if dtype not in _UNIFORM_TYPES:
+        raise ValueError(f"Argument `dtype` got invalid value {dtype}. Accepted dtypes are {_UNIFORM_TYPES}.")
+    if maxval is None:
+        if dtype.is_integer:
+            raise ValueError(f"Must specify maxval for integer dtype {dtype!r}")
+        maxval = 1
+    with op_scope(name, "random_uniform", shape, minval, maxval) as scope:
+        shape = shape_argument(shape)
+        from_zero, to_one = type(minval) is int and minval == 0, type(maxval) is int and maxval == 1
+        if not (from_zero and to_one) or dtype.is_integer:
+            minval, maxval = convert_to_tensor(minval, dtype, "min"), convert_to_tensor(maxval, dtype, "max")
+        seeds = _seeds(seed)
+        if dtype.is_integer:
+            return call("RandomUniformInt", scope, shape, minval, maxval, **seeds)
+        numbers = call("RandomUniform", None, shape, dtype=dtype, **seeds)
+        if from_zero:
+            return numbers if to_one else call("Mul", None, numbers, maxval)
+        return call("AddV2", scope, numbers * (maxval - minval), minval)
+
+
+def _scaled(op: str, shape, mean, stddev, dtype, seed, scope: str) -> Tensor:
+    shape = shape_argument(shape)
+    mean, stddev = convert_to_tensor(mean, dtype, "mean"), convert_to_tensor(stddev, dtype, "stddev")
+    numbers = call(op, None, shape, dtype=dtype, **_seeds(seed))
+    return call("AddV2", scope, numbers * stddev, mean)
+
+
+def normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed: int | None = None, name: str | None = None) -> Tensor:
+    """Random numbers of a normal distribution.
+
+    Args:
+        shape: of the result.
+        mean: the mean, a scalar or a tensor.
+        stddev: the standard deviation.
+        dtype: the type of the numbers, a floating one.
+        seed: of the operation.
+        name: of the scope.
+    """
+    with op_scope(name, "random_normal", shape, mean, stddev) as scope:
+        return _scaled("RandomStandardNormal", shape, mean, stddev, as_dtype(dtype), seed, scope)
+
+
+def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed: int | None = None, name: str | None = None) -> Tensor:
+    """As :func:`normal`, without numbers that are more than two standard deviations from the mean."""
+    with op_scope(name, "truncated_normal", shape, mean, stddev) as scope:
+        return _scaled("TruncatedNormal", shape, mean, stddev, as_dtype(dtype), seed, scope)
+
+
+def shuffle(value, seed: int | None = None, name: str | None = None) -> Tensor:
+    """A tensor with its parts along the first dimension in random order."""
+    return call("RandomShuffle", name, value, **_seeds(seed))
+
+
+def gamma(shape, alpha, beta=None, dtype=float32, seed: int | None = None, name: str | None = None) -> Tensor:
+    """Random numbers of gamma distributions, `shape` of them for each.
+
+    Args:
+        shape: how many for each distribution; it stands before the shape of those.
+        alpha: the shape parameters.
+        beta: the inverse scale parameters, 1 by default; `alpha` and `beta` are broadcast together.
+        dtype: the type of the numbers.
+        seed: of the operation.
+        name: of the scope.
+    """
+    from flowmill.array import broadcast_dynamic_shape, broadcast_to, shape as shape_of
+    from flowmill.math import maximum
+
+    with op_scope(name, "random_gamma", shape, alpha, beta):
+        shape = convert_to_tensor(shape, int32, "shape")
+        alpha = convert_to_tensor(alpha, dtype, "alpha")
+        beta = convert_to_tensor(1 if beta is None else beta, dtype, "beta")
+        whole = broadcast_dynamic_shape(shape_of(alpha), shape_of(beta))
+        numbers = call("RandomGamma", None, shape, broadcast_to(alpha, whole), **_seeds(seed))
+        return maximum(np.finfo(alpha.dtype.as_numpy_dtype).tiny, numbers / beta)
+
+
+def poisson(lam, shape, dtype=float32, seed: int | None = None, name: str | None = None) -> Tensor:
+    """Random numbers of Poisson distributions, `shape` of them for each.
+
+    Args:
+        lam: the means.
+        shape: how many for each distribution; it stands before the shape of `lam`.
+        dtype: the type of the numbers.
+        seed: of the operation.
+        name: of the scope.
+    """
+    with op_scope(name, "random_poisson", lam, shape):
+        shape = convert_to_tensor(shape, int32, "shape")
+        return call("RandomPoissonV2", None, shape, lam, dtype=dtype, **_seeds(seed))
+
+
+random_poisson = poisson
+
+
+def multinomial(logits, num_samples, seed: int | None = None, name: str | None = None, output_dtype=None) -> Tensor:
+    """Random choices by the logarithms of their odds.
+
+    Args:
+        logits: shape ``[batch, classes]``; odds need not sum to 1.
+        num_samples: how many for each of the batch, a scalar.
+        seed: of the operation.
+        name: of the scope.
+        output_dtype: the type of the numbers of classes, `int64` by default.
+
+    Returns:
+        Numbers of classes, ``[batch, num_samples]``.
+    """
+    with op_scope(name, "multinomial", logits):
+        return _chosen(logits, num_samples, output_dtype, seed)
+
+
+def categorical(logits, num_samples, dtype=None, seed: int | None = None, name: str | None = None) -> Tensor:
+    """As :func:`multinomial`, with `dtype` as the type of the result."""
+    with op_scope(name, "categorical", logits):
+        return _chosen(logits, num_samples, dtype, seed)
+
+
+def _chosen(logits, num_samples, dtype, seed) -> Tensor:
+    logits = convert_to_tensor(logits, name="logits")
+    kind = int64 if dtype is None else as_dtype(dtype)
+    return call("Multinomial", None, logits, num_samples, output_dtype=kind, **_seeds(seed))
+
+
+def random_crop(value, size, seed: int | None = None, name: str | None = None) -> Tensor:
+    """A part of a tensor of a given size at a random place.
+
+    Args:
+        value: the tensor.
+        size: the sizes of the part, a vector.
+        seed: of the operation.
+        name: of the scope.
+
+    Raises:
+        errors.InvalidArgumentError: while it runs, where the tensor is smaller.
+    """
+    from flowmill.array import shape as shape_of, slice as slice_
+    from flowmill.control_flow import with_dependencies
+    from flowmill.control_flow import Assert
+    from flowmill.math import reduce_all
+
+    with op_scope(name, "random_crop", value, size) as scope:
+        value = convert_to_tensor(value, name="value")
+        size = convert_to_tensor(size, int32, "size")
+        sizes = shape_of(value)
+        fits = Assert(reduce_all(sizes >= size), ["Need value.shape >= size, got ", sizes, size], summarize=1000)
+        sizes = with_dependencies([fits], sizes)
+        limit = sizes - size + 1
+        offset = uniform(shape_of(limit), dtype=size.dtype, maxval=size.dtype.max, seed=seed) % limit
+        return slice_(value, offset, size, scope)

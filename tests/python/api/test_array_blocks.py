@@ -1,0 +1,61 @@
+"""Blocks of space, patches, places; what has few bits: the same nodes, shapes and values as TensorFlow's."""
+
+import numpy as np
+import pytest
+
+import flowmill
+from compare import compare, compare_built
+from inputs import FEEDS, taking_inputs
+
+# Some of these have no kernel yet.
+CASES = {
+    "required_space_to_batch_paddings": lambda tf, v: tf.required_space_to_batch_paddings([3, 4], [2, 2]),
+    "required_space_to_batch_paddings 2": lambda tf, v: tf.required_space_to_batch_paddings(v.i, [2, 2]),
+    "required_space_to_batch_paddings 3": lambda tf, v: tf.required_space_to_batch_paddings(v.i, [2, 2], [[1, 1], [0, 0]]),
+    "space_to_batch": lambda tf, v: tf.space_to_batch(v.t4, [[0, 0], [0, 0]], 2),
+    "space_to_batch_nd": lambda tf, v: tf.space_to_batch_nd(v.t4, [2, 2], [[0, 0], [0, 0]]),
+    "batch_to_space": lambda tf, v: tf.batch_to_space(v.t4, [[0, 0], [0, 0]], 2),
+    "batch_to_space_nd": lambda tf, v: tf.batch_to_space_nd(v.t4, [2, 2], [[0, 0], [0, 0]]),
+    "depth_to_space": lambda tf, v: tf.depth_to_space(v.t4, 2),
+    "space_to_depth": lambda tf, v: tf.space_to_depth(v.t4, 2),
+    "extract_image_patches": lambda tf, v: tf.extract_image_patches(v.t4, [1, 2, 2, 1], [1, 1, 1, 1], [1, 1, 1, 1], "VALID"),
+    "quantize": lambda tf, v: tf.quantize(v.x, 0.0, 1.0, tf.quint8),
+    "dequantize": lambda tf, v: tf.dequantize(tf.quantize(v.x, 0.0, 1.0, tf.quint8)[0], 0.0, 1.0),
+    "quantize_and_dequantize": lambda tf, v: tf.quantization.quantize_and_dequantize(v.x, 0.0, 1.0),
+    "fake_quant_with_min_max_args": lambda tf, v: tf.fake_quant_with_min_max_args(v.x),
+    "fake_quant_with_min_max_vars": lambda tf, v: tf.fake_quant_with_min_max_vars(v.x, 0.0, 1.0),
+    "fake_quant_with_min_max_vars_per_channel": lambda tf, v: tf.fake_quant_with_min_max_vars_per_channel(v.x, [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_the_same_nodes(tf1, case):
+    compare_built(tf1, taking_inputs(case), FEEDS)
+
+
+WITH_NODES_OF_ITS_OWN = {
+    "gather_nd": lambda tf, v: tf.gather_nd(v.x, [[0], [1]], batch_dims=1),
+    "gather_nd 2": lambda tf, v: tf.gather_nd(v.t4, [[[0, 1], [1, 2]], [[0, 0], [1, 1]], [[0, 0], [1, 1]], [[0, 0], [1, 1]]], batch_dims=1),
+    "batch_gather": lambda tf, v: tf.batch_gather(v.x, [[0], [1]]),
+    "batch_gather 2": lambda tf, v: tf.batch_gather(v.t4, [[[[0]] * 4] * 4] * 4),
+    "repeat": lambda tf, v: tf.repeat(v.x, [1, 2], axis=0),
+    "repeat 2": lambda tf, v: tf.repeat(v.x, [1, 2, 0], axis=-1),
+    "parallel_stack": lambda tf, v: tf.parallel_stack([v.x, v.x]),
+    "sort": lambda tf, v: tf.sort(v.i),
+    "sort 2": lambda tf, v: tf.sort(v.x, direction="DESCENDING"),
+    "sort 3": lambda tf, v: tf.sort(v.x, axis=0),
+    "argsort": lambda tf, v: tf.argsort(v.x, axis=0),
+    "argsort 2": lambda tf, v: tf.argsort(v.i, direction="DESCENDING"),
+}
+
+
+@pytest.mark.parametrize("case", WITH_NODES_OF_ITS_OWN.values(), ids=WITH_NODES_OF_ITS_OWN.keys())
+def test_the_same_values(tf1, case):
+    compare(tf1, taking_inputs(case), FEEDS, nodes=False)
+
+
+def test_parts_of_a_tensor_of_unknown_rank_are_repeated():
+    with flowmill.Graph().as_default(), flowmill.Session() as session:
+        data = flowmill.placeholder(flowmill.float32)
+        value = session.run(flowmill.repeat(data, [1, 2, 0], axis=1), {data: FEEDS["x"]})
+    assert (value == np.repeat(FEEDS["x"], [1, 2, 0], axis=1)).all()

@@ -1,0 +1,94 @@
+"""Checks of values, types and shapes: the same nodes, shapes and values as TensorFlow's."""
+
+import pytest
+
+from compare import compare, same_error
+from inputs import FEEDS, taking_inputs
+
+CASES = {
+    "Assert": lambda tf, v: tf.Assert(v.b[0, 0], ["a", v.i]),
+    "Print": lambda tf, v: tf.Print(v.x, [v.x], "m"),
+    "assert_equal": lambda tf, v: tf.assert_equal(1, 1),
+    "assert_equal 2": lambda tf, v: tf.assert_equal([1, 2], [1, 2]),
+    "assert_greater": lambda tf, v: tf.assert_greater(v.i, -1),
+    "assert_greater_equal": lambda tf, v: tf.assert_greater_equal(v.i, 0),
+    "assert_less_equal": lambda tf, v: tf.assert_less_equal(v.i, 3),
+    "assert_none_equal": lambda tf, v: tf.assert_none_equal(v.i, 3),
+    "assert_non_negative": lambda tf, v: tf.assert_non_negative(v.i),
+    "assert_rank": lambda tf, v: tf.assert_rank(v.x, 2),
+    "assert_rank 2": lambda tf, v: tf.assert_rank(v.u, 2),
+    "assert_rank 3": lambda tf, v: tf.assert_rank(v.u, v.i[1] + 1),
+    "assert_rank_at_least": lambda tf, v: tf.assert_rank_at_least(v.x, 1),
+    "assert_rank_at_least 2": lambda tf, v: tf.assert_rank_at_least(v.u, 1),
+    "assert_rank_in": lambda tf, v: tf.assert_rank_in(v.x, [1, 2]),
+    "assert_rank_in 2": lambda tf, v: tf.assert_rank_in(v.u, [1, 2]),
+    "assert_integer": lambda tf, v: tf.assert_integer(v.i),
+    "assert_type": lambda tf, v: tf.assert_type(v.x, tf.float32),
+    "assert_scalar": lambda tf, v: tf.assert_scalar(v.s),
+    "assert_proper_iterable": lambda tf, v: tf.assert_proper_iterable([v.x]),
+    "verify_tensor_all_finite": lambda tf, v: tf.verify_tensor_all_finite(v.x, "m"),
+    "assert_all_finite": lambda tf, v: tf.debugging.assert_all_finite(x=v.x, message="m"),
+    "check_numerics": lambda tf, v: tf.check_numerics(v.x, "m"),
+    "assert_shapes": lambda tf, v: tf.debugging.assert_shapes([(v.x, ("N", "Q")), (v.m, ("Q", "Q"))]),
+    "assert_shapes 2": lambda tf, v: tf.debugging.assert_shapes([(v.x, (..., 3))]),
+    "add_check_numerics_ops": lambda tf, v: tf.add_check_numerics_ops(),
+    "is_finite": lambda tf, v: tf.debugging.is_finite(v.x),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_the_same_nodes_and_values(tf1, case):
+    compare(tf1, taking_inputs(case), FEEDS)
+
+
+# What control flow brings in is made before what takes it, not after.
+WITH_CONTROL_FLOW = {
+    "Assert": lambda tf, v: tf.Assert(v.b[0, 0], [v.x]),
+    "Assert 2": lambda tf, v: tf.Assert(True, [v.x]),
+    "assert_equal": lambda tf, v: tf.assert_equal(v.x, v.x + 0.0),
+    "assert_equal 2": lambda tf, v: tf.assert_equal(v.p, v.p + 0.0, message="msg"),
+    "assert_less": lambda tf, v: tf.assert_less(v.i, 3, data=["d", v.x], summarize=2),
+    "assert_positive": lambda tf, v: tf.assert_positive(v.x + 1.0),
+    "assert_negative": lambda tf, v: tf.assert_negative(v.x - 2.0),
+    "assert_non_positive": lambda tf, v: tf.assert_non_positive(v.x - 2.0),
+    "assert_near": lambda tf, v: tf.assert_near(v.x, v.x + 0.0),
+    "assert_near 2": lambda tf, v: tf.assert_near(v.x, v.x + 0.5, rtol=0.1, atol=v.s),
+    "is_non_decreasing": lambda tf, v: tf.is_non_decreasing(v.x),
+    "is_strictly_increasing": lambda tf, v: tf.is_strictly_increasing(v.i),
+}
+
+
+@pytest.mark.parametrize("case", WITH_CONTROL_FLOW.values(), ids=WITH_CONTROL_FLOW.keys())
+def test_the_same_with_control_flow(tf1, case):
+    compare(tf1, taking_inputs(case), FEEDS, ordered=False)
+
+
+# Calls that fail, and what both modules say.
+ERRORS = {
+    "assert_equal": (lambda tf, v: tf.assert_equal([1, 2], [1, 3]), "== y did not hold element-wise:\nx (assert_equal_1/x:0) = \n[1 2]\ny"),
+    "assert_less": (lambda tf, v: tf.assert_less([1, 2], [0, 5], message="mm"), "mm\nCondition x < y did not hold element-wise:"),
+    "assert_none_equal": (lambda tf, v: tf.assert_none_equal([1, 2], [3, 2]), "Condition x != y did not hold element-wise:"),
+    "assert_positive": (lambda tf, v: tf.assert_positive([-1]), "Condition x > 0 did not hold element-wise:"),
+    "assert_near": (lambda tf, v: tf.assert_near(v.i, 1), "not inexact"),
+    "assert_rank": (lambda tf, v: tf.assert_rank(v.x, 3, message="mm"), "mm.  Tensor x:0 must have rank 3.  Received rank 2, shape (2, 3)"),
+    "assert_rank vector": (lambda tf, v: tf.assert_rank(v.x, [3]), "Rank must be a scalar."),
+    "assert_rank_at_least": (lambda tf, v: tf.assert_rank_at_least(v.x, 3), "Tensor x:0 must have rank at least 3.  Received rank 2, shape (2, 3)"),
+    "assert_rank_in": (lambda tf, v: tf.assert_rank_in(v.x, [1, 3]), "Tensor x:0 must have rank in (1, 3).  Received rank 2, shape (2, 3)"),
+    "assert_integer": (lambda tf, v: tf.assert_integer(v.x, "mm"), 'mm.  Expected "x" to be integer type.  Found: x:0 of dtype'),
+    "assert_type": (lambda tf, v: tf.assert_type(v.x, tf.int32), "x:0 must be of type tf.int32; got tf.float32"),
+    "assert_scalar": (lambda tf, v: tf.assert_scalar(v.x), "Expected scalar shape for x:0, saw shape: (2, 3)."),
+    "assert_proper_iterable": (lambda tf, v: tf.assert_proper_iterable(v.x), 'Expected argument "values" to be a "proper" iterable.'),
+    "assert_same_float_dtype": (lambda tf, v: tf.assert_same_float_dtype([v.x, v.i]), "must be of the same type"),
+    "assert_same_float_dtype given": (lambda tf, v: tf.assert_same_float_dtype([v.x], tf.float64), "must be of the same type"),
+    "assert_same_float_dtype integer": (lambda tf, v: tf.assert_same_float_dtype([v.i]), "Expected floating point type, got"),
+    "assert_shapes": (lambda tf, v: tf.debugging.assert_shapes([(v.x, ("N", "N"))]), "Specified by tensor x:0 dimension 0.  Tensor x:0"),
+    "assert_shapes number": (lambda tf, v: tf.debugging.assert_shapes([(v.x, ("N", 4))]), "Specified explicitly.  Tensor x:0 dimension 1"),
+    "assert_shapes rank": (lambda tf, v: tf.debugging.assert_shapes([(v.x, ("N",))]), "Tensor x:0 must have rank in (0, 1).  Received rank 2"),
+    "assert_shapes ellipsis": (lambda tf, v: tf.debugging.assert_shapes([(v.x, ("N", ...))]), "is only allowed as the first entry"),
+    "print stream": (lambda tf, v: tf.print("a", output_stream="stdout"), "Unsupported output stream"),
+}
+
+
+@pytest.mark.parametrize("case, message", ERRORS.values(), ids=ERRORS.keys())
+def test_the_same_errors(tf1, case, message):
+    same_error(tf1, taking_inputs(case), message)

@@ -1,0 +1,82 @@
+"""Random numbers and their seeds: the same nodes, shapes and values as TensorFlow's."""
+
+import pytest
+
+import flowmill
+from compare import compare_built, same_error
+from inputs import FEEDS, taking_inputs
+
+# Some of these have no kernel yet.
+CASES = {
+    "seeded": lambda tf, v: (tf.set_random_seed(5), tf.random_uniform([2, 3]))[1],
+    "seeded 2": lambda tf, v: (tf.set_random_seed(5), tf.random_uniform([2, 3], 1.0, 5.0, seed=7))[1],
+    "seeded 3": lambda tf, v: (tf.set_random_seed(5), tf.random_uniform([2], maxval=5, dtype=tf.int32))[1],
+    "seeded 4": lambda tf, v: (tf.set_random_seed(5), tf.random_uniform([2], maxval=7, dtype=tf.int64, name="nn"))[1],
+    "random_uniform": lambda tf, v: tf.random_uniform([2], 0, 2.0, seed=1),
+    "random_uniform 2": lambda tf, v: tf.random_uniform([2], 0.0, 1.0, seed=1),
+    "random_uniform 3": lambda tf, v: tf.random_uniform([2], -1, seed=1),
+    "random_uniform 4": lambda tf, v: tf.random_uniform(tf.TensorShape([2]), seed=1),
+    "random_uniform 5": lambda tf, v: tf.random_uniform([v.i[1], 2], seed=1),
+    "random_uniform 6": lambda tf, v: tf.random_uniform([], v.s, 2.0, seed=1),
+    "random_uniform 7": lambda tf, v: tf.random_uniform([2], dtype=tf.float64, seed=1),
+    "random_normal": lambda tf, v: tf.random_normal([2, 3], seed=1),
+    "random_normal 2": lambda tf, v: tf.random_normal([2, 3], 1.0, 2.0, seed=3, name="q"),
+    "random_normal 3": lambda tf, v: tf.random_normal([], seed=3),
+    "truncated_normal": lambda tf, v: tf.truncated_normal([20], seed=3),
+    "random_shuffle": lambda tf, v: tf.random_shuffle(v.p, seed=1),
+    "random_gamma": lambda tf, v: tf.random_gamma([2], 1.0, seed=2),
+    "random_gamma 2": lambda tf, v: tf.random_gamma([2], v.x + 1.0, v.s, seed=2),
+    "random_gamma 3": lambda tf, v: tf.random_gamma([2], 1.0, dtype=tf.float64, seed=1),
+    "random_poisson": lambda tf, v: tf.random_poisson(v.s, [2], seed=2),
+    "random_poisson 2": lambda tf, v: tf.random_poisson([1.0, 20.0], [2], tf.float64, seed=2),
+    "multinomial": lambda tf, v: tf.multinomial(v.x, 3, seed=2),
+    "multinomial 2": lambda tf, v: tf.multinomial(v.x, 3, output_dtype=tf.int32, seed=2),
+    "categorical": lambda tf, v: tf.random.categorical(v.x, 3, seed=2),
+    "random_crop": lambda tf, v: tf.random_crop(v.x, [1, 2], seed=2),
+    "stateless_uniform": lambda tf, v: tf.random.stateless_uniform([2], [1, 2]),
+    "stateless_uniform 2": lambda tf, v: tf.random.stateless_uniform([2], [1, 2], 1, 5, tf.int32),
+    "stateless_normal": lambda tf, v: tf.random.stateless_normal([2], [1, 2]),
+    "stateless_truncated_normal": lambda tf, v: tf.random.stateless_truncated_normal([2], [1, 2]),
+    "stateless_categorical": lambda tf, v: tf.random.stateless_categorical(v.x, 2, [1, 2]),
+    "stateless_multinomial": lambda tf, v: tf.random.stateless_multinomial(v.x, 2, [1, 2]),
+    "seeded 5": lambda tf, v: (
+        tf.set_random_seed(5), tf.random_uniform([2]), tf.random_uniform([2]), tf.random_normal([2]), tf.random_uniform([2], seed=3),
+        tf.random_uniform([2]))[1:],
+    "seeded 6": lambda tf, v: (tf.set_random_seed(0), tf.random_uniform([2], seed=0))[1],
+    "seeded 7": lambda tf, v: (tf.set_random_seed(2 ** 40), tf.random_uniform([2], seed=-3))[1],
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_the_same_nodes(tf1, case):
+    compare_built(tf1, taking_inputs(case), FEEDS)
+
+
+# Calls that fail, and what both modules say.
+ERRORS = {
+    "uniform integers": (lambda tf, v: tf.random_uniform([2], 5, dtype=tf.int32), "Must specify maxval for integer dtype tf.int32"),
+    "uniform type": (lambda tf, v: tf.random_uniform([2], dtype=tf.int8), "Argument `dtype` got invalid value <dtype: 'int8'>. Accepted dtypes are"),
+}
+
+
+@pytest.mark.parametrize("case, message", ERRORS.values(), ids=ERRORS.keys())
+def test_the_same_errors(tf1, case, message):
+    same_error(tf1, taking_inputs(case), message)
+
+
+@pytest.mark.parametrize("graph_seed, op_seed", [(None, None), (None, 3), (0, 0), (9, None), (9, 4), (2**40, None), (-5, 2**31)])
+def test_seeds(tf1, graph_seed, op_seed):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            if graph_seed is not None:
+                tf.set_random_seed(graph_seed)
+            found.append([tf.get_seed(op_seed), tf.get_seed(op_seed)])
+    assert found[0] == found[1]
+
+
+def test_numbers_without_seeds_differ():
+    with flowmill.Graph().as_default(), flowmill.Session() as session:
+        numbers = flowmill.random_uniform([8])
+        first, second = session.run(numbers), session.run(numbers)
+    assert not (first == second).all()
