@@ -19,7 +19,7 @@ pub(crate) const OPS: &[Op] = &[
     op("ResizeNearestNeighborGrad", "(grads: T, size: int32) -> (output: T)")
         .attrs("T: {uint8, int8, int32, half, float, double, bfloat16}; align_corners: bool = false; half_pixel_centers: bool = false")
         .shape(shape::resize_nearest_grad),
-    op("ResizeBicubic", "(images: T, size: int32) -> (resized_images: float)")
+    op("ResizeBicubic", "(images: T, size: int32) -> (resized_images: float)").gradient(gradient::resize_bicubic)
         .attrs("T: {int8, uint8, int16, uint16, int32, int64, half, float, double, bfloat16}; align_corners: bool = false;
                 half_pixel_centers: bool = false")
         .shape(shape::resize),

@@ -29,19 +29,19 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("transpose_a: bool = false; transpose_b: bool = false; a_is_sparse: bool = false; b_is_sparse: bool = false;
                 Ta: {float, bfloat16} = float; Tb: {float, bfloat16} = float")
         .shape(shape::matmul),
-    op("Cholesky", "(input: T) -> (output: T)").attrs("T: {double, float, half, complex64, complex128}").shape(shape::square),
+    op("Cholesky", "(input: T) -> (output: T)").gradient(gradient::cholesky).attrs("T: {double, float, half, complex64, complex128}").shape(shape::square),
     op("CholeskyGrad", "(l: T, grad: T) -> (output: T)").attrs("T: {half, float, double}").shape(shape::square),
-    op("MatrixInverse", "(input: T) -> (output: T)")
+    op("MatrixInverse", "(input: T) -> (output: T)").gradient(gradient::matrix_inverse)
         .attrs("adjoint: bool = false; T: {double, float, half, complex64, complex128}")
         .shape(shape::square),
-    op("MatrixDeterminant", "(input: T) -> (output: T)").attrs("T: {half, float, double, complex64, complex128}").shape(shape::determinant),
-    op("LogMatrixDeterminant", "(input: T) -> (sign: T, log_abs_determinant: T)")
+    op("MatrixDeterminant", "(input: T) -> (output: T)").gradient(gradient::matrix_determinant).attrs("T: {half, float, double, complex64, complex128}").shape(shape::determinant),
+    op("LogMatrixDeterminant", "(input: T) -> (sign: T, log_abs_determinant: T)").gradient(gradient::log_matrix_determinant)
         .attrs("T: {half, float, double, complex64, complex128}")
         .shape(shape::determinant),
-    op("MatrixSolve", "(matrix: T, rhs: T) -> (output: T)")
+    op("MatrixSolve", "(matrix: T, rhs: T) -> (output: T)").gradient(gradient::matrix_solve)
         .attrs("adjoint: bool = false; T: {double, float, half, complex64, complex128}")
         .shape(shape::solve),
-    op("MatrixTriangularSolve", "(matrix: T, rhs: T) -> (output: T)")
+    op("MatrixTriangularSolve", "(matrix: T, rhs: T) -> (output: T)").gradient(gradient::matrix_triangular_solve)
         .attrs("lower: bool = true; adjoint: bool = false; T: {bfloat16, double, float, half, complex64, complex128}")
         .shape(shape::solve),
     op("MatrixBandPart", "(input: T, num_lower: Tindex, num_upper: Tindex) -> (band: T)").gradient(gradient::matrix_band_part)
@@ -68,11 +68,11 @@ pub(crate) const OPS: &[Op] = &[
     op("DiagPart", "(input: T) -> (diagonal: T)").gradient(gradient::diag_part)
         .attrs("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}")
         .shape(shape::diag_part),
-    op("Qr", "(input: T) -> (q: T, r: T)").attrs("full_matrices: bool = false; T: {double, float, half, complex64, complex128}").shape(shape::qr),
-    op("Svd", "(input: T) -> (s: T, u: T, v: T)")
+    op("Qr", "(input: T) -> (q: T, r: T)").gradient(gradient::qr).attrs("full_matrices: bool = false; T: {double, float, half, complex64, complex128}").shape(shape::qr),
+    op("Svd", "(input: T) -> (s: T, u: T, v: T)").gradient(gradient::svd)
         .attrs("compute_uv: bool = true; full_matrices: bool = false; T: {double, float, half, complex64, complex128}")
         .shape(shape::svd),
-    op("SelfAdjointEigV2", "(input: T) -> (e: T, v: T)")
+    op("SelfAdjointEigV2", "(input: T) -> (e: T, v: T)").gradient(gradient::self_adjoint_eig)
         .attrs("compute_v: bool = true; T: {double, float, half, complex64, complex128}")
         .shape(shape::self_adjoint_eig),
 ];

@@ -308,12 +308,15 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: {half, bfloat16, float, double}; Tlabels: index = int64")
         .shape(shape::sparse_softmax_cross_entropy),
     op("FakeQuantWithMinMaxArgs", "(inputs: float) -> (outputs: float)")
+        .gradient(gradient::fake_quant_args)
         .attrs("min: float = -6.0; max: float = 6.0; num_bits: int = 8; narrow_range: bool = false")
         .shape(shape::unchanged),
     op("FakeQuantWithMinMaxVars", "(inputs: float, min: float, max: float) -> (outputs: float)")
+        .gradient(gradient::fake_quant_vars)
         .attrs("num_bits: int = 8; narrow_range: bool = false")
         .shape(shape::fake_quant_vars),
     op("FakeQuantWithMinMaxVarsPerChannel", "(inputs: float, min: float, max: float) -> (outputs: float)")
+        .gradient(gradient::fake_quant_vars)
         .attrs("num_bits: int = 8; narrow_range: bool = false")
         .shape(shape::fake_quant_per_channel),
     op("QuantizeAndDequantizeV2", "(input: T, input_min: T, input_max: T) -> (output: T)")
@@ -331,6 +334,7 @@ pub(crate) const OPS: &[Op] = &[
         )
         .shape(shape::quantize_and_dequantize),
     op("QuantizeAndDequantizeV4", "(input: T, input_min: T, input_max: T) -> (output: T)")
+        .gradient(gradient::quantize_and_dequantize_v4)
         .attrs(
             "signed_input: bool = true; num_bits: int = 8; range_given: bool = false; T: {bfloat16, half, float, double};
                 round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'; narrow_range: bool = false; axis: int = -1",

@@ -1,13 +1,16 @@
 //! Sparse and ragged tensors.
 
+use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("SparseToDense", "(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T) -> (dense: T)")
+        .gradient(gradient::sparse_to_dense)
         .attrs("validate_indices: bool = true; T: type; Tindices: index")
         .shape(shape::sparse_to_dense),
     op("SparseReorder", "(input_indices: int64, input_values: T, input_shape: int64) -> (output_indices: int64, output_values: T)")
+        .gradient(gradient::sparse_reorder)
         .attrs("T: type")
         .shape(shape::sparse_reorder),
     op("SparseReshape", "(input_indices: int64, input_shape: int64, new_shape: int64) -> (output_indices: int64, output_shape: int64)")
@@ -24,6 +27,7 @@ pub(crate) const OPS: &[Op] = &[
         "(indices: int64, values: T, shape: int64, start: int64, size: int64)
          -> (output_indices: int64, output_values: T, output_shape: int64)",
     )
+    .gradient(gradient::sparse_slice)
     .attrs("T: type")
     .shape(shape::sparse_slice),
     op(
@@ -34,9 +38,11 @@ pub(crate) const OPS: &[Op] = &[
     .attrs("num_split: int >= 1; T: type")
     .shape(shape::sparse_split),
     op("SparseTensorDenseMatMul", "(a_indices: Tindices, a_values: T, a_shape: int64, b: T) -> (product: T)")
+        .gradient(gradient::sparse_tensor_dense_mat_mul)
         .attrs("T: type; Tindices: index = int64; adjoint_a: bool = false; adjoint_b: bool = false")
         .shape(shape::sparse_tensor_dense_matmul),
     op("SparseTensorDenseAdd", "(a_indices: Tindices, a_values: T, a_shape: Tindices, b: T) -> (output: T)")
+        .gradient(gradient::sparse_tensor_dense_add)
         .attrs("T: number; Tindices: index")
         .shape(shape::sparse_tensor_dense_add),
     op(
@@ -44,24 +50,30 @@ pub(crate) const OPS: &[Op] = &[
         "(indices: int64, values: T, dense_shape: int64, default_value: T)
          -> (output_indices: int64, output_values: T, empty_row_indicator: bool, reverse_index_map: int64)",
     )
+    .gradient(gradient::sparse_fill_empty_rows)
     .attrs("T: type")
     .shape(shape::sparse_fill_empty_rows),
     op("SparseFillEmptyRowsGrad", "(reverse_index_map: int64, grad_values: T) -> (d_values: T, d_default_value: T)")
         .attrs("T: type")
         .shape(shape::sparse_fill_empty_rows_grad),
     op("SparseSegmentSum", "(data: T, indices: Tidx, segment_ids: Tsegmentids) -> (output: T)")
+        .gradient(gradient::sparse_segment_sum)
         .attrs("T: real; Tidx: index = int32; Tsegmentids: index = int32; sparse_gradient: bool = false")
         .shape(shape::sparse_segment),
     op("SparseSegmentMean", "(data: T, indices: Tidx, segment_ids: Tsegmentids) -> (output: T)")
+        .gradient(gradient::sparse_segment_mean)
         .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tsegmentids: index = int32; sparse_gradient: bool = false")
         .shape(shape::sparse_segment),
     op("SparseSegmentSqrtN", "(data: T, indices: Tidx, segment_ids: Tsegmentids) -> (output: T)")
+        .gradient(gradient::sparse_segment_sqrt_n)
         .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tsegmentids: index = int32; sparse_gradient: bool = false")
         .shape(shape::sparse_segment),
     op("SparseSegmentSumWithNumSegments", "(data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments) -> (output: T)")
+        .gradient(gradient::sparse_segment_sum)
         .attrs("T: real; Tidx: index = int32; Tnumsegments: index = int32; Tsegmentids: index = int32; sparse_gradient: bool = false")
         .shape(shape::sparse_segment),
     op("SparseSegmentMeanWithNumSegments", "(data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments) -> (output: T)")
+        .gradient(gradient::sparse_segment_mean)
         .attrs(
             "T: {bfloat16, half, float, double}; Tidx: index = int32; Tnumsegments: index = int32; Tsegmentids: index = int32;
                 sparse_gradient: bool = false",
@@ -71,6 +83,7 @@ pub(crate) const OPS: &[Op] = &[
         "SparseSegmentSqrtNWithNumSegments",
         "(data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments) -> (output: T)",
     )
+    .gradient(gradient::sparse_segment_sqrt_n)
     .attrs(
         "T: {bfloat16, half, float, double}; Tidx: index = int32; Tnumsegments: index = int32; Tsegmentids: index = int32;
                 sparse_gradient: bool = false",
@@ -86,18 +99,22 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tsegmentids: index = int32")
         .shape(shape::sparse_segment),
     op("SparseReduceSum", "(input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32) -> (output: T)")
+        .gradient(gradient::sparse_reduce_sum)
         .attrs("keep_dims: bool = false; T: number")
         .shape(shape::sparse_reduce),
     op("SparseReduceMax", "(input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32) -> (output: T)")
         .attrs("keep_dims: bool = false; T: real")
         .shape(shape::sparse_reduce),
     op("SparseSoftmax", "(sp_indices: int64, sp_values: T, sp_shape: int64) -> (output: T)")
+        .gradient(gradient::sparse_softmax)
         .attrs("T: {half, float, double}")
         .shape(shape::sparse_values),
     op("SparseDenseCwiseMul", "(sp_indices: int64, sp_values: T, sp_shape: int64, dense: T) -> (output: T)")
+        .gradient(gradient::sparse_dense_cwise_mul)
         .attrs("T: number")
         .shape(shape::sparse_dense_cwise),
     op("SparseDenseCwiseAdd", "(sp_indices: int64, sp_values: T, sp_shape: int64, dense: T) -> (output: T)")
+        .gradient(gradient::sparse_dense_cwise_add)
         .attrs("T: number")
         .shape(shape::sparse_dense_cwise),
     op(
@@ -143,6 +160,7 @@ pub(crate) const OPS: &[Op] = &[
         "(rt_nested_splits: RAGGED_RANK * Tsplits, rt_dense_values: T)
          -> (sparse_indices: int64, sparse_values: T, sparse_dense_shape: int64)",
     )
+    .gradient(gradient::ragged_tensor_to_sparse)
     .attrs("RAGGED_RANK: int >= 1; T: type; Tsplits: index = int64")
     .shape(shape::ragged_to_sparse),
     op("RaggedTensorToVariant", "(rt_nested_splits: RAGGED_RANK * Tsplits, rt_dense_values: Tvalues) -> (encoded_ragged: variant)")

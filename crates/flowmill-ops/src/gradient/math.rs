@@ -445,7 +445,7 @@ pub(crate) fn batch_mat_mul_v2(b: &mut B<'_>, op: &Backward) -> Grads {
 }
 
 /// A shape without its last two dimensions.
-fn batch_of(b: &mut B<'_>, shape: OutputId) -> Result<OutputId> {
+pub(super) fn batch_of(b: &mut B<'_>, shape: OutputId) -> Result<OutputId> {
     let (begin, end, step) = (b.ints(&[0])?, b.ints(&[-2])?, b.ints(&[1])?);
     b.op("StridedSlice").inputs(&[shape, begin, end, step]).attr("begin_mask", 1i64).output()
 }

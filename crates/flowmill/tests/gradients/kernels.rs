@@ -2,7 +2,7 @@
 
 use crate::{build, numbers, type_attr};
 use flowmill::builder::GraphBuilder;
-use flowmill::{DType, OutputId, Result};
+use flowmill::{DType, OutputId, Result, Tensor};
 
 type Build = fn(&mut GraphBuilder<'_>, &[OutputId]) -> Result<OutputId>;
 
@@ -20,7 +20,10 @@ const CASES: &[(&str, &[&[usize]], Build)] = &[
     ("Conv3D", &[&[1, 3, 3, 3, 2], &[2, 2, 2, 2, 1]], |b, x| {
         b.op("Conv3D").inputs(x).attr("strides", vec![1i64; 5]).attr("padding", "SAME").output()
     }),
-    ("AvgPool3D", &[&[1, 4, 4, 4, 1]], |b, x| window(b, "AvgPool3D", x[0])),
+    ("AvgPool3D", &[&[1, 4, 4, 4, 1]], |b, x| {
+        let x = single(b, x)?;
+        window(b, "AvgPool3D", x[0])
+    }),
     ("MaxPool3D", &[&[1, 4, 4, 4, 1]], |b, x| {
         let x = single(b, x)?;
         window(b, "MaxPool3D", x[0])
@@ -52,7 +55,231 @@ const CASES: &[(&str, &[&[usize]], Build)] = &[
         let size = b.vector(&[4i32, 5])?;
         b.call("ResizeNearestNeighbor", &[x[0], size])
     }),
+    ("Cholesky", &[&[2, 3, 3]], |b, x| {
+        let a = positive(b, x[0])?;
+        b.call("Cholesky", &[a])
+    }),
+    ("MatrixInverse", &[&[2, 3, 3]], |b, x| {
+        let a = positive(b, x[0])?;
+        let first = b.call("MatrixInverse", &[a])?;
+        let second = b.op("MatrixInverse").input(x[0]).attr("adjoint", true).output()?;
+        b.call("Mul", &[first, second])
+    }),
+    ("MatrixDeterminant", &[&[2, 3, 3]], |b, x| b.call("MatrixDeterminant", x)),
+    ("LogMatrixDeterminant", &[&[2, 3, 3]], |b, x| Ok(b.op("LogMatrixDeterminant").inputs(x).finish()?.output(1))),
+    ("MatrixSolve", &[&[2, 3, 3], &[2, 3, 2]], |b, x| {
+        let first = b.call("MatrixSolve", x)?;
+        let second = b.op("MatrixSolve").inputs(x).attr("adjoint", true).output()?;
+        b.call("Mul", &[first, second])
+    }),
+    ("MatrixTriangularSolve", &[&[2, 3, 3], &[3, 2]], |b, x| {
+        let mut sum = b.call("MatrixTriangularSolve", x)?;
+        for (lower, adjoint) in [(true, true), (false, true), (false, false)] {
+            let y = b.op("MatrixTriangularSolve").inputs(x).attr("lower", lower).attr("adjoint", adjoint).output()?;
+            sum = b.call("Mul", &[sum, y])?;
+        }
+        Ok(sum)
+    }),
+    ("SelfAdjointEigV2", &[&[2, 3, 3]], |b, x| {
+        let node = b.op("SelfAdjointEigV2").input(x[0]).attr("compute_v", true).finish()?;
+        functions_of(b, &[node.output(0)], &[node.output(1)])
+    }),
+    ("SelfAdjointEigV2", &[&[2, 3, 3]], |b, x| b.op("SelfAdjointEigV2").input(x[0]).attr("compute_v", false).output()),
+    ("Svd", &[&[2, 3, 4]], |b, x| {
+        let node = b.op("Svd").input(x[0]).finish()?;
+        functions_of(b, &[node.output(0)], &[node.output(1), node.output(2)])
+    }),
+    ("Svd", &[&[4, 2]], |b, x| {
+        let node = b.op("Svd").input(x[0]).finish()?;
+        functions_of(b, &[node.output(0)], &[node.output(1), node.output(2)])
+    }),
+    ("Svd", &[&[3, 2]], |b, x| b.op("Svd").input(x[0]).attr("compute_uv", false).output()),
+    ("FFT", &[&[2, 5]], |b, x| spectrum(b, "FFT", x[0])),
+    ("IFFT", &[&[2, 4]], |b, x| spectrum(b, "IFFT", x[0])),
+    ("FFT2D", &[&[2, 3, 2]], |b, x| spectrum(b, "FFT2D", x[0])),
+    ("IFFT2D", &[&[2, 3, 2]], |b, x| spectrum(b, "IFFT2D", x[0])),
+    ("RFFT", &[&[2, 5]], |b, x| rfft(b, x[0], 5)),
+    ("RFFT", &[&[2, 5]], |b, x| rfft(b, x[0], 4)),
+    ("IRFFT", &[&[2, 4]], |b, x| irfft(b, x[0], 6)),
+    ("IRFFT", &[&[2, 4]], |b, x| irfft(b, x[0], 5)),
+    ("IRFFT", &[&[2, 4]], |b, x| irfft(b, x[0], 4)),
+    ("SparseTensorDenseMatMul", &[&[3], &[4, 2]], |b, x| sparse_product(b, x, [3, 4], false, false)),
+    ("SparseTensorDenseMatMul", &[&[3], &[3, 2]], |b, x| sparse_product(b, x, [3, 4], true, false)),
+    ("SparseTensorDenseMatMul", &[&[3], &[2, 4]], |b, x| sparse_product(b, x, [3, 4], false, true)),
+    ("SparseToDense", &[&[3], &[]], |b, x| {
+        let indices = b.constant("i", &Tensor::from_slice([3usize, 2], &[0i64, 1, 2, 0, 2, 3])?)?;
+        let shape = b.vector(&[3i64, 4])?;
+        b.call("SparseToDense", &[indices, shape, x[0], x[1]])
+    }),
+    ("SparseReorder", &[&[3]], |b, x| {
+        let (indices, shape) = places(b, [3, 4])?;
+        let node = b.op("SparseReorder").inputs(&[indices, x[0], shape]).finish()?;
+        weighted(b, node.output(1))
+    }),
+    ("SparseDenseCwiseMul", &[&[3], &[3, 1]], |b, x| {
+        let (indices, shape) = places(b, [3, 4])?;
+        b.call("SparseDenseCwiseMul", &[indices, x[0], shape, x[1]])
+    }),
+    ("SparseDenseCwiseMul", &[&[3], &[4]], |b, x| {
+        let (indices, shape) = places(b, [3, 4])?;
+        b.call("SparseDenseCwiseMul", &[indices, x[0], shape, x[1]])
+    }),
+    ("SparseReduceSum", &[&[3]], |b, x| {
+        let (indices, shape) = places(b, [3, 4])?;
+        let axes = b.vector(&[-1i32])?;
+        b.call("SparseReduceSum", &[indices, x[0], shape, axes])
+    }),
+    ("SparseSoftmax", &[&[3]], |b, x| {
+        let indices = b.constant("i", &Tensor::from_slice([3usize, 2], &[0i64, 1, 2, 0, 2, 3])?)?;
+        let shape = b.vector(&[3i64, 4])?;
+        let y = b.call("SparseSoftmax", &[indices, x[0], shape])?;
+        weighted(b, y)
+    }),
+    ("SparseTensorDenseAdd", &[&[3], &[3, 4]], |b, x| {
+        let (indices, shape) = places(b, [3, 4])?;
+        b.call("SparseTensorDenseAdd", &[indices, x[0], shape, x[1]])
+    }),
+    ("SparseFillEmptyRows", &[&[3], &[]], |b, x| {
+        let indices = b.constant("i", &Tensor::from_slice([3usize, 2], &[0i64, 1, 2, 0, 2, 3])?)?;
+        let shape = b.vector(&[5i64, 4])?;
+        let node = b.op("SparseFillEmptyRows").inputs(&[indices, x[0], shape, x[1]]).finish()?;
+        b.call("Exp", &[node.output(1)])
+    }),
+    ("SparseSlice", &[&[3]], |b, x| {
+        let indices = b.constant("i", &Tensor::from_slice([3usize, 2], &[0i64, 1, 2, 0, 2, 3])?)?;
+        let (shape, start, size) = (b.vector(&[3i64, 4])?, b.vector(&[1i64, 0])?, b.vector(&[2i64, 4])?);
+        let node = b.op("SparseSlice").inputs(&[indices, x[0], shape, start, size]).finish()?;
+        weighted(b, node.output(1))
+    }),
+    ("SparseSegmentSum", &[&[4, 2]], |b, x| sparse_segments(b, "SparseSegmentSum", x[0])),
+    ("SparseSegmentMean", &[&[4, 2]], |b, x| sparse_segments(b, "SparseSegmentMean", x[0])),
+    ("SparseSegmentSqrtN", &[&[4, 2]], |b, x| sparse_segments(b, "SparseSegmentSqrtN", x[0])),
+    ("ResizeBicubic", &[&[2, 3, 4, 2]], |b, x| {
+        let size = b.vector(&[5i32, 6])?;
+        let images = b.cast(x[0], DType::F32)?;
+        b.op("ResizeBicubic").inputs(&[images, size]).attr("half_pixel_centers", true).output()
+    }),
+    ("FakeQuantWithMinMaxArgs", &[&[2, 3]], |b, x| {
+        let x = single(b, x)?;
+        b.op("FakeQuantWithMinMaxArgs").inputs(&x).attr("min", 0.25f32).attr("max", 0.75f32).output()
+    }),
+    ("FakeQuantWithMinMaxVars", &[&[2, 3], &[], &[]], |b, x| {
+        let x = single(b, x)?;
+        let one = b.scalar(1f32)?;
+        let min = b.call("Sub", &[x[1], one])?;
+        b.call("FakeQuantWithMinMaxVars", &[x[0], min, x[2]])
+    }),
+    ("FakeQuantWithMinMaxVarsPerChannel", &[&[2, 3], &[3], &[3]], |b, x| {
+        let x = single(b, x)?;
+        let one = b.scalar(1f32)?;
+        let min = b.call("Sub", &[x[1], one])?;
+        b.call("FakeQuantWithMinMaxVarsPerChannel", &[x[0], min, x[2]])
+    }),
 ];
+
+/// `x xᵀ + 1`
+fn positive(b: &mut GraphBuilder<'_>, x: OutputId) -> Result<OutputId> {
+    let square = b.op("BatchMatMulV2").inputs(&[x, x]).attr("adj_y", true).output()?;
+    let diagonal = b.call("MatrixDiagPart", &[square])?;
+    let one = b.scalar(1f64)?;
+    let more = b.call("AddV2", &[diagonal, one])?;
+    b.call("MatrixSetDiag", &[square, more])
+}
+
+/// A function of singular values or eigenvalues and of the vectors, whose signs do not matter.
+fn functions_of(b: &mut GraphBuilder<'_>, values: &[OutputId], vectors: &[OutputId]) -> Result<OutputId> {
+    let axes = b.vector(&[-2i32, -1])?;
+    let mut sum = None;
+    for (power, tensors) in [("Exp", values), ("Square", vectors)] {
+        for &tensor in tensors {
+            let f = b.call(power, &[tensor])?;
+            let f = weighted(b, f)?;
+            let axes = if power == "Exp" { b.vector(&[-1i32])? } else { axes };
+            let part = b.call("Sum", &[f, axes])?;
+            sum = Some(match sum {
+                None => part,
+                Some(sum) => b.call("AddV2", &[sum, part])?,
+            });
+        }
+    }
+    Ok(sum.unwrap())
+}
+
+/// Times its elements' cosines along the first dimensions, so that no two are worth the same.
+fn weighted(b: &mut GraphBuilder<'_>, y: OutputId) -> Result<OutputId> {
+    let shape = b.call("Shape", &[y])?;
+    let (count, zero, one) = (b.call("Size", &[y])?, b.scalar(0i32)?, b.scalar(1i32)?);
+    let numbers = b.call("Range", &[zero, count, one])?;
+    let numbers = b.cast(numbers, DType::F64)?;
+    let weights = b.call("Cos", &[numbers])?;
+    let weights = b.call("Reshape", &[weights, shape])?;
+    b.call("Mul", &[y, weights])
+}
+
+fn complex(b: &mut GraphBuilder<'_>, x: OutputId) -> Result<OutputId> {
+    let y = b.call("Sin", &[x])?;
+    b.op("Complex").inputs(&[x, y]).attr("Tout", type_attr(DType::C128)).output()
+}
+
+fn squares(b: &mut GraphBuilder<'_>, z: OutputId) -> Result<OutputId> {
+    let square = b.call("Square", &[z])?;
+    let real = b.op("Real").input(square).attr("Tout", type_attr(DType::F64)).output()?;
+    let angle = b.op("Imag").input(z).attr("Tout", type_attr(DType::F64)).output()?;
+    let sum = b.call("AddV2", &[real, angle])?;
+    weighted(b, sum)
+}
+
+fn spectrum(b: &mut GraphBuilder<'_>, op: &str, x: OutputId) -> Result<OutputId> {
+    let z = complex(b, x)?;
+    let z = b.op(op).input(z).attr("Tcomplex", type_attr(DType::C128)).output()?;
+    squares(b, z)
+}
+
+fn rfft(b: &mut GraphBuilder<'_>, x: OutputId, length: i32) -> Result<OutputId> {
+    let length = b.vector(&[length])?;
+    let z = b.op("RFFT").inputs(&[x, length]).attr("Treal", type_attr(DType::F64)).attr("Tcomplex", type_attr(DType::C128)).output()?;
+    squares(b, z)
+}
+
+fn irfft(b: &mut GraphBuilder<'_>, x: OutputId, length: i32) -> Result<OutputId> {
+    let (z, length) = (complex(b, x)?, b.vector(&[length])?);
+    let y = b.op("IRFFT").inputs(&[z, length]).attr("Treal", type_attr(DType::F64)).attr("Tcomplex", type_attr(DType::C128)).output()?;
+    let y = weighted(b, y)?;
+    b.call("Exp", &[y])
+}
+
+/// Three places of a sparse matrix, not in order.
+fn places(b: &mut GraphBuilder<'_>, shape: [i64; 2]) -> Result<(OutputId, OutputId)> {
+    let indices = b.constant("i", &Tensor::from_slice([3usize, 2], &[2i64, 3, 0, 1, 2, 0])?)?;
+    Ok((indices, b.vector(&shape)?))
+}
+
+fn sparse_product(b: &mut GraphBuilder<'_>, x: &[OutputId], shape: [i64; 2], adjoint_a: bool, adjoint_b: bool) -> Result<OutputId> {
+    let (indices, shape) = places(b, shape)?;
+    let y = b.op("SparseTensorDenseMatMul").inputs(&[indices, x[0], shape, x[1]]);
+    let y = y.attr("adjoint_a", adjoint_a).attr("adjoint_b", adjoint_b).output()?;
+    b.call("Exp", &[y])
+}
+
+fn sparse_segments(b: &mut GraphBuilder<'_>, op: &str, x: OutputId) -> Result<OutputId> {
+    let (indices, segments) = (b.vector(&[3i32, 0, 1, 3])?, b.vector(&[0i32, 0, 0, 2])?);
+    let y = b.call(op, &[x, indices, segments])?;
+    b.call("Exp", &[y])
+}
+
+/// A `QR` factorisation's gradient has to know the shape.
+#[test]
+fn qr_wants_a_static_shape() {
+    for shape in [&[2usize, 4, 3][..], &[2, 2, 4], &[3, 3]] {
+        let f: Build = |b, x| {
+            let node = b.op("Qr").input(x[0]).finish()?;
+            functions_of(b, &[], &[node.output(0), node.output(1)])
+        };
+        let values = [numbers(shape)];
+        assert_eq!(build(&values, true, f).unwrap().shapes[0].to_string(), values[0].shape().to_string());
+        assert!(build(&values, false, f).is_err());
+    }
+}
 
 #[test]
 fn gradients_without_kernels_are_built() {

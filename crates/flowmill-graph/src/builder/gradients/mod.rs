@@ -11,6 +11,7 @@ mod counters;
 mod functions;
 mod history;
 mod loops;
+mod reach;
 mod walk;
 mod zeros;
 

@@ -1,0 +1,36 @@
+//! Which nodes are between the `xs` and the `ys`.
+
+use super::is_differentiable;
+use crate::builder::GraphBuilder;
+use crate::{NodeId, OutputId};
+use rustc_hash::FxHashSet;
+use std::collections::VecDeque;
+
+/// The nodes that depend on the `xs` through tensors that have gradients.
+pub(super) fn reach(b: &GraphBuilder<'_>, xs: &[OutputId]) -> FxHashSet<NodeId> {
+    let mut reached = FxHashSet::default();
+    let mut queue: VecDeque<NodeId> = xs.iter().map(|x| x.node).collect();
+    while let Some(node) = queue.pop_front() {
+        if !reached.insert(node) {
+            continue;
+        }
+        let types = b.graph()[node].output_types();
+        let edges = b.graph().out_edges(node).filter(|e| !e.is_control());
+        queue.extend(edges.filter(|e| types.get(e.src_output as usize).is_some_and(|t| is_differentiable(t.dtype))).map(|e| e.dst));
+    }
+    reached
+}
+
+/// The reached nodes that the `ys` depend on, nearest to the `ys` first: an outer loop's exits come before an inner one's.
+pub(super) fn find_between(b: &GraphBuilder<'_>, ys: &[OutputId], reached: &FxHashSet<NodeId>) -> Vec<NodeId> {
+    let mut between = Vec::new();
+    let mut seen = FxHashSet::default();
+    let mut queue: VecDeque<NodeId> = ys.iter().map(|y| y.node).collect();
+    while let Some(node) = queue.pop_front() {
+        if reached.contains(&node) && seen.insert(node) {
+            between.push(node);
+            queue.extend(b.graph().inputs(node).map(|i| i.node));
+        }
+    }
+    between
+}
