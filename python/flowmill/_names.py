@@ -51,6 +51,12 @@ _BY_MODULE = {
     "logging_ops": "Print print",
     "clip_ops": "clip_by_value clip_by_norm clip_by_average_norm global_norm clip_by_global_norm",
     "random": "multinomial random_crop random_gamma random_normal random_poisson random_shuffle random_uniform truncated_normal",
+    "linalg": (
+        "cholesky cholesky_solve cross eye norm qr svd trace matrix_band_part=band_part matrix_determinant=det matrix_diag=diag "
+        "matrix_diag_part=diag_part matrix_inverse=inv matrix_set_diag=set_diag matrix_solve=solve matrix_solve_ls=lstsq "
+        "matrix_triangular_solve=triangular_solve diag=tensor_diag diag_part=tensor_diag_part self_adjoint_eig=eigh "
+        "self_adjoint_eigvals=eigvalsh"
+    ),
     "tensor_util": "is_tensor make_ndarray make_tensor_proto get_static_value=constant_value",
     "init_ops": "constant_initializer glorot_normal_initializer glorot_uniform_initializer ones_initializer orthogonal_initializer "
                 "random_normal_initializer random_uniform_initializer truncated_normal_initializer uniform_unit_scaling_initializer "
@@ -83,7 +89,7 @@ _BY_MODULE = {
 # Modules of the API that are reached as ``tf.name``.
 MODULES = frozenset((
     *"saved_model train raw_ops nest".split(),
-    *"math debugging bitwise quantization random".split(),
+    *"math debugging bitwise linalg quantization random".split(),
     *"initializers".split(),
     *"app compat flags gfile io logging python python_io sparse strings test version".split(),
 ))
