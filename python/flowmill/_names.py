@@ -72,6 +72,11 @@ _BY_MODULE = {
                  "local_variables_initializer model_variables moving_average_variables report_uninitialized_variables trainable_variables "
                  "variables_initializer",
     "indexed_slices": "IndexedSlices IndexedSlicesValue",
+    "io": "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature decode_base64 decode_compressed decode_csv decode_json_example decode_raw "
+          "encode_base64 matching_files parse_example parse_single_example parse_single_sequence_example parse_tensor read_file serialize_tensor "
+          "write_file",
+    "lookup": "initialize_all_tables tables_initializer",
+    "queue": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
     "sparse": "sparse_add=add sparse_concat=concat sparse_fill_empty_rows=fill_empty_rows sparse_mask=mask sparse_maximum=maximum sparse_merge=merge "
               "sparse_minimum=minimum sparse_placeholder=placeholder sparse_reduce_max=reduce_max sparse_reduce_max_sparse=reduce_max_sparse "
               "sparse_reduce_sum=reduce_sum sparse_reduce_sum_sparse=reduce_sum_sparse sparse_reorder=reorder sparse_reset_shape=reset_shape "
@@ -91,7 +96,7 @@ MODULES = frozenset((
     *"saved_model train raw_ops nest".split(),
     *"math debugging bitwise linalg quantization random".split(),
     *"initializers".split(),
-    *"app compat flags gfile io logging python python_io sparse strings test version".split(),
+    *"app compat flags gfile io logging lookup python python_io queue sparse strings test version".split(),
 ))
 
 

@@ -25,7 +25,9 @@ MODULES = ["flowmill", "flowmill.cases", "flowmill.control_flow", "flowmill.func
            "flowmill.resource_variable", "flowmill.state", "flowmill.variable_scopes", "flowmill.variables",
            "flowmill.train._readers", "flowmill.train.learning_rate_decay", "flowmill.train.moving_averages", "flowmill.train.optimizer",
            "flowmill.train.optimizers", "flowmill.train.slot_creator", "flowmill.train.training_util",
-           "flowmill.sparse._arithmetic", "flowmill.sparse._dense", "flowmill.sparse._layout", "flowmill.sparse_tensor", "flowmill.strings"]
+           "flowmill.sparse._arithmetic", "flowmill.sparse._dense", "flowmill.sparse._layout", "flowmill.sparse_tensor", "flowmill.strings",
+           "flowmill.lookup", "flowmill.queue", "flowmill.io._coding", "flowmill.io._features", "flowmill.io._parsing", "flowmill.sparse._arithmetic",
+           "flowmill.sparse._dense", "flowmill.sparse._layout", "flowmill.sparse_tensor", "flowmill.strings"]
 
 
 def stub_parameters(function: ast.FunctionDef) -> list[tuple[str, str, bool]]:

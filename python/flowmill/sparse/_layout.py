@@ -17,17 +17,12 @@ from flowmill.tensor_shape import TensorShape
 _HASH_KEY = 0xDECAFCAFFE
 
 
-def _shape_or(sp_input: SparseTensor):
-    """The shape as numbers where it is known, otherwise as a tensor."""
-    shape = sp_input.shape
-    return shape if shape.is_fully_defined() else sp_input.dense_shape
-
-
 def reorder(sp_input, name=None) -> SparseTensor:
     """With the elements in the order of rows, as the other functions want them."""
     sp_input = as_sparse(sp_input)
     indices, values = call("SparseReorder", name, sp_input.indices, sp_input.values, sp_input.dense_shape)
-    return SparseTensor(indices, values, _shape_or(sp_input))
+    shape = sp_input.shape
+    return SparseTensor(indices, values, shape if shape.is_fully_defined() else tf.identity(sp_input.dense_shape))
 
 
 def reshape(sp_input, shape, name=None) -> SparseTensor:

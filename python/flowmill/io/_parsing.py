@@ -1,0 +1,244 @@
+"""Serialised examples taken apart: `Example` and `SequenceExample` messages."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from flowmill._apply import apply_op, op_scope
+from flowmill._convert import constant, convert_to_tensor
+from flowmill.dtypes import DType, as_dtype, float32, int64, string
+from flowmill.io._features import FixedLenFeature, FixedLenSequenceFeature, RaggedFeature, SparseFeature, VarLenFeature
+from flowmill.sparse_tensor import SparseTensor
+from flowmill.tensor import Tensor
+from flowmill.tensor_shape import TensorShape
+
+
+class _Wanted:
+    """Features sorted into what the ops take.
+
+    Attributes:
+        sparse: the type of each sparse feature.
+        dense: type, shape and default of each dense feature.
+        missing_allowed: whether a sequence's dense feature may lack.
+    """
+
+    def __init__(self, features: dict[str, Any], kinds: tuple):
+        self.sparse: dict[str, DType] = {}
+        self.dense: dict[str, tuple[DType, TensorShape, Any]] = {}
+        self.missing_allowed: dict[str, bool] = {}
+        for key in sorted(features or {}):
+            feature = features[key]
+            if isinstance(feature, RaggedFeature):
+                raise NotImplementedError(f"flowmill has no RaggedTensor, which the feature {key!r} asks for.")
+            if not isinstance(feature, kinds):
+                raise ValueError(f"Unsupported {type(feature).__name__} {feature} for key '{key}'")
+            self._add(key, feature)
+
+    def _add(self, key: str, feature) -> None:
+        if isinstance(feature, VarLenFeature):
+            if not feature.dtype:
+                raise ValueError(f"Missing type for feature {key}. Received feature={feature}")
+            self._add_sparse(key, feature.dtype)
+        elif isinstance(feature, SparseFeature):
+            for attribute in ("index_key", "value_key"):
+                if not getattr(feature, attribute):
+                    raise ValueError(f"Missing {attribute} for SparseFeature {feature}")
+            for index_key in _index_keys(feature):
+                self._add_sparse(index_key, int64)
+            self._add_sparse(feature.value_key, feature.dtype)
+        else:
+            self._add_dense(key, feature)
+
+    def _add_sparse(self, key: str, dtype) -> None:
+        dtype = as_dtype(dtype)
+        if self.sparse.setdefault(key, dtype) is not dtype:
+            raise ValueError(f"Conflicting type {dtype} vs {self.sparse[key]} for feature {key}.")
+
+    def _add_dense(self, key: str, feature) -> None:
+        if not feature.dtype:
+            raise ValueError(f"Missing type for feature {key}. Received feature={feature}.")
+        if feature.shape is None:
+            raise ValueError(f"Missing shape for feature {key}. Received feature={feature}.")
+        shape = TensorShape(feature.shape)
+        if isinstance(feature, FixedLenSequenceFeature):
+            self.missing_allowed[key] = bool(feature.allow_missing)
+            self.dense[key] = as_dtype(feature.dtype), shape, feature.default_value
+            return
+        if shape.rank and shape.as_list()[0] is None:
+            raise ValueError(
+                f"First dimension of shape for feature {key} unknown. Consider using FixedLenSequenceFeature. Received feature={feature}.")
+        if not shape.is_fully_defined():
+            raise ValueError(f"All dimensions of shape for feature {key} need to be known but received {shape}.")
+        self.dense[key] = as_dtype(feature.dtype), shape, feature.default_value
+
+    def with_sequences_as_dense(self) -> _Wanted:
+        """Lets features of any length be dense ones with an unknown first size, as examples have them."""
+        for key, allowed in self.missing_allowed.items():
+            if not allowed:
+                raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be True.")
+            dtype, shape, default = self.dense[key]
+            self.dense[key] = dtype, TensorShape([None]).concatenate(shape), default
+        return self
+
+    def defaults(self) -> list[Tensor]:
+        """A tensor for each dense feature; one without elements where there is no default."""
+        return [_default(key, *described) for key, described in self.dense.items()]
+
+
+def _index_keys(feature: SparseFeature) -> list[str]:
+    return [feature.index_key] if isinstance(feature.index_key, str) else list(feature.index_key)
+
+
+def _default(key: str, dtype: DType, shape: TensorShape, value) -> Tensor:
+    import flowmill as tf
+
+    has_any_length = bool(shape.rank) and shape.as_list()[0] is None
+    if value is None:
+        if not has_any_length:
+            return constant([], dtype)
+        return convert_to_tensor("" if dtype is string else 0, dtype)
+    name = ("padding_" if has_any_length else "key_") + re.sub(r"[^A-Za-z0-9_.\-/]", "_", key)
+    return tf.reshape(convert_to_tensor(value, dtype, name), [] if has_any_length else shape)
+
+
+def _checked(features, kinds) -> _Wanted:
+    if not features:
+        raise ValueError(f"Argument `features` cannot be None or falsy. Got {features}")
+    return _Wanted(features, kinds)
+
+
+def parse_example(serialized, features, name: str | None = None, example_names=None) -> dict[str, Any]:
+    """Examples as tensors by the names of their features.
+
+    Args:
+        serialized: the messages, a vector of strings.
+        features: what they hold: `FixedLenFeature`, `VarLenFeature`, `SparseFeature` or `FixedLenSequenceFeature` by name.
+        name: what to call the operations.
+        example_names: a name for each example, for messages of errors.
+
+    Returns:
+        Tensors whose first dimension is that of the batch, SparseTensors for `VarLenFeature` and `SparseFeature`.
+
+    Raises:
+        ValueError: for features that do not say enough, or contradict each other.
+    """
+    kinds = VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature
+    wanted = _checked(features, kinds).with_sequences_as_dense()
+    with op_scope(name, "ParseExample", serialized, example_names):
+        serialized = convert_to_tensor(serialized, string, "serialized")
+        made = apply_op(
+            "ParseExampleV2", name, (
+                serialized, [] if example_names is None else example_names, _strings(wanted.sparse), _strings(wanted.dense), _strings(()),
+                wanted.defaults()),
+            {"num_sparse": len(wanted.sparse), "sparse_types": list(wanted.sparse.values()), "Tdense": [d[0] for d in wanted.dense.values()],
+             "dense_shapes": [d[1] for d in wanted.dense.values()], "ragged_value_types": [], "ragged_split_types": []})
+        outputs = list(made.outputs)
+        found = _sparse_by_name(wanted.sparse, outputs)
+        found.update(zip(wanted.dense, outputs[3 * len(wanted.sparse):]))
+    return _with_sparse_features(features, found)
+
+
+def _strings(values):
+    return np.array([v.encode() for v in values], object) if values else np.array([], object)
+
+
+def _sparse_by_name(types: dict[str, DType], outputs: list[Tensor]) -> dict[str, Any]:
+    count = len(types)
+    return {key: SparseTensor(outputs[i], outputs[count + i], outputs[2 * count + i]) for i, key in enumerate(types)}
+
+
+def _with_sparse_features(features, found: dict[str, Any]) -> dict[str, Any]:
+    """Puts values of sparse features to their places; features that only hold the parts of others go."""
+    from flowmill.sparse._dense import merge
+
+    made = dict(found)
+    for key in sorted(features):
+        feature = features[key]
+        if isinstance(feature, SparseFeature):
+            places = [found[index_key] for index_key in _index_keys(feature)]
+            sizes = [feature.size] if isinstance(feature.index_key, str) else list(feature.size)
+            made[key] = merge(places, found[feature.value_key], sizes, already_sorted=feature.already_sorted)
+    return {key: value for key, value in made.items() if key in features}
+
+
+def parse_single_example(serialized, features, name: str | None = None, example_names=None) -> dict[str, Any]:
+    """As :func:`parse_example` for one example, a scalar; tensors have no dimension of a batch.
+
+    Raises:
+        ValueError: as there, and where `serialized` is no scalar.
+    """
+    if not features:
+        raise ValueError("Missing features.")
+    with op_scope(name, "ParseSingleExample", serialized, example_names):
+        serialized = convert_to_tensor(serialized, string, "serialized")
+        if serialized.shape.rank not in (None, 0):
+            raise ValueError("Input serialized must be a scalar")
+        return parse_example(serialized, features, name, example_names)
+
+
+def parse_sequence_example(serialized, context_features=None, sequence_features=None, example_names=None, name: str | None = None):
+    """Sequence examples as two dictionaries of tensors by the names of their features, and a third with the lengths of the sequences.
+
+    Args:
+        serialized: the messages, a vector of strings.
+        context_features: what each of them holds once: `FixedLenFeature` or `VarLenFeature` by name.
+        sequence_features: what its sequences hold: `FixedLenSequenceFeature` or `VarLenFeature` by name.
+        example_names: a name for each example, for messages of errors.
+        name: what to call the operations.
+
+    Raises:
+        ValueError: where there are no features, or they do not say enough.
+    """
+    if not (context_features or sequence_features):
+        raise ValueError("Both `context_features` and `sequence_features` arguments are None, but at least one should have values.")
+    with op_scope(name, "ParseSequenceExample", serialized, example_names):
+        serialized = convert_to_tensor(serialized, string, "serialized")
+        return _parse_sequences(serialized, context_features, sequence_features, example_names, name)
+
+
+def parse_single_sequence_example(serialized, context_features=None, sequence_features=None, example_name=None, name: str | None = None):
+    """As :func:`parse_sequence_example` for one example, a scalar; gives the first two dictionaries.
+
+    Raises:
+        ValueError: as there.
+    """
+    if not (context_features or sequence_features):
+        raise ValueError("Both context_features and sequence_features are None, but at least one should have values.")
+    with op_scope(name, "ParseSingleSequenceExample", serialized, example_name):
+        serialized = convert_to_tensor(serialized, string, "serialized")
+        return _parse_sequences(serialized, context_features, sequence_features, example_name, name)[:2]
+
+
+def _parse_sequences(serialized: Tensor, context_features, sequence_features, debug_name, name):
+    context = _Wanted(context_features, (VarLenFeature, FixedLenFeature))
+    lists = _Wanted(sequence_features, (VarLenFeature, FixedLenSequenceFeature))
+    for key, (_, _, default) in lists.dense.items():
+        if default is not None:
+            raise ValueError(f"Unsupported default_value for feature {key} of a sequence.")
+    with op_scope(name, "ParseSequenceExample", serialized):
+        defaults = context.defaults()
+        made = apply_op(
+            "ParseSequenceExampleV2", name, (
+                serialized, _strings(()) if debug_name is None else debug_name, _strings(context.sparse), _strings(context.dense), _strings(()),
+                _strings(lists.sparse), _strings(lists.dense), _strings(()),
+                np.array([lists.missing_allowed[key] for key in lists.dense], bool), defaults),
+            {"Ncontext_sparse": len(context.sparse), "context_sparse_types": list(context.sparse.values()),
+             "Tcontext_dense": [d[0] for d in context.dense.values()], "context_dense_shapes": [d[1] for d in context.dense.values()],
+             "context_ragged_value_types": [], "context_ragged_split_types": [],
+             "Nfeature_list_sparse": len(lists.sparse), "feature_list_sparse_types": list(lists.sparse.values()),
+             "Nfeature_list_dense": len(lists.dense), "feature_list_dense_types": [d[0] for d in lists.dense.values()],
+             "feature_list_dense_shapes": [d[1] for d in lists.dense.values()],
+             "feature_list_ragged_value_types": [], "feature_list_ragged_split_types": []})
+    outputs = list(made.outputs)
+    found = _sparse_by_name(context.sparse, outputs)
+    outputs = outputs[3 * len(context.sparse):]
+    found.update(zip(context.dense, outputs))
+    outputs = outputs[len(context.dense):]
+    sequences = _sparse_by_name(lists.sparse, outputs)
+    outputs = outputs[3 * len(lists.sparse):]
+    sequences.update(zip(lists.dense, outputs))
+    lengths = dict(zip(lists.dense, outputs[len(lists.dense):]))
+    return found, sequences, lengths

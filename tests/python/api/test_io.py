@@ -1,0 +1,130 @@
+"""Examples, files and encodings in graphs, against TensorFlow's."""
+
+import numpy as np
+import pytest
+from compare import compare_built, same_error
+
+import flowmill
+
+
+def message(tf1, **features):
+    def feature(values):
+        kind = {bytes: "bytes_list", float: "float_list", int: "int64_list"}[type(values[0])]
+        lists = {"bytes_list": tf1.train.BytesList, "float_list": tf1.train.FloatList, "int64_list": tf1.train.Int64List}
+        return tf1.train.Feature(**{kind: lists[kind](value=values)})
+
+    return tf1.train.Example(features=tf1.train.Features(feature={k: feature(v) for k, v in features.items()})).SerializeToString()
+
+
+def batch(tf1):
+    return np.array([
+        message(tf1, f=[1.0, 2.0], ids=[3, 4], name=[b"x"], ix=[5, 1], iy=[0, 2], val=[0.5, 1.5], seq=[1.0, 2.0, 3.0, 4.0]),
+        message(tf1, f=[3.0, 4.0], ix=[2], iy=[1], val=[9.0])], object)
+
+
+FEATURES = {
+    "fixed": lambda tf: {"f": tf.FixedLenFeature([2], tf.float32), "name": tf.FixedLenFeature([], tf.string, default_value="none")},
+    "variable": lambda tf: {"ids": tf.VarLenFeature(tf.int64), "f": tf.FixedLenFeature((2, 1), "float32"), "val": tf.io.VarLenFeature(tf.float32)},
+    "sequence": lambda tf: {"seq": tf.FixedLenSequenceFeature([2], tf.float32, allow_missing=True),
+                            "ids": tf.FixedLenSequenceFeature([], tf.int64, allow_missing=True, default_value=-1)},
+    "sparse": lambda tf: {"s": tf.SparseFeature("ix", "val", tf.float32, 100), "val": tf.VarLenFeature(tf.float32)},
+    "sparse_in_two_dimensions": lambda tf: {"s": tf.SparseFeature(["ix", "iy"], "val", tf.float32, [100, 50], already_sorted=True)},
+}
+
+
+@pytest.mark.parametrize("name", [None, "p"])
+@pytest.mark.parametrize("kind", FEATURES)
+def test_examples_are_parsed(tf1, kind, name):
+    compare_built(tf1, lambda tf: tf.parse_example(tf.placeholder(tf.string, [None], name="x"), FEATURES[kind](tf), name), {"x": batch(tf1)})
+
+
+@pytest.mark.parametrize("name", [None, "p"])
+@pytest.mark.parametrize("kind", FEATURES)
+def test_one_example_is_parsed(tf1, kind, name):
+    compare_built(tf1, lambda tf: tf.io.parse_single_example(tf.placeholder(tf.string, [], name="x"), FEATURES[kind](tf), name), {"x": batch(tf1)[0]})
+
+
+def test_names_of_examples(tf1):
+    compare_built(tf1, lambda tf: tf.parse_example(tf.placeholder(tf.string, [2], name="x"), FEATURES["fixed"](tf), example_names=["a", "b"]),
+                  {"x": batch(tf1)})
+
+
+def test_sequence_examples(tf1):
+    train = tf1.train
+    feature = train.Feature(int64_list=train.Int64List(value=[7]))
+    floats = train.FeatureList(feature=[train.Feature(float_list=train.FloatList(value=v)) for v in ([1.0, 2.0], [3.0])])
+    ints = train.FeatureList(feature=[feature, feature])
+    serialized = train.SequenceExample(context=train.Features(feature={"c": feature}),
+                                       feature_lists=train.FeatureLists(feature_list={"v": floats, "s": ints})).SerializeToString()
+
+    def build(tf, function, shape):
+        return function(tf.placeholder(tf.string, shape, name="x"), {"c": tf.FixedLenFeature([], tf.int64), "d": tf.VarLenFeature(tf.string)},
+                        {"s": tf.FixedLenSequenceFeature([], tf.int64), "v": tf.VarLenFeature(tf.float32)})
+
+    compare_built(tf1, lambda tf: build(tf, tf.parse_single_sequence_example, []), {"x": serialized})
+    compare_built(tf1, lambda tf: build(tf, tf.io.parse_sequence_example, [None]), {"x": np.array([serialized, serialized], object)})
+
+
+@pytest.mark.parametrize("build, match", [
+    (lambda tf: tf.parse_example(["x"], {}), "Argument `features` cannot be None or falsy"),
+    (lambda tf: tf.parse_example(["x"], {"a": tf.float32}), "Unsupported DType"),
+    (lambda tf: tf.parse_example(["x"], {"a": tf.FixedLenFeature([None], tf.float32)}), "Consider using FixedLenSequenceFeature"),
+    (lambda tf: tf.parse_example(["x"], {"a": tf.FixedLenFeature([2, None], tf.float32)}), "need to be known"),
+    (lambda tf: tf.parse_example(["x"], {"a": tf.FixedLenFeature(None, tf.float32)}), "Missing shape for feature a"),
+    (lambda tf: tf.parse_example(["x"], {"a": tf.VarLenFeature(None)}), "Missing type for feature a"),
+    (lambda tf: tf.parse_example(["x"], {"a": tf.FixedLenSequenceFeature([], tf.float32)}), "requires allow_missing to be True"),
+    (lambda tf: tf.parse_example(["x"], {"a": tf.FixedLenFeature([2], tf.float32, [1.0, 2.0, 3.0])}), "Cannot reshape a tensor with 3 elements"),
+    (lambda tf: tf.parse_single_example(["x"], {"a": tf.FixedLenFeature([], tf.float32)}), "Input serialized must be a scalar"),
+    (lambda tf: tf.parse_example(["x"], {"a": tf.SparseFeature("i", "v", tf.float32, 3), "v": tf.VarLenFeature(tf.int64)}), "Conflicting type"),
+    (lambda tf: tf.parse_single_sequence_example("x"), "at least one should have values"),
+    (lambda tf: tf.decode_csv(["1"], [[1], [2]], select_cols=[1, 0]), "select_cols is not strictly increasing."),
+    (lambda tf: tf.decode_csv(["1"], [[1]], select_cols=[0, 1]), "Length of select_cols and record_defaults do not match."),
+    (lambda tf: tf.decode_raw(), None),
+])
+def test_wrong_arguments(tf1, build, match):
+    same_error(tf1, build, match)
+
+
+CASES = {
+    "csv": lambda tf: [tf.decode_csv(["1,2.5,x", "3,,\"y,z\""], [[1], [2.0], ["d"]]),
+                       tf.io.decode_csv(tf.constant("1;2"), [tf.constant([], tf.int32)], field_delim=";", select_cols=[1], name="c")],
+    "raw": lambda tf: [tf.decode_raw(["ab"], tf.uint8), tf.decode_raw(bytes=tf.constant("ab"), out_type=tf.int16, little_endian=False)],
+    "base64": lambda tf: [tf.encode_base64("ab"), tf.io.encode_base64(["ab?"], pad=True, name="e"), tf.decode_base64("YWI")],
+    "compressed": lambda tf: tf.decode_compressed(tf.constant("ab")),
+    "json": lambda tf: tf.decode_json_example('{"features": {}}'),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_as_tensorflows(tf1, name):
+    compare_built(tf1, CASES[name])
+
+
+def test_tensors_as_strings(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            written = tf.serialize_tensor(tf.constant([[1.5, 2.5]]))
+            read = tf.io.parse_tensor(written, tf.float32)
+            assert read.shape.rank is None and read.dtype == tf.float32
+            np.testing.assert_array_equal(sess.run(read), [[1.5, 2.5]])
+            assert tf.parse_tensor("", tf.int32, name="n").op.name == "n"
+
+
+def test_files_in_graphs(tf1, tmp_path):
+    for tf in (tf1, flowmill):
+        path = str(tmp_path / tf.__name__ / "a.txt")
+        with tf.Graph().as_default(), tf.Session() as sess:
+            write = tf.write_file(path, "text")
+            assert write.type == "WriteFile"
+            sess.run(write)
+            assert sess.run(tf.read_file(path)) == b"text"
+            assert sess.run(tf.io.matching_files(str(tmp_path / tf.__name__ / "*"))).tolist() == [path.encode()]
+            with pytest.raises(tf.errors.NotFoundError):
+                sess.run(tf.io.read_file(path + "x"))
+
+
+def test_what_is_not_there():
+    with pytest.raises(NotImplementedError, match="no RaggedTensor"):
+        flowmill.parse_example(["x"], {"a": flowmill.io.RaggedFeature(flowmill.int64)})
+    with pytest.raises(AttributeError, match="flowmill has no tf.io.decode_proto"):
+        flowmill.io.decode_proto
