@@ -11,13 +11,13 @@ _BY_MODULE = {
                  "enable_v2_tensorshape executing_eagerly executing_eagerly_outside_functions resource_variables_enabled",
     "_convert": "constant convert_to_tensor register_tensor_conversion_function convert_to_tensor_or_indexed_slices",
     "cases": "case",
+    "default_graph": "colocate_with container control_dependencies device name_scope op_scope",
     "control_flow": "Assert cond group no_op tuple",
     "functional_ops": "foldl foldr map_fn scan",
     "loops": "while_loop",
     "tensor_array": "TensorArray",
     "gradients_impl": "AggregationMethod NoGradient NotDifferentiable RegisterGradient UnconnectedGradients gradients no_gradient stop_gradient",
     "graph_keys": "GraphKeys add_to_collection add_to_collections get_collection get_collection_ref",
-    "indexed_slices": "IndexedSlices",
     "array": (
         "argsort batch_gather batch_to_space batch_to_space_nd boolean_mask broadcast_dynamic_shape broadcast_static_shape "
         "broadcast_to concat depth_to_space dequantize dynamic_partition dynamic_stitch ensure_shape expand_dims extract_image_patches "
@@ -97,6 +97,7 @@ MODULES = frozenset((
     *"math debugging bitwise linalg quantization random".split(),
     *"initializers".split(),
     *"app compat flags gfile io logging lookup python python_io queue sparse strings test version".split(),
+    *"contrib image layers losses metrics nn".split(),
 ))
 
 

@@ -28,6 +28,12 @@ MODULES = ["flowmill", "flowmill.cases", "flowmill.control_flow", "flowmill.func
            "flowmill.sparse._arithmetic", "flowmill.sparse._dense", "flowmill.sparse._layout", "flowmill.sparse_tensor", "flowmill.strings",
            "flowmill.lookup", "flowmill.queue", "flowmill.io._coding", "flowmill.io._features", "flowmill.io._parsing", "flowmill.sparse._arithmetic",
            "flowmill.sparse._dense", "flowmill.sparse._layout", "flowmill.sparse_tensor", "flowmill.strings"]
+MODULES += ["flowmill.default_graph", "flowmill.image._boxes", "flowmill.image._color", "flowmill.image._decode", "flowmill.image._geometry",
+           "flowmill.image._quality", "flowmill.image._resize", "flowmill.layers._base", "flowmill.layers._convolution", "flowmill.layers._core",
+           "flowmill.layers._normalization", "flowmill.layers._pooling", "flowmill.losses", "flowmill.metrics._confusion",
+           "flowmill.metrics._mean", "flowmill.metrics._thresholds", "flowmill.metrics._top", "flowmill.nn._activation", "flowmill.nn._atrous",
+           "flowmill.nn._convolution", "flowmill.nn._cross_entropy", "flowmill.nn._ctc", "flowmill.nn._dropout", "flowmill.nn._embedding",
+           "flowmill.nn._normalization", "flowmill.nn._pooling", "flowmill.nn._sampling", "flowmill.nn._top"]
 
 
 def stub_parameters(function: ast.FunctionDef) -> list[tuple[str, str, bool]]:

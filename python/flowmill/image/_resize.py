@@ -1,0 +1,157 @@
+"""Other sizes, by interpolation."""
+
+from __future__ import annotations
+
+import flowmill as tf
+from flowmill._apply import call
+from flowmill._convert import convert_to_tensor
+from flowmill.control_flow import with_dependencies
+from flowmill.image._checks import as_batch, asserted, checks_of, sizes
+from flowmill.image._geometry import maximum, pad_to_bounding_box
+from flowmill.nn._scope import scope
+from flowmill.tensor import Tensor
+
+
+class ResizeMethod:
+    """How to interpolate."""
+
+    BILINEAR = 0
+    NEAREST_NEIGHBOR = 1
+    BICUBIC = 2
+    AREA = 3
+
+
+_OPS = {ResizeMethod.BILINEAR: "ResizeBilinear", ResizeMethod.NEAREST_NEIGHBOR: "ResizeNearestNeighbor", ResizeMethod.BICUBIC: "ResizeBicubic",
+        ResizeMethod.AREA: "ResizeArea", "bilinear": "ResizeBilinear", "nearest": "ResizeNearestNeighbor", "bicubic": "ResizeBicubic",
+        "area": "ResizeArea"}
+
+
+def resize_bilinear(images, size, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False) -> Tensor:
+    """Images of another size, by the nearest four elements.
+
+    Args:
+        images: a batch.
+        size: the new height and width, `int32`.
+        align_corners: whether the middles of corner elements stay where they are.
+        name: what to call the operation.
+        half_pixel_centers: whether elements stand for their middles.
+
+    Returns:
+        A batch of `float32`.
+    """
+    return call("ResizeBilinear", name, images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers)
+
+
+def resize_nearest_neighbor(images, size, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False) -> Tensor:
+    """Images of another size, by the nearest element. Arguments are as for :func:`resize_bilinear`; the type stays."""
+    return call("ResizeNearestNeighbor", name, images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers)
+
+
+def resize_bicubic(images, size, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False) -> Tensor:
+    """Images of another size, by the nearest sixteen elements. Arguments and result are as for :func:`resize_bilinear`."""
+    return call("ResizeBicubic", name, images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers)
+
+
+def resize_area(images, size, align_corners: bool = False, name: str | None = None) -> Tensor:
+    """Images of another size, by means over areas. Arguments and result are as for :func:`resize_bilinear`."""
+    return call("ResizeArea", name, images, size, align_corners=align_corners)
+
+
+def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners: bool = False, preserve_aspect_ratio: bool = False,
+                  name: str | None = None) -> Tensor:
+    """An image, or each of a batch, of another size.
+
+    Args:
+        images: an image or a batch.
+        size: the new height and width, `int32`.
+        method: one of :class:`ResizeMethod`.
+        align_corners: whether the middles of corner elements stay where they are.
+        preserve_aspect_ratio: makes it no larger than `size` with the ratio of height and width as it is.
+        name: of the scope.
+
+    Returns:
+        `float32`; of the type of `images` for the nearest neighbour, and where the size does not change.
+
+    Raises:
+        ValueError: where shapes do not fit, or for another method.
+    """
+    with scope(name, "resize", [images, size]):
+        images = convert_to_tensor(images, name="images")
+        if images.shape.rank is None:
+            raise ValueError("'images' contains no shape.")
+        if images.shape.rank not in (3, 4):
+            raise ValueError("'images' must have either 3 or 4 dimensions.")
+        images, is_batch = as_batch(images)
+        _, height, width, _ = images.shape.as_list()
+        try:
+            size = convert_to_tensor(size, tf.int32, name="size")
+        except (TypeError, ValueError):
+            raise ValueError("'size' must be a 1-D int32 Tensor") from None
+        if not size.shape.is_compatible_with([2]):
+            raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
+        if preserve_aspect_ratio:
+            size = _within(images, size)
+        from flowmill.tensor_util import constant_value_as_shape
+
+        known = constant_value_as_shape(size)
+        new_height, new_width = known.as_list() if known.rank is not None else (None, None)
+        if None not in (height, width) and (height, width) == (new_height, new_width):
+            return images if is_batch else tf.squeeze(images, axis=[0])
+        resized = _resized(images, size, method, align_corners)
+        resized.set_shape([None, new_height, new_width, None])
+        return resized if is_batch else tf.squeeze(resized, axis=[0])
+
+
+def _within(images: Tensor, size: Tensor) -> Tensor:
+    """The largest size of the images' ratio in a size."""
+    _, height, width, _ = sizes(images, 4)
+    by_height = tf.cast(size[0], tf.float32) / tf.cast(height, tf.float32)
+    by_width = tf.cast(size[1], tf.float32) / tf.cast(width, tf.float32)
+    factor = tf.minimum(by_height, by_width)
+    height = tf.cast(tf.round(factor * tf.cast(height, tf.float32)), tf.int32)
+    width = tf.cast(tf.round(factor * tf.cast(width, tf.float32)), tf.int32)
+    return convert_to_tensor([height, width], tf.int32, name="size")
+
+
+def _resized(images: Tensor, size, method, align_corners: bool) -> Tensor:
+    op = _OPS.get(method)
+    if op is None:
+        raise ValueError("Resize method is not implemented: {}".format(method))
+    return call(op, None, images, size, align_corners=align_corners)
+
+
+def resize_image_with_pad(image, target_height, target_width, method=ResizeMethod.BILINEAR, align_corners: bool = False) -> Tensor:
+    """An image, or each of a batch, as large as fits into a size without another ratio of height and width, and zeros around.
+
+    Args:
+        image: an image or a batch.
+        target_height: the height of the result.
+        target_width: the width of the result.
+        method: one of :class:`ResizeMethod`.
+        align_corners: whether the middles of corner elements stay where they are.
+
+    Raises:
+        ValueError: for sizes that are not positive, or another number of dimensions.
+    """
+    with scope(None, "resize_image_with_pad", [image]):
+        image, is_batch = as_batch(convert_to_tensor(image, name="image"))
+        checks = checks_of(image)
+        checks += asserted(target_width > 0, "target_width must be > 0.")
+        checks += asserted(target_height > 0, "target_height must be > 0.")
+        image = with_dependencies(checks, image)
+        _, height, width, _ = sizes(image, 4)
+        height, width = tf.cast(height, tf.float32), tf.cast(width, tf.float32)
+        whole_height, whole_width = tf.cast(target_height, tf.float32), tf.cast(target_width, tf.float32)
+        ratio = maximum(width / whole_width, height / whole_height)
+        new_height, new_width = height / ratio, width / ratio
+        int_height, int_width = tf.cast(tf.floor(new_height), tf.int32), tf.cast(tf.floor(new_width), tf.int32)
+        above, left = (whole_height - new_height) / 2, (whole_width - new_width) / 2
+        above, left = tf.floor(above), tf.floor(left)
+        above = maximum(0, tf.cast(above, tf.int32))
+        left = maximum(0, tf.cast(left, tf.int32))
+        resized = resize_images(image, [int_height, int_width], method, align_corners=align_corners)
+        padded = pad_to_bounding_box(resized, above, left, target_height, target_width)
+        if padded.shape.rank is None:
+            raise ValueError("padded contains no shape.")
+        sizes(padded, 4)
+        return padded if is_batch else tf.squeeze(padded, axis=[0])

@@ -1,0 +1,65 @@
+"""Layers of neural networks as functions of tensors: ``tf.nn``. Each is looked up in its module when it is first asked for."""
+
+from __future__ import annotations
+
+import importlib
+
+_BY_MODULE = {
+    "_activation": "bias_add crelu elu l2_loss leaky_relu log_softmax relu relu6 relu_layer selu silu=swish softmax softplus softsign swish "
+                   "xw_plus_b zero_fraction",
+    "_convolution": "conv1d conv1d_transpose conv2d conv2d_backprop_filter conv2d_backprop_input conv2d_transpose conv3d conv3d_backprop_filter "
+                    "conv3d_backprop_filter_v2=conv3d_backprop_filter conv3d_transpose conv_transpose depthwise_conv2d_backprop_filter "
+                    "depthwise_conv2d_backprop_input depthwise_conv2d_native "
+                    "depthwise_conv2d_native_backprop_filter=depthwise_conv2d_backprop_filter "
+                    "depthwise_conv2d_native_backprop_input=depthwise_conv2d_backprop_input",
+    "_atrous": "atrous_conv2d atrous_conv2d_transpose convolution depthwise_conv2d pool separable_conv2d with_space_to_batch",
+    "_cross_entropy": "log_poisson_loss sigmoid_cross_entropy_with_logits softmax_cross_entropy_with_logits "
+                      "softmax_cross_entropy_with_logits_v2 sparse_softmax_cross_entropy_with_logits weighted_cross_entropy_with_logits "
+                      "compute_average_loss scale_regularization_loss",
+    "_ctc": "collapse_repeated ctc_beam_search_decoder ctc_beam_search_decoder_v2 ctc_greedy_decoder ctc_loss",
+    "_dropout": "dropout",
+    "_embedding": "embedding_lookup embedding_lookup_sparse safe_embedding_lookup_sparse",
+    "_normalization": "batch_norm_with_global_normalization batch_normalization fused_batch_norm l2_normalize local_response_normalization "
+                      "lrn=local_response_normalization moments normalize_moments sufficient_statistics weighted_moments",
+    "_pooling": "avg_pool avg_pool1d avg_pool2d avg_pool3d avg_pool_v2 dilation2d erosion2d fractional_avg_pool fractional_max_pool max_pool "
+                "max_pool1d max_pool2d max_pool3d max_pool_v2 max_pool_with_argmax",
+    "_sampling": "all_candidate_sampler compute_accidental_hits fixed_unigram_candidate_sampler learned_unigram_candidate_sampler "
+                 "log_uniform_candidate_sampler nce_loss sampled_softmax_loss uniform_candidate_sampler",
+    "_top": "in_top_k nth_element top_k",
+}
+
+# Names of other modules that are also reached as ``tf.nn.name``.
+_ELSEWHERE = {
+    "rnn": "bidirectional_dynamic_rnn dynamic_rnn raw_rnn static_bidirectional_rnn static_rnn static_state_saving_rnn",
+    "math": "sigmoid tanh",
+}
+
+
+def _table() -> dict[str, tuple[str, str]]:
+    table = {}
+    for module, names in [*((f"{__name__}.{m}", n) for m, n in _BY_MODULE.items()), *((f"flowmill.{m}", n) for m, n in _ELSEWHERE.items())]:
+        for name in names.split():
+            outer, _, inner = name.partition("=")
+            table[outer] = module, inner or outer
+    table["depth_to_space"] = table["space_to_depth"] = table["space_to_batch"] = "flowmill", ""
+    return table
+
+
+_NAMES = _table()
+__all__ = sorted([*_NAMES, "rnn_cell"])
+
+
+def __getattr__(name: str):
+    if name == "rnn_cell":
+        found = importlib.import_module("flowmill.rnn_cell")
+    elif name in _NAMES:
+        module, inner = _NAMES[name]
+        found = getattr(importlib.import_module(module), inner or name)
+    else:
+        raise AttributeError(f"flowmill has no tf.nn.{name}")
+    globals()[name] = found
+    return found
+
+
+def __dir__():
+    return sorted({*__all__, *globals()})

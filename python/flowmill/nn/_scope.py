@@ -1,0 +1,36 @@
+"""What the functions of this package begin with: the scope they build in, and arguments by their old names."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from flowmill._apply import graph_of
+
+
+@contextlib.contextmanager
+def scope(name: str | None, default: str, values=()) -> Iterator[str]:
+    """The scope that a function builds in, of the graph of its arguments. Gives the scope's whole name with a slash at its end, which an operation
+    that is called so gets without the slash.
+
+    Args:
+        name: what the caller asks for.
+        default: what it is where that is None.
+        values: the arguments.
+    """
+    graph = graph_of(values)
+    with graph.as_default(), graph.name_scope(default if name is None else name) as whole:
+        yield whole
+
+
+def either(new_name: str, new, old_name: str, old):
+    """An argument that has two names.
+
+    Raises:
+        ValueError: where both are given.
+    """
+    if old is None:
+        return new
+    if new is not None:
+        raise ValueError(f"Cannot specify both '{old_name}' and '{new_name}'.")
+    return old
