@@ -54,6 +54,10 @@ def _parts(key, value):
     return value[:count]
 
 
+class HandleFed(TypeError):
+    """A `TensorHandle` was fed where only values can be: to a callable."""
+
+
 def refusal(name: str, dtype: int, shape, value, cause) -> Exception:
     """The exception for a value that cannot be fed. Called by Rust.
 
@@ -68,6 +72,8 @@ def refusal(name: str, dtype: int, shape, value, cause) -> Exception:
         return TypeError(
             "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, lists and numpy ndarrays. "
             f"The tensor object was {value} which was passed to the feed with key {name}.")
+    if type(value).__name__ == "TensorHandle":
+        return HandleFed(f"A TensorHandle is fed by Session.run, not by callables: {value} for tensor {name}.")
     if cause is None:
         import numpy as np
 

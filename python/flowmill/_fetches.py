@@ -11,6 +11,10 @@ from flowmill.graph import Graph
 from flowmill.tensor import Operation, Tensor
 
 
+# The ops whose values are handles of tensors that stay in the session.
+_HANDLES = frozenset(("GetSessionHandle",))
+
+
 class Fetches:
     """A structure of fetches taken apart.
 
@@ -19,10 +23,12 @@ class Fetches:
         targets: the operations to run.
         layout: for each leaf of the structure its place among `tensors`, None for an operation.
         rebuild: makes the structure of a list of the leaves' values.
+        has_handles: whether a value becomes a `TensorHandle` of the session.
     """
 
-    def __init__(self, graph: Graph, fetches):
-        self._graph = graph
+    def __init__(self, graph: Graph, fetches, session=None):
+        self._graph, self._session = graph, session
+        self.has_handles = False
         self._places: dict[Tensor, int] = {}
         self.targets: list[Operation] = []
         self.layout: list[int | None] = []
@@ -77,7 +83,16 @@ class Fetches:
             self.layout.append(None)
         else:
             self.layout.append(self._places.setdefault(element, len(self._places)))
+            if element.op.type in _HANDLES:
+                return self._handle(element, place)
         return lambda values: values[place]
+
+    def _handle(self, element: Tensor, place: int):
+        from flowmill.session_ops import _new_handle
+
+        self.has_handles = True
+        dtype = element.op.get_attr("T")
+        return lambda values: _new_handle(values[place], dtype, self._session)
 
     def _element(self, fetch) -> Tensor | Operation:
         if fetch is None:

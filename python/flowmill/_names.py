@@ -77,6 +77,7 @@ _BY_MODULE = {
           "write_file",
     "lookup": "initialize_all_tables tables_initializer",
     "queue": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
+    "session_ops": "delete_session_tensor get_session_handle get_session_tensor",
     "sparse": "sparse_add=add sparse_concat=concat sparse_fill_empty_rows=fill_empty_rows sparse_mask=mask sparse_maximum=maximum sparse_merge=merge "
               "sparse_minimum=minimum sparse_placeholder=placeholder sparse_reduce_max=reduce_max sparse_reduce_max_sparse=reduce_max_sparse "
               "sparse_reduce_sum=reduce_sum sparse_reduce_sum_sparse=reduce_sum_sparse sparse_reorder=reorder sparse_reset_shape=reset_shape "

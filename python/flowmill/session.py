@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from flowmill import _core
-from flowmill._feeds import flatten
+from flowmill._feeds import HandleFed, flatten
 from flowmill._fetches import Fetches
 from flowmill.errors import OpError
 from flowmill.graph import Graph, get_default_graph
@@ -104,6 +104,8 @@ class Session:
         # What to call for fetches and feeds met before, and what makes the result of its result.
         self._steps: dict[tuple, tuple[Any, Any]] = {}
         self._entered: contextlib.ExitStack | None = None
+        # Of tensors that stay in the session though nobody can get at them any more.
+        self._dead_handles: list[str] = []
 
     @property
     def graph(self) -> Graph:
@@ -155,6 +157,11 @@ class Session:
         except OpError as error:
             self._locate(error)
             raise
+        except HandleFed:
+            from flowmill.session_ops import fed
+
+            values = fed(values, self)
+            result = step(*values) if options is None and run_metadata is None else _run_with(step, values, options, run_metadata)
         return result if rebuild is None else rebuild(result)
 
     def _prepare(self, fetches, feed_dict):
@@ -162,11 +169,11 @@ class Session:
         if not self._graph.version:
             raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
         feeds = flatten(self._graph, feed_dict)
-        found = Fetches(self._graph, fetches)
+        found = Fetches(self._graph, fetches, self)
         cls = type(fetches)
         is_sequence = cls is list or cls is tuple
         leaves = fetches if is_sequence else (fetches,)
-        is_flat = all(type(leaf) in _LEAVES for leaf in leaves)
+        is_flat = all(type(leaf) in _LEAVES for leaf in leaves) and not found.has_handles
         step = self._callable(list(feeds), found, single=is_flat and not is_sequence)
         rebuild = found.rebuild if not is_flat else tuple if cls is tuple else None
         if is_flat and all(type(k) in _LEAVES for k in feed_dict or ()):
@@ -194,7 +201,7 @@ class Session:
         """
         single = type(fetches) in _LEAVES
         step, found = self._step_of(fetches, feed_list, single)
-        rebuild = None if single or type(fetches) is list and all(type(f) in _LEAVES for f in fetches) else found.rebuild
+        rebuild = found.rebuild if found.has_handles else None if single or type(fetches) is list and all(type(f) in _LEAVES for f in fetches) else found.rebuild
         if accept_options:
             def with_options(*values, options=None, run_metadata=None):
                 result = _run_with(step, values, options, run_metadata)
@@ -210,8 +217,8 @@ class Session:
         if not self._graph.version:
             raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
         feeds = [self._graph.as_graph_element(f, allow_operation=False) for f in feed_list or ()]
-        found = Fetches(self._graph, fetches)
-        return self._callable(feeds, found, single), found
+        found = Fetches(self._graph, fetches, self)
+        return self._callable(feeds, found, single and not found.has_handles), found
 
     def optimizations(self, fetches, feed_list=None) -> dict[str, Any]:
         """What the passes do to the graph that a step of these fetches and feeds runs. Not of TensorFlow.

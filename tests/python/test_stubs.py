@@ -26,7 +26,7 @@ MODULES = ["flowmill", "flowmill.cases", "flowmill.control_flow", "flowmill.func
            "flowmill.train._readers", "flowmill.train.learning_rate_decay", "flowmill.train.moving_averages", "flowmill.train.optimizer",
            "flowmill.train.optimizers", "flowmill.train.slot_creator", "flowmill.train.training_util",
            "flowmill.sparse._arithmetic", "flowmill.sparse._dense", "flowmill.sparse._layout", "flowmill.sparse_tensor", "flowmill.strings",
-           "flowmill.lookup", "flowmill.queue", "flowmill.io._coding", "flowmill.io._features", "flowmill.io._parsing", "flowmill.sparse._arithmetic",
+           "flowmill.session_ops", "flowmill.lookup", "flowmill.queue", "flowmill.io._coding", "flowmill.io._features", "flowmill.io._parsing", "flowmill.sparse._arithmetic",
            "flowmill.sparse._dense", "flowmill.sparse._layout", "flowmill.sparse_tensor", "flowmill.strings"]
 MODULES += ["flowmill.default_graph", "flowmill.image._boxes", "flowmill.image._color", "flowmill.image._decode", "flowmill.image._geometry",
            "flowmill.image._quality", "flowmill.image._resize", "flowmill.layers._base", "flowmill.layers._convolution", "flowmill.layers._core",
