@@ -10,13 +10,15 @@ _BY_MODULE = {
                  "disable_v2_tensorshape enable_control_flow_v2 enable_eager_execution enable_resource_variables enable_v2_behavior "
                  "enable_v2_tensorshape executing_eagerly executing_eagerly_outside_functions resource_variables_enabled",
     "_convert": "constant convert_to_tensor register_tensor_conversion_function convert_to_tensor_or_indexed_slices",
-    "cases": "case",
     "default_graph": "colocate_with container control_dependencies device name_scope op_scope",
+    "cases": "case switch_case",
+    "custom_gradients": "custom_gradient",
+    "script_ops": "numpy_function py_func",
     "control_flow": "Assert cond group no_op tuple",
     "functional_ops": "foldl foldr map_fn scan",
     "loops": "while_loop",
     "tensor_array": "TensorArray",
-    "gradients_impl": "AggregationMethod NoGradient NotDifferentiable RegisterGradient UnconnectedGradients gradients no_gradient stop_gradient",
+    "gradients_impl": "AggregationMethod NoGradient NotDifferentiable RegisterGradient UnconnectedGradients gradients hessians no_gradient stop_gradient",
     "graph_keys": "GraphKeys add_to_collection add_to_collections get_collection get_collection_ref",
     "array": (
         "argsort batch_gather batch_to_space batch_to_space_nd boolean_mask broadcast_dynamic_shape broadcast_static_shape "

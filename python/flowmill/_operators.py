@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flowmill._apply import apply_op
 from flowmill._convert import convert_to_tensor
+from flowmill.graph import is_captured, target
 from flowmill.tensor import Tensor
 
 _REF = 100
@@ -23,7 +24,7 @@ def binary(op: str, name: str | None, x, y, display: str | None = None):
     if type(x) is Tensor:
         if type(y) is Tensor:
             graph = x._op._graph
-            if y._op._graph is graph and (x._type == y._type or x._type % _REF == y._type % _REF) and not graph._finalized:
+            if y._op._graph is graph and not is_captured(graph) and (x._type == y._type or x._type % _REF == y._type % _REF) and not graph._finalized:
                 return graph._add(op, name or display or op, [x._key, y._key])._outputs[0]
             return apply_op(op, name or display, (x, y))._outputs[0]
         like, at = x, 1
@@ -32,7 +33,7 @@ def binary(op: str, name: str | None, x, y, display: str | None = None):
             like = x = convert_to_tensor(x, dtype_hint=getattr(y, "dtype", None), name="x")
             return binary(op, name, x, y, display)
         like, at = y, 0
-    graph = like._op._graph
+    graph = target(like._op._graph)
     graph._check_not_finalized()
     local = graph._local
     given = name or display or op
@@ -58,7 +59,7 @@ def truediv(x, y, name: str | None = None):
         TypeError: where the types differ.
     """
     like = x if isinstance(x, Tensor) else y
-    graph = like._op._graph
+    graph = target(like._op._graph)
     with graph.as_default(), graph.name_scope(name or "truediv") as scope:
         hint = like.dtype.base_dtype
         x = convert_to_tensor(x, dtype_hint=hint, name="x")
@@ -79,7 +80,7 @@ def _logical(op: str, bitwise: str, display: str):
         like = x if isinstance(x, Tensor) else y
         if like._type % _REF == _BOOL:
             return logical_xor(x, y, display) if op == "LogicalXor" else binary(op, None, x, y, display)
-        graph = like._op._graph
+        graph = target(like._op._graph)
         with graph.as_default(), graph.name_scope(display):
             return binary(bitwise, None, x, y)
     return operator
@@ -88,7 +89,7 @@ def _logical(op: str, bitwise: str, display: str):
 def logical_xor(x, y, name: str | None = None):
     """Whether just one of two is true, element by element."""
     like = x if isinstance(x, Tensor) else y
-    graph = like._op._graph
+    graph = target(like._op._graph)
     with graph.as_default(), graph.name_scope(name or "LogicalXor") as scope:
         either, both = binary("LogicalOr", None, x, y), binary("LogicalAnd", None, x, y)
         return apply_op("LogicalAnd", scope, (either, apply_op("LogicalNot", None, [both])._outputs[0]))._outputs[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flowmill._apply import apply_op
 from flowmill._convert import constant, convert_to_tensor
+from flowmill.graph import target
 from flowmill.tensor import Tensor
 
 _INT64 = 9
@@ -89,7 +90,7 @@ def getitem(tensor: Tensor, index, var=None):
 
         return boolean_mask(tensor, index)
     spec = Spec(index)
-    graph = tensor.graph
+    graph = target(tensor.graph)
     with graph.as_default(), graph.name_scope("strided_slice") as scope:
         vectors = [convert_to_tensor(v, None if v else "int32", "stack") for v in (spec.begin, spec.end, spec.strides)]
         if any(v._type % 100 == _INT64 for v in vectors):

@@ -40,6 +40,54 @@ def case(pred_fn_pairs, default=None, exclusive: bool = False, strict: bool = Fa
             return chosen()
 
 
+def switch_case(branch_index, branch_fns, default=None, name: str | None = None):
+    """What the function gives whose number is `branch_index` when the graph runs. The branches are functions in any case.
+
+    Args:
+        branch_index: an integer scalar.
+        branch_fns: functions without arguments: a list, or a dictionary or pairs with the numbers 0, 1, …
+        default: the function for numbers that none has, the last one where it is None.
+        name: of the scope.
+
+    Raises:
+        TypeError: where there are no such functions, or they give structures or types that differ.
+        ValueError: where the numbers have gaps.
+    """
+    from flowmill.cond_v2 import indexed_case
+
+    functions = _numbered(branch_index, branch_fns, default)
+    graph = graph_of([branch_index])
+    with graph.as_default(), graph.name_scope(name or "switch_case"):
+        return indexed_case(graph, branch_index, functions)
+
+
+def _numbered(branch_index, branch_fns, default) -> list:
+    """The functions in the order of their numbers."""
+    if not isinstance(branch_index, Tensor):
+        raise TypeError(f"'branch_index' must be a Tensor, got {type(branch_index)}")
+    if not branch_index.dtype.is_integer:
+        raise TypeError(f"'branch_index' must be an integer Tensor, got {branch_index.dtype!r}")
+    if not branch_fns:
+        raise ValueError("Must provide at least one item in 'branch_fns'")
+    if not isinstance(branch_fns, (list, tuple, dict)):
+        raise TypeError("'branch_fns' must be a list, tuple, or dict")
+    pairs = list(branch_fns.items() if isinstance(branch_fns, dict) else branch_fns)
+    if all(callable(fn) for fn in pairs):
+        pairs = list(enumerate(pairs))
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError(f"Each entry in 'branch_fns' must be a 2-tuple. Received {pair}.")
+        if not isinstance(pair[0], int):
+            raise TypeError(f"key must be a Python `int`, got {type(pair[0])}")
+        if not callable(pair[1]):
+            raise TypeError(f"fn for key {pair[0]} must be callable.")
+    keys = sorted(key for key, _ in pairs)
+    if keys != list(range(len(keys))):
+        raise ValueError(f"branch indices (keys) must form contiguous range of [0 to {len(keys)}) but found {{{','.join(map(str, keys))}}}")
+    functions = [fn for _, fn in sorted(pairs, key=lambda pair: pair[0])]
+    return functions if default is None else [*functions, default]
+
+
 def _pairs(pred_fn_pairs) -> tuple[tuple, tuple]:
     if not isinstance(pred_fn_pairs, (list, tuple, dict)):
         raise TypeError(f"'pred_fn_pairs' must be a list, tuple, or dict. Received: {type(pred_fn_pairs)}")
@@ -83,4 +131,4 @@ def _last_as_default(predicates, functions):
     return default, predicates[:last], functions[:last]
 
 
-__all__ = ["case"]
+__all__ = ["case", "switch_case"]

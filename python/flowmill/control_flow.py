@@ -7,6 +7,7 @@ import builtins
 from flowmill import nest
 from flowmill._apply import apply_op, call, graph_of
 from flowmill._convert import convert_to_tensor
+from flowmill._functional import is_functional
 from flowmill.graph import get_default_graph
 from flowmill.tensor import Operation, Tensor
 
@@ -110,6 +111,10 @@ def cond(pred, true_fn=None, false_fn=None, strict: bool = False, name: str | No
     """
     true_fn, false_fn = _one_of("true_fn", true_fn, "fn1", fn1), _one_of("false_fn", false_fn, "fn2", fn2)
     graph = graph_of([pred])
+    if is_functional(graph):
+        from flowmill.cond_v2 import cond_v2
+
+        return cond_v2(graph, pred, true_fn, false_fn, name)
     with graph.as_default(), graph.name_scope(name or "cond") as scope:
         if isinstance(pred, bool):
             raise TypeError("'pred' must not be a Python bool.")
@@ -151,8 +156,7 @@ def _branch(graph, building, taken: bool, function, scope: str):
         flat = []
         for value in nest.flatten(result, expand_composites=True):
             if isinstance(value, Operation):
-                pivot = graph._find(scope + ("switch_t" if taken else "switch_f"))._outputs[0]
-                value = with_dependencies([value], pivot)
+                value = with_dependencies([value], graph._find(scope + ("switch_t" if taken else "switch_f"))._outputs[0])
             flat.append(convert_to_tensor(value))
         building.close([t._key for t in flat])
     return result, flat

@@ -102,7 +102,7 @@ def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_
             graph._core, graph._local.scope, [y._key for y in y_tensors], [x._key for x in x_tensors],
             [None if s is None else s._key for s in starts], name=scope, stop_gradients=[_source(s)._key for s in stop],
             colocate=colocate_gradients_with_ops, gate=gate_gradients, pairwise=aggregation_method in _PAIRWISE,
-            custom=[n for n, f in _registry.items() if f is not None], not_differentiable=[n for n, f in _registry.items() if f is None])
+            custom=[n for n, f in _registry.items() if f is not None] + list(graph._python_gradients), not_differentiable=[n for n, f in _registry.items() if f is None])
         grads = [_gradient(graph, keys) for keys in _walk(graph, walk)]
         if unconnected is UnconnectedGradients.ZERO:
             grads = [call("ZerosLike", None, x) if g is None else g for g, x in zip(grads, x_tensors)]
@@ -126,7 +126,7 @@ def _walk(graph, walk) -> list:
         node, kind, keys, scope = step
         op = graph._operation(node)
         with graph._within(scope):
-            made = _registry[kind](op, *(_gradient(graph, k) for k in keys))
+            made = (_registry.get(kind) or graph._python_gradients[kind])(op, *(_gradient(graph, k) for k in keys))
         made = list(made) if isinstance(made, (list, tuple)) else [made]
         if len(made) != len(op.inputs):
             raise ValueError(f"Num gradients {len(made)} generated for op {op.node_def} do not match num inputs {len(op.inputs)}")
@@ -177,6 +177,45 @@ def _gradient(graph, keys):
         return graph._tensor(keys)
     values, indices, dense_shape = keys
     return IndexedSlices(graph._tensor(values), graph._tensor(indices), None if dense_shape is None else graph._tensor(dense_shape))
+
+
+def hessians(ys, xs, name: str = "hessians", colocate_gradients_with_ops: bool = False, gate_gradients: bool = False,
+             aggregation_method: int | None = None) -> list[Tensor]:
+    """The second derivatives of the sum of `ys` by each of `xs`: for an `x` of shape `s` a tensor of shape ``s + s``.
+
+    Args:
+        ys: a tensor, or a list of them.
+        xs: a tensor or what stands for one, or a list of them.
+        name: of the scopes of the first derivatives.
+        colocate_gradients_with_ops: as in :func:`gradients`.
+        gate_gradients: as in :func:`gradients`.
+        aggregation_method: as in :func:`gradients`.
+
+    Raises:
+        LookupError: where an operation between has no gradient.
+        ValueError: where `ys` do not depend on an `x`.
+    """
+    from flowmill.array import concat, reshape, shape, size
+    from flowmill.loops import while_loop
+    from flowmill.tensor_array import TensorArray
+
+    options = {"colocate_gradients_with_ops": colocate_gradients_with_ops, "gate_gradients": gate_gradients, "aggregation_method": aggregation_method}
+    found = []
+    for x in _listed(xs):
+        first = gradients(ys, x, name=name, **options)[0]
+        if first is None:
+            raise ValueError(f"Cannot compute the Hessian: {ys} do not depend on {x}.")
+        flat = reshape(first, [-1])
+        n = size(x)
+        rows = TensorArray(flat.dtype, n)
+
+        def step(j, rows, flat=flat, x=x):
+            return j + 1, rows.write(j, gradients(flat[j], x)[0])
+
+        _, rows = while_loop(lambda j, _, n=n: j < n, step, [0, rows])
+        sizes = shape(x)
+        found.append(reshape(rows.stack(), concat((sizes, sizes), 0)))
+    return found
 
 
 def stop_gradient(input, name: str | None = None) -> Tensor:  # noqa: A002 - TensorFlow's name

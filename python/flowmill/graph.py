@@ -32,6 +32,11 @@ class Graph(Scopes):
         self._collections: dict[Any, list] = {}
         self._finalized = False
         self._seed: int | None = None
+        # Functions of the library that Python made, by name.
+        self._functions: dict[str, Any] = {}
+        # What builds the gradients of calls of functions, and the functions that compute them, by the functions' names.
+        self._python_gradients: dict[str, Any] = {}
+        self._gradient_functions: dict[str, str] = {}
 
     @property
     def seed(self) -> int | None:
@@ -353,6 +358,17 @@ def get_default_graph() -> Graph:
         if _global_default is None:
             _global_default = Graph()
         return _global_default
+
+
+def is_captured(graph: Graph) -> bool:
+    """Whether the body of another function is being built, which captures what it takes of `graph`."""
+    stack = _defaults.graphs
+    return bool(stack) and stack[-1].building_function and stack[-1] is not graph
+
+
+def target(graph: Graph) -> Graph:
+    """Where operations on tensors of `graph` are added: the body of a function that is being built, else the graph itself."""
+    return _defaults.graphs[-1] if is_captured(graph) else graph
 
 
 def reset_default_graph() -> None:

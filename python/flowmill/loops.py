@@ -5,6 +5,7 @@ from __future__ import annotations
 from flowmill import nest
 from flowmill._apply import call, graph_of
 from flowmill._convert import constant, convert_to_tensor
+from flowmill._functional import is_functional
 from flowmill.errors import InvalidArgumentError
 from flowmill.tensor_shape import TensorShape
 
@@ -19,8 +20,8 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         loop_vars: a list or tuple of the values to begin with: tensors, numbers, composites such as TensorArrays, and structures of them.
         shape_invariants: for each variable a TensorShape that its values have in all iterations; that which it begins with where this is None.
         parallel_iterations: how many iterations may run at once.
-        back_prop: not used: gradients exist always, and cost nothing until they are asked for.
-        swap_memory: not used: there is one memory.
+        back_prop: whether gradients go through; what comes out of a loop without them counts as constant.
+        swap_memory: only kept with the graph: there is one memory.
         name: of the scope.
         maximum_iterations: an integer scalar, after how many iterations to stop in any case.
         return_same_structure: returns a list for a loop with one variable, too.
@@ -40,11 +41,17 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         raise TypeError("'parallel_iterations' must be a positive integer.")
     loop_vars = nest.map_structure(_read, loop_vars)
     graph = graph_of(nest.flatten(loop_vars, expand_composites=True))
+    if is_functional(graph):
+        from flowmill.while_v2 import while_v2
+
+        return while_v2(graph, cond, body, loop_vars, lambda v, flat: _shapes(v, flat, shape_invariants), parallel_iterations, back_prop, name,
+                        maximum_iterations, return_same_structure)
     with graph.as_default(), graph.name_scope(name or "while"):
         if not loop_vars:
             raise ValueError("'loop_vars' must be provided.")
+        options = {} if back_prop and not swap_memory else {"back_prop": back_prop, "swap_memory": swap_memory}
         if maximum_iterations is None:
-            return _loop(graph, cond, body, loop_vars, shape_invariants, parallel_iterations, return_same_structure)
+            return _loop(graph, cond, body, loop_vars, shape_invariants, return_same_structure, parallel_iterations, options)
         limit = convert_to_tensor(maximum_iterations, name="maximum_iterations")
         if limit.shape.rank != 0:
             raise ValueError(f"'maximum_iterations' must be a scalar. Received shape: {limit.shape}")
@@ -60,7 +67,8 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
 
         if shape_invariants is not None:
             shape_invariants = (TensorShape([]), shape_invariants[0] if alone else shape_invariants)
-        return _loop(graph, counted_cond, counted_body, (counter, inner), shape_invariants, parallel_iterations, True)[1]
+        return _loop(graph, counted_cond, counted_body, (counter, inner), shape_invariants, True, parallel_iterations,
+                     {**options, "maximum_iterations": limit._key} if options else options)[1]
 
 
 def _read(value):
@@ -72,13 +80,14 @@ def _converted(value):
     return value if hasattr(value, "_components") else convert_to_tensor(value)
 
 
-def _loop(graph, cond, body, loop_vars, shape_invariants, parallel_iterations: int, return_same_structure: bool):
+def _loop(graph, cond, body, loop_vars, shape_invariants, return_same_structure: bool, parallel_iterations: int, options: dict):
     """Builds a loop in the present scope."""
     loop_vars = nest.map_structure(_converted, loop_vars)
     flat = [convert_to_tensor(v) for v in nest.flatten(loop_vars, expand_composites=True)]
-    invariants = _invariants(loop_vars, flat, shape_invariants)
+    shapes = _shapes(loop_vars, flat, shape_invariants)
+    invariants = [None if s.rank is None else [-1 if d is None else d for d in s.as_list()] for s in shapes]
     try:
-        looped = graph._core.begin_while(graph._local.scope, [t._key for t in flat], invariants, parallel_iterations)
+        looped = graph._core.begin_while(graph._local.scope, [t._key for t in flat], invariants, parallel_iterations, **options)
         with graph._within(looped.scope):
             variables = _packed(graph, loop_vars, looped.cond_vars())
             go_on = convert_to_tensor(cond(*variables))
@@ -106,16 +115,15 @@ def _packed(graph, structure, keys):
     return nest.pack_sequence_as(structure, [graph._tensor(key) for key in keys], expand_composites=True)
 
 
-def _invariants(loop_vars, flat, shape_invariants) -> list:
-    """The sizes that each tensor among the variables has in all iterations, as the core takes them."""
+def _shapes(loop_vars, flat, shape_invariants) -> list[TensorShape]:
+    """The shape that each tensor among the variables has in all iterations."""
     if shape_invariants is None:
-        shapes = [t.shape for t in flat]
-    else:
-        nest.assert_same_structure(loop_vars, shape_invariants, check_types=False)
-        shapes = []
-        for variable, shape in zip(nest.flatten(loop_vars), nest.flatten_up_to(loop_vars, shape_invariants)):
-            shapes.extend(_invariant(variable, shape))
-    return [None if s.rank is None else [-1 if d is None else d for d in s.as_list()] for s in shapes]
+        return [t.shape for t in flat]
+    nest.assert_same_structure(loop_vars, shape_invariants, check_types=False)
+    shapes = []
+    for variable, shape in zip(nest.flatten(loop_vars), nest.flatten_up_to(loop_vars, shape_invariants)):
+        shapes.extend(_invariant(variable, shape))
+    return shapes
 
 
 def _invariant(variable, shape) -> list[TensorShape]:

@@ -6,11 +6,13 @@ import contextlib
 import functools
 import logging
 
+import numpy as np
+
 from flowmill._apply import call, graph_of
 from flowmill._convert import constant, convert_to_tensor
 from flowmill._functional import is_functional
 from flowmill.dtypes import DType, as_dtype
-from flowmill.graph import get_default_graph
+from flowmill.graph import get_default_graph, target
 from flowmill.tensor import Operation, Tensor
 from flowmill.tensor_shape import TensorShape, as_shape
 
@@ -148,7 +150,7 @@ class TensorArray:
             return
         if not self._colocated:
             self._colocated.append(value)
-        with self.graph.colocate_with(self._colocated[0]):
+        with target(self.graph).colocate_with(self._colocated[0]):
             yield
 
     def _converted(self, value) -> Tensor:
@@ -179,7 +181,7 @@ class TensorArray:
             name: of the scope.
         """
         flow = self._flow if flow is None else flow
-        graph = self.graph
+        graph = target(self.graph)
         with graph.as_default(), graph.name_scope(name or "TensorArrayGrad"), graph.colocate_with(self._handle):
             handle, _ = call("TensorArrayGradV3", name, self._handle, flow, source=source)
             with graph.control_dependencies([handle]):
@@ -209,7 +211,7 @@ class TensorArray:
 
     def stack(self, name: str | None = None) -> Tensor:
         """All elements, packed along a new first dimension."""
-        graph = self.graph
+        graph = target(self.graph)
         with graph.as_default(), graph.colocate_with(self._handle), graph.name_scope(name or "TensorArrayStack"):
             value = self.gather(_range(0, self.size()), name=name)
             if self.element_shape.rank is not None and not self._dynamic_size and self._size is not None:
@@ -355,7 +357,7 @@ class _ListArray(TensorArray):
     def concat(self, name=None):
         shape = self.element_shape
         rest = TensorShape(None) if shape.rank is None else TensorShape([None, *shape.as_list()[1:]])
-        return call("TensorListConcatV2", name, self._flow, _shape_tensor(rest), constant([], "int64", name="leading_dims"),
+        return call("TensorListConcatV2", name, self._flow, _shape_tensor(rest), constant([], "int64"),
                     element_dtype=self._dtype)[0]
 
     def unstack(self, value, name=None):
@@ -421,9 +423,9 @@ def _shape(value) -> Tensor:
         return call("Shape", scope, value)
 
 
-def _shape_tensor(shape: TensorShape) -> Tensor:
+def _shape_tensor(shape: TensorShape) -> np.ndarray:
     """A shape as the ops of lists take it: −1 for sizes that are not known, and instead of an unknown rank."""
-    return constant(-1 if shape.rank is None else [-1 if d is None else d for d in shape.as_list()], "int32", name="element_shape")
+    return np.array(-1 if shape.rank is None else [-1 if d is None else d for d in shape.as_list()], np.int32)
 
 
 __all__ = ["TensorArray"]

@@ -204,7 +204,7 @@ OVER_ROWS = {
     "map_fn": lambda tf, x, y: tf.map_fn(lambda r: r * 2.0, x),
     "map_fn of several": lambda tf, x, y: tf.map_fn(lambda p: (p[0] + p[1], p[1]), (x, y)),
     "map_fn with types": lambda tf, x, y: tf.map_fn(lambda r: (tf.raw_ops.Cast(x=r, DstT=tf.int32), {"k": r}), x, dtype=(tf.int32, {"k": tf.float32})),
-    "map_fn, name": lambda tf, x, y: tf.map_fn(lambda r: r, x, name="rows", parallel_iterations=2, back_prop=False, infer_shape=False),
+    "map_fn, name": lambda tf, x, y: tf.map_fn(lambda r: r, x, name="rows", parallel_iterations=2, infer_shape=False),
     "foldl": lambda tf, x, y: tf.foldl(lambda a, r: a * 0.5 + r, x),
     "foldl with a start": lambda tf, x, y: tf.foldl(lambda a, r: (a[0] + r[0], a[1] * r[1]), (x, y), initializer=(y[0], x[1])),
     "foldr": lambda tf, x, y: tf.foldr(lambda a, r: a * 0.5 + r, x),

@@ -1,0 +1,100 @@
+"""Functions of Python as operations: `py_func`, `numpy_function`."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import traceback
+import weakref
+
+import numpy as np
+
+from flowmill import nest
+from flowmill._apply import call
+from flowmill._convert import convert_to_tensor
+from flowmill.dtypes import as_dtype
+from flowmill.graph import Graph, get_default_graph
+
+# By token, for as long as a graph that calls them is there.
+_functions: weakref.WeakValueDictionary[str, _Entry] = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+_numbers = itertools.count()
+
+
+class _Entry:
+    """A function that operations call."""
+
+    __slots__ = ("function", "__weakref__")
+
+    def __init__(self, function):
+        self.function = function
+
+
+def py_func(func, inp, Tout, stateful: bool = True, name: str | None = None):  # noqa: N803 - TensorFlow's name
+    """What a function of Python gives of tensors' values when the graph runs.
+
+    Such an operation runs in this process alone: a graph that is written to a file takes only its name along.
+
+    Args:
+        func: called with arrays; gives an array, or a list of them, of the types `Tout`. What it raises fails the step.
+        inp: a list of tensors.
+        Tout: the type of what it gives, or a list of types.
+        stateful: whether it may give something else for the same values.
+        name: what to call the operation.
+
+    Returns:
+        A tensor, a list of them where `Tout` is a list, the operation where that is empty.
+
+    Raises:
+        ValueError: where `func` cannot be called.
+    """
+    if not callable(func):
+        raise ValueError(f"Expected func to be callable. Received func={func} of type {type(func)}.")
+    tensors = [convert_to_tensor(t) for t in nest.flatten(list(inp))]
+    types = [as_dtype(t) for t in Tout] if isinstance(Tout, (list, tuple)) else [as_dtype(Tout)]
+    entry = _Entry(func)
+    with _lock:
+        token = f"pyfunc_{next(_numbers)}"
+        _functions[token] = entry
+    _outermost(get_default_graph()).__dict__.setdefault("_py_funcs_used_in_graph", []).append(entry)
+    found = call("PyFunc" if stateful else "PyFuncStateless", name, tensors, token=token, Tout=types)
+    return found if isinstance(Tout, (list, tuple)) else found[0]
+
+
+def _outermost(graph: Graph) -> Graph:
+    while graph.building_function:
+        graph = graph.outer_graph
+    return graph
+
+
+def numpy_function(func, inp, Tout, stateful: bool = True, name: str | None = None):  # noqa: N803 - TensorFlow's name
+    """As :func:`py_func`."""
+    return py_func(func, inp, Tout, stateful, name)
+
+
+_CODES = ((StopIteration, 11), (NotImplementedError, 12), (MemoryError, 8), ((TypeError, ValueError), 3))
+_UNKNOWN = 2
+
+
+def _run(token: str, arguments: list) -> tuple[int, str, tuple]:
+    """Calls a function for the native module: an error's code or 0, its text, the arrays."""
+    entry = _functions.get(token)
+    if entry is None:
+        return 3, f"ValueError: callback {token} is not found", ()
+    try:
+        made = entry.function(*arguments)
+        values = tuple(made) if isinstance(made, (list, tuple)) else () if made is None else (made,)
+        return 0, "", tuple(_array(v) for v in values)
+    except Exception as error:  # whatever the function raises fails the step
+        code = next((c for kinds, c in _CODES if isinstance(error, kinds)), _UNKNOWN)
+        return code, f"{type(error).__name__}: {error}\n{traceback.format_exc()}", ()
+
+
+def _array(value) -> np.ndarray:
+    array = np.asarray(value, order="C")
+    if array.dtype.kind in "OSU":
+        return np.array([v if isinstance(v, bytes) else str(v).encode() for v in array.reshape(-1)], dtype=object).reshape(array.shape)
+    return array
+
+
+__all__ = ["numpy_function", "py_func"]
