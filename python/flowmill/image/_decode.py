@@ -79,8 +79,8 @@ def decode_image(contents, channels: int | None = None, dtype=uint8, name: str |
 
 def is_jpeg(contents, name: str | None = None) -> Tensor:
     """Whether a string begins as a JPEG file does."""
-    with scope(name, "is_jpeg") as whole:
-        return tf.equal(tf.substr(contents, 0, 3), b"\xff\xd8\xff", name=whole)
+    with scope(name, "is_jpeg"):
+        return tf.equal(tf.substr(contents, 0, 3), b"\xff\xd8\xff", name=name)
 
 
 def extract_jpeg_shape(contents, output_type=int32, name: str | None = None) -> Tensor:

@@ -74,7 +74,7 @@ def rot90(image, k=1, name: str | None = None) -> Tensor:
         image = checked(image)
         k = convert_to_tensor(k, dtype=tf.int32, name="k")
         k.shape.assert_has_rank(0)
-        k = tf.mod(k, 4)
+        k = k % 4
 
         def turned(at: int):
             order = [1, 0, 2] if at == 0 else [0, 2, 1, 3]

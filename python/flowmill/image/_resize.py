@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import flowmill as tf
 from flowmill._apply import call
 from flowmill._convert import convert_to_tensor
 from flowmill.control_flow import with_dependencies
-from flowmill.image._checks import as_batch, asserted, checks_of, sizes
+from flowmill.image._checks import as_batch, asserted, checks_of, is_tensor, sizes
 from flowmill.image._geometry import maximum, pad_to_bounding_box
 from flowmill.nn._scope import scope
 from flowmill.tensor import Tensor
@@ -89,17 +91,31 @@ def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners: boo
             raise ValueError("'size' must be a 1-D int32 Tensor") from None
         if not size.shape.is_compatible_with([2]):
             raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
+        new_height, new_width = _known(size)
         if preserve_aspect_ratio:
             size = _within(images, size)
-        from flowmill.tensor_util import constant_value_as_shape
-
-        known = constant_value_as_shape(size)
-        new_height, new_width = known.as_list() if known.rank is not None else (None, None)
+            new_height, new_width = _known_within(height, width, new_height, new_width)
         if None not in (height, width) and (height, width) == (new_height, new_width):
             return images if is_batch else tf.squeeze(images, axis=[0])
         resized = _resized(images, size, method, align_corners)
         resized.set_shape([None, new_height, new_width, None])
         return resized if is_batch else tf.squeeze(resized, axis=[0])
+
+
+def _known(size: Tensor) -> tuple[int | None, int | None]:
+    """A size as far as it is known while the graph is built."""
+    from flowmill.tensor_util import constant_value_as_shape
+
+    known = constant_value_as_shape(size)
+    return tuple(known.as_list()) if known.rank is not None else (None, None)
+
+
+def _known_within(height, width, most_height, most_width):
+    """What :func:`_within` gives, where all is known."""
+    if None in (height, width, most_height, most_width):
+        return None, None
+    factor = min(np.float32(most_height) / np.float32(height), np.float32(most_width) / np.float32(width))
+    return int(np.round(factor * np.float32(height))), int(np.round(factor * np.float32(width)))
 
 
 def _within(images: Tensor, size: Tensor) -> Tensor:
@@ -118,6 +134,16 @@ def _resized(images: Tensor, size, method, align_corners: bool) -> Tensor:
     if op is None:
         raise ValueError("Resize method is not implemented: {}".format(method))
     return call(op, None, images, size, align_corners=align_corners)
+
+
+def _known_as_fits(image: Tensor, target_height, target_width):
+    """The size of the image within the target, where all is known."""
+    _, height, width, _ = image.shape.as_list()
+    if None in (height, width) or is_tensor(target_height) or is_tensor(target_width):
+        return None, None
+    height, width = np.float32(height), np.float32(width)
+    ratio = max(width / np.float32(target_width), height / np.float32(target_height))
+    return int(np.floor(height / ratio)), int(np.floor(width / ratio))
 
 
 def resize_image_with_pad(image, target_height, target_width, method=ResizeMethod.BILINEAR, align_corners: bool = False) -> Tensor:
@@ -150,6 +176,7 @@ def resize_image_with_pad(image, target_height, target_width, method=ResizeMetho
         above = maximum(0, tf.cast(above, tf.int32))
         left = maximum(0, tf.cast(left, tf.int32))
         resized = resize_images(image, [int_height, int_width], method, align_corners=align_corners)
+        resized.set_shape([None, *_known_as_fits(image, target_height, target_width), None])
         padded = pad_to_bounding_box(resized, above, left, target_height, target_width)
         if padded.shape.rank is None:
             raise ValueError("padded contains no shape.")
