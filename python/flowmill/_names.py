@@ -98,7 +98,7 @@ _BY_MODULE = {
 MODULES = frozenset((
     *"saved_model train raw_ops nest".split(),
     *"math debugging bitwise linalg quantization random".split(),
-    *"initializers".split(),
+    *"graph_util initializers".split(),
     *"app compat flags gfile io logging lookup python python_io queue sparse strings test version".split(),
     *"contrib image layers losses metrics nn".split(),
 ))

@@ -318,10 +318,6 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         """Adds to what is known of the shape."""
         raise NotImplementedError
 
-    def sparse_read(self, indices, name: str | None = None) -> Tensor:
-        """Rows of its value."""
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute 'sparse_read'")
-
     # Changing it
 
     def _scatter(self, op: str, sparse_delta: IndexedSlices, use_locking: bool, name: str | None):

@@ -209,12 +209,13 @@ class Graph(Scopes):
 
         Args:
             from_version: leaves out the operations that the graph had when its version was this.
-            add_shapes: adds an attribute ``_output_shapes`` to every node.
+            add_shapes: adds an attribute ``_output_shapes`` to every node with outputs.
         """
         graph_def = _protos.get("GraphDef").FromString(self._core.to_graph_def())
         if add_shapes:
             for node, op in zip(graph_def.node, self.get_operations()):
-                node.attr["_output_shapes"].list.shape.extend(t.shape.as_proto() for t in op._outputs)
+                if op._outputs:
+                    node.attr["_output_shapes"].list.shape.extend(t.shape.as_proto() for t in op._outputs)
         if from_version is not None:
             known = sum(node_id < from_version + 2 for node_id in self._core.node_ids())
             del graph_def.node[:known]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 
 from flowmill.saved_model import loader, signature_constants, tag_constants
@@ -13,10 +14,37 @@ from flowmill.saved_model.signature_constants import (
 )
 from flowmill.saved_model.tag_constants import GPU, SERVING, TPU, TRAINING
 
+# Names that are for writing, by their modules: looked up when they are first asked for.
+_WRITING = {
+    **dict.fromkeys(("Builder", "simple_save"), "builder"),
+    **dict.fromkeys(("build_tensor_info", "get_tensor_from_tensor_info"), "utils"),
+    **dict.fromkeys(("build_signature_def", "classification_signature_def", "is_valid_signature", "predict_signature_def",
+                     "regression_signature_def"), "signature_def_utils"),
+    **dict.fromkeys(("ASSETS_DIRECTORY", "ASSETS_KEY", "LEGACY_INIT_OP_KEY", "MAIN_OP_KEY", "SAVED_MODEL_FILENAME_PB", "SAVED_MODEL_FILENAME_PBTXT",
+                     "SAVED_MODEL_SCHEMA_VERSION", "VARIABLES_DIRECTORY", "VARIABLES_FILENAME"), "constants"),
+}
+_SUBMODULES = frozenset(("builder", "constants", "main_op", "signature_def_utils", "utils"))
+
+
+def __getattr__(name: str):
+    if name in _WRITING:
+        found = getattr(importlib.import_module(f"{__name__}.{_WRITING[name]}"), name)
+    elif name in _SUBMODULES:
+        found = importlib.import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__():
+    return sorted({*globals(), *_WRITING, *_SUBMODULES})
+
+
 __all__ = [
     "CLASSIFY_METHOD_NAME", "DEFAULT_SERVING_SIGNATURE_DEF_KEY", "GPU", "Model", "PREDICT_METHOD_NAME", "REGRESS_METHOD_NAME", "SERVING",
     "Signature", "TPU", "TRAINING", "TensorSpec", "contains_saved_model", "load", "loader", "maybe_saved_model_directory",
-    "signature_constants", "tag_constants",
+    "signature_constants", "tag_constants", *sorted(_SUBMODULES | _WRITING.keys()),
 ]
 
 

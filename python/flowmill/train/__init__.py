@@ -24,6 +24,8 @@ _BY_MODULE = {
     "optimizer": "Optimizer",
     "optimizers": "AdadeltaOptimizer AdagradDAOptimizer AdagradOptimizer AdamOptimizer FtrlOptimizer GradientDescentOptimizer MomentumOptimizer "
                   "ProximalAdagradOptimizer ProximalGradientDescentOptimizer RMSPropOptimizer",
+    "checkpoint_management": "checkpoints_iterator generate_checkpoint_state_proto get_checkpoint_mtimes remove_checkpoint update_checkpoint_state",
+    "saver": "Saver export_meta_graph import_meta_graph",
     "training_util": "assert_global_step create_global_step get_global_step get_or_create_global_step global_step",
 }
 _NAMES = {name: module for module, names in _BY_MODULE.items() for name in names.split()}
@@ -35,7 +37,9 @@ __all__ = [
 
 
 def __getattr__(name: str):
-    if name in _MESSAGES:
+    if name == "write_graph":
+        from flowmill.io._write_graph import write_graph as found
+    elif name in _MESSAGES:
         found = _protos.get(name)
     elif name in _NAMES:
         found = getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
