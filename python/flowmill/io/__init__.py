@@ -18,7 +18,7 @@ _ELSEWHERE = {
     "image": "decode_and_crop_jpeg decode_bmp decode_gif decode_image decode_jpeg decode_png encode_jpeg encode_png extract_jpeg_shape is_jpeg",
     "queue": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
     "sparse": "deserialize_many_sparse serialize_many_sparse serialize_sparse",
-    "train_inputs": "match_filenames_once",
+    "train.inputs": "match_filenames_once",
 }
 _MODULE_OF = {name: module for module, names in _ELSEWHERE.items() for name in names.split()}
 

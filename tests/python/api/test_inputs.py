@@ -1,0 +1,105 @@
+"""Pipelines of input made of queues, against TensorFlow's. What fills the queues is run by the tests themselves."""
+
+import numpy as np
+import pytest
+from compare import _described, same_error
+
+import flowmill
+
+
+class Runner:
+    """As much of a queue runner as building needs, where there is none yet: it makes the operations that close the queue."""
+
+    def __init__(self, queue, enqueue_ops, cancel_op=None):
+        queue.close()
+        if cancel_op is None:
+            queue.close(cancel_pending_enqueues=True)
+
+
+@pytest.fixture(autouse=True)
+def runners(monkeypatch):
+    if not hasattr(flowmill.train, "QueueRunner"):
+        monkeypatch.setattr(flowmill.train, "QueueRunner", Runner, raising=False)
+        monkeypatch.setattr(flowmill.train, "add_queue_runner", lambda runner: None, raising=False)
+
+
+def padded(tf):
+    return tf.train.batch([tf.placeholder(tf.int32, [None])], 4, dynamic_pad=True)
+
+
+CASES = {
+    "batch": lambda tf: tf.train.batch([tf.constant(1), tf.constant([1.0, 2.0])], 4),
+    "batch_of_many": lambda tf: tf.train.batch([tf.constant([1, 2])], 4, enqueue_many=True, allow_smaller_final_batch=True, num_threads=2),
+    "batch_of_a_dictionary": lambda tf: tf.train.batch({"b": tf.constant(1), "a": tf.constant("x")}, 4, name="n"),
+    "batch_padded": padded,
+    "maybe_batch": lambda tf: tf.train.maybe_batch([tf.constant(1)], tf.constant(True), 4),
+    "batch_join": lambda tf: tf.train.batch_join([[tf.constant(1)], [tf.constant(2)]], 4),
+    "shuffle_batch": lambda tf: tf.train.shuffle_batch({"a": tf.constant(1)}, 4, 100, 10, seed=1),
+    "shuffle_batch_join": lambda tf: tf.train.shuffle_batch_join([[tf.constant(1)], [tf.constant(2)]], 4, 100, 10),
+    "slice_input_producer": lambda tf: tf.train.slice_input_producer([tf.constant([1, 2]), tf.constant([[1.0], [2.0]])], num_epochs=2, seed=3),
+    "string_input_producer": lambda tf: tf.train.string_input_producer(["a", "b"], shuffle=False).dequeue(),
+    "range_input_producer": lambda tf: tf.train.range_input_producer(5, shuffle=False, name="r").dequeue(),
+    "input_producer": lambda tf: tf.train.input_producer(tf.placeholder(tf.int32), element_shape=[2], shuffle=False).dequeue(),
+    "limit_epochs": lambda tf: tf.train.limit_epochs(tf.constant([1]), 3),
+    "match_filenames_once": lambda tf: tf.train.match_filenames_once("/none/*"),
+}
+
+
+def flat(found):
+    return [found[k] for k in sorted(found)] if isinstance(found, dict) else found if isinstance(found, list) else [found]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nodes_are_tensorflows(tf1, name):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default() as graph:
+            made = CASES[name](tf)
+            found.append((_described(graph), type(made) is dict, [str(t.get_shape()) for t in flat(made)], len(graph.get_collection("summaries")),
+                          [v.name for v in graph.get_collection("local_variables")]))
+    assert found[1] == found[0]
+
+
+def test_batches_hold_what_was_put_in():
+    with flowmill.Graph().as_default() as graph, flowmill.Session() as sess:
+        number, word = flowmill.train.slice_input_producer([flowmill.range(10), flowmill.as_string(flowmill.range(10))], num_epochs=1, shuffle=False)
+        batch = flowmill.train.batch([number, word], 4, allow_smaller_final_batch=True)
+        sess.run([flowmill.global_variables_initializer(), flowmill.local_variables_initializer()])
+        first, second = [op for op in graph.get_operations() if op.type.startswith("QueueEnqueue")]
+        sess.run(first)
+        with pytest.raises(flowmill.errors.OutOfRangeError):
+            sess.run(first)
+        for _ in range(10):
+            sess.run(second)
+        sess.run([op for op in graph.get_operations() if op.type == "QueueCloseV2" and not op.get_attr("cancel_pending_enqueues")])
+        found = [sess.run(batch) for _ in range(3)]
+        with pytest.raises(flowmill.errors.OutOfRangeError):
+            sess.run(batch)
+    assert np.concatenate([f[0] for f in found]).tolist() == list(range(10))
+    assert found[2][1].tolist() == [b"8", b"9"]
+
+
+def test_elements_may_be_left_out():
+    with flowmill.Graph().as_default() as graph, flowmill.Session() as sess:
+        value = flowmill.placeholder(flowmill.int32, [])
+        batch = flowmill.train.maybe_batch([value], value > 1, 2)
+        many = flowmill.train.maybe_batch([[1, 2, 3]], [True, False, True], 2, enqueue_many=True)
+        put, put_many = [op for op in graph.get_operations() if op.type == "Merge" or op.type == "QueueEnqueueManyV2"]
+        for i in range(4):
+            sess.run(put, {value: i})
+        assert sess.run(batch).tolist() == [2, 3]
+        sess.run(put_many)
+        assert sess.run(many).tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("build, match", [
+    (lambda tf: tf.train.batch([tf.placeholder(tf.int32)], 4), "Cannot infer Tensor's rank"),
+    (lambda tf: tf.train.batch([], 4), "Expected at least one tensor"),
+    (lambda tf: tf.train.string_input_producer([]), "string_input_producer requires a non-null input tensor"),
+    (lambda tf: tf.train.limit_epochs(tf.constant(1), 0), "num_epochs must be > 0 not 0."),
+    (lambda tf: tf.train.shuffle_batch([tf.constant(1)], 4, 10, 10), None),
+    (lambda tf: tf.train.input_producer(tf.placeholder(tf.int32)), "`element_shape` must be specified"),
+    (lambda tf: tf.train.maybe_batch([tf.constant(1)], [True], 4), "`keep_input` cannot be a vector when `enqueue_many=False`."),
+])
+def test_wrong_arguments(tf1, build, match):
+    same_error(tf1, build, match)
