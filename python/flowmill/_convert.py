@@ -171,10 +171,10 @@ def _shaped(array, shape, verify_shape: bool):
     if list(array.shape) == sizes:
         return array
     if verify_shape:
-        raise TypeError(f"Expected Tensor's shape: {tuple(sizes)}, got {array.shape}.")
+        raise TypeError(f"Expected Tensor's shape: {tuple(sizes)}, but got {array.shape}.")
     count = int(np.prod(sizes, dtype=np.int64))
     if array.size > count:
-        raise ValueError(f"Too many elements provided. Needed at most {count}, but received {array.size}")
+        raise ValueError(f"Too many elements provided. Takes at most {count}, but got {array.size}.")
     if array.size == count:
         return array.reshape(sizes)
     if array.size == 0:
@@ -258,7 +258,7 @@ def _dense(value, dtype):
         return np.array(value, dtype=dtype)
     except (ValueError, TypeError, OverflowError) as error:
         if "inhomogeneous" in str(error) or "sequence" in str(error):
-            raise ValueError(f"Argument must be a dense tensor: {value!r} - got shape {list(_shape_of(value))}, but its parts differ in length.") from None
+            raise ValueError(f"Argument must be a dense tensor: {value!r}: {error}") from None
         if isinstance(error, OverflowError):
             raise ValueError(str(error)) from None
         raise TypeError(f"Failed to convert {value!r} to a Tensor: {error}") from None

@@ -59,7 +59,8 @@ _BY_MODULE = {
         "matrix_triangular_solve=triangular_solve diag=tensor_diag diag_part=tensor_diag_part self_adjoint_eig=eigh "
         "self_adjoint_eigvals=eigvalsh"
     ),
-    "tensor_util": "is_tensor make_ndarray make_tensor_proto get_static_value=constant_value",
+    "signal": "fft fft2d ifft ifft2d",
+    "tensor_util": "is_symbolic_tensor is_tensor make_ndarray make_tensor_proto get_static_value=constant_value",
     "init_ops": "constant_initializer glorot_normal_initializer glorot_uniform_initializer ones_initializer orthogonal_initializer "
                 "random_normal_initializer random_uniform_initializer truncated_normal_initializer uniform_unit_scaling_initializer "
                 "variance_scaling_initializer zeros_initializer",
@@ -97,7 +98,7 @@ _BY_MODULE = {
 # Modules of the API that are reached as ``tf.name``.
 MODULES = frozenset((
     *"saved_model train raw_ops nest".split(),
-    *"math debugging bitwise linalg quantization random".split(),
+    *"math debugging bitwise linalg quantization random signal spectral manip".split(),
     *"graph_util initializers".split(),
     *"app compat flags gfile io logging lookup python python_io queue sparse strings test version".split(),
     *"contrib image layers losses metrics nn".split(),

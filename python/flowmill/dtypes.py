@@ -219,3 +219,14 @@ def as_dtype(type_value) -> DType:
         if numpy_type.kind in "iu":  # C's types of one size have two names
             return _BY_NAME[f"{'u' if numpy_type.kind == 'u' else ''}int{numpy_type.itemsize * 8}"]
     raise TypeError(f"Cannot convert the argument `type_value`: {type_value!r} to a TensorFlow DType.")
+
+
+def __getattr__(name: str):
+    """Functions of types that make operations: ``tf.dtypes.cast``."""
+    modules = {"cast": "math", "complex": "math", "saturate_cast": "math", "as_string": "strings"}
+    if name not in modules:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    module = importlib.import_module(f"flowmill.{modules[name]}")
+    return getattr(module, name)

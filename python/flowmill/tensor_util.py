@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from flowmill import _protos
-from flowmill._convert import _shaped, array_of
+from flowmill._convert import array_of
 from flowmill.dtypes import as_dtype
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
@@ -25,8 +25,38 @@ def constant_value(tensor, partial: bool = False):
         return tensor
     stands_for = getattr(tensor, "_as_tensor", None)
     if not isinstance(tensor, Tensor):
+        # A variable has no value that stays.
         return None if stands_for is None or hasattr(tensor, "initializer") else constant_value(stands_for())
-    return tensor.graph._core.constant_value(*tensor._key)
+    value = tensor.graph._core.constant_value(*tensor._key)
+    if value is None:
+        return _computed(tensor)
+    return np.array(value, dtype=object) if isinstance(value, (bytes, str)) else np.asarray(value)
+
+
+def _computed(tensor: Tensor):
+    """The value of an operation that the core does not follow, where its inputs have values."""
+    op = tensor.op
+    function = _FUNCTIONS.get(op.type)
+    if function is None:
+        return None
+    values = [constant_value(i) for i in op.inputs]
+    if any(v is None for v in values) or sum(v.size for v in values) > _MOST_ELEMENTS:
+        return None
+    return function(op, *values)
+
+
+def _filled(op, shape, value):
+    return np.full(shape, value, dtype=value.dtype) if np.prod(shape, dtype=np.float64) <= _MOST_ELEMENTS else None
+
+
+# What is larger is not computed while a graph is built.
+_MOST_ELEMENTS = 100_000
+_FUNCTIONS = {
+    "Cast": lambda op, x: None if x.dtype == object else x.astype(op.get_attr("DstT").as_numpy_dtype),
+    "Equal": lambda op, x, y: np.equal(x, y),
+    "NotEqual": lambda op, x, y: np.not_equal(x, y),
+    "Fill": _filled,
+}
 
 
 def constant_value_as_shape(tensor) -> TensorShape:
@@ -43,8 +73,9 @@ def constant_value_as_shape(tensor) -> TensorShape:
         if np.ndim(value) == 0:
             if value == -1:
                 return TensorShape(None)
-            raise ValueError(f"Received a scalar with value '{value}' as shape; require a statically known scalar with value '-1' to describe an "
-                             "unknown shape.")
+            raise ValueError(f"Received a scalar value '{value}' as shape; require a statically known scalar with value '-1' to describe an unknown "
+                             "shape.")
+        shape.assert_has_rank(1)
         return TensorShape([int(d) if d >= 0 else None for d in value])
     shape = shape.with_rank(1)
     op = tensor.op
@@ -86,6 +117,11 @@ def is_tf_type(x) -> bool:
 is_tensor = is_tf_type
 
 
+def is_symbolic_tensor(tensor) -> bool:
+    """Whether a value is a tensor, which has no value before a session runs it."""
+    return isinstance(tensor, Tensor)
+
+
 def make_tensor_proto(values, dtype=None, shape=None, verify_shape: bool = False, allow_broadcast: bool = False):
     """A value as a `TensorProto`.
 
@@ -105,37 +141,41 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape: bool = False
         return values
     array, number = array_of(values, None if dtype is None else as_dtype(dtype).base_dtype)
     kind = as_dtype(number)
-    if shape is not None:
-        array = _shaped(array, shape, verify_shape)
     array = np.asarray(array, dtype=object if kind.name == "string" else kind._numpy())
-    proto = proto_class(dtype=number, tensor_shape=TensorShape(array.shape).as_proto())
+    sizes = list(array.shape) if shape is None else [int(s) for s in shape]
+    count = int(np.prod(sizes, dtype=np.int64))
+    if list(array.shape) != sizes and (verify_shape or allow_broadcast and array.shape not in ((), (1,))):
+        raise TypeError(f"Expected Tensor's shape: {tuple(sizes)}, but got {array.shape}.")
+    if array.size > count:
+        raise ValueError(f"Too many elements provided. Takes at most {count}, but got {array.size}.")
+    proto = proto_class(dtype=number, tensor_shape=TensorShape(sizes).as_proto())
+    flat = array.reshape(-1)
     if kind.name == "string":
-        proto.string_val.extend(v if isinstance(v, bytes) else str(v).encode() for v in array.reshape(-1))
-    elif array.size == 1:
-        _set_scalar(proto, kind, array.reshape(-1)[0])
-    else:
+        proto.string_val.extend(v if isinstance(v, bytes) else str(v).encode() for v in flat)
+    elif array.size == count > 1 and kind.name not in _BY_FIELD or kind.name not in _FIELDS:
         proto.tensor_content = np.ascontiguousarray(array).tobytes()
+    else:
+        getattr(proto, _FIELDS[kind.name]).extend(_field_values(kind, flat))
     return proto
 
 
+# Where the elements stand, for types that have a field. What is not the whole of it is repeated at its end.
 _FIELDS = {
     "float32": "float_val", "float64": "double_val", "int32": "int_val", "int16": "int_val", "int8": "int_val", "uint8": "int_val",
     "uint16": "int_val", "int64": "int64_val", "uint32": "uint32_val", "uint64": "uint64_val", "bool": "bool_val", "float16": "half_val",
     "bfloat16": "half_val", "complex64": "scomplex_val", "complex128": "dcomplex_val", "qint8": "int_val", "quint8": "int_val", "qint32": "int_val",
     "qint16": "int_val", "quint16": "int_val",
 }
+# Types that stand in their fields even as a whole.
+_BY_FIELD = frozenset(("bool", "complex64", "complex128", "uint16"))
 
 
-def _set_scalar(proto, kind, value) -> None:
-    field = _FIELDS.get(kind.name)
-    if field is None:
-        proto.tensor_content = np.asarray(value).tobytes()
-    elif field == "half_val":
-        proto.half_val.append(int(np.asarray(value).view(np.uint16)))
-    elif kind.is_complex:
-        getattr(proto, field).extend([value.real, value.imag])
-    else:
-        getattr(proto, field).append(np.asarray(value).item() if not kind.is_quantized else int(value))
+def _field_values(kind, flat):
+    if kind.name in ("float16", "bfloat16"):
+        return flat.view(np.uint16).tolist()
+    if kind.is_complex:
+        return [part for value in flat.tolist() for part in (value.real, value.imag)]
+    return [int(v) for v in flat] if kind.is_quantized else flat.tolist()
 
 
 def make_ndarray(tensor):

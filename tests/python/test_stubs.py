@@ -16,7 +16,7 @@ MODULES = ["flowmill", "flowmill.cases", "flowmill.control_flow", "flowmill.cond
            "flowmill.dtypes", "flowmill.errors", "flowmill.graph", "flowmill.importer", "flowmill.saved_model",
            "flowmill.saved_model.loader", "flowmill.session", "flowmill.tensor", "flowmill.tensor_shape", "flowmill.train",
            "flowmill.array._blocks", "flowmill.array._creation", "flowmill.array._layout", "flowmill.array._masks", "flowmill.bitwise",
-           "flowmill.clip_ops", "flowmill.debugging._properties", "flowmill.debugging._values", "flowmill.linalg._matrices", "flowmill.linalg._norms",
+           "flowmill.clip_ops", "flowmill.debugging._properties", "flowmill.debugging._values", "flowmill.linalg._matrices", "flowmill.linalg._norms", "flowmill.signal._fourier", "flowmill.signal._windows",
            "flowmill.logging_ops", "flowmill.math._segments",
            "flowmill.random._stateful", "flowmill.random._stateless",
            "flowmill.math._elementwise", "flowmill.math._products", "flowmill.math._reductions", "flowmill.tensor_util",

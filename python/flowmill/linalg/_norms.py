@@ -14,7 +14,8 @@ from flowmill.math import abs as abs_, cast, conj, greater, matmul, pow as pow_,
 from flowmill.tensor import Tensor
 
 
-def norm(tensor, ord="euclidean", axis=None, keepdims: bool | None = None, name: str | None = None, keep_dims: bool | None = None) -> Tensor:  # noqa: A002
+def norm(tensor, ord="euclidean", axis=None, keepdims: bool | None = None, name: str | None = None,  # noqa: A002
+         keep_dims: bool | None = None) -> Tensor:
     """Norms of vectors, or of matrices.
 
     Args:

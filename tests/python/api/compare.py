@@ -83,6 +83,27 @@ def compare_built(tf1, build, feeds=None):
     compare(tf1, build, feeds)
 
 
+def compare_in_tensorflow(tf1, build, feeds, rtol=1e-4, atol=1e-5):
+    """Checks that TensorFlow runs our graph to the values of its own: for functions whose nodes are our own and whose ops may have no kernel yet.
+
+    Static shapes may say more or less than TensorFlow's, but nothing else.
+    """
+    with flowmill.Graph().as_default() as graph:
+        ours = _flat(build(flowmill))
+    with tf1.Graph().as_default(), tf1.Session() as session:
+        theirs = _flat(build(tf1))
+        by_name = {f"{name}:0": value for name, value in feeds.items()}
+        expected = session.run(theirs, by_name)
+        message = tf1.GraphDef.FromString(graph.as_graph_def().SerializeToString())
+        found = tf1.import_graph_def(message, return_elements=[t.name for t in ours], name="ours")
+        values = session.run(found, {f"ours/{name}": value for name, value in by_name.items()})
+    for mine, other, value, wanted in zip(ours, theirs, values, expected, strict=True):
+        assert mine.dtype.name == other.dtype.name
+        assert other.shape.rank is None or mine.shape.is_compatible_with(other.shape.as_list()), mine
+        assert mine.shape.is_compatible_with(value.shape), mine
+        same(value, wanted, rtol, atol)
+
+
 def same(mine, other, rtol=1e-5, atol=1e-6):
     """Checks that two values, arrays or named tuples of them, are equal; floating ones nearly."""
     if isinstance(other, tuple):

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-import flowmill
-from compare import compare_built, same, same_error
+from compare import compare_built, compare_in_tensorflow, same_error
 from inputs import FEEDS, taking_inputs
 
 # Some of these have no kernel yet.
@@ -101,14 +100,4 @@ WITH_NODES_OF_ITS_OWN = {
 
 @pytest.mark.parametrize("case", WITH_NODES_OF_ITS_OWN.values(), ids=WITH_NODES_OF_ITS_OWN.keys())
 def test_tensorflow_gives_our_graph_the_same_values(tf1, case):
-    """For functions with ops that have no kernel here."""
-    with flowmill.Graph().as_default() as graph:
-        ours = taking_inputs(case)(flowmill)
-    with tf1.Graph().as_default(), tf1.Session() as session:
-        theirs = taking_inputs(case)(tf1)
-        feeds = {f"{name}:0": value for name, value in FEEDS.items()}
-        expected = session.run(theirs, feeds)
-        message = tf1.GraphDef.FromString(graph.as_graph_def().SerializeToString())
-        found, = tf1.import_graph_def(message, return_elements=[ours.name], name="ours")
-        assert ours.shape.is_compatible_with(theirs.shape.as_list())
-        same(session.run(found, {f"ours/{k}": v for k, v in feeds.items()}), expected, rtol=1e-4)
+    compare_in_tensorflow(tf1, taking_inputs(case), FEEDS)

@@ -1,0 +1,217 @@
+"""Fourier and cosine transforms along the last dimensions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from flowmill._apply import call, dims, op_scope
+from flowmill._convert import convert_to_tensor
+from flowmill.array import concat, pad, reverse, roll, shape
+from flowmill.dtypes import complex64, complex128, float32, float64, int32
+from flowmill.math import cast, complex as complex_, exp, maximum, range as range_, real, rsqrt, sqrt
+from flowmill.tensor import Tensor
+from flowmill.tensor_util import constant_value
+
+
+def fft(input, name: str | None = None) -> Tensor:  # noqa: A002
+    """The discrete Fourier transform along the last dimension of complex numbers."""
+    return call("FFT", name, input)
+
+
+def ifft(input, name: str | None = None) -> Tensor:  # noqa: A002
+    """The inverse of :func:`fft`."""
+    return call("IFFT", name, input)
+
+
+def fft2d(input, name: str | None = None) -> Tensor:  # noqa: A002
+    """The discrete Fourier transform along the last two dimensions of complex numbers."""
+    return call("FFT2D", name, input)
+
+
+def ifft2d(input, name: str | None = None) -> Tensor:  # noqa: A002
+    """The inverse of :func:`fft2d`."""
+    return call("IFFT2D", name, input)
+
+
+def rfft(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
+    """The first half of the discrete Fourier transform along the last dimension of real numbers, of which the other half follows.
+
+    Args:
+        input_tensor: `float32` or `float64`.
+        fft_length: how many numbers count, a vector of one; with zeros behind where there are less; all where it is None.
+        name: what to call the operation.
+    """
+    with op_scope(name, "rfft", input_tensor, fft_length) as scope:
+        values = convert_to_tensor(input_tensor, preferred_dtype=float32)
+        values.shape.with_rank_at_least(1)
+        whole = complex128 if values.dtype.base_dtype is float64 else complex64
+        length = _length(values, fft_length, lambda n: n)
+        values = _padded(values, length, constant_value(length), lambda n: n)
+        return call("RFFT", scope, values, _known_or(length), Tcomplex=whole)
+
+
+def irfft(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
+    """The inverse of :func:`rfft`: real numbers.
+
+    Args:
+        input_tensor: `complex64` or `complex128`.
+        fft_length: how many numbers there shall be, a vector of one; twice one less than there are complex ones where it is None.
+        name: what to call the operation.
+    """
+    with op_scope(name, "irfft", input_tensor, fft_length) as scope:
+        values = convert_to_tensor(input_tensor, preferred_dtype=complex64)
+        values.shape.with_rank_at_least(1)
+        length = _length(values, fft_length, lambda n: max(0, 2 * (n - 1)))
+        values = _padded(values, length, constant_value(length), lambda n: n // 2 + 1)
+        return call("IRFFT", scope, values, _known_or(length), Treal=values.dtype.base_dtype.real_dtype)
+
+
+def _known_or(length: Tensor):
+    known = constant_value(length)
+    return length if known is None else known
+
+
+def _length(values: Tensor, given, from_size) -> Tensor:
+    """The length of the transform, a vector of one number."""
+    if given is not None:
+        return convert_to_tensor(given, int32)
+    known = dims(values)
+    if known is not None and known[-1] >= 0:
+        return convert_to_tensor(np.array([from_size(known[-1])], np.int32))
+    size = shape(values)[-1:]
+    return size if from_size(5) == 5 else maximum(0, 2 * (size - 1))
+
+
+def _padded(values: Tensor, length: Tensor, known_length, needed) -> Tensor:
+    """The numbers with zeros behind, where they are less than the transform needs."""
+    known = dims(values)
+    if known is not None and known[-1] >= 0 and known_length is not None:
+        missing = needed(int(known_length[0])) - known[-1]
+        if missing <= 0:
+            return values
+        return pad(values, [[0, 0]] * (len(known) - 1) + [[0, missing]])
+    order = shape(shape(values))[0] if known is None else len(known)
+    more = maximum(0, (length if needed(4) == 4 else length // 2 + 1) - shape(values)[-1:])
+    from flowmill.array import stack, zeros
+
+    behind = concat([zeros([order - 1], int32), more], 0)
+    return pad(values, stack([behind * 0, behind], axis=1))
+
+
+def fftshift(x, axes=None, name: str | None = None) -> Tensor:
+    """A tensor with the first halves of dimensions, all by default, moved behind the others: zero frequency in the middle."""
+    return _shifted(x, axes, name, "fftshift", lambda size: size // 2)
+
+
+def ifftshift(x, axes=None, name: str | None = None) -> Tensor:
+    """What :func:`fftshift` does, undone."""
+    return _shifted(x, axes, name, "ifftshift", lambda size: -(size // 2))
+
+
+def _shifted(x, axes, name, default: str, by) -> Tensor:
+    with op_scope(name, default) as scope:
+        x = convert_to_tensor(x)
+        sizes = shape(x)
+        if axes is None:
+            return roll(x, by(sizes), tuple(range(x.shape.rank)), scope)
+        if isinstance(axes, int):
+            return roll(x, by(sizes[axes]), axes, scope)
+        from flowmill.array import gather
+
+        return roll(x, by(gather(sizes, list(axes))), list(axes), scope)
+
+
+def dct(input, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, name: str | None = None) -> Tensor:  # noqa: A002
+    """The discrete cosine transform along the last dimension.
+
+    Args:
+        input: `float32` or `float64`.
+        type: 1, 2, 3 or 4.
+        n: how many numbers count; with zeros behind where there are less; all where it is None.
+        axis: -1.
+        norm: ``"ortho"`` makes the transform an orthogonal one; not for type 1.
+        name: of the scope.
+
+    Raises:
+        ValueError: for other types, dimensions or norms.
+    """
+    _check_cosine(type, n, axis, norm)
+    with op_scope(name, "dct", input):
+        values = convert_to_tensor(input, name="input", preferred_dtype=float32)
+        return _cosine(_cut(values, n), type, norm)
+
+
+def idct(input, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, name: str | None = None) -> Tensor:  # noqa: A002
+    """The inverse of :func:`dct`, without a factor where there is no norm; the arguments are the same."""
+    _check_cosine(type, n, axis, norm)
+    with op_scope(name, "idct", input):
+        values = convert_to_tensor(input, name="input", preferred_dtype=float32)
+        return _cosine(_cut(values, n), {1: 1, 2: 3, 3: 2, 4: 4}[type], norm)
+
+
+def _check_cosine(kind, n, axis, norm) -> None:
+    if axis != -1:
+        raise NotImplementedError(f"axis must be -1. Got: {axis}")
+    if n is not None and n < 1:
+        raise ValueError(f"n should be a positive integer or None. Got: {n}")
+    if kind not in (1, 2, 3, 4):
+        raise ValueError(f"Types I, II, III and IV (I)DCT are supported. Got: {kind}")
+    if norm not in (None, "ortho"):
+        raise ValueError(f"Unknown normalization. Expected None or 'ortho', got: {norm}")
+    if kind == 1 and norm == "ortho":
+        raise ValueError("Normalization is not supported for the Type-I DCT.")
+
+
+def _cut(values: Tensor, n: int | None) -> Tensor:
+    if n is None:
+        return values
+    known = dims(values)
+    if known is None or known[-1] < 0:
+        raise ValueError("The size of the last dimension must be known where n is given.")
+    if known[-1] >= n:
+        return values[..., :n]
+    return pad(values, [[0, 0]] * (len(known) - 1) + [[0, n - known[-1]]])
+
+
+def _cosine(values: Tensor, kind: int, norm: str | None) -> Tensor:
+    known = dims(values)
+    size = known[-1] if known is not None and known[-1] >= 0 else shape(values)[-1]
+    number = cast(size, values.dtype)
+    if kind == 1:
+        return real(rfft(concat([values, reverse(values[..., 1:-1], [-1])], -1)))
+    if kind == 2:
+        return _second(values, size, number, norm)
+    if kind == 3:
+        return _third(values, size, number, norm)
+    # The fourth one is every other number of the second one of twice the size.
+    whole = _second(values, 2 * size, number * 2.0, None)[..., 1::2]
+    return whole * (math.sqrt(0.5) * rsqrt(number)) if norm == "ortho" else whole
+
+
+def _turns(size, number: Tensor, dtype, sign: float) -> Tensor:
+    """Points of the unit circle, at quarters of the circle divided by the size."""
+    angle = cast(range_(size), dtype) * (sign * math.pi * 0.5) / number
+    return exp(complex_(angle * 0.0, angle))
+
+
+def _second(values: Tensor, size, number: Tensor, norm: str | None) -> Tensor:
+    kind = values.dtype.base_dtype
+    spectrum = rfft(values, fft_length=[2 * size])[..., :size]
+    result = 2.0 * real(spectrum * _turns(size, number, kind, -1.0))
+    if norm != "ortho":
+        return result
+    first, others = 0.5 * rsqrt(number), 0.5 * rsqrt(number) * math.sqrt(2.0)
+    return concat([result[..., :1] * first, result[..., 1:] * others], -1)
+
+
+def _third(values: Tensor, size, number: Tensor, norm: str | None) -> Tensor:
+    kind = values.dtype.base_dtype
+    if norm == "ortho":
+        first, others = sqrt(number), sqrt(number) * math.sqrt(0.5)
+        values = concat([values[..., :1] * first, values[..., 1:] * others], -1)
+    else:
+        values = values * number
+    turned = complex_(values, values * 0.0) * _turns(size, number, kind, 1.0) * 2.0
+    return irfft(turned, fft_length=[2 * size])[..., :size]

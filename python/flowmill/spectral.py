@@ -1,0 +1,7 @@
+"""Fourier and cosine transforms by their older name: ``tf.spectral``."""
+
+from __future__ import annotations
+
+from flowmill.signal._fourier import dct, fft, fft2d, idct, ifft, ifft2d, irfft, rfft
+
+__all__ = ["dct", "fft", "fft2d", "idct", "ifft", "ifft2d", "irfft", "rfft"]

@@ -1,0 +1,101 @@
+"""Signals and their spectra: the same nodes, shapes and values as TensorFlow's."""
+
+import pytest
+
+from compare import compare_built, compare_in_tensorflow, same_error
+from inputs import FEEDS, taking_inputs
+
+# Some of these have no kernel yet.
+CASES = {
+    "fft": lambda tf, v: tf.signal.fft(v.z),
+    "ifft": lambda tf, v: tf.signal.ifft(v.z),
+    "fft2d": lambda tf, v: tf.signal.fft2d(v.z),
+    "ifft2d": lambda tf, v: tf.signal.ifft2d(v.z),
+    "rfft": lambda tf, v: tf.signal.rfft(v.x),
+    "rfft 2": lambda tf, v: tf.signal.rfft(v.x, [4]),
+    "rfft 3": lambda tf, v: tf.signal.rfft(v.x, [2]),
+    "irfft": lambda tf, v: tf.signal.irfft(v.z),
+    "irfft 2": lambda tf, v: tf.signal.irfft(v.z, [4]),
+    "irfft 3": lambda tf, v: tf.signal.irfft(v.z, [6]),
+    "hann_window": lambda tf, v: tf.signal.hann_window(4),
+    "hann_window 2": lambda tf, v: tf.signal.hann_window(5, periodic=False),
+    "hann_window 3": lambda tf, v: tf.signal.hann_window(1),
+    "hamming_window": lambda tf, v: tf.signal.hamming_window(4),
+    "fftshift": lambda tf, v: tf.signal.fftshift(v.x),
+    "ifftshift": lambda tf, v: tf.signal.ifftshift(v.x, 1),
+    "fft 2": lambda tf, v: tf.fft(v.z),
+    "rfft 4": lambda tf, v: tf.spectral.rfft(v.x),
+    "roll": lambda tf, v: tf.manip.roll(v.x, 1, 0),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_the_same_nodes(tf1, case):
+    compare_built(tf1, taking_inputs(case), FEEDS)
+
+
+WITH_NODES_OF_ITS_OWN = {
+    "rfft": lambda tf, v: tf.signal.rfft(v.x, v.i[1:] + 3),
+    "rfft 2": lambda tf, v: tf.signal.rfft(v.u, [5])[:1],
+    "irfft": lambda tf, v: tf.signal.irfft(v.z, v.i[1:] + 3),
+    "fftshift": lambda tf, v: tf.signal.fftshift(v.p),
+    "ifftshift": lambda tf, v: tf.signal.ifftshift(v.p, [0, 1]),
+    "frame": lambda tf, v: tf.signal.frame(v.x, 2, 1),
+    "frame 2": lambda tf, v: tf.signal.frame(v.x, 2, 2, pad_end=True, pad_value=7),
+    "frame 3": lambda tf, v: tf.signal.frame(v.t4, 2, 1, axis=1),
+    "overlap_and_add": lambda tf, v: tf.signal.overlap_and_add(v.x, 1),
+    "overlap_and_add 2": lambda tf, v: tf.signal.overlap_and_add(v.t4, 2),
+    "stft": lambda tf, v: tf.signal.stft(v.x, 2, 1),
+    "stft 2": lambda tf, v: tf.signal.stft(v.t4, 3, 1, 8, pad_end=True),
+    "stft 3": lambda tf, v: tf.signal.stft(v.x, 2, 1, window_fn=None),
+    "inverse_stft": lambda tf, v: tf.signal.inverse_stft(v.z, 4, 2),
+    "inverse_stft 2": lambda tf, v: tf.signal.inverse_stft(v.z, 6, 2, fft_length=4),
+    "inverse_stft 3": lambda tf, v: tf.signal.inverse_stft(v.z, 4, 2, window_fn=tf.signal.inverse_stft_window_fn(2)),
+    "inverse_stft_window_fn": lambda tf, v: tf.signal.inverse_stft_window_fn(3)(8, tf.float32),
+    "dct": lambda tf, v: tf.signal.dct(v.x),
+    "dct 2": lambda tf, v: tf.signal.dct(v.x, norm="ortho"),
+    "dct 3": lambda tf, v: tf.signal.dct(v.x, type=1),
+    "dct 4": lambda tf, v: tf.signal.dct(v.x, type=3),
+    "dct 5": lambda tf, v: tf.signal.dct(v.x, type=3, norm="ortho"),
+    "dct 6": lambda tf, v: tf.signal.dct(v.x, type=4),
+    "dct 7": lambda tf, v: tf.signal.dct(v.x, type=4, norm="ortho"),
+    "dct 8": lambda tf, v: tf.signal.dct(v.x, n=2),
+    "dct 9": lambda tf, v: tf.signal.dct(v.x, n=5),
+    "idct": lambda tf, v: tf.signal.idct(v.x),
+    "idct 2": lambda tf, v: tf.signal.idct(v.x, norm="ortho"),
+    "idct 3": lambda tf, v: tf.signal.idct(v.x, type=3, norm="ortho"),
+    "mdct": lambda tf, v: tf.signal.mdct(v.t4, 4),
+    "mdct 2": lambda tf, v: tf.signal.mdct(v.t4, 4, norm="ortho", window_fn=None),
+    "inverse_mdct": lambda tf, v: tf.signal.inverse_mdct(v.t4),
+    "inverse_mdct 2": lambda tf, v: tf.signal.inverse_mdct(v.t4, norm="ortho", window_fn=None),
+    "linear_to_mel_weight_matrix": lambda tf, v: tf.signal.linear_to_mel_weight_matrix(),
+    "linear_to_mel_weight_matrix 2": lambda tf, v: tf.signal.linear_to_mel_weight_matrix(5, 17, 16000, 20.0, 7000.0),
+    "mfccs_from_log_mel_spectrograms": lambda tf, v: tf.signal.mfccs_from_log_mel_spectrograms(v.x),
+    "kaiser_window": lambda tf, v: tf.signal.kaiser_window(4),
+    "kaiser_window 2": lambda tf, v: tf.signal.kaiser_window(7, 3.0),
+    "kaiser_bessel_derived_window": lambda tf, v: tf.signal.kaiser_bessel_derived_window(8),
+    "vorbis_window": lambda tf, v: tf.signal.vorbis_window(4),
+}
+
+
+@pytest.mark.parametrize("case", WITH_NODES_OF_ITS_OWN.values(), ids=WITH_NODES_OF_ITS_OWN.keys())
+def test_the_same_values_in_tensorflow(tf1, case):
+    compare_in_tensorflow(tf1, taking_inputs(case), FEEDS)
+
+
+# Calls that fail, and what both modules say.
+ERRORS = {
+    "hann_window": (lambda tf, v: tf.signal.hann_window(4, dtype=tf.int32), "dtype must be a floating point type."),
+    "dct": (lambda tf, v: tf.signal.dct(v.x, type=5), "DCT are supported"),
+    "dct norm": (lambda tf, v: tf.signal.dct(v.x, type=1, norm="ortho"), "Normalization is not supported for the Type-I DCT."),
+    "dct n": (lambda tf, v: tf.signal.dct(v.x, n=0), "n should be a positive integer or None"),
+    "overlap_and_add": (lambda tf, v: tf.signal.overlap_and_add(v.x, 1.5), "frame_step must be an integer"),
+    "linear_to_mel": (lambda tf, v: tf.signal.linear_to_mel_weight_matrix(0), "num_mel_bins must be positive. Got: 0"),
+    "linear_to_mel edges": (lambda tf, v: tf.signal.linear_to_mel_weight_matrix(lower_edge_hertz=9.0, upper_edge_hertz=8.0), ">= upper"),
+    "linear_to_mel rate": (lambda tf, v: tf.signal.linear_to_mel_weight_matrix(sample_rate=100), "must not be larger than the Nyquist"),
+}
+
+
+@pytest.mark.parametrize("case, message", ERRORS.values(), ids=ERRORS.keys())
+def test_the_same_errors(tf1, case, message):
+    same_error(tf1, taking_inputs(case), message)
