@@ -149,7 +149,7 @@ def _add_collection(message, graph, name, scope: str | None) -> None:
         logging.warning("Error encountered when serializing %s. Type is unsupported, or the types of the items don't match field type in CollectionDef. "
                         "Note this is a warning and probably safe to ignore.\n%s", name, error)
         return
-    if found.WhichOneof("kind") is not None:
+    if found.WhichOneof("kind") is not None or any(not hasattr(item, "name") for item in items):
         message.collection_def[name].CopyFrom(found)
 
 
