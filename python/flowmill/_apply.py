@@ -321,17 +321,26 @@ def outputs_of(operation: Operation):
         return operation
     if len(outputs) == 1:
         return list(tensors) if outputs[0][1] else tensors[0]
-    return _named_outputs(operation.type, outputs, tensors)
+    lists = sum(is_list for _, is_list in outputs)
+    if lists > 1:
+        sizes = [_size_of(operation, output) for output in operation.op_def.output_arg]
+    else:  # what the other outputs leave
+        sizes = [len(tensors) - len(outputs) + 1 if is_list else 1 for _, is_list in outputs]
+    return _named_outputs(operation.type, outputs, tensors, sizes)
 
 
-def _named_outputs(op: str, outputs, tensors: list[Tensor]):
+def _size_of(operation: Operation, output) -> int:
+    """The number of tensors of an output, an `ArgDef`."""
+    if output.number_attr:
+        return operation.get_attr(output.number_attr)
+    return len(operation.get_attr(output.type_list_attr)) if output.type_list_attr else 1
+
+
+def _named_outputs(op: str, outputs, tensors: list[Tensor], sizes: list[int]):
     import collections
 
-    lists = sum(is_list for _, is_list in outputs)
     made, at = [], 0
-    for _, is_list in outputs:
-        # At most one list has a length that is not stated otherwise in the ops there are.
-        size = (len(tensors) - (len(outputs) - lists)) // lists if is_list else 1
+    for (_, is_list), size in zip(outputs, sizes):
         made.append(list(tensors[at:at + size]) if is_list else tensors[at])
         at += size
     kind = _tuples.get(op)

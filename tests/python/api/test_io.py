@@ -123,6 +123,18 @@ def test_files_in_graphs(tf1, tmp_path):
                 sess.run(tf.io.read_file(path + "x"))
 
 
+def test_outputs_that_are_several_lists(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            found = tf.raw_ops.ParseExampleV2(
+                serialized=batch(tf1), names=np.array([], object), sparse_keys=["ids", "ix"], dense_keys=["f"], ragged_keys=np.array([], object),
+                dense_defaults=[tf.constant([], tf.float32)], num_sparse=2, sparse_types=[tf.int64, tf.int64], ragged_value_types=[],
+                ragged_split_types=[], dense_shapes=[[2]])
+            assert [len(part) for part in found] == [2, 2, 2, 1, 0, 0]
+            assert sess.run(found.sparse_values[1]).tolist() == [5, 1, 2]
+            assert sess.run(found.dense_values[0]).tolist() == [[1, 2], [3, 4]]
+
+
 def test_what_is_not_there():
     with pytest.raises(NotImplementedError, match="no RaggedTensor"):
         flowmill.parse_example(["x"], {"a": flowmill.io.RaggedFeature(flowmill.int64)})
