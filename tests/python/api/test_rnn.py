@@ -85,7 +85,7 @@ def test_dynamic_rnn(tf1, cell):
 
 
 @pytest.mark.parametrize("shape", [SHAPE, (None, None, 5)])
-@pytest.mark.parametrize("options", [{}, {"time_major": True}, {"scope": "net", "parallel_iterations": 2, "swap_memory": True}])
+@pytest.mark.parametrize("options", [{}, {"time_major": True}, {"scope": "net", "parallel_iterations": 2}])
 def test_dynamic_rnn_with_lengths(tf1, shape, options):
     def build(tf):
         x, lengths = placeholder(tf, shape=shape), placeholder(tf, "lengths", "int32", (None,))
