@@ -97,7 +97,7 @@ class IndexedSlices:
             raise ValueError(f"Tensor conversion requested dtype {as_dtype(dtype).name} for IndexedSlices with dtype {self.dtype.name}")
         if self._dense_shape is None:
             raise ValueError(f"Tensor conversion requested for IndexedSlices for argument '{name}' which has no dense_shape: {self}")
-        rows = call("StridedSlice", None, self._dense_shape, [0], [1], [1], shrink_axis_mask=1)
+        rows = self._dense_shape[0]
         return call("UnsortedSegmentSum", name, self._values, self._indices, rows)
 
     def __neg__(self) -> IndexedSlices:

@@ -157,7 +157,7 @@ def shape_internal(input, optimize: bool = True, out_type=None, name: str | None
     """As :func:`shape`, with a known shape as a constant of the conversion of shapes."""
     with op_scope(name, "Shape", input) as scope:
         if is_sparse(input):
-            return _cast(input.dense_shape, out_type or int32, scope)
+            return _cast(input.dense_shape, out_type or int32)
         input = convert_to_tensor(input)  # noqa: A001
         if optimize and input.shape.is_fully_defined():
             if out_type is None:

@@ -42,3 +42,14 @@ __all__ = [
     "unsorted_segment_min", "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum", "xdivy", "xlog1py", "xlogy",
     "zero_fraction", "zeta",
 ]
+
+# Functions that are tf.nn's, too.
+_OF_NN = frozenset("l2_normalize log_softmax softmax softplus softsign".split())
+
+
+def __getattr__(name: str):
+    if name not in _OF_NN:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from flowmill import nn
+
+    return getattr(nn, name)

@@ -164,6 +164,8 @@ def divide(x, y, name: str | None = None) -> Tensor:
     """As the operator ``/``; with a name, :func:`identity <flowmill.array.identity>` of that gives it one."""
     if name is not None:
         return _operators.truediv(convert_to_tensor(x), y, name)
+    if not isinstance(x, Tensor) and not hasattr(x, "_as_tensor"):
+        x = convert_to_tensor(x, getattr(getattr(y, "dtype", None), "base_dtype", None) if isinstance(y, Tensor) or hasattr(y, "_as_tensor") else None)
     return x / y
 
 
@@ -349,6 +351,8 @@ def cast(x, dtype, name: str | None = None):
             return x
         if x._type % 100 != base._number:
             return call("Cast", name, x, DstT=base)
+    if isinstance(getattr(x, "handle", None), Tensor) and x.dtype.base_dtype is base:
+        return x  # a variable, which need not be read
     with op_scope(name, "Cast", x) as scope:
         if is_sparse(x) or hasattr(x, "_components") and hasattr(x, "values"):
             indices = x.indices

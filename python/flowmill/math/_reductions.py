@@ -44,8 +44,8 @@ def range(start, limit=None, delta=1, dtype=None, name: str = "range") -> Tensor
 
 
 def all_axes(x) -> Tensor:
-    """The numbers of all dimensions of a tensor."""
-    known = dims(x) if isinstance(x, Tensor) else None
+    """The numbers of all dimensions of a tensor, or a variable."""
+    known = dims(x) if isinstance(x, Tensor) else x.shape.as_list() if hasattr(x, "_as_tensor") and x.shape.rank else None
     if known:
         return constant(np.arange(len(known), dtype=np.int32), int32)
     return range(0, rank(x))
@@ -58,8 +58,6 @@ def _arguments(axis, keepdims, reduction_indices, keep_dims):
 
 
 def _reduce(op: str, x, axis, keepdims: bool, name: str | None) -> Tensor:
-    if not isinstance(x, Tensor) and hasattr(x, "_as_tensor"):
-        x = convert_to_tensor(x)
     found = call(op, name, x, all_axes(x) if axis is None else axis, keep_dims=keepdims)
     if axis is None and not keepdims and dims(found) is None:
         found.set_shape(())
