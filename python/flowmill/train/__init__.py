@@ -20,6 +20,7 @@ _MESSAGES = frozenset((
 _BY_MODULE = {
     "inputs": "batch batch_join input_producer limit_epochs match_filenames_once maybe_batch maybe_batch_join maybe_shuffle_batch "
               "maybe_shuffle_batch_join range_input_producer shuffle_batch shuffle_batch_join slice_input_producer string_input_producer",
+    "coordinator": "Coordinator LooperThread",
     "learning_rate_decay": "cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay linear_cosine_decay natural_exp_decay "
                            "noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay polynomial_decay",
     "moving_averages": "ExponentialMovingAverage",
@@ -27,6 +28,7 @@ _BY_MODULE = {
     "optimizers": "AdadeltaOptimizer AdagradDAOptimizer AdagradOptimizer AdamOptimizer FtrlOptimizer GradientDescentOptimizer MomentumOptimizer "
                   "ProximalAdagradOptimizer ProximalGradientDescentOptimizer RMSPropOptimizer",
     "checkpoint_management": "checkpoints_iterator generate_checkpoint_state_proto get_checkpoint_mtimes remove_checkpoint update_checkpoint_state",
+    "queue_runner": "QueueRunner add_queue_runner start_queue_runners",
     "saver": "Saver export_meta_graph import_meta_graph",
     "training_util": "assert_global_step create_global_step get_global_step get_or_create_global_step global_step",
 }
@@ -41,6 +43,8 @@ __all__ = [
 def __getattr__(name: str):
     if name == "write_graph":
         from flowmill.io._write_graph import write_graph as found
+    elif name == "summary_iterator":
+        from flowmill.summary.writer import summary_iterator as found
     elif name in _MESSAGES:
         found = _protos.get(name)
     elif name in _NAMES:

@@ -1,0 +1,171 @@
+"""Summaries and event files, coordinators and queue runners."""
+
+import glob
+import threading
+import time
+
+import numpy as np
+import pytest
+from api.compare import same_error
+
+import flowmill
+
+
+def same_nodes(tf1, build):
+    """The values of what both modules build in the same way; skips the test where the core lacks kernels."""
+    described = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default() as graph:
+            built = build(tf)
+            fetches = [t for t in (built if isinstance(built, list) else [built]) if t is not None]
+            described.append([(o.name, o.type, [t.name for t in o.inputs]) for o in graph.get_operations()])
+    assert described[0] == described[1]
+    with tf.Session(graph=graph) as session:
+        try:
+            return session.run(fetches)
+        except tf.errors.NotFoundError as error:
+            pytest.skip(error.message)
+
+
+def test_summaries(tf1):
+    def build(tf):
+        x, y = tf.constant(1.5), tf.constant([1.0, 2.0, 2.0, -3.0])
+        tf.summary.scalar("a", x)
+        tf.summary.scalar("a", x)
+        tf.summary.histogram("h h", y)
+        with tf.name_scope("n"):
+            tf.summary.scalar("b", x)
+            tf.summary.scalar("c", x, family="fam")
+        tf.summary.text("t", tf.constant("hello"))
+        tf.summary.scalar("elsewhere", x, collections=["mine"])
+        return [tf.summary.merge_all(), tf.summary.merge_all("mine", name="other"), tf.summary.merge_all("none")]
+
+    values = same_nodes(tf1, build)
+    summary = flowmill.Summary.FromString(values[0].item() if hasattr(values[0], "item") else values[0])
+    assert [v.tag for v in summary.value] == ["a", "a_1", "h_h", "n/b", "fam/n/fam/c", "t"]
+    assert summary.value[0].simple_value == 1.5 and summary.value[2].histo.num == 4
+
+
+def test_images(tf1):
+    def build(tf):
+        return tf.summary.image("i", tf.constant(np.arange(48, dtype=np.uint8).reshape(1, 4, 4, 3)), max_outputs=2)
+
+    value, = same_nodes(tf1, build)
+    summary = flowmill.Summary.FromString(value.item() if hasattr(value, "item") else value)
+    assert (summary.value[0].tag, summary.value[0].image.height, summary.value[0].image.colorspace) == ("i/image", 4, 3)
+
+
+def test_text_is_of_strings(tf1):
+    same_error(tf1, lambda tf: tf.summary.text("t", tf.constant(1)), "to have dtype string")
+
+
+def test_event_files_are_read_by_tensorflow(tf1, tmp_path):
+    tf = flowmill
+    with tf.Graph().as_default() as graph:
+        x = tf.identity(tf.placeholder(tf.float32, [], name="x"))
+        with tf.Session() as session, tf.summary.FileWriter(str(tmp_path), graph, filename_suffix=".mine") as writer:
+            for step in range(3):
+                loss = tf.Summary.Value(tag="loss", simple_value=session.run(x, {"x:0": step * 0.5}))
+                words = tf.Summary.Value(tag="words", metadata={"plugin_data": {"plugin_name": "text"}})
+                writer.add_summary(tf.Summary(value=[loss, words]).SerializeToString(), step)
+            metadata = tf.RunMetadata()
+            session.run(x, {"x:0": 0.0}, tf.RunOptions(trace_level=3), metadata)
+            writer.add_run_metadata(metadata, "run", 3)
+            with pytest.raises(ValueError, match="The provided tag was already used"):
+                writer.add_run_metadata(metadata, "run", 4)
+            writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="own", simple_value=2.0)]), global_step=np.int64(7))
+    file, = glob.glob(str(tmp_path / "events.out.tfevents.*.mine"))
+    events = list(tf1.train.summary_iterator(file))
+    assert events[0].file_version == "brain.Event:2"
+    assert [n.name for n in tf1.GraphDef.FromString(events[1].graph_def).node] == [op.name for op in graph.get_operations()]
+    assert events[2].HasField("meta_graph_def")
+    scalars = [(e.step, v.simple_value) for e in events for v in e.summary.value if v.tag == "loss"]
+    assert scalars == [(0, 0.0), (1, 0.5), (2, 1.0)]
+    assert [v.HasField("metadata") for e in events for v in e.summary.value if v.tag == "words"] == [True, False, False]
+    assert events[-1].step == 7 and events[-2].tagged_run_metadata.tag == "run"
+    ours = list(tf.train.summary_iterator(file))
+    assert [e.step for e in ours] == [e.step for e in events]
+
+
+def test_a_closed_writer_is_reopened(tmp_path):
+    tf = flowmill
+    writer = tf.summary.FileWriter(str(tmp_path))
+    writer.close()
+    writer.add_summary(tf.Summary(), 1)
+    writer.reopen()
+    writer.add_summary(tf.Summary(), 2)
+    writer.flush()
+    steps = [e.step for path in glob.glob(str(tmp_path / "*")) for e in tf.train.summary_iterator(path)]
+    assert sorted(steps) == [0, 0, 2] and writer.get_logdir() == str(tmp_path)
+    assert tf.summary.FileWriterCache.get(str(tmp_path)) is tf.summary.FileWriterCache.get(str(tmp_path))
+    tf.summary.FileWriterCache.clear()
+
+
+def test_a_coordinator_stops_threads():
+    tf = flowmill
+    coord = tf.train.Coordinator()
+    counts = []
+
+    def count():
+        counts.append(1)
+        if len(counts) == 3:
+            raise ZeroDivisionError("third")
+
+    thread = tf.train.LooperThread.loop(coord, 0.0, count)
+    with pytest.raises(ZeroDivisionError, match="third"):
+        coord.join([thread])
+    assert coord.should_stop() and coord.joined and len(counts) == 3
+    coord.clear_stop()
+    with coord.stop_on_exception():
+        raise tf.errors.OutOfRangeError(None, None, "the end")
+    coord.join()
+    stuck = threading.Thread(target=time.sleep, args=(1.0,), daemon=True)
+    stuck.start()
+    coord = tf.train.Coordinator()
+    coord.request_stop()
+    with pytest.raises(RuntimeError, match="Coordinator stopped with threads still running"):
+        coord.join([stuck], stop_grace_period_secs=0.1)
+
+
+def queued(tf):
+    queue = tf.FIFOQueue(3, tf.float32, shapes=[[]], name="q")
+    counter = tf.Variable(0, name="counter")
+    runner = tf.train.QueueRunner(queue, [queue.enqueue(tf.cast(counter.count_up_to(5), tf.float32))])
+    tf.train.add_queue_runner(runner)
+    return queue, runner
+
+
+def test_queue_runners(tf1):
+    with flowmill.Graph().as_default(), tf1.Graph().as_default():
+        assert str(queued(flowmill)[1].to_proto()) == str(queued(tf1)[1].to_proto())
+    tf = flowmill
+    with tf.Graph().as_default():
+        queue, runner = queued(tf)
+        again = tf.train.QueueRunner.from_proto(runner.to_proto())
+        assert again.name == "q" and again.queue_closed_exception_types == (tf.errors.OutOfRangeError,)
+        element = queue.dequeue()
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            coord = tf.train.Coordinator()
+            threads = tf.train.start_queue_runners(session, coord)
+            assert runner.create_threads(session, coord) == []
+            found = []
+            with coord.stop_on_exception():
+                while True:
+                    found.append(session.run(element))
+            coord.request_stop()
+            coord.join(threads)
+            assert found == [0, 1, 2, 3, 4]
+
+
+def test_a_queue_runner_hands_on_failures():
+    tf = flowmill
+    with tf.Graph().as_default():
+        queue = tf.FIFOQueue(3, tf.float32, shapes=[[]])
+        bad = tf.Variable(1.0)
+        tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(bad)]))
+        with tf.Session() as session:
+            coord = tf.train.Coordinator()
+            threads = tf.train.start_queue_runners(session, coord)
+            with pytest.raises(tf.errors.FailedPreconditionError):
+                coord.join(threads)
