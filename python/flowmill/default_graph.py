@@ -24,7 +24,8 @@ class name_scope:  # noqa: N801 - TensorFlow's name
 
     def __init__(self, name: str | None, default_name: str | None = None, values=None):
         if not (default_name is None or isinstance(default_name, str)):
-            raise TypeError(f"`default_name` type ({type(default_name)}) is not a string type. You likely meant to pass this into the `values` kwarg.")
+            raise TypeError(f"`default_name` type ({type(default_name)}) is not a string type. You likely meant to pass this into the `values` "
+                            "kwarg.")
         self._name = default_name if name is None else name
         self._values = values
         self._stack: list[contextlib.ExitStack] = []

@@ -164,8 +164,9 @@ class Layer:
             ValueError: before it was called.
         """
         if not self._scope:
-            raise ValueError(f'No name available for layer scope because the layer "{self._name}" has not been used yet. The scope name is determined '
-                             "the first time the layer instance is called. You must therefore call the layer before querying `scope_name`.")
+            raise ValueError(f'No name available for layer scope because the layer "{self._name}" has not been used yet. The scope name is '
+                             "determined the first time the layer instance is called. You must therefore call the layer before querying "
+                             "`scope_name`.")
         return self._scope.name
 
     @property
@@ -253,9 +254,10 @@ class Layer:
                     options["synchronization"] = synchronization
                 if aggregation is not None:
                     options["aggregation"] = aggregation
+                initializer = function_of(initializer, "initializer") or scope.initializer
                 variable = tf.get_variable(
-                    name, shape, dtype, initializer=function_of(initializer, "initializer") or scope.initializer, trainable=trainable and self.trainable,
-                    constraint=constraint, partitioner=partitioner, use_resource=use_resource or scope.use_resource, **options)
+                    name, shape, dtype, initializer=initializer, trainable=trainable and self.trainable, constraint=constraint,
+                    partitioner=partitioner, use_resource=use_resource or scope.use_resource, **options)
                 parts = list(variable) if type(variable).__name__ == "PartitionedVariable" else [variable]
                 if regularizer is not None and not any(id(p) in existing for p in parts):
                     for part in parts:

@@ -140,7 +140,8 @@ class _Conv(Layer):
         shape = TensorShape(input_shape).as_list()
         batch = len(shape) - self._rank - 1
         spatial = shape[batch + 1:] if self._first else shape[batch:-1]
-        lengths = [window_length(length, self.kernel_size[i], self.padding, self.strides[i], self.dilation_rate[i]) for i, length in enumerate(spatial)]
+        lengths = [window_length(length, self.kernel_size[i], self.padding, self.strides[i], self.dilation_rate[i])
+                   for i, length in enumerate(spatial)]
         if any(length is not None and length <= 0 for length in lengths):
             raise ValueError(f"One of the dimensions in the output is <= 0 due to downsampling in {self.name}. Consider increasing the input size. "
                              f"Received input shape {shape} which would produce output shape with a zero or negative value in a dimension.")
@@ -207,8 +208,8 @@ class _ConvTranspose(_Conv):
         return outputs if self.activation is None else self.activation(outputs)
 
     def _of_images(self, inputs, output_shape):
-        """The op has no kernel for channels after the batch: they are moved to the end and back. Nobody takes the batch's size that TensorFlow's layer
-        takes from the shape; it is there for the names of what comes after."""
+        """The op has no kernel for channels after the batch: they are moved to the end and back. Nobody takes the batch's size that
+        TensorFlow's layer takes from the shape; it is there for the names of what comes after."""
         if self._first:
             inputs = tf.transpose(inputs, (0, 2, 3, 1))
             output_shape = tf.stack([output_shape[i] for i in (0, 2, 3, 1)])
@@ -240,7 +241,10 @@ class Conv3DTranspose(_ConvTranspose):
 
 
 class _SeparableConv(_Conv):
-    """A convolution of each channel by itself, and then one of size 1 that mixes channels; variables ``depthwise_kernel``, ``pointwise_kernel``, ``bias``."""
+    """A convolution of each channel by itself, and then one of size 1 that mixes channels.
+
+    Variables are ``depthwise_kernel``, ``pointwise_kernel`` and ``bias``.
+    """
 
     def __init__(self, filters: int, kernel_size, strides=1, padding: str = "valid", data_format: str = "channels_last", dilation_rate=1,
                  depth_multiplier: int = 1, activation=None, use_bias: bool = True, depthwise_initializer=None, pointwise_initializer=None,

@@ -81,7 +81,8 @@ class Dense(Layer):
         """The input's shape with `units` as its last size."""
         shape = TensorShape(input_shape).with_rank_at_least(2)
         if shape[-1].value is None:
-            raise ValueError(f"The last dimension of the input shape of a Dense layer should be defined. Found None. Received: input_shape={input_shape}")
+            raise ValueError("The last dimension of the input shape of a Dense layer should be defined. Found None. "
+                             f"Received: input_shape={input_shape}")
         return shape[:-1].concatenate([self.units])
 
 

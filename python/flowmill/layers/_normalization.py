@@ -5,7 +5,7 @@ from __future__ import annotations
 import flowmill as tf
 from flowmill._convert import convert_to_tensor
 from flowmill.graph import get_default_graph
-from flowmill.layers._base import InputSpec, Layer, smart_cond
+from flowmill.layers._base import InputSpec, Layer, function_of, smart_cond
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
 
@@ -78,7 +78,8 @@ class BatchNormalization(Layer):
         axes = [a + rank if a < 0 else a for a in (self.axis if isinstance(self.axis, list) else [self.axis])]
         for axis in axes:
             if not 0 <= axis < rank:
-                raise ValueError(f"Invalid value for `axis` argument. Expected 0 <= axis < inputs.rank (with inputs.rank={rank}). Received: axis={self.axis}")
+                raise ValueError(f"Invalid value for `axis` argument. Expected 0 <= axis < inputs.rank (with inputs.rank={rank}). "
+                                 f"Received: axis={self.axis}")
         if len(set(axes)) != len(axes):
             raise ValueError(f"Duplicate axis: {tuple(axes)}")
         self.axis = axes
@@ -108,7 +109,8 @@ class BatchNormalization(Layer):
             raise ValueError("`virtual_batch_size` must be a positive integer that divides the true batch size of the input tensor. Received: "
                              f"virtual_batch_size={self.virtual_batch_size}")
         if 0 in self.axis:
-            raise ValueError(f"When using `virtual_batch_size`, the batch dimension must be 0 and thus axis cannot include 0. Received axis={self.axis}")
+            raise ValueError("When using `virtual_batch_size`, the batch dimension must be 0 and thus axis cannot include 0. "
+                             f"Received axis={self.axis}")
         if self.adjustment is not None:
             raise ValueError("When using `virtual_batch_size`, adjustment cannot be specified")
 
@@ -119,7 +121,8 @@ class BatchNormalization(Layer):
     def _choose_format(self, rank: int) -> None:
         found = {(1, 4): "NCHW", (1, 5): "NCDHW", (3, 4): "NHWC", (4, 5): "NDHWC"}.get((self.axis[0], rank))
         if found is None and rank == 4:
-            raise ValueError(f"Unsupported axis. The use of `fused=True` is only possible with `axis=1` or `axis=3` for 4D input tensors. Received: axis={tuple(self.axis)}")
+            raise ValueError("Unsupported axis. The use of `fused=True` is only possible with `axis=1` or `axis=3` for 4D input tensors. "
+                             f"Received: axis={tuple(self.axis)}")
         self.fused = found is not None
         self._data_format = found
 
@@ -132,9 +135,11 @@ class BatchNormalization(Layer):
 
     def _add_variables(self) -> None:
         if self.scale:
-            self.gamma = self._add("gamma", self._initializers["gamma"], regularizer=self.gamma_regularizer, constraint=self.gamma_constraint, trainable=True)
+            self.gamma = self._add("gamma", self._initializers["gamma"], regularizer=self.gamma_regularizer,
+                                   constraint=self.gamma_constraint, trainable=True)
         if self.center:
-            self.beta = self._add("beta", self._initializers["beta"], regularizer=self.beta_regularizer, constraint=self.beta_constraint, trainable=True)
+            self.beta = self._add("beta", self._initializers["beta"], regularizer=self.beta_regularizer, constraint=self.beta_constraint,
+                                  trainable=True)
         # Moving averages are not cut into parts.
         partitioner = self._scope.partitioner if self._scope else None
         if partitioner is not None:
@@ -149,11 +154,10 @@ class BatchNormalization(Layer):
                 self._scope.set_partitioner(partitioner)
 
     def _moving(self, name: str, initializer):
-        return self._add(name, initializer, trainable=False, synchronization=tf.VariableSynchronization.ON_READ, aggregation=tf.VariableAggregation.MEAN)
+        return self._add(name, initializer, trainable=False, synchronization=tf.VariableSynchronization.ON_READ,
+                         aggregation=tf.VariableAggregation.MEAN)
 
     def _add_renorm_variables(self) -> None:
-        from flowmill.layers._base import function_of
-
         variance = function_of(self._initializers["moving_variance"], "initializer")
 
         def deviation(*args, **kwargs):

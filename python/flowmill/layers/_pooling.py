@@ -42,7 +42,8 @@ class _Pooling(Layer):
         if self._rank == 3:
             return self._of_volumes(inputs)
         function = tf.nn.max_pool if self._kind == "max" else tf.nn.avg_pool
-        return function(inputs, self._along(self.pool_size), self._along(self.strides), self.padding.upper(), data_format=op_format(self.data_format, 4))
+        return function(inputs, self._along(self.pool_size), self._along(self.strides), self.padding.upper(),
+                        data_format=op_format(self.data_format, 4))
 
     def _of_sequences(self, inputs):
         first = self.data_format == "channels_first"

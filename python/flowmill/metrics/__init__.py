@@ -1,7 +1,9 @@
 """Metrics over many batches: ``tf.metrics``.
 
-Each makes local variables and gives two tensors: the metric as it stands, and an operation that adds a batch and gives the metric after that. They are
-added to the collections `metrics_collections` and `updates_collections`. `weights` are None for ones, a scalar, or of the rank of the labels with
+Each makes local variables and gives two tensors: the metric as it stands, and an operation that adds a batch and gives the metric after that.
+They are added to the collections `metrics_collections` and `updates_collections`.
+
+`weights` are None for ones, a scalar, or of the rank of the labels with
 each size equal or 1; what has weight 0 does not count.
 """
 

@@ -162,7 +162,8 @@ def _area(found: dict, curve: str, method: str, last: int, name: str) -> Tensor:
         return tf.reduce_sum(tf.multiply(x[:last] - x[1:], tf.minimum(y[:last], y[1:])), name=name)
     if method == "majoring":
         return tf.reduce_sum(tf.multiply(x[:last] - x[1:], tf.maximum(y[:last], y[1:])), name=name)
-    raise ValueError(f"Invalid summation_method: {method} summation_method should be 'trapezoidal', 'careful_interpolation', 'minoring', or 'majoring'.")
+    raise ValueError(f"Invalid summation_method: {method} summation_method should be 'trapezoidal', 'careful_interpolation', 'minoring', "
+                     "or 'majoring'.")
 
 
 def _interpolated(tp, fp, fn, last: int) -> Tensor:

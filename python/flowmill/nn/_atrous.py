@@ -1,4 +1,4 @@
-"""Convolutions and pooling with dilation, by moving what is apart into the batch and back (`SpaceToBatchND`), and what is made of several convolutions."""
+"""Convolutions and pooling with dilation, by moving what is apart into the batch and back (`SpaceToBatchND`), and pairs of convolutions."""
 
 from __future__ import annotations
 
@@ -214,7 +214,8 @@ def _strides_and_rates(count: int, strides, rates):
         found.append(values)
     rates, strides = found
     if np.any(strides > 1) and np.any(rates > 1):
-        raise ValueError(f"`strides > 1` not supported in conjunction with `dilation_rate > 1`. Received: strides={strides} and dilation_rate={rates}")
+        raise ValueError("`strides > 1` not supported in conjunction with `dilation_rate > 1`. "
+                         f"Received: strides={strides} and dilation_rate={rates}")
     return strides, rates
 
 
@@ -372,7 +373,8 @@ def pool(input, window_shape, pooling_type: str, padding: str, dilation_rate=Non
         input.shape.with_rank(count + 2)
         strides, rates = _strides_and_rates(count, strides, rates)
         if padding == "SAME" and np.any(rates > 1):
-            raise ValueError(f"pooling with 'SAME' padding is not implemented for `dilation_rate` > 1. Received: padding={padding} and dilation_rate={rates}")
+            raise ValueError("pooling with 'SAME' padding is not implemented for `dilation_rate` > 1. "
+                             f"Received: padding={padding} and dilation_rate={rates}")
         if np.any(strides > np.array(window_shape)):
             raise ValueError(f"`strides` > `window_shape` not supported due to inconsistency between CPU and GPU implementations. "
                              f"Received: strides={strides} and window_shape={window_shape}")

@@ -1,4 +1,7 @@
-"""Convolutions without dilation by copies: one op each. Strides and dilations are numbers, or lists of 1, n or n + 2 of them for n spatial dimensions."""
+"""Convolutions, one op each.
+
+Strides and dilations are numbers, or lists of 1, n or n + 2 of them for n spatial dimensions.
+"""
 
 from __future__ import annotations
 

@@ -123,7 +123,8 @@ def _by_rank(functions, value, ksize, strides, padding, data_format: str | None,
     rank = rank_of(value)
     if rank is None:
         if data_format is None:
-            raise ValueError(f"`input` must have a static shape or `data_format` must be given. Received: input.shape={value.shape} and data_format=None")
+            raise ValueError("`input` must have a static shape or `data_format` must be given. "
+                             f"Received: input.shape={value.shape} and data_format=None")
         rank = len(data_format)
     if not 3 <= rank <= 5:
         raise ValueError(f"`input.shape.rank` must be 3, 4 or 5. Received: input.shape={value.shape} of rank {rank}.")
@@ -159,7 +160,8 @@ def fractional_avg_pool(value, pooling_ratio, pseudo_random: bool = False, overl
                 deterministic=deterministic, seed=seed, seed2=seed2)
 
 
-def dilation2d(input, filter=None, strides=None, rates=None, padding=None, name: str | None = None, filters=None, dilations=None) -> Tensor:  # noqa: A002
+def dilation2d(input, filter=None, strides=None, rates=None, padding=None, name: str | None = None, filters=None,  # noqa: A002
+               dilations=None) -> Tensor:
     """The largest sum of an element and the filter's, over each window.
 
     Args:

@@ -6,7 +6,8 @@ import pytest
 
 
 @pytest.mark.parametrize("name, instead", [
-    ("slim.conv2d", "tf.layers"), ("layers.fully_connected", "tf.layers.dense"), ("seq2seq.BasicDecoder", "tf.while_loop"), ("rnn.LayerNormBasicLSTMCell", "tf.nn"),
+    ("slim.conv2d", "tf.layers"), ("layers.fully_connected", "tf.layers.dense"), ("seq2seq.BasicDecoder", "tf.while_loop"),
+    ("rnn.LayerNormBasicLSTMCell", "tf.nn"),
     ("learn.Estimator", "training loop"), ("nobody", "ended with TensorFlow 1.15"), ("layers.embed_sequence", "embedding_lookup"),
 ])
 def test_what_is_not_there_is_named(name, instead):

@@ -58,18 +58,21 @@ def cases(*expressions):
 
 
 @cases(
-    "L.dense(i.x, 5)", "L.dense(L.dense(i.x, 5, activation=tf.nn.relu), 2, use_bias=False)", "L.dense(i.x, 2, name='out', kernel_initializer=tf.zeros_initializer())",
+    "L.dense(i.x, 5)", "L.dense(L.dense(i.x, 5, activation=tf.nn.relu), 2, use_bias=False)",
+    "L.dense(i.x, 2, name='out', kernel_initializer=tf.zeros_initializer())",
     "L.dense(i.cube, 2, activation=tf.tanh)", "[L.dense(i.x, 2, name='a'), L.dense(i.x, 2, name='a', reuse=True)]",
     "L.dense(i.x, 3, bias_initializer=tf.constant_initializer(0.1), trainable=False)",
     "L.dense(i.x, 3, kernel_regularizer=lambda w: tf.reduce_sum(tf.abs(w)), bias_regularizer=lambda b: 0.1 * tf.reduce_sum(b))",
     "L.dense(i.x, 3, activity_regularizer=lambda y: tf.reduce_sum(y))", "L.dropout(i.x, 0.3)", "L.dropout(i.x, training=True, seed=4)",
     "L.flatten(i.im)", "L.flatten(i.x[:, 0])", "L.flatten(i.chw, data_format='channels_first', name='f')",
     "L.conv1d(i.seq, 4, 3)", "L.conv1d(i.seq, 4, 3, padding='same', dilation_rate=2, name='c')", "L.conv1d(i.seq, 4, 2, padding='causal', strides=2)",
-    "L.conv2d(i.im, 4, 3)", "L.conv2d(i.im, 4, [3, 2], (2, 1), 'SAME', activation=tf.nn.relu)", "L.conv2d(L.conv2d(i.im, 4, 3), 2, 1, use_bias=False)",
+    "L.conv2d(i.im, 4, 3)", "L.conv2d(i.im, 4, [3, 2], (2, 1), 'SAME', activation=tf.nn.relu)",
+    "L.conv2d(L.conv2d(i.im, 4, 3), 2, 1, use_bias=False)",
     "L.conv2d(i.im, 4, 3, dilation_rate=2, padding='same')", "L.conv2d_transpose(i.im, 4, 3, strides=2)",
     "L.conv2d_transpose(i.im, 4, [3, 2], strides=2, padding='same', activation=tf.nn.elu, name='up')", "L.separable_conv2d(i.im, 4, 3)",
     "L.separable_conv2d(i.im, 4, 3, (2, 2), 'same', depth_multiplier=2, activation=tf.nn.relu, use_bias=False)",
-    "L.separable_conv1d(i.seq, 4, 3, padding='same')", "L.max_pooling2d(i.im, 2, 2)", "L.max_pooling2d(i.im, [3, 2], (1, 2), padding='same', name='p')",
+    "L.separable_conv1d(i.seq, 4, 3, padding='same')", "L.max_pooling2d(i.im, 2, 2)",
+    "L.max_pooling2d(i.im, [3, 2], (1, 2), padding='same', name='p')",
     "L.average_pooling2d(i.im, 2, 1, 'same')", "L.max_pooling1d(i.seq, 2, 2)", "L.average_pooling1d(i.seq, 3, 1, padding='same')",
 )
 @pytest.mark.parametrize("unknown", [False, True], ids=["static", "batch unknown"])
@@ -78,7 +81,8 @@ def test_layers(tf1, expression, unknown):
 
 
 @cases(
-    "L.batch_normalization(i.x)", "L.batch_normalization(i.x, training=True)", "L.batch_normalization(i.im)", "L.batch_normalization(i.im, training=True)",
+    "L.batch_normalization(i.x)", "L.batch_normalization(i.x, training=True)", "L.batch_normalization(i.im)",
+    "L.batch_normalization(i.im, training=True)",
     "L.batch_normalization(i.im, axis=1, fused=False, training=True, momentum=0.9)", "L.batch_normalization(i.x, center=False, training=True)",
     "L.batch_normalization(i.im, scale=False, training=True, name='bn')", "L.batch_normalization(i.im, scale=False, center=False)",
     "L.batch_normalization(i.cube, axis=[1, 2], training=True)", "L.batch_normalization(i.x, trainable=False, training=True)",
@@ -185,9 +189,12 @@ def test_training_moves_the_averages(tf1):
 @cases(
     "L.dense(i.x[0], 3)", "L.dense(tf.placeholder(tf.float32, [3, None]), 3)", "L.conv2d(i.x, 3, 3)", "L.conv2d(i.im, 3, [3, 3, 3])",
     "L.conv2d(i.im, 3, 3, padding='some')", "L.conv2d(i.im, 3, 3, data_format='other')", "L.conv2d(i.im, 0, 3)", "L.conv2d(i.im, 3, 20)",
-    "L.conv2d(i.im, 3, 3, strides=2, dilation_rate=2)", "L.max_pooling2d(i.im, 2, None)", "L.max_pooling2d(i.x, 2, 2)", "L.conv2d(i.im, 3, 3, padding='causal')",
-    "L.batch_normalization(i.x, axis=4)", "L.batch_normalization(i.x, axis='a')", "[L.dense(i.x, 2, name='a'), L.dense(i.x, 3, name='a', reuse=True)]",
-    "L.dense(i.x, 2, name='b', reuse=True)", "[L.dense(i.x, 2, name='a'), L.dense(i.x, 2, name='a')]", "L.Dense(2).scope_name", "L.Dense(2).count_params()",
+    "L.conv2d(i.im, 3, 3, strides=2, dilation_rate=2)", "L.max_pooling2d(i.im, 2, None)", "L.max_pooling2d(i.x, 2, 2)",
+    "L.conv2d(i.im, 3, 3, padding='causal')",
+    "L.batch_normalization(i.x, axis=4)", "L.batch_normalization(i.x, axis='a')",
+    "[L.dense(i.x, 2, name='a'), L.dense(i.x, 3, name='a', reuse=True)]",
+    "L.dense(i.x, 2, name='b', reuse=True)", "[L.dense(i.x, 2, name='a'), L.dense(i.x, 2, name='a')]", "L.Dense(2).scope_name",
+    "L.Dense(2).count_params()",
     "L.dropout(i.x, rate=2.0)", "L.batch_normalization(i.x, renorm=True, renorm_clipping={'other': 1.0})", "L.Dense(2, unknown=1)",
 )
 def test_errors(tf1, expression):

@@ -22,16 +22,19 @@ def evaluated(expression, unknown=False):
 
 CASES = [
     "tf.losses.absolute_difference(x, p)", "tf.losses.absolute_difference(x, p, weights=ROWS, scope='a')",
-    "tf.losses.absolute_difference(x, p, weights=0.0)", "tf.losses.cosine_distance(x, p, axis=1)", "tf.losses.cosine_distance(x, p, dim=0, weights=2.0)",
+    "tf.losses.absolute_difference(x, p, weights=0.0)", "tf.losses.cosine_distance(x, p, axis=1)",
+    "tf.losses.cosine_distance(x, p, dim=0, weights=2.0)",
     "tf.losses.hinge_loss(ONE_HOT, x)", "tf.losses.huber_loss(x, p, delta=0.3)", "tf.losses.log_loss(ONE_HOT, p, weights=ROWS)",
-    "tf.losses.mean_squared_error(x, p)", "tf.losses.mean_squared_error(x, p, reduction=R.NONE)", "tf.losses.mean_squared_error(x, p, reduction=R.SUM)",
+    "tf.losses.mean_squared_error(x, p)", "tf.losses.mean_squared_error(x, p, reduction=R.NONE)",
+    "tf.losses.mean_squared_error(x, p, reduction=R.SUM)",
     "tf.losses.mean_squared_error(x, p, weights=ROWS, reduction=R.MEAN)", "tf.losses.mean_squared_error(x, p, 3.0, reduction=R.SUM_OVER_BATCH_SIZE)",
     "tf.losses.mean_squared_error(x, p, weights=ROWS, reduction=R.SUM_BY_NONZERO_WEIGHTS, loss_collection=None)",
     "tf.losses.mean_squared_error(x, p, weights=tf.placeholder_with_default(2.0, []))",
     "tf.losses.mean_pairwise_squared_error(x, p)", "tf.losses.mean_pairwise_squared_error(x, p, weights=ROWS, scope='m')",
     "tf.losses.sigmoid_cross_entropy(ONE_HOT, x)", "tf.losses.sigmoid_cross_entropy(ONE_HOT, x, label_smoothing=0.1, weights=ROWS)",
     "tf.losses.softmax_cross_entropy(ONE_HOT, x)", "tf.losses.softmax_cross_entropy(ONE_HOT, x, label_smoothing=0.2, scope='s')",
-    "tf.losses.sparse_softmax_cross_entropy([0, 2, 1, 1], x)", "tf.losses.sparse_softmax_cross_entropy([[0], [2], [1], [1]], x, weights=[1.0, 0.0, 2.0, 1.0])",
+    "tf.losses.sparse_softmax_cross_entropy([0, 2, 1, 1], x)",
+    "tf.losses.sparse_softmax_cross_entropy([[0], [2], [1], [1]], x, weights=[1.0, 0.0, 2.0, 1.0])",
     "tf.losses.sparse_softmax_cross_entropy(np.array([0, 2, 1, 1]), x, weights=ROWS)", "tf.losses.compute_weighted_loss(x)",
     "tf.losses.compute_weighted_loss(tf.cast(x, tf.float16), weights=2)",
 ]
@@ -68,7 +71,8 @@ def test_regularization_losses_where_there_are_none(tf1):
 
 
 ERRORS = [
-    "tf.losses.mean_squared_error(None, p)", "tf.losses.mean_squared_error(x, p[:, :2])", "tf.losses.mean_squared_error(x, p, reduction='sum of all')",
+    "tf.losses.mean_squared_error(None, p)", "tf.losses.mean_squared_error(x, p[:, :2])",
+    "tf.losses.mean_squared_error(x, p, reduction='sum of all')",
     "tf.losses.mean_squared_error(x, p, weights=[1.0, 2.0])", "tf.losses.mean_squared_error(x, p, weights=[[1.0], [2.0]])",
     "tf.losses.cosine_distance(x, p)", "tf.losses.softmax_cross_entropy(ONE_HOT, None)", "tf.losses.get_total_loss()",
 ]

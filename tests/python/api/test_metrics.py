@@ -57,7 +57,8 @@ def check(tf1, expression, unknown=False, nodes=True):
 
 CASES = [
     "tf.metrics.mean(i.x)", "tf.metrics.mean(i.x, weights=i.w, name='m')", "tf.metrics.mean(i.x, 2.0)", "tf.metrics.mean_tensor(i.x)",
-    "tf.metrics.mean_tensor(i.x, i.w)", "tf.metrics.accuracy(i.c, i.d)", "tf.metrics.accuracy(i.c, tf.cast(i.d, tf.float32), weights=i.w[:, 0], name='a')",
+    "tf.metrics.mean_tensor(i.x, i.w)", "tf.metrics.accuracy(i.c, i.d)",
+    "tf.metrics.accuracy(i.c, tf.cast(i.d, tf.float32), weights=i.w[:, 0], name='a')",
     "tf.metrics.accuracy(tf.expand_dims(i.c, 1), i.d)", "tf.metrics.mean_absolute_error(i.x, i.p)", "tf.metrics.mean_squared_error(i.x, i.p, i.w)",
     "tf.metrics.root_mean_squared_error(i.x, i.p)", "tf.metrics.mean_relative_error(i.x, i.p, tf.ones_like(i.x) * 2)",
     "tf.metrics.mean_cosine_distance(i.x, i.p, 1)", "tf.metrics.percentage_below(i.x, 0.3)", "tf.metrics.percentage_below(i.x, 0.3, i.w, name='z')",

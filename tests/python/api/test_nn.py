@@ -155,9 +155,11 @@ LABELS = "tf.constant(np.eye(4, dtype=np.float32)[:3])"
 
 
 @cases(
-    f"tf.nn.sigmoid_cross_entropy_with_logits(labels={LABELS}, logits=i.x)", "tf.nn.sigmoid_cross_entropy_with_logits(labels=i.p, logits=i.x, name='s')",
+    f"tf.nn.sigmoid_cross_entropy_with_logits(labels={LABELS}, logits=i.x)",
+    "tf.nn.sigmoid_cross_entropy_with_logits(labels=i.p, logits=i.x, name='s')",
     f"tf.nn.softmax_cross_entropy_with_logits(labels={LABELS}, logits=i.x)",
-    f"tf.nn.softmax_cross_entropy_with_logits_v2({LABELS}, i.x, name='s')", "tf.nn.softmax_cross_entropy_with_logits_v2(labels=i.cube, logits=i.cube)",
+    f"tf.nn.softmax_cross_entropy_with_logits_v2({LABELS}, i.x, name='s')",
+    "tf.nn.softmax_cross_entropy_with_logits_v2(labels=i.cube, logits=i.cube)",
     "tf.nn.softmax_cross_entropy_with_logits_v2(labels=i.cube, logits=i.cube, axis=1)",
     f"tf.nn.softmax_cross_entropy_with_logits(labels={LABELS}, logits=i.x, dim=0)",
     "tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[0, 3, 1], logits=i.x)",
@@ -173,7 +175,8 @@ LABELS = "tf.constant(np.eye(4, dtype=np.float32)[:3])"
     "tf.nn.batch_normalization(i.x, tf.constant([0.0, 1.0, 2.0, 3.0]), tf.constant([1.0, 2.0, 3.0, 4.0]), None, None, 1e-3)",
     "tf.nn.batch_normalization(i.im, i.bias, i.bias * i.bias, i.bias, i.bias, 1e-3, name='b')",
     "tf.nn.batch_norm_with_global_normalization(i.im, i.bias, i.bias * i.bias, i.bias, i.bias, 1e-3, True)",
-    "tf.nn.fused_batch_norm(i.im, i.bias, i.bias)", "tf.nn.fused_batch_norm(i.im, i.bias, i.bias, i.bias, i.bias * i.bias, is_training=False, name='f')[0]",
+    "tf.nn.fused_batch_norm(i.im, i.bias, i.bias)",
+    "tf.nn.fused_batch_norm(i.im, i.bias, i.bias, i.bias, i.bias * i.bias, is_training=False, name='f')[0]",
     "tf.nn.embedding_lookup(i.table, [[0, 5], [2, 2]])", "tf.nn.embedding_lookup(i.table, [0, 5], max_norm=0.5, name='e')",
     "tf.nn.embedding_lookup([i.table, i.table[:5]], [0, 5, 10, 3])",
     "tf.nn.embedding_lookup([i.table, i.table[:5]], [[0, 5], [10, 3]], partition_strategy='div')",
@@ -233,7 +236,8 @@ def test_dropout_with_a_seed_gives_what_tensorflow_gives(tf1):
     "tf.nn.dropout(i.x, rate=1.5)", "tf.nn.dropout(tf.constant([1]), rate=0.5)", "tf.nn.dropout(i.x)", "tf.nn.bias_add(i.im, i.bias, 'HWC')",
     "tf.nn.softmax(i.x, axis=5)", "tf.nn.conv2d(i.im, i.f2, [1, 1, 1], 'SAME')", "tf.nn.conv2d(i.im, i.f2, 1, [[1, 1]])",
     "tf.nn.conv2d(i.im, i.f2, 1, 'EXPLICIT')", "tf.nn.conv1d(i.seq, i.f1, 1, 'SAME', data_format='CWN')", "tf.nn.conv2d(i.im, i.f1, 1, 'SAME')",
-    "tf.nn.convolution(i.im, i.f2, 'SAME', strides=[2, 2], dilation_rate=[2, 2])", "tf.nn.sigmoid_cross_entropy_with_logits(labels=[1.0], logits=i.x)",
+    "tf.nn.convolution(i.im, i.f2, 'SAME', strides=[2, 2], dilation_rate=[2, 2])",
+    "tf.nn.sigmoid_cross_entropy_with_logits(labels=[1.0], logits=i.x)",
     "tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[[1]], logits=i.x)", "tf.nn.softmax_cross_entropy_with_logits(logits=i.x)",
     "tf.nn.embedding_lookup(None, [1])", "tf.nn.embedding_lookup([], [1])", "tf.nn.embedding_lookup([i.table, i.table], [1], 'other')",
     "tf.nn.embedding_lookup_sparse(i.table, [1], None)", f"tf.nn.embedding_lookup_sparse(i.table, {SPARSE}, None, combiner='max')",
