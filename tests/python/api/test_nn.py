@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from compare import compare, same_error
+from flowmill import _core
 
 RNG = np.random.RandomState(0)
 FEEDS = {
@@ -208,6 +209,22 @@ SAMPLED = "(tf.constant([1, 4], tf.int64), tf.constant([[0.5], [0.25], [0.5]]), 
 )
 def test_sampled_losses(tf1, expression):
     check(tf1, evaluated(expression), rtol=1e-4, atol=1e-5)
+
+
+TRUE = "tf.constant([[0], [2], [3]], tf.int64)"
+
+
+@pytest.mark.skipif(_core.op_signature("LogUniformCandidateSampler") is None, reason="the core has no op that samples candidates")
+@cases(
+    f"tf.nn.uniform_candidate_sampler({TRUE}, 1, 2, True, 5, seed=3)", f"tf.nn.log_uniform_candidate_sampler({TRUE}, 1, 2, False, 5, name='s')",
+    f"tf.nn.learned_unigram_candidate_sampler({TRUE}, 1, 2, True, 5)",
+    f"tf.nn.fixed_unigram_candidate_sampler({TRUE}, 1, 2, True, 5, unigrams=[1, 2, 3, 4, 5])", f"tf.nn.all_candidate_sampler({TRUE}, 1, 5, True)",
+    f"tf.nn.compute_accidental_hits({TRUE}, tf.constant([2, 4], tf.int64), 1)",
+    f"tf.nn.nce_loss(i.classes, tf.zeros([5]), {TRUE}, i.x, 2, 5)", f"tf.nn.nce_loss(i.classes, tf.zeros([5]), {TRUE}, i.x, 2, 5, remove_accidental_hits=True)",
+    f"tf.nn.sampled_softmax_loss(i.classes, tf.zeros([5]), {TRUE}, i.x, 2, 5, seed=1)",
+)
+def test_losses_over_samples_build_what_tensorflow_does(tf1, expression):
+    check(tf1, evaluated(expression), values=False)
 
 
 @cases(
