@@ -199,3 +199,25 @@ def test_training_moves_the_averages(tf1):
 )
 def test_errors(tf1, expression):
     same_error(tf1, lambda tf: evaluated(expression)(tf, Inputs(tf)))
+
+
+def test_a_network_is_run_by_tensorflow_as_it_is_here(tf1):
+    tf = flowmill
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        tf.set_random_seed(9)
+        images = tf.placeholder(tf.float32, [None, 8, 9, 3], name="images")
+        hidden = tf.layers.conv2d(images, 4, 3, activation=tf.nn.swish)
+        hidden = tf.layers.separable_conv2d(tf.layers.batch_normalization(hidden), 5, 3, padding="same")
+        hidden = tf.layers.average_pooling2d(tf.layers.conv2d_transpose(hidden, 3, 2, 2), 2, 2)
+        logits = tf.layers.dense(tf.layers.dropout(tf.layers.flatten(hidden)), 4)
+        tf.nn.softmax(logits, axis=0, name="out")
+        init = tf.global_variables_initializer()
+        session.run(init)
+        ours = session.run("out:0", {images: FEEDS["im"]})
+        weights = {v.name: session.run(v) for v in tf.global_variables()}
+    with tf1.Graph().as_default() as imported, tf1.Session() as session:
+        tf1.import_graph_def(tf1.GraphDef.FromString(graph.as_graph_def().SerializeToString()), name="")
+        for name, value in weights.items():
+            operation = name.split(":")[0]
+            session.run(imported.get_operation_by_name(operation + "/Assign"), {imported.get_operation_by_name(operation + "/Assign").inputs[1]: value})
+        same(ours, session.run("out:0", {"images:0": FEEDS["im"]}), 1e-4, 1e-5)
