@@ -20,9 +20,14 @@ _MESSAGES = frozenset((
 _BY_MODULE = {
     "inputs": "batch batch_join input_producer limit_epochs match_filenames_once maybe_batch maybe_batch_join maybe_shuffle_batch "
               "maybe_shuffle_batch_join range_input_producer shuffle_batch shuffle_batch_join slice_input_producer string_input_producer",
+    "basic_session_run_hooks": "CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook GlobalStepWaiterHook LoggingTensorHook "
+                               "NanLossDuringTrainingError NanTensorHook ProfilerHook SecondOrStepTimer StepCounterHook StopAtStepHook SummarySaverHook",
+    "checkpoint_utils": "init_from_checkpoint",
     "coordinator": "Coordinator LooperThread",
     "learning_rate_decay": "cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay linear_cosine_decay natural_exp_decay "
                            "noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay polynomial_decay",
+    "monitored_session": "ChiefSessionCreator MonitoredSession MonitoredTrainingSession Scaffold SessionCreator SingularMonitoredSession "
+                         "WorkerSessionCreator",
     "moving_averages": "ExponentialMovingAverage",
     "optimizer": "Optimizer",
     "optimizers": "AdadeltaOptimizer AdagradDAOptimizer AdagradOptimizer AdamOptimizer FtrlOptimizer GradientDescentOptimizer MomentumOptimizer "
@@ -30,6 +35,8 @@ _BY_MODULE = {
     "checkpoint_management": "checkpoints_iterator generate_checkpoint_state_proto get_checkpoint_mtimes remove_checkpoint update_checkpoint_state",
     "queue_runner": "QueueRunner add_queue_runner start_queue_runners",
     "saver": "Saver export_meta_graph import_meta_graph",
+    "session_manager": "SessionManager",
+    "session_run_hook": "SessionRunArgs SessionRunContext SessionRunHook SessionRunValues",
     "training_util": "assert_global_step create_global_step get_global_step get_or_create_global_step global_step",
 }
 _NAMES = {name: module for module, names in _BY_MODULE.items() for name in names.split()}

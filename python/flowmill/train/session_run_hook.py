@@ -1,0 +1,67 @@
+"""What can be done around the steps of a monitored session."""
+
+from __future__ import annotations
+
+import collections
+
+
+class SessionRunArgs(collections.namedtuple("SessionRunArgs", ["fetches", "feed_dict", "options"])):
+    """What a step is asked for: as the arguments of `Session.run`."""
+
+    def __new__(cls, fetches, feed_dict=None, options=None):
+        """For namedtuple's defaults."""
+        return super().__new__(cls, fetches, feed_dict, options)
+
+
+class SessionRunContext:
+    """What a hook is told of a step.
+
+    Args:
+        original_args: what the caller asked for, a :class:`SessionRunArgs`.
+        session: the session.
+    """
+
+    def __init__(self, original_args: SessionRunArgs, session):
+        self._original_args, self._session, self._stop_requested = original_args, session, False
+
+    @property
+    def original_args(self) -> SessionRunArgs:
+        """What the caller asked for."""
+        return self._original_args
+
+    @property
+    def session(self):
+        """The session."""
+        return self._session
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether a hook asked to stop."""
+        return self._stop_requested
+
+    def request_stop(self) -> None:
+        """Asks to stop after this step."""
+        self._stop_requested = True
+
+
+SessionRunValues = collections.namedtuple("SessionRunValues", ["results", "options", "run_metadata"])
+
+
+class SessionRunHook:
+    """A hook: subclasses define what they need of these methods."""
+
+    def begin(self) -> None:
+        """Called once, before the session is made; may still add to the graph."""
+
+    def after_create_session(self, session, coord) -> None:
+        """Called whenever a session was made."""
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
+        """Called before a step; gives what the step shall fetch besides, or None."""
+        return None
+
+    def after_run(self, run_context: SessionRunContext, run_values) -> None:
+        """Called after a step, with the values of what :meth:`before_run` asked for."""
+
+    def end(self, session) -> None:
+        """Called at the end, unless a step failed."""
