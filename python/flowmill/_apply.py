@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any, NamedTuple
 
 from flowmill import _core, _protos
 from flowmill._convert import convert_to_tensor
 from flowmill.dtypes import DType, as_dtype
-from flowmill.graph import Graph, get_default_graph
+from flowmill.graph import Graph, _defaults, get_default_graph
 from flowmill.tensor import Operation, Tensor
 from flowmill.tensor_shape import TensorShape
 
@@ -121,9 +120,15 @@ class _Call:
 
     def convert(self, value, dtype: int | None, arg: str, preferred: int | None = None) -> Tensor:
         graph = self.graph
-        with graph.as_default(), graph._within(self.scope()):
+        local, outer = graph._local, graph._local.scope
+        local.scope = self.scope()
+        _defaults.graphs.append(graph)
+        try:
             return convert_to_tensor(
                 value, None if dtype is None else as_dtype(dtype), arg, None if preferred is None else as_dtype(preferred))
+        finally:
+            _defaults.graphs.pop()
+            local.scope = outer
 
     def tensor(self, arg: Argument, value) -> Tensor:
         """A value as the tensor for an argument."""
@@ -357,13 +362,27 @@ def call(op: str, name: str | None, *args, **attrs):
     return outputs_of(apply_op(op, name, args, attrs))
 
 
-@contextlib.contextmanager
-def op_scope(name: str | None, default: str, *values):
+class op_scope:  # noqa: N801 - used like a function
     """The scope of what a function makes, in the graph of `values`: called `name`, or `default` where that is None. Gives the name with a slash at
     its end, which names an operation when it is given as its name."""
-    graph = graph_of(values)
-    with graph.as_default(), graph.name_scope(default if name is None else name) as scope:
-        yield scope
+
+    __slots__ = ("_name", "_default", "_values", "_graph", "_outer")
+
+    def __init__(self, name: str | None, default: str, *values):
+        self._name, self._default, self._values = name, default, values
+
+    def __enter__(self) -> str:
+        graph = self._graph = graph_of(self._values)
+        local, name = graph._local, self._name
+        scope = self._outer = local.scope
+        whole = graph._core.unique_name(scope, self._default, True) if name is None else graph._scope_name(scope, name)
+        local.scope = scope.named(whole)
+        _defaults.graphs.append(graph)
+        return whole and whole + "/"
+
+    def __exit__(self, *raised) -> None:
+        _defaults.graphs.pop()
+        self._graph._local.scope = self._outer
 
 
 def dims(tensor: Tensor) -> list[int] | None:

@@ -52,17 +52,20 @@ class Scopes:
             ValueError: for a name that scopes cannot have.
         """
         scope = self._local.scope
-        if not name:
-            whole = ""
-        elif name.endswith("/"):
-            whole = name[:-1]
-        else:
-            pattern = _SCOPE_NAME if scope.name else _ROOT_NAME
-            if not pattern.fullmatch(name):
-                raise ValueError(f"'{name}' is not a valid {'' if scope.name else 'root '}scope name")
-            whole = self._core.unique_name(scope, name, True)
+        whole = self._scope_name(scope, name)
         with self._within(scope.named(whole)):
             yield whole and whole + "/"
+
+    def _scope_name(self, scope: _core.Scope, name: str | None) -> str:
+        """The whole name, without a slash at its end, of the scope that :func:`name_scope` makes within another one."""
+        if not name:
+            return ""
+        if name.endswith("/"):
+            return name[:-1]
+        pattern = _SCOPE_NAME if scope.name else _ROOT_NAME
+        if not pattern.fullmatch(name):
+            raise ValueError(f"'{name}' is not a valid {'' if scope.name else 'root '}scope name")
+        return self._core.unique_name(scope, name, True)
 
     def get_name_scope(self) -> str:
         """The name scope, without a slash at its end."""

@@ -193,6 +193,20 @@ bool = _BY_NAME["bool"]  # noqa: A001 - TensorFlow's name
 string, resource, variant = _BY_NAME["string"], _BY_NAME["resource"], _BY_NAME["variant"]
 
 
+# What NumPy's types were found to be, but for those of strings, of which there is one for each length.
+_BY_NUMPY: dict[np.dtype, DType] = {}
+
+
+def _of_numpy(numpy_type: np.dtype) -> DType | None:
+    if numpy_type.kind in "SUOT":
+        return string
+    if numpy_type.name in _BY_NAME:
+        return _BY_NAME[numpy_type.name]
+    if numpy_type.kind in "iu":  # C's types of one size have two names
+        return _BY_NAME[f"{'u' if numpy_type.kind == 'u' else ''}int{numpy_type.itemsize * 8}"]
+    return None
+
+
 def as_dtype(type_value) -> DType:
     """The DType that a DType, its number, its name, a NumPy type or a Python type stands for.
 
@@ -207,17 +221,18 @@ def as_dtype(type_value) -> DType:
         found = None
     if found is not None:
         return found
+    if isinstance(type_value, np.dtype):
+        found = _BY_NUMPY.get(type_value) or _of_numpy(type_value)
+        if found is not None:
+            if type_value.kind not in "SU":
+                _BY_NUMPY[type_value] = found
+            return found
     try:
-        numpy_type = np.dtype(type_value)
+        found = _of_numpy(np.dtype(type_value))
     except TypeError:
-        numpy_type = None
-    if numpy_type is not None:
-        if numpy_type.kind in "SUOT":
-            return string
-        if numpy_type.name in _BY_NAME:
-            return _BY_NAME[numpy_type.name]
-        if numpy_type.kind in "iu":  # C's types of one size have two names
-            return _BY_NAME[f"{'u' if numpy_type.kind == 'u' else ''}int{numpy_type.itemsize * 8}"]
+        found = None
+    if found is not None:
+        return found
     raise TypeError(f"Cannot convert the argument `type_value`: {type_value!r} to a TensorFlow DType.")
 
 

@@ -130,6 +130,8 @@ def _scoped_pair(op: str, default: str, function_name: str, doc: str):
 
 def add(x, y, name: str | None = None) -> Tensor:
     """The sum; strings are joined."""
+    if type(x) is Tensor and type(y) is Tensor:
+        return _operators.binary("Add" if x.dtype.base_dtype.name == "string" else "AddV2", name, x, y, "Add")
     with op_scope(name, "Add", x, y) as scope:
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, dtype_hint=x.dtype.base_dtype, name="y")

@@ -37,6 +37,9 @@ def matmul(a, b, transpose_a: bool = False, transpose_b: bool = False, adjoint_a
     Raises:
         ValueError: where a matrix is to be both transposed and conjugated, or the shapes do not fit.
     """
+    if type(a) is Tensor and type(b) is Tensor and not (adjoint_a or adjoint_b or a_is_sparse or b_is_sparse or output_type) and _are_matrices(a, b):
+        # What most calls are: nothing is made but the operation, which needs no scope.
+        return call("MatMul", name, a, b, transpose_a=bool(transpose_a), transpose_b=bool(transpose_b), grad_a=bool(grad_a), grad_b=bool(grad_b))
     with op_scope(name, "MatMul", a, b) as scope:
         for transposed, adjoint, which in ((transpose_a, adjoint_a, "a"), (transpose_b, adjoint_b, "b")):
             if transposed and adjoint:
@@ -69,6 +72,11 @@ def matmul(a, b, transpose_a: bool = False, transpose_b: bool = False, adjoint_a
         if output_type is not None:
             return call("BatchMatMulV3", scope, a, b, Tout=output_type, adj_x=bool(transpose_a), adj_y=bool(transpose_b))
         return call("MatMul", scope, a, b, grad_a=bool(grad_a), grad_b=bool(grad_b), **transposes)
+
+
+def _are_matrices(a: Tensor, b: Tensor) -> bool:
+    sizes = dims(a), dims(b)
+    return None not in sizes and len(sizes[0]) <= 2 and len(sizes[1]) <= 2
 
 
 def sparse_matmul(a, b, transpose_a: bool = False, transpose_b: bool = False, a_is_sparse: bool = False, b_is_sparse: bool = False,

@@ -7,13 +7,15 @@ import math
 import numpy as np
 
 from flowmill._apply import call, dims, op_scope
-from flowmill._convert import constant, convert_to_tensor
+from flowmill._convert import convert_to_tensor
 from flowmill.array import identity, rank, reshape, size, zeros
 from flowmill.array._layout import one_of
 from flowmill.dtypes import as_dtype, float32, float64, int32, int64
+from flowmill.graph import get_default_graph
 from flowmill.math._elementwise import cast, not_equal
 from flowmill.tensor import Tensor
 
+_INT32 = 3
 _INFERABLE = (int32, int64, float32, float64)
 
 
@@ -47,7 +49,9 @@ def all_axes(x) -> Tensor:
     """The numbers of all dimensions of a tensor, or a variable."""
     known = dims(x) if isinstance(x, Tensor) else x.shape.as_list() if hasattr(x, "_as_tensor") and x.shape.rank else None
     if known:
-        return constant(np.arange(len(known), dtype=np.int32), int32)
+        graph = get_default_graph()
+        graph._check_not_finalized()
+        return graph._add_constant("Const", np.arange(len(known), dtype=np.int32), _INT32)
     return range(0, rank(x))
 
 
