@@ -167,7 +167,7 @@ def divide(x, y, name: str | None = None) -> Tensor:
     if name is not None:
         return _operators.truediv(convert_to_tensor(x), y, name)
     if not isinstance(x, Tensor) and not hasattr(x, "_as_tensor"):
-        x = convert_to_tensor(x, getattr(getattr(y, "dtype", None), "base_dtype", None) if isinstance(y, Tensor) or hasattr(y, "_as_tensor") else None)
+        x = convert_to_tensor(x, y.dtype.base_dtype if isinstance(y, Tensor) or hasattr(y, "_as_tensor") else None)
     return x / y
 
 
