@@ -100,7 +100,7 @@ MODULES = frozenset((
     *"saved_model train raw_ops nest".split(),
     *"math debugging bitwise linalg quantization random signal spectral manip".split(),
     *"graph_util initializers summary".split(),
-    *"app compat flags gfile io logging lookup python python_io queue sets sparse strings test version".split(),
+    *"app compat data flags gfile io logging lookup python python_io queue sets sparse strings test version".split(),
     *"contrib image layers losses metrics nn".split(),
 ))
 

@@ -10,9 +10,10 @@ import weakref
 import numpy as np
 
 from flowmill import nest
-from flowmill._apply import call
+from flowmill._apply import apply_op
 from flowmill._convert import convert_to_tensor
 from flowmill.dtypes import as_dtype
+from flowmill.errors import OpError
 from flowmill.graph import Graph, get_default_graph
 
 # By token, for as long as a graph that calls them is there.
@@ -57,8 +58,10 @@ def py_func(func, inp, Tout, stateful: bool = True, name: str | None = None):  #
         token = f"pyfunc_{next(_numbers)}"
         _functions[token] = entry
     _outermost(get_default_graph()).__dict__.setdefault("_py_funcs_used_in_graph", []).append(entry)
-    found = call("PyFunc" if stateful else "PyFuncStateless", name, tensors, token=token, Tout=types)
-    return found if isinstance(Tout, (list, tuple)) else found[0]
+    op = apply_op("PyFunc" if stateful else "PyFuncStateless", name, (tensors,), {"token": token, "Tout": types})
+    if not types:
+        return op
+    return op.outputs if isinstance(Tout, (list, tuple)) else op.outputs[0]
 
 
 def _outermost(graph: Graph) -> Graph:
@@ -86,6 +89,8 @@ def _run(token: str, arguments: list) -> tuple[int, str, tuple]:
         values = tuple(made) if isinstance(made, (list, tuple)) else () if made is None else (made,)
         return 0, "", tuple(_array(v) for v in values)
     except Exception as error:  # whatever the function raises fails the step
+        if isinstance(error, OpError):
+            return error.error_code, error.message, ()
         code = next((c for kinds, c in _CODES if isinstance(error, kinds)), _UNKNOWN)
         return code, f"{type(error).__name__}: {error}\n{traceback.format_exc()}", ()
 

@@ -1,0 +1,129 @@
+"""Iterators: what takes elements out of a dataset while a graph runs."""
+
+from __future__ import annotations
+
+import threading
+
+from flowmill import errors, script_ops
+from flowmill.data._dataset import Dataset, _with_shapes, get_output_classes, get_output_shapes, get_output_types
+from flowmill.data._pipeline import Run
+from flowmill.data._structure import Structure
+from flowmill.tensor import Operation
+
+_NOT_INITIALIZED = ("GetNext() failed because the iterator has not been initialized. Ensure that you have run the initializer operation for this "
+                    "iterator before getting the next element.")
+
+
+class _State:
+    """Where an iterator is. Many steps may ask at once."""
+
+    def __init__(self, begin=None):
+        self._lock = threading.Lock()
+        self._begin = begin
+        self._elements = None
+
+    def start(self, dataset: Dataset, values: dict) -> None:
+        with self._lock:
+            self._elements = iter(dataset._elements(Run(values)))
+
+    def next(self) -> list:
+        with self._lock:
+            if self._elements is None:
+                if self._begin is None:
+                    raise errors.FailedPreconditionError(None, None, _NOT_INITIALIZED)
+                self._elements = iter(self._begin())
+            try:
+                return next(self._elements)
+            except StopIteration:
+                raise errors.OutOfRangeError(None, None, "End of sequence") from None
+
+
+class Iterator:
+    """Gives the elements of a dataset, one for each step that runs what :meth:`get_next` gives."""
+
+    def __init__(self, structure: Structure, state: _State, initializer: Operation | None):
+        """For this package alone; :func:`make_one_shot_iterator` and its kin make iterators."""
+        self._structure, self._state, self._initializer = structure, state, initializer
+
+    @staticmethod
+    def from_structure(output_types, output_shapes=None, shared_name=None, output_classes=None) -> Iterator:
+        """An iterator for several datasets of the same form; :meth:`make_initializer` says which."""
+        return Iterator(Structure(_with_shapes(output_types, output_shapes)), _State(), None)
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that goes to the first element.
+
+        Raises:
+            ValueError: for an iterator that has none.
+        """
+        if self._initializer is None:
+            raise ValueError("Iterator does not have an initializer.")
+        return self._initializer
+
+    def make_initializer(self, dataset: Dataset, name: str | None = None) -> Operation:
+        """An operation that goes to the first element of a dataset.
+
+        Raises:
+            TypeError: where its elements have other types.
+        """
+        if get_output_types(dataset) != get_output_types(self):
+            raise TypeError(f"Expected output types {get_output_types(self)!r} but got dataset with output types {get_output_types(dataset)!r}.")
+        return _initializer(dataset, self._state, name or "make_initializer")
+
+    def get_next(self, name: str | None = None):
+        """The next element; a step that asks for one past the last fails with `OutOfRangeError`."""
+        types = [dtype for dtype, _ in self._structure.parts]
+        tensors = script_ops.py_func(self._state.next, [], types, stateful=True, name=name or "IteratorGetNext")
+        for tensor, (_, shape) in zip(tensors, self._structure.parts):
+            tensor.set_shape(shape)
+        return self._structure.pack(tensors)
+
+    @property
+    def output_types(self):
+        """The types of the elements, in their form."""
+        return get_output_types(self)
+
+    @property
+    def output_shapes(self):
+        """What is known of the shapes of the elements, in their form."""
+        return get_output_shapes(self)
+
+    @property
+    def output_classes(self):
+        """What the elements are, in their form: `Tensor` or `SparseTensor`."""
+        return get_output_classes(self)
+
+
+def _initializer(dataset: Dataset, state: _State, name: str) -> Operation:
+    tensors = dataset._tensors()
+
+    def start(*values) -> tuple:
+        state.start(dataset, {id(t): v for t, v in zip(tensors, values)})
+        return ()
+
+    return script_ops.py_func(start, tensors, [], stateful=True, name=name)
+
+
+def make_one_shot_iterator(dataset: Dataset) -> Iterator:
+    """An iterator that goes through the elements once and needs no initializer.
+
+    Raises:
+        ValueError: for a dataset that depends on tensors that are no constants.
+    """
+    from flowmill.tensor_util import constant_value
+
+    values = {}
+    for tensor in dataset._tensors():
+        value = constant_value(tensor)
+        if value is None:
+            raise ValueError(f"Failed to create a one-shot iterator for a dataset. `Dataset.make_one_shot_iterator()` does not support datasets that "
+                             f"capture stateful objects or placeholders, such as {tensor!r}. Use `Dataset.make_initializable_iterator()`.")
+        values[id(tensor)] = value
+    return Iterator(dataset._structure, _State(lambda: dataset._elements(Run(values))), None)
+
+
+def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None) -> Iterator:
+    """An iterator that begins when its `initializer` runs, and again each time it does. Tensors that the dataset depends on are computed then."""
+    state = _State()
+    return Iterator(dataset._structure, state, _initializer(dataset, state, "make_initializer"))
