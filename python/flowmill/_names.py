@@ -50,7 +50,7 @@ _BY_MODULE = {
         "assert_rank assert_rank_at_least assert_rank_in assert_same_float_dtype assert_scalar assert_type check_numerics "
         "is_numeric_tensor verify_tensor_all_finite"
     ),
-    "logging_ops": "Print print",
+    "logging_ops": "Print timestamp print",
     "clip_ops": "clip_by_value clip_by_norm clip_by_average_norm global_norm clip_by_global_norm",
     "random": "multinomial random_crop random_gamma random_normal random_poisson random_shuffle random_uniform truncated_normal",
     "linalg": (
@@ -91,6 +91,7 @@ _BY_MODULE = {
     "sparse_tensor": "SparseTensor SparseTensorValue convert_to_tensor_or_sparse_tensor",
     "strings": "as_string reduce_join regex_replace string_join=join string_split string_strip=strip string_to_hash_bucket=to_hash_bucket "
                "string_to_hash_bucket_fast=to_hash_bucket_fast string_to_hash_bucket_strong=to_hash_bucket_strong string_to_number=to_number substr",
+    "tensor_shape": "dimension_at_index",
     "tensor_spec": "TensorSpec",
     "version": "COMPILER_VERSION GIT_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER VERSION",
 }

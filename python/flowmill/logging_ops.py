@@ -20,6 +20,11 @@ def Print(input_, data, message: str | None = None, first_n: int | None = None, 
     return call("Print", name, input_, data, message=message, first_n=first_n, summarize=summarize)
 
 
+def timestamp(name: str | None = None) -> Tensor:
+    """The seconds since the beginning of 1970 when it runs, a `float64` scalar."""
+    return call("Timestamp", name)
+
+
 def print(*inputs, **kwargs):  # noqa: A001 - TensorFlow's name
     """An operation that writes values when it runs.
 

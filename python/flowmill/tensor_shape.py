@@ -134,6 +134,11 @@ def dimension_value(dimension):
     return dimension._value if isinstance(dimension, Dimension) else dimension
 
 
+def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
+    """One size of a shape, an unknown one where nothing is known of the shape."""
+    return Dimension(None) if shape.rank is None else shape[index]
+
+
 class TensorShape:
     """A static shape. `TensorShape(None)` says nothing, `TensorShape([None, 3])` leaves one of two sizes open.
 

@@ -18,19 +18,19 @@ from flowmill.math._reductions import (
     reduce_euclidean_norm, reduce_logsumexp, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_std, reduce_sum, reduce_variance, zero_fraction,
 )
 from flowmill.math._segments import (
-    approx_max_k, bincount, confusion_matrix, histogram_fixed_width, histogram_fixed_width_bins, in_top_k, is_non_decreasing,
+    approx_max_k, approx_min_k, bincount, confusion_matrix, histogram_fixed_width, histogram_fixed_width_bins, in_top_k, is_non_decreasing,
     is_strictly_increasing, lbeta, lin_space, linspace, polyval, remove_squeezable_dimensions, segment_max, segment_mean, segment_min,
     segment_prod, segment_sum, sparse_segment_mean, sparse_segment_sqrt_n, sparse_segment_sum, top_k, unsorted_segment_max,
     unsorted_segment_mean, unsorted_segment_min, unsorted_segment_prod, unsorted_segment_sqrt_n, unsorted_segment_sum,
 )
 
 __all__ = [
-    "abs", "accumulate_n", "acos", "acosh", "add", "add_n", "all_axes", "angle", "approx_max_k", "arg_max", "arg_min", "argmax", "argmin",
-    "asin", "asinh", "atan", "atan2", "atanh", "bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "betainc", "bincount", "bitcast", "cast",
-    "ceil", "complex", "confusion_matrix", "conj", "cos", "cosh", "count_nonzero", "cumprod", "cumsum", "cumulative_logsumexp", "digamma",
-    "div", "div_no_nan", "divide", "divide_no_nan", "einsum", "equal", "erf", "erfc", "erfcinv", "erfinv", "exp", "expm1", "floor", "floor_div",
-    "floordiv", "floormod", "greater", "greater_equal", "histogram_fixed_width", "histogram_fixed_width_bins", "igamma", "igammac", "imag",
-    "in_top_k", "invert_permutation", "is_finite", "is_inf", "is_nan", "is_non_decreasing", "is_strictly_increasing", "lbeta", "less",
+    "abs", "accumulate_n", "acos", "acosh", "add", "add_n", "all_axes", "angle", "approx_max_k", "approx_min_k", "arg_max", "arg_min", "argmax",
+    "argmin", "asin", "asinh", "atan", "atan2", "atanh", "bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "betainc", "bincount", "bitcast",
+    "cast", "ceil", "complex", "confusion_matrix", "conj", "cos", "cosh", "count_nonzero", "cumprod", "cumsum", "cumulative_logsumexp",
+    "digamma", "div", "div_no_nan", "divide", "divide_no_nan", "einsum", "equal", "erf", "erfc", "erfcinv", "erfinv", "exp", "expm1", "floor",
+    "floor_div", "floordiv", "floormod", "greater", "greater_equal", "histogram_fixed_width", "histogram_fixed_width_bins", "igamma", "igammac",
+    "imag", "in_top_k", "invert_permutation", "is_finite", "is_inf", "is_nan", "is_non_decreasing", "is_strictly_increasing", "lbeta", "less",
     "less_equal", "lgamma", "lin_space", "linspace", "log", "log1p", "log_sigmoid", "logical_and", "logical_not", "logical_or", "logical_xor",
     "matmul", "matvec", "maximum", "minimum", "mod", "multiply", "multiply_no_nan", "ndtri", "negative", "nextafter", "not_equal", "polygamma",
     "polyval", "pow", "range", "real", "realdiv", "reciprocal", "reciprocal_no_nan", "reduce_all", "reduce_any", "reduce_euclidean_norm",

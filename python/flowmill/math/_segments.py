@@ -305,6 +305,14 @@ def approx_max_k(operand, k, reduction_dimension: int = -1, recall_target: float
     return call("TopKV2", name, operand, k)
 
 
+def approx_min_k(operand, k, reduction_dimension: int = -1, recall_target: float = 0.95, reduction_input_size_override: int = -1,
+                 aggregate_to_topk: bool = True, name: str | None = None):
+    """The `k` smallest elements along a dimension, and their places; the arguments are those of :func:`approx_max_k`."""
+    with op_scope(name, "approx_min_k", operand):
+        found = approx_max_k(-convert_to_tensor(operand), k, reduction_dimension)
+        return found._replace(values=-found.values)
+
+
 def is_non_decreasing(x, name: str | None = None) -> Tensor:
     """Whether the elements of a tensor, in order, never fall; a scalar."""
     with op_scope(name, "is_non_decreasing"):

@@ -1,7 +1,10 @@
 """Checks of values, types and shapes: the same nodes, shapes and values as TensorFlow's."""
 
+import sys
+
 import pytest
 
+import flowmill
 from compare import compare, same_error
 from inputs import FEEDS, taking_inputs
 
@@ -92,3 +95,13 @@ ERRORS = {
 @pytest.mark.parametrize("case, message", ERRORS.values(), ids=ERRORS.keys())
 def test_the_same_errors(tf1, case, message):
     same_error(tf1, taking_inputs(case), message)
+
+
+def test_what_is_printed(capfd):
+    with flowmill.Graph().as_default(), flowmill.Session() as session:
+        x = flowmill.constant([1.0, 2.0])
+        session.run(flowmill.print("x is", x, {"b": [1, x]}, sep="|", output_stream=sys.stdout))
+        session.run(flowmill.Print(x, [x], "seen: ", summarize=1))
+    out, err = capfd.readouterr()
+    assert out == "x is|[1 2]|{'b': [1, [1 2]]}\n"
+    assert err == "seen: [1...]\n"

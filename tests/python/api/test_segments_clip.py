@@ -2,6 +2,7 @@
 
 import pytest
 
+import flowmill
 from compare import compare, compare_built
 from inputs import FEEDS, taking_inputs
 
@@ -83,3 +84,11 @@ WITH_NODES_OF_ITS_OWN = {
 @pytest.mark.parametrize("case", WITH_NODES_OF_ITS_OWN.values(), ids=WITH_NODES_OF_ITS_OWN.keys())
 def test_the_same_values(tf1, case):
     compare(tf1, taking_inputs(case), FEEDS, nodes=False)
+
+
+def test_the_smallest_elements():
+    """TensorFlow has no kernel for this on a CPU."""
+    with flowmill.Graph().as_default(), flowmill.Session() as session:
+        values, places = session.run(flowmill.math.approx_min_k([[3.0, 1.0, 2.0], [5.0, 7.0, 6.0]], 2))
+    assert values.tolist() == [[1.0, 2.0], [5.0, 6.0]]
+    assert places.tolist() == [[1, 2], [0, 2]]

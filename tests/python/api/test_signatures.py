@@ -1,0 +1,47 @@
+"""What functions take: the names, order and defaults of TensorFlow's."""
+
+import inspect
+
+import pytest
+
+import flowmill
+from flowmill import _names
+
+MODULES = {"array", "math", "clip_ops", "debugging", "logging_ops", "linalg", "random", "random_seed", "signal", "tensor_util"}
+TOP = [name for name, (module, _) in sorted(_names.NAMES.items()) if module in MODULES]
+OF_MODULES = ["math", "linalg", "random", "debugging", "bitwise", "quantization", "signal"]
+
+# These have their name before an argument that TensorFlow 1 did not have, as there.
+OTHER_ORDER = {name for name in TOP if "scatter" in name}
+
+
+def parameters(function):
+    found = [(p.name, p.default) for p in inspect.signature(function).parameters.values()]
+    # Functions, types and what is not given are other objects here.
+    return [(name, default if isinstance(default, (int, float, str, bool, tuple, type(None))) else None) for name, default in found]
+
+
+def check(theirs, ours, name):
+    if not callable(theirs) or inspect.isclass(theirs):
+        return
+    expected, found = parameters(theirs), parameters(ours)
+    if name in OTHER_ORDER:
+        assert set(expected) <= set(found)
+        return
+    if ("kwargs", None) in expected:  # what they are is not said
+        return
+    assert found[:len(expected)] == expected
+
+
+@pytest.mark.parametrize("name", TOP)
+def test_functions_of_the_top_level(tf1, name):
+    if hasattr(tf1, name):
+        check(getattr(tf1, name), getattr(flowmill, name), name)
+
+
+@pytest.mark.parametrize("module", OF_MODULES)
+def test_functions_of_modules(tf1, module):
+    theirs, ours = getattr(tf1, module), getattr(flowmill, module)
+    for name in dir(theirs):
+        if not name.startswith("_") and hasattr(ours, name):
+            check(getattr(theirs, name), getattr(ours, name), name)
