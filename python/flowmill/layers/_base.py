@@ -294,7 +294,7 @@ class Layer:
         """
         for update in nest.flatten(updates):
             update = update() if callable(update) else update
-            operation = update if isinstance(update, Operation) else convert_to_tensor(update).op
+            operation = update if isinstance(update, Operation) else getattr(update, "op", None) or convert_to_tensor(update).op
             self._conditional[id(operation)] = [] if inputs is None else nest.flatten(inputs)
             self._updates.append(operation)
 
@@ -353,13 +353,13 @@ class Layer:
         self._set_scope(kwargs.pop("scope", None))
         with tf.variable_scope(self._scope, reuse=True if self.built else self._reuse, auxiliary_name_scope=False) as scope:
             self._current_scope = scope
+            inputs = nest.map_structure(lambda i: i if isinstance(i, Tensor) or hasattr(i, "_components") else convert_to_tensor(i), inputs)
             with get_default_graph().name_scope(scope.original_name_scope):
                 outputs = self._called(inputs, args, kwargs)
         _collect(self.updates, _UPDATE_OPS)
         return outputs
 
     def _called(self, inputs, args, kwargs):
-        inputs = nest.map_structure(lambda i: i if isinstance(i, Tensor) or hasattr(i, "_components") else convert_to_tensor(i), inputs)
         flat = nest.flatten(inputs)
         shapes = [getattr(i, "shape", None) for i in flat]
         self._check_inputs(shapes)

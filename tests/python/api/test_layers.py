@@ -149,6 +149,42 @@ def test_layers_in_scopes(tf1):
     check(tf1, build)
 
 
+def test_variables_are_reused_where_a_scope_says_so(tf1):
+    def build(tf, i):
+        found = [i.x]
+
+        def model(x):
+            hidden = tf.layers.dense(x, 4, name="hidden", activation=tf.nn.relu)
+            return tf.layers.dense(tf.layers.batch_normalization(hidden, training=True), 2)
+
+        for reuse in (tf.AUTO_REUSE, tf.AUTO_REUSE, True):
+            with tf.variable_scope("model", reuse=reuse):
+                found.append(model(i.x))
+        found += [tf.layers.dense(i.x, 2, name="one", reuse=tf.AUTO_REUSE) for _ in range(2)]
+        with tf.variable_scope("other") as scope:
+            found.append(tf.layers.dense(i.x, 2, name="d"))
+            scope.reuse_variables()
+            found.append(tf.layers.dense(i.x, 2, name="d"))
+        return found[1:]
+
+    check(tf1, build)
+
+
+def test_layers_take_scopes_and_arrays(tf1):
+    def build(tf, i):
+        assert i.x is not None
+        layer = tf.layers.Dense(2, _scope="given", kernel_initializer=tf.ones_initializer)
+        with tf.variable_scope("parts", partitioner=tf.fixed_size_partitioner(2)):
+            parts = tf.layers.dense(i.x, 2, kernel_regularizer=lambda w: tf.nn.l2_loss(w))
+        with tf.variable_scope("resource", use_resource=True):
+            resource = tf.layers.batch_normalization(tf.layers.dense(i.x, 2), training=True)
+        with tf.variable_scope("regular", regularizer=lambda w: tf.nn.l2_loss(w)):
+            regular = tf.layers.dense(i.x, 2)
+        return layer(np.ones([2, 3], np.float32)), parts, resource, regular
+
+    check(tf1, build)
+
+
 def test_layers_of_ones_own(tf1):
     def build(tf, i):
         class Scale(tf.layers.Layer):
