@@ -11,7 +11,7 @@ import unittest
 import numpy as np
 
 __all__ = [
-    "TestCase", "assert_equal_graph_def", "get_temp_dir", "gpu_device_name", "is_built_with_cuda", "is_built_with_gpu_support", "is_built_with_rocm",
+    "TestCase", "assert_equal_graph_def", "compute_gradient", "compute_gradient_error", "get_temp_dir", "gpu_device_name", "is_built_with_cuda", "is_built_with_gpu_support", "is_built_with_rocm",
     "is_built_with_xla", "is_gpu_available", "main", "test_src_dir_path",
 ]
 
@@ -74,6 +74,14 @@ def assert_equal_graph_def(actual, expected, checkpoint_v2: bool = False, hash_t
     for name in nodes[0]:
         if nodes[0][name] != nodes[1][name]:
             raise AssertionError(f"the nodes {name!r} differ:\n{nodes[0][name]}\n{nodes[1][name]}")
+
+
+def __getattr__(name: str):
+    if name not in ("compute_gradient", "compute_gradient_error"):
+        raise AttributeError(f"flowmill has no tf.test.{name}")
+    from flowmill import gradient_checker
+
+    return getattr(gradient_checker, name)
 
 
 class TestCase(unittest.TestCase):

@@ -1,26 +1,10 @@
-"""Pipelines of input made of queues, against TensorFlow's. What fills the queues is run by the tests themselves."""
+"""Pipelines of input made of queues, against TensorFlow's."""
 
 import numpy as np
 import pytest
 from compare import _described, same_error
 
 import flowmill
-
-
-class Runner:
-    """As much of a queue runner as building needs, where there is none yet: it makes the operations that close the queue."""
-
-    def __init__(self, queue, enqueue_ops, cancel_op=None):
-        queue.close()
-        if cancel_op is None:
-            queue.close(cancel_pending_enqueues=True)
-
-
-@pytest.fixture(autouse=True)
-def runners(monkeypatch):
-    if not hasattr(flowmill.train, "QueueRunner"):
-        monkeypatch.setattr(flowmill.train, "QueueRunner", Runner, raising=False)
-        monkeypatch.setattr(flowmill.train, "add_queue_runner", lambda runner: None, raising=False)
 
 
 def padded(tf):
@@ -103,3 +87,25 @@ def test_elements_may_be_left_out():
 ])
 def test_wrong_arguments(tf1, build, match):
     same_error(tf1, build, match)
+
+
+def test_threads_fill_the_queues():
+    tf = flowmill
+    with tf.Graph().as_default(), tf.Session() as sess:
+        number, word = tf.train.slice_input_producer([tf.range(10), tf.as_string(tf.range(10))], num_epochs=2, shuffle=True, seed=1)
+        numbers, words = tf.train.shuffle_batch([number, word], 4, capacity=20, min_after_dequeue=4, num_threads=2, allow_smaller_final_batch=True)
+        sess.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+        coordinator = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(sess=sess, coord=coordinator)
+        found = []
+        try:
+            while not coordinator.should_stop():
+                values, texts = sess.run([numbers, words])
+                assert [str(v).encode() for v in values] == texts.tolist()
+                found += values.tolist()
+        except tf.errors.OutOfRangeError:
+            pass
+        finally:
+            coordinator.request_stop()
+        coordinator.join(threads, stop_grace_period_secs=20)
+    assert sorted(found) == sorted([*range(10), *range(10)])
