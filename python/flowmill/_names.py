@@ -68,6 +68,7 @@ _BY_MODULE = {
     "random_seed": "get_seed set_random_seed",
     "state": "assign assign_add assign_sub batch_scatter_update count_up_to is_variable_initialized scatter_add scatter_div scatter_max scatter_min "
              "scatter_mul scatter_nd_add scatter_nd_sub scatter_nd_update scatter_sub scatter_update",
+    "template": "init_scope make_template",
     "variable_scopes": "AUTO_REUSE VariableScope get_local_variable get_variable get_variable_scope no_regularizer variable_creator_scope "
                        "variable_op_scope variable_scope",
     "variables": "Variable VariableAggregation VariableSynchronization all_variables assert_variables_initialized global_variables "

@@ -325,6 +325,13 @@ def _opened(name_or_scope, old_name_scope: str | None, reuse, defaults: dict) ->
         scopes.current = outer
 
 
+def reserved(name: str | None, default_name: str, custom_getter=None) -> VariableScope:
+    """A variable scope to be opened later; no other gets its name. `default_name` is made unique where `name` is None."""
+    defaults = dict.fromkeys(("initializer", "regularizer", "caching_device", "partitioner", "dtype", "use_resource", "constraint"))
+    with _opened(name or _scopes().unique(default_name), None, False, {**defaults, "custom_getter": custom_getter}) as scope:
+        return scope
+
+
 class variable_scope:  # noqa: N801 - TensorFlow's name
     """A context manager that opens a variable scope, and a name scope of the same name.
 

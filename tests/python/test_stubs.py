@@ -22,7 +22,7 @@ MODULES = ["flowmill", "flowmill.cases", "flowmill.control_flow", "flowmill.cond
            "flowmill.math._elementwise", "flowmill.math._products", "flowmill.math._reductions", "flowmill.tensor_util",
            "flowmill.app", "flowmill.compat", "flowmill.flags", "flowmill.gfile", "flowmill.io", "flowmill.io._records", "flowmill.io.gfile",
            "flowmill.logging", "flowmill.python.client.device_lib", "flowmill.tensor_spec", "flowmill.test", "flowmill.version",
-           "flowmill.graph_keys", "flowmill.init_ops", "flowmill.initializers", "flowmill.partitioned_variables", "flowmill.random_seed",
+           "flowmill.template", "flowmill.graph_keys", "flowmill.init_ops", "flowmill.initializers", "flowmill.partitioned_variables", "flowmill.random_seed",
            "flowmill.resource_variable", "flowmill.state", "flowmill.variable_scopes", "flowmill.variables",
            "flowmill.train._readers", "flowmill.train.learning_rate_decay", "flowmill.train.moving_averages", "flowmill.train.optimizer",
            "flowmill.train.optimizers", "flowmill.train.slot_creator", "flowmill.train.training_util",

@@ -20,7 +20,9 @@ _WRITING = {
     **dict.fromkeys(("build_tensor_info", "get_tensor_from_tensor_info"), "utils"),
     **dict.fromkeys(("build_signature_def", "classification_signature_def", "is_valid_signature", "predict_signature_def",
                      "regression_signature_def"), "signature_def_utils"),
-    **dict.fromkeys(("ASSETS_DIRECTORY", "ASSETS_KEY", "LEGACY_INIT_OP_KEY", "MAIN_OP_KEY", "SAVED_MODEL_FILENAME_PB", "SAVED_MODEL_FILENAME_PBTXT",
+    **dict.fromkeys(("CLASSIFY_INPUTS", "CLASSIFY_OUTPUT_CLASSES", "CLASSIFY_OUTPUT_SCORES", "PREDICT_INPUTS", "PREDICT_OUTPUTS", "REGRESS_INPUTS",
+                     "REGRESS_OUTPUTS"), "signature_constants"),
+    **dict.fromkeys(("ASSETS_DIRECTORY", "ASSETS_KEY", "DEBUG_DIRECTORY", "LEGACY_INIT_OP_KEY", "MAIN_OP_KEY", "SAVED_MODEL_FILENAME_PB", "SAVED_MODEL_FILENAME_PBTXT",
                      "SAVED_MODEL_SCHEMA_VERSION", "VARIABLES_DIRECTORY", "VARIABLES_FILENAME"), "constants"),
 }
 _SUBMODULES = frozenset(("builder", "constants", "main_op", "signature_def_utils", "utils"))

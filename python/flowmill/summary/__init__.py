@@ -14,10 +14,10 @@ from flowmill.graph_keys import GraphKeys
 from flowmill.summary.writer import FileWriter, FileWriterCache
 from flowmill.tensor import Tensor
 
-_MESSAGES = frozenset(("Event", "SessionLog", "Summary", "SummaryDescription", "TaggedRunMetadata"))
+_MESSAGES = frozenset(("Event", "SessionLog", "Summary", "TaggedRunMetadata"))
 
 __all__ = [
-    "FileWriter", "FileWriterCache", "audio", "get_summary_description", "histogram", "image", "merge", "merge_all", "scalar", "tensor_summary",
+    "FileWriter", "FileWriterCache", "audio", "histogram", "image", "merge", "merge_all", "scalar", "tensor_summary",
     "text", *sorted(_MESSAGES),
 ]
 
@@ -157,16 +157,3 @@ def merge_all(key=GraphKeys.SUMMARIES, scope: str | None = None, name: str | Non
     """All summaries of a collection in one; None where there are none."""
     found = get_default_graph().get_collection(key, scope)
     return merge(found, name=name) if found else None
-
-
-def get_summary_description(node_def):
-    """The `SummaryDescription` that a summary's node was made with.
-
-    Raises:
-        ValueError: where it is another kind of node.
-    """
-    from google.protobuf import json_format
-
-    if node_def.op != "TensorSummary":
-        raise ValueError(f"Can't get_summary_description on {node_def.op}")
-    return json_format.Parse(node_def.attr["description"].s.decode(), _protos.get("SummaryDescription")())

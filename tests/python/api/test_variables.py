@@ -320,3 +320,56 @@ def test_initialization(tf1):
         return tf.local_variables_initializer(), tf.global_variables_initializer(), tf.assert_variables_initialized()
 
     compare(tf1, build, initialize=True, values=False)
+
+
+def test_templates_share_variables(tf1):
+    def build(tf):
+        def scaled(x, by):
+            return x * tf.get_variable("w", initializer=by)
+
+        first = tf.make_template("scaled", scaled, by=2.0)
+        second = tf.make_template("scaled", scaled, create_scope_now_=True, by=3.0)
+        made = [first(tf.constant(1.0)), first(tf.constant(5.0)), second(tf.constant(1.0)), second(tf.constant(5.0))]
+        assert [v.name for v in second.trainable_variables] == [f"{second.variable_scope_name}w:0"]
+        assert len(tf.trainable_variables()) == 2
+        return made
+
+    values = compare(tf1, build, initialize=True)
+    assert values == [2.0, 10.0, 3.0, 15.0]
+
+
+def test_a_template_makes_no_variables_later(tf1):
+    def build(tf):
+        template = tf.make_template("t", lambda: tf.Variable(1.0))
+        return [template(), template()]
+
+    same_error(tf1, build, "Trainable variable created when calling a template after the first time")
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_variables_without_a_value_are_reported(tf1, resource):
+    def build(tf):
+        tf.Variable(1.0, name="a", use_resource=resource)
+        tf.Variable(1.0, name="b", use_resource=resource, collections=["nothing"])
+        tf.Variable(1.0, name="c", use_resource=resource, collections=[tf.GraphKeys.LOCAL_VARIABLES])
+        return tf.report_uninitialized_variables()
+
+    values = compare(tf1, build)
+    assert values[0].tolist() == [b"a", b"c"]
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_variables_in_branches_and_loops(tf1, resource):
+    def build(tf):
+        v = tf.Variable(2.0, name="v", use_resource=resource)
+        p = tf.placeholder(tf.bool, [], name="p")
+        chosen = tf.cond(p, lambda: v + 1.0, lambda: v * tf.get_variable("w", initializer=tf.ones_initializer(), shape=[]))
+        _, total = tf.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, t + v), [0, 0.0])
+        return chosen, total, tf.constant(1.0) if resource else tf.gradients(chosen, [v])[0]
+
+    with tf.Graph().as_default():
+        made = build(tf)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            assert session.run(made, {"p:0": True}) == (3.0, 6.0, 1.0)
+    compare(tf1, build, {"p": np.array(False)}, initialize=True, nodes=False)
