@@ -15,7 +15,9 @@ def _sampler(op: str, true_classes, num_true: int, num_sampled: int, unique: boo
     return call(op, name, true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique, seed=seed1 or 0, seed2=seed2 or 0, **attrs)
 
 
-_SAMPLES = """
+def uniform_candidate_sampler(true_classes, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
+                              name: str | None = None):
+    """Draws classes of equal probability.
 
     Args:
         true_classes: the right classes, `int64` ``[batch, num_true]``.
@@ -29,25 +31,22 @@ _SAMPLES = """
     Returns:
         The classes drawn, and how often each right and each drawn class is expected among them.
     """
-
-
-def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, seed=None, name=None):
-    """Draws classes of equal probability."""
     return _sampler("UniformCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name, range_max=range_max)
 
 
-def log_uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, seed=None, name=None):
-    """Draws classes by Zipf's law: class c with probability ``(log(c + 2) - log(c + 1)) / log(range_max + 1)``."""
+def log_uniform_candidate_sampler(true_classes, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
+                                  name: str | None = None):
+    """Draws classes by Zipf's law: class c with probability ``(log(c + 2) - log(c + 1)) / log(range_max + 1)``.
+
+    Arguments and result are those of :func:`uniform_candidate_sampler`.
+    """
     return _sampler("LogUniformCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name, range_max=range_max)
 
 
-def learned_unigram_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, seed=None, name=None):
-    """Draws classes as often as they were right so far."""
+def learned_unigram_candidate_sampler(true_classes, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
+                                      name: str | None = None):
+    """Draws classes as often as they were right so far. Arguments and result are those of :func:`uniform_candidate_sampler`."""
     return _sampler("LearnedUnigramCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name, range_max=range_max)
-
-
-for _function in (uniform_candidate_sampler, log_uniform_candidate_sampler, learned_unigram_candidate_sampler):
-    _function.__doc__ += _SAMPLES
 
 
 def fixed_unigram_candidate_sampler(true_classes, num_true: int, num_sampled: int, unique: bool, range_max: int, vocab_file: str = "",
