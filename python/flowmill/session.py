@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -10,12 +11,13 @@ from typing import Any
 from flowmill import _core
 from flowmill._feeds import HandleFed, flatten
 from flowmill._fetches import Fetches
-from flowmill.errors import OpError
+from flowmill.errors import InvalidArgumentError, OpError
 from flowmill.graph import Graph, get_default_graph
 from flowmill.tensor import Operation, Tensor
 
 # Between fetches and feeds in the key of a step.
 _FEEDS = object()
+_partial_run_numbers = itertools.count()
 # `RunOptions.trace_level` without a trace.
 _NO_TRACE = 0
 
@@ -104,6 +106,8 @@ class Session:
         # What to call for fetches and feeds met before, and what makes the result of its result.
         self._steps: dict[tuple, tuple[Any, Any]] = {}
         self._entered: contextlib.ExitStack | None = None
+        # Steps begun by `partial_run_setup`, by their handles.
+        self._partial_runs: dict[str, Any] = {}
         # Of tensors that stay in the session though nobody can get at them any more.
         self._dead_handles: list[str] = []
 
@@ -163,6 +167,50 @@ class Session:
             values = fed(values, self)
             result = step(*values) if options is None and run_metadata is None else _run_with(step, values, options, run_metadata)
         return result if rebuild is None else rebuild(result)
+
+    def partial_run_setup(self, fetches, feeds=None) -> str:
+        """Begins a step that gets its feeds one after another, by :meth:`partial_run`. It adds operations to the graph.
+
+        Args:
+            fetches: everything that will be fetched, as for :meth:`run`.
+            feeds: a list of the tensors that will be fed.
+
+        Returns:
+            A handle of the step.
+
+        Raises:
+            RuntimeError: where the session is closed or the graph finalized.
+            TypeError, ValueError: as for :meth:`run`.
+        """
+        from flowmill._partial_run import PartialRun
+
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        self._graph._check_not_finalized()
+        handle = f"partial_run_{next(_partial_run_numbers)}"
+        self._partial_runs[handle] = PartialRun(self, fetches, feeds)
+        return handle
+
+    def partial_run(self, handle: str, fetches, feed_dict=None):
+        """Goes on with a step: feeds some of what :meth:`partial_run_setup` named, and gives some of the fetches. Each once.
+
+        Raises:
+            errors.InvalidArgumentError: where a fetch depends on tensors that are not fed yet, or the handle's step is done.
+            As :meth:`run` otherwise.
+        """
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        step = self._partial_runs.get(handle)
+        if step is None:
+            raise InvalidArgumentError(None, None, "Must run 'setup' before performing partial runs!")
+        try:
+            return step.run(fetches, feed_dict)
+        except OpError as error:
+            self._locate(error)
+            raise
+        finally:
+            if step.is_done:
+                self._partial_runs.pop(handle, None)
 
     def _prepare(self, fetches, feed_dict):
         """Looks up fetches and feeds, and keeps what was found where the key tells steps apart."""

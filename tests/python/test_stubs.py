@@ -32,7 +32,7 @@ MODULES = ["flowmill", "flowmill.cases", "flowmill.control_flow", "flowmill.cond
            "flowmill.saved_model.builder", "flowmill.saved_model.signature_def_utils", "flowmill.saved_model.utils",
            "flowmill.sparse._arithmetic", "flowmill.sparse._dense", "flowmill.sparse._layout", "flowmill.sparse_tensor", "flowmill.strings",
            "flowmill.data._dataset", "flowmill.data._function", "flowmill.data._iterator", "flowmill.data._pipeline", "flowmill.data._structure",
-           "flowmill.data.experimental", "flowmill.gradient_checker", "flowmill.sets", "flowmill.session_ops", "flowmill.train.inputs", "flowmill.lookup", "flowmill.queue", "flowmill.io._coding", "flowmill.io._features", "flowmill.io._parsing", "flowmill.sparse._arithmetic",
+           "flowmill.data.experimental", "flowmill._partial_run", "flowmill.gradient_checker", "flowmill.sets", "flowmill.session_ops", "flowmill.train.inputs", "flowmill.lookup", "flowmill.queue", "flowmill.io._coding", "flowmill.io._features", "flowmill.io._parsing", "flowmill.sparse._arithmetic",
            "flowmill.sparse._dense", "flowmill.sparse._layout", "flowmill.sparse_tensor", "flowmill.strings"]
 MODULES += ["flowmill.default_graph", "flowmill.image._boxes", "flowmill.image._color", "flowmill.image._decode", "flowmill.image._geometry",
            "flowmill.image._quality", "flowmill.image._resize", "flowmill.layers._base", "flowmill.layers._convolution", "flowmill.layers._core",
