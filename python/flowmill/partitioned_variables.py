@@ -18,7 +18,8 @@ def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Callable:
     return partitioner
 
 
-def variable_axis_size_partitioner(max_shard_bytes: int, axis: int = 0, bytes_per_string_element: int = 16, max_shards: int | None = None) -> Callable:
+def variable_axis_size_partitioner(max_shard_bytes: int, axis: int = 0, bytes_per_string_element: int = 16,
+                                   max_shards: int | None = None) -> Callable:
     """Cuts along `axis` into parts of at most `max_shard_bytes` bytes.
 
     Args:
@@ -57,7 +58,8 @@ def variable_axis_size_partitioner(max_shard_bytes: int, axis: int = 0, bytes_pe
     return partitioner
 
 
-def min_max_variable_partitioner(max_partitions: int = 1, axis: int = 0, min_slice_size: int = 256 << 10, bytes_per_string_element: int = 16) -> Callable:
+def min_max_variable_partitioner(max_partitions: int = 1, axis: int = 0, min_slice_size: int = 256 << 10,
+                                 bytes_per_string_element: int = 16) -> Callable:
     """Cuts along `axis` into at most `max_partitions` parts of at least `min_slice_size` bytes.
 
     Args:

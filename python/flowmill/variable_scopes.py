@@ -1,4 +1,5 @@
-"""Variables by name: ``tf.get_variable`` makes or finds them, ``tf.variable_scope`` says what their names begin with and what their arguments are by default."""
+"""Variables by name: ``tf.get_variable`` makes or finds them, ``tf.variable_scope`` says what their names begin with and what their arguments
+are by default."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ MODULES = ["flowmill", "flowmill.cases", "flowmill.control_flow", "flowmill.cond
            "flowmill.train._readers", "flowmill.train.learning_rate_decay", "flowmill.train.moving_averages", "flowmill.train.optimizer",
            "flowmill.train.optimizers", "flowmill.train.slot_creator", "flowmill.train.training_util",
            "flowmill.summary", "flowmill.summary.writer", "flowmill.train.basic_session_run_hooks", "flowmill.train.checkpoint_utils",
-           "flowmill.train.monitored_session", "flowmill.train.session_manager", "flowmill.train.session_run_hook", "flowmill.train.coordinator", "flowmill.train.queue_runner",
+           "flowmill.train.monitored_session", "flowmill.train.supervisor", "flowmill.train.session_manager", "flowmill.train.session_run_hook", "flowmill.train.coordinator", "flowmill.train.queue_runner",
            "flowmill.train._saveables", "flowmill.train.checkpoint_management", "flowmill.train.saver", "flowmill.graph_util", "flowmill.meta_graph",
            "flowmill.saved_model.builder", "flowmill.saved_model.signature_def_utils", "flowmill.saved_model.utils",
            "flowmill.sparse._arithmetic", "flowmill.sparse._dense", "flowmill.sparse._layout", "flowmill.sparse_tensor", "flowmill.strings",

@@ -35,8 +35,8 @@ class SavedModelBuilder:
         os.makedirs(self._export_dir, exist_ok=True)
         self._has_variables = False
 
-    def add_meta_graph_and_variables(self, sess, tags, signature_def_map=None, assets_collection=None, legacy_init_op=None, clear_devices: bool = False,
-                                     main_op=None, strip_default_attrs: bool = False, saver=None) -> None:
+    def add_meta_graph_and_variables(self, sess, tags, signature_def_map=None, assets_collection=None, legacy_init_op=None,
+                                     clear_devices: bool = False, main_op=None, strip_default_attrs: bool = False, saver=None) -> None:
         """Adds the default graph, and writes the variables: what comes first.
 
         Args:

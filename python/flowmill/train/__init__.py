@@ -37,6 +37,7 @@ _BY_MODULE = {
     "saver": "Saver export_meta_graph import_meta_graph",
     "session_manager": "SessionManager",
     "session_run_hook": "SessionRunArgs SessionRunContext SessionRunHook SessionRunValues",
+    "supervisor": "Supervisor",
     "training_util": "assert_global_step create_global_step get_global_step get_or_create_global_step global_step",
 }
 _NAMES = {name: module for module, names in _BY_MODULE.items() for name in names.split()}

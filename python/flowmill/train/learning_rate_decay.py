@@ -137,7 +137,8 @@ def _scaled(rate, decayed, alpha) -> Tensor:
 
 
 def cosine_decay_restarts(learning_rate, global_step, first_decay_steps, t_mul=2.0, m_mul=1.0, alpha=0.0, name: str | None = None) -> Tensor:
-    """Half cosines one after another, each `t_mul` times as long as the one before and beginning at `m_mul` times its height (Loshchilov and Hutter 2016)."""
+    """Half cosines one after another, each `t_mul` times as long as the one before and beginning at `m_mul` times its height (Loshchilov and
+    Hutter 2016)."""
     _needs_step(global_step, "cosine decay restarts")
     with get_default_graph().name_scope(name or "SGDRDecay"):
         rate = convert_to_tensor(learning_rate, name="initial_learning_rate")

@@ -33,7 +33,8 @@ def held(variable):
 
 
 class Optimizer(abc.ABC):
-    """Makes a loss smaller by changing variables. Subclasses say how a gradient changes a variable, by the four methods ``_apply_…`` and ``_resource_apply_…``.
+    """Makes a loss smaller by changing variables. Subclasses say how a gradient changes a variable, by the four methods ``_apply_…`` and
+    ``_resource_apply_…``.
 
     Args:
         use_locking: whether variables are locked while they are changed.

@@ -224,3 +224,26 @@ def test_initial_values_from_a_checkpoint(tf1, tmp_path, resource):
     np.testing.assert_array_equal(found[0][0], [1.0, 2.0])
     for mine, other in zip(*found, strict=True):
         np.testing.assert_array_equal(mine, other)
+
+
+def test_supervision(tmp_path):
+    tf = flowmill
+    for steps in (3, 5):
+        with tf.Graph().as_default():
+            step, _, loss, train = training(tf)
+            supervisor = tf.train.Supervisor(logdir=str(tmp_path), save_model_secs=600, save_summaries_secs=600)
+            with supervisor.managed_session() as session:
+                assert tf.train.global_step(session, step) == (0 if steps == 3 else 3)
+                while not supervisor.should_stop():
+                    session.run(train)
+                    if tf.train.global_step(session, supervisor.global_step) == steps:
+                        supervisor.saver.save(session, supervisor.save_path, global_step=supervisor.global_step)
+                        break
+    assert tf.train.latest_checkpoint(str(tmp_path)).endswith("model.ckpt-5")
+    assert os.path.isfile(tmp_path / "graph.pbtxt")
+    with tf.Graph().as_default():
+        training(tf)
+        supervisor = tf.train.Supervisor(logdir=None)
+        with pytest.raises(ZeroDivisionError), supervisor.managed_session():
+            raise ZeroDivisionError
+        assert supervisor.should_stop()
