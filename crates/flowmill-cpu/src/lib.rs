@@ -39,6 +39,7 @@ mod reduction;
 pub mod send_recv;
 pub mod simd;
 mod special;
+mod spectral;
 pub mod state;
 pub mod string;
 pub mod summarize;
@@ -69,6 +70,7 @@ pub fn register_all(registry: &mut KernelRegistry) {
     random::register(registry);
     reduction::register(registry);
     send_recv::register(registry);
+    spectral::register(registry);
     state::register(registry);
     string::register(registry);
     training::register(registry);

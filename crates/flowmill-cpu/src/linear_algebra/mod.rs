@@ -1,6 +1,7 @@
-//! Matrix products and matrices' diagonals.
+//! Matrix products, factorisations, and matrices' diagonals.
 
 mod batch_matmul;
+mod decompose;
 mod diagonal;
 mod einsum;
 mod matmul;
@@ -13,19 +14,29 @@ pub fn register(registry: &mut KernelRegistry) {
     registry.add("BatchMatMul", batch_matmul::make_v1);
     registry.add("BatchMatMulV2", batch_matmul::make_v2);
     registry.add("BatchMatMulV3", batch_matmul::make_v3);
+    registry.add("Cholesky", decompose::make_cholesky);
+    registry.add("CholeskyGrad", decompose::make_cholesky_grad);
     registry.add("Diag", diagonal::make_tensor_diag);
     registry.add("DiagPart", diagonal::make_tensor_diag_part);
     registry.add("Einsum", einsum::make_einsum);
+    registry.add("LogMatrixDeterminant", decompose::make_log_determinant);
     registry.add("MatMul", matmul::make_matmul);
     registry.add("MatrixBandPart", diagonal::make_band_part);
+    registry.add("MatrixDeterminant", decompose::make_determinant);
     registry.add("MatrixDiag", diagonal::make_diag);
     registry.add("MatrixDiagPart", diagonal::make_diag_part);
     registry.add("MatrixDiagPartV2", diagonal::make_diag_part);
     registry.add("MatrixDiagPartV3", diagonal::make_diag_part);
     registry.add("MatrixDiagV2", diagonal::make_diag);
     registry.add("MatrixDiagV3", diagonal::make_diag);
+    registry.add("MatrixInverse", decompose::make_inverse);
     registry.add("MatrixSetDiag", diagonal::make_set_diag);
     registry.add("MatrixSetDiagV2", diagonal::make_set_diag);
     registry.add("MatrixSetDiagV3", diagonal::make_set_diag);
+    registry.add("MatrixSolve", decompose::make_solve);
+    registry.add("MatrixTriangularSolve", decompose::make_triangular_solve);
+    registry.add("Qr", decompose::make_qr);
+    registry.add("SelfAdjointEigV2", decompose::make_self_adjoint_eig);
+    registry.add("Svd", decompose::make_svd);
     registry.add("_FusedMatMul", matmul::make_fused_matmul);
 }

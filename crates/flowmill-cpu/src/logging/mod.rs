@@ -1,4 +1,6 @@
-//! `Print`, `PrintV2`, `Timestamp`.
+//! `Print`, `PrintV2`, `Timestamp`, summaries.
+
+mod summary;
 
 use crate::from_fn::from_fn;
 use crate::summarize::summarize;
@@ -15,6 +17,7 @@ pub fn register(registry: &mut KernelRegistry) {
     registry.add("Print", make_print);
     registry.add("PrintV2", make_print_v2);
     registry.add("Timestamp", make_timestamp);
+    summary::register(registry);
 }
 
 /// `Print`: writes the message and the data to the standard error, the first `first_n` times; passes its first input on.

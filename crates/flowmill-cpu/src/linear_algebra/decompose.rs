@@ -1,0 +1,445 @@
+//! Factorisations of batches of square or oblong matrices, and what follows from them: inverses, determinants, solutions.
+//!
+//! `nalgebra` does the numerical work on one matrix; matrices of a batch run beside each other.
+
+use crate::from_fn::expensive_from_fn;
+use crate::parallel;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit};
+use flowmill_tensor::{Complex, Element, Result, Shape, Tensor, bail, f16, for_dtype};
+use nalgebra::{ComplexField, DMatrix};
+use num_traits::Zero;
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// An element type, and the one that it is computed in.
+pub(super) trait Field: Element + Copy + Default {
+    type Wide: ComplexField + Copy;
+
+    fn widen(self) -> Self::Wide;
+    fn narrow(wide: Self::Wide) -> Self;
+}
+
+impl Field for f16 {
+    type Wide = f32;
+
+    fn widen(self) -> f32 {
+        self.to_f32()
+    }
+
+    fn narrow(wide: f32) -> f16 {
+        f16::from_f32(wide)
+    }
+}
+
+macro_rules! fields {
+    ($($T:ty),*) => {$(
+        impl Field for $T {
+            type Wide = $T;
+
+            fn widen(self) -> $T {
+                self
+            }
+
+            fn narrow(wide: $T) -> $T {
+                wide
+            }
+        }
+    )*};
+}
+
+fields!(f32, f64, Complex<f32>, Complex<f64>);
+
+macro_rules! by_type {
+    ($init:ident, $T:ident => $body:expr) => {
+        for_dtype!($init.dtype("T")?, [f16, f32, f64, Complex<f32>, Complex<f64>], $T => $body, _ => $init.unsupported())
+    };
+}
+
+type Matrix<T> = DMatrix<<T as Field>::Wide>;
+
+/// A batch of matrices.
+struct Batch<'a, T> {
+    outer: &'a [usize],
+    rows: usize,
+    columns: usize,
+    values: &'a [T],
+}
+
+impl<'a, T: Field> Batch<'a, T> {
+    fn new(tensor: &'a Tensor) -> Result<Batch<'a, T>> {
+        let &[ref outer @ .., rows, columns] = tensor.shape().dims() else {
+            bail!(InvalidArgument, "Input tensor must have rank >= 2, got {}", tensor.rank());
+        };
+        Ok(Batch { outer, rows, columns, values: tensor.as_slice()? })
+    }
+
+    fn square(tensor: &'a Tensor) -> Result<Batch<'a, T>> {
+        let batch = Batch::new(tensor)?;
+        if batch.rows != batch.columns {
+            bail!(InvalidArgument, "Input matrix must be square.");
+        }
+        Ok(batch)
+    }
+
+    fn len(&self) -> usize {
+        self.outer.iter().product()
+    }
+
+    fn matrix(&self, i: usize) -> Matrix<T> {
+        let values = &self.values[i * self.rows * self.columns..][..self.rows * self.columns];
+        DMatrix::from_row_iterator(self.rows, self.columns, values.iter().map(|v| v.widen()))
+    }
+
+    /// The shape of a batch with other sizes behind the outer ones.
+    fn shape(&self, inner: &[usize]) -> Shape {
+        let mut shape = Shape::new(self.outer);
+        inner.iter().for_each(|&size| shape.push(size));
+        shape
+    }
+
+    /// `f` of every matrix.
+    fn map<R: Send>(&self, f: impl Fn(Matrix<T>) -> Result<R> + Sync) -> Result<Vec<R>> {
+        map(self.len(), self.rows * self.columns * self.rows.min(self.columns), |i| f(self.matrix(i)))
+    }
+}
+
+/// `f(0) … f(count - 1)`, beside each other where one takes `operations` operations and all together are worth it.
+fn map<R: Send>(count: usize, operations: usize, f: impl Fn(usize) -> Result<R> + Sync) -> Result<Vec<R>> {
+    if count < 2 || !parallel::is_worth_forking(count.saturating_mul(operations)) {
+        return (0..count).map(f).collect();
+    }
+    let results: Vec<Mutex<Option<Result<R>>>> = (0..count).map(|_| Mutex::new(None)).collect();
+    parallel::run(count, |i| *results[i].lock() = Some(f(i)));
+    results.into_iter().filter_map(Mutex::into_inner).collect()
+}
+
+/// A tensor of matrices, row by row.
+fn matrices<T: Field>(shape: Shape, all: &[Matrix<T>]) -> Result<Tensor> {
+    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    let size = all.first().map_or(0, |m| m.len());
+    for (target, matrix) in out.as_mut_slice::<T>()?.chunks_exact_mut(size.max(1)).zip(all) {
+        for (row, values) in target.chunks_exact_mut(matrix.ncols().max(1)).zip(matrix.row_iter()) {
+            for (target, value) in row.iter_mut().zip(values.iter()) {
+                *target = T::narrow(*value);
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// The lower triangle of the product that the symmetric matrix with this lower triangle is: NaN where it is not positive definite.
+fn cholesky<W: ComplexField + Copy>(matrix: DMatrix<W>) -> DMatrix<W> {
+    let n = matrix.nrows();
+    match nalgebra::Cholesky::new(matrix) {
+        Some(found) => found.l(),
+        None => {
+            let nan = W::from_real(W::RealField::zero()) / W::from_real(W::RealField::zero());
+            DMatrix::from_fn(n, n, |i, j| if j <= i { nan } else { W::zero() })
+        }
+    }
+}
+
+pub(super) fn make_cholesky(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    by_type!(init, T => expensive_from_fn(|ctx| {
+        let input = Batch::<T>::square(ctx.input(0)?)?;
+        let found = input.map(|m| Ok(cholesky(m)))?;
+        let out = matrices::<T>(ctx.input(0)?.shape().clone(), &found)?;
+        ctx.set_output(0, out);
+        Ok(())
+    }))
+}
+
+/// The gradient of `Cholesky` (Murray, *Differentiation of the Cholesky decomposition*, 2016): `L⁻ᴴ Φ(Lᴴ L̄) L⁻¹`, symmetrised.
+pub(super) fn make_cholesky_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    by_type!(init, T => expensive_from_fn(|ctx| {
+        let (l, grad) = (Batch::<T>::square(ctx.input(0)?)?, Batch::<T>::square(ctx.input(1)?)?);
+        if ctx.input(0)?.shape() != ctx.input(1)?.shape() {
+            bail!(InvalidArgument, "Inputs must have the same shape, got {} and {}", ctx.input(0)?.shape(), ctx.input(1)?.shape());
+        }
+        let half: <<T as Field>::Wide as ComplexField>::RealField = nalgebra::convert(0.5);
+        let found = map(l.len(), l.rows * l.rows * l.rows, |i| {
+            let (l, grad) = (l.matrix(i).lower_triangle(), grad.matrix(i).lower_triangle());
+            let mut middle = (l.adjoint() * grad).lower_triangle();
+            for d in 0..middle.nrows() {
+                middle[(d, d)] = middle[(d, d)].scale(half.clone());
+            }
+            let adjoint = l.adjoint();
+            let Some(left) = adjoint.solve_upper_triangular(&middle) else { bail!(InvalidArgument, "Input matrix is not invertible.") };
+            let Some(right) = adjoint.solve_upper_triangular(&left.adjoint()) else { bail!(InvalidArgument, "Input matrix is not invertible.") };
+            Ok((&right + right.adjoint()).map(|v| v.scale(half.clone())))
+        })?;
+        let out = matrices::<T>(ctx.input(0)?.shape().clone(), &found)?;
+        ctx.set_output(0, out);
+        Ok(())
+    }))
+}
+
+pub(super) fn make_inverse(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let adjoint = init.attrs.get_or("adjoint", false)?;
+    by_type!(init, T => expensive_from_fn(move |ctx| {
+        let input = Batch::<T>::square(ctx.input(0)?)?;
+        let found = input.map(|m| {
+            let m = if adjoint { m.adjoint() } else { m };
+            match m.lu().try_inverse() {
+                Some(inverse) => Ok(inverse),
+                None => bail!(InvalidArgument, "Input is not invertible."),
+            }
+        })?;
+        let out = matrices::<T>(ctx.input(0)?.shape().clone(), &found)?;
+        ctx.set_output(0, out);
+        Ok(())
+    }))
+}
+
+/// The sign of a determinant, and the logarithm of its absolute value.
+fn log_determinant<W: ComplexField + Copy>(matrix: DMatrix<W>) -> (W, W) {
+    let lu = matrix.lu();
+    let mut sign: W = lu.p().determinant();
+    let mut log = W::RealField::zero();
+    for &pivot in lu.u().diagonal().iter() {
+        let size = pivot.modulus();
+        if size.is_zero() {
+            return (W::zero(), W::from_real(size.ln()));
+        }
+        sign *= pivot.unscale(size.clone());
+        log += size.ln();
+    }
+    (sign, W::from_real(log))
+}
+
+pub(super) fn make_log_determinant(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    by_type!(init, T => expensive_from_fn(|ctx| {
+        let input = Batch::<T>::square(ctx.input(0)?)?;
+        let (signs, logs): (Vec<T>, Vec<T>) =
+            input.map(|m| Ok(log_determinant(m)))?.into_iter().map(|(s, l)| (T::narrow(s), T::narrow(l))).unzip();
+        let shape = input.shape(&[]);
+        let (signs, logs) = (Tensor::from_slice(shape.clone(), &signs)?, Tensor::from_slice(shape, &logs)?);
+        ctx.set_output(0, signs);
+        ctx.set_output(1, logs);
+        Ok(())
+    }))
+}
+
+pub(super) fn make_determinant(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    by_type!(init, T => expensive_from_fn(|ctx| {
+        let input = Batch::<T>::square(ctx.input(0)?)?;
+        let found: Vec<T> = input.map(|m| Ok(m.lu().determinant()))?.into_iter().map(T::narrow).collect();
+        let out = Tensor::from_slice(input.shape(&[]), &found)?;
+        ctx.set_output(0, out);
+        Ok(())
+    }))
+}
+
+/// The matrices and the right-hand sides of a system, whose outer sizes are equal.
+fn system<'a, T: Field>(ctx: &'a KernelContext<'_>) -> Result<(Batch<'a, T>, Batch<'a, T>)> {
+    let (matrix, rhs) = (ctx.input(0)?, ctx.input(1)?);
+    let (a, b) = (Batch::<T>::new(matrix)?, Batch::<T>::new(rhs)?);
+    if a.rows != a.columns {
+        bail!(InvalidArgument, "Input matrix must be square.");
+    }
+    if a.rows != b.rows {
+        bail!(InvalidArgument, "Input matrix and right-hand side must have the same number of rows, got {} and {}.", a.rows, b.rows);
+    }
+    Ok((a, b))
+}
+
+pub(super) fn make_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let adjoint = init.attrs.get_or("adjoint", false)?;
+    by_type!(init, T => expensive_from_fn(move |ctx| {
+        let (a, b) = system::<T>(ctx)?;
+        if a.outer != b.outer {
+            bail!(InvalidArgument, "All input tensors must have the same outer dimensions: {} and {}", ctx.input(0)?.shape(), ctx.input(1)?.shape());
+        }
+        let found = map(a.len(), a.rows * a.rows * (a.rows + b.columns), |i| {
+            let m = if adjoint { a.matrix(i).adjoint() } else { a.matrix(i) };
+            match m.lu().solve(&b.matrix(i)) {
+                Some(x) => Ok(x),
+                None => bail!(InvalidArgument, "Input matrix is not invertible."),
+            }
+        })?;
+        let out = matrices::<T>(ctx.input(1)?.shape().clone(), &found)?;
+        ctx.set_output(0, out);
+        Ok(())
+    }))
+}
+
+/// Where the outer sizes `from` stand for those of `to`, by NumPy's rules: the matrix of `from` for matrix `i` of `to`.
+fn broadcast(from: &[usize], to: &[usize], i: usize) -> usize {
+    let (mut rest, mut stride, mut found) = (i, 1, 0);
+    for (axis, &size) in to.iter().enumerate().rev() {
+        let position = rest % size;
+        rest /= size;
+        if let Some(own) = (axis + from.len()).checked_sub(to.len()).map(|axis| from[axis]) {
+            found += stride * if own == 1 { 0 } else { position };
+            stride *= own;
+        }
+    }
+    found
+}
+
+/// The outer sizes of two batches together.
+fn joined(a: &[usize], b: &[usize]) -> Result<Vec<usize>> {
+    let rank = a.len().max(b.len());
+    let size = |of: &[usize], axis: usize| (axis + of.len()).checked_sub(rank).map_or(1, |axis| of[axis]);
+    (0..rank)
+        .map(|axis| match (size(a, axis), size(b, axis)) {
+            (x, y) if x == y || y == 1 => Ok(x),
+            (1, y) => Ok(y),
+            _ => bail!(InvalidArgument, "In[0] and In[1] must have compatible batch dimensions: {a:?} vs. {b:?}"),
+        })
+        .collect()
+}
+
+pub(super) fn make_triangular_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let (lower, adjoint) = (init.attrs.get_or("lower", true)?, init.attrs.get_or("adjoint", false)?);
+    by_type!(init, T => expensive_from_fn(move |ctx| {
+        let (a, b) = system::<T>(ctx)?;
+        let outer = joined(a.outer, b.outer)?;
+        let found = map(outer.iter().product(), a.rows * a.rows * b.columns, |i| {
+            let (m, rhs) = (a.matrix(broadcast(a.outer, &outer, i)), b.matrix(broadcast(b.outer, &outer, i)));
+            let solved = match (lower, adjoint) {
+                (true, false) => m.solve_lower_triangular(&rhs),
+                (false, false) => m.solve_upper_triangular(&rhs),
+                (true, true) => m.ad_solve_lower_triangular(&rhs),
+                (false, true) => m.ad_solve_upper_triangular(&rhs),
+            };
+            match solved {
+                Some(x) => Ok(x),
+                None => bail!(InvalidArgument, "Input matrix is not invertible."),
+            }
+        })?;
+        let mut shape = Shape::new(&outer);
+        shape.push(b.rows);
+        shape.push(b.columns);
+        let out = matrices::<T>(shape, &found)?;
+        ctx.set_output(0, out);
+        Ok(())
+    }))
+}
+
+/// An orthonormal basis of the whole space, and what the matrix is in it: `q` is square.
+fn full_qr<W: ComplexField + Copy>(matrix: DMatrix<W>) -> (DMatrix<W>, DMatrix<W>) {
+    let (rows, columns) = matrix.shape();
+    let qr = matrix.qr();
+    let mut q = DMatrix::identity(rows, rows);
+    qr.q_tr_mul(&mut q);
+    let thin = qr.r();
+    let r = DMatrix::from_fn(rows, columns, |i, j| if i <= j && i < thin.nrows() { thin[(i, j)] } else { W::zero() });
+    (q.adjoint(), r)
+}
+
+pub(super) fn make_qr(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let full = init.attrs.get_or("full_matrices", false)?;
+    by_type!(init, T => expensive_from_fn(move |ctx| {
+        let input = Batch::<T>::new(ctx.input(0)?)?;
+        let inner = if full { input.rows } else { input.rows.min(input.columns) };
+        let (q, r): (Vec<_>, Vec<_>) = input
+            .map(|m| {
+                if full {
+                    return Ok(full_qr(m));
+                }
+                let qr = m.qr();
+                Ok((qr.q(), qr.r()))
+            })?
+            .into_iter()
+            .unzip();
+        let q = matrices::<T>(input.shape(&[input.rows, inner]), &q)?;
+        let r = matrices::<T>(input.shape(&[inner, input.columns]), &r)?;
+        ctx.set_output(0, q);
+        ctx.set_output(1, r);
+        Ok(())
+    }))
+}
+
+/// Steps after which a decomposition that does not converge is given up; a matrix takes about two for each of its singular or eigenvalues.
+const MAX_STEPS: usize = 100_000;
+
+/// The distance from one to the next number.
+fn epsilon<W: ComplexField>() -> W::RealField {
+    let is_single = size_of::<W::RealField>() == size_of::<f32>();
+    nalgebra::convert(if is_single { f64::from(f32::EPSILON) } else { f64::EPSILON })
+}
+
+/// Singular values from the largest to the smallest, and the left and the right vectors as columns.
+type Decomposed<W> = (Vec<W>, DMatrix<W>, DMatrix<W>);
+
+fn svd<W: ComplexField + Copy>(matrix: DMatrix<W>, full: bool) -> Result<Decomposed<W>> {
+    let epsilon = epsilon::<W>() * nalgebra::convert(5.0);
+    let Some(found) = nalgebra::SVD::try_new(matrix, true, true, epsilon, MAX_STEPS) else {
+        bail!(InvalidArgument, "The singular value decomposition did not converge.");
+    };
+    let (Some(u), Some(v_adjoint)) = (found.u, found.v_t) else { bail!(Internal, "a singular value decomposition without vectors") };
+    let values = found.singular_values.iter().map(|s| W::from_real(s.clone())).collect();
+    let (u, v) = (u, v_adjoint.adjoint());
+    Ok(if full { (values, completed(u), completed(v)) } else { (values, u, v) })
+}
+
+/// Orthonormal columns with more of them, up to a square matrix.
+fn completed<W: ComplexField + Copy>(columns: DMatrix<W>) -> DMatrix<W> {
+    let (rows, given) = columns.shape();
+    if rows == given {
+        return columns;
+    }
+    let (mut q, _) = full_qr(columns.clone());
+    q.columns_mut(0, given).copy_from(&columns);
+    q
+}
+
+pub(super) fn make_svd(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let (vectors, full) = (init.attrs.get_or("compute_uv", true)?, init.attrs.get_or("full_matrices", false)?);
+    by_type!(init, T => expensive_from_fn(move |ctx| {
+        let input = Batch::<T>::new(ctx.input(0)?)?;
+        let rank = input.rows.min(input.columns);
+        let found = if rank == 0 { Vec::new() } else { input.map(|m| svd(m, vectors && full))? };
+        let values: Vec<T> = found.iter().flat_map(|(s, ..)| s.iter().map(|&s| T::narrow(s))).collect();
+        let values = Tensor::from_slice(input.shape(&[rank]), &values)?;
+        let side = |size: usize, of: fn(&Decomposed<<T as Field>::Wide>) -> &Matrix<T>| {
+            if !vectors {
+                return Tensor::zeros(T::DTYPE, Shape::new(&[0]));
+            }
+            let all: Vec<_> = match rank {
+                // No vectors there, so that any orthonormal basis does.
+                0 if full => (0..input.len()).map(|_| DMatrix::identity(size, size)).collect(),
+                _ => found.iter().map(|d| of(d).clone()).collect(),
+            };
+            matrices::<T>(input.shape(&[size, if full { size } else { rank }]), &all)
+        };
+        let (u, v) = (side(input.rows, |d| &d.1)?, side(input.columns, |d| &d.2)?);
+        ctx.set_output(0, values);
+        ctx.set_output(1, u);
+        ctx.set_output(2, v);
+        Ok(())
+    }))
+}
+
+/// Eigenvalues from the smallest to the largest, and the eigenvectors as columns. Only the lower triangle is read.
+fn self_adjoint_eigen<W: ComplexField + Copy>(matrix: DMatrix<W>) -> Result<(Vec<W>, DMatrix<W>)> {
+    let lower = matrix.lower_triangle();
+    let mut whole = &lower + lower.adjoint();
+    for i in 0..whole.nrows() {
+        whole[(i, i)] = W::from_real(matrix[(i, i)].real());
+    }
+    let Some(found) = nalgebra::SymmetricEigen::try_new(whole, epsilon::<W>(), MAX_STEPS) else {
+        bail!(InvalidArgument, "Self-adjoint eigen decomposition was not successful. The input might not be valid.");
+    };
+    let mut order: Vec<usize> = (0..found.eigenvalues.len()).collect();
+    let value = |i: usize| found.eigenvalues[i].clone();
+    order.sort_by(|&i, &j| value(i).partial_cmp(&value(j)).unwrap_or(std::cmp::Ordering::Equal));
+    let values = order.iter().map(|&i| W::from_real(value(i))).collect();
+    Ok((values, found.eigenvectors.select_columns(&order)))
+}
+
+pub(super) fn make_self_adjoint_eig(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let vectors = init.attrs.get_or("compute_v", true)?;
+    by_type!(init, T => expensive_from_fn(move |ctx| {
+        let input = Batch::<T>::square(ctx.input(0)?)?;
+        let found = if input.rows == 0 { Vec::new() } else { input.map(self_adjoint_eigen)? };
+        let values: Vec<T> = found.iter().flat_map(|(e, _)| e.iter().map(|&e| T::narrow(e))).collect();
+        let values = Tensor::from_slice(input.shape(&[input.rows]), &values)?;
+        let found: Vec<_> = found.into_iter().map(|(_, v)| v).collect();
+        let columns = if vectors { matrices::<T>(ctx.input(0)?.shape().clone(), &found)? } else { Tensor::zeros(T::DTYPE, Shape::new(&[0]))? };
+        ctx.set_output(0, values);
+        ctx.set_output(1, columns);
+        Ok(())
+    }))
+}
