@@ -292,6 +292,12 @@ impl PyCond {
 
 #[pymethods]
 impl PyCond {
+    /// What lets nodes run when a branch is taken.
+    fn pivot(&self, branch: bool) -> Output {
+        let pivot = self.cond.lock().pivot(if branch { Branch::True } else { Branch::False });
+        (pivot.node.0, pivot.slot)
+    }
+
     /// Begins a branch; gives the scope in it.
     fn open(&self, branch: bool) -> PyResult<PyScope> {
         let branch = if branch { Branch::True } else { Branch::False };
@@ -318,15 +324,8 @@ pub struct PyWhile {
 }
 
 impl PyWhile {
-    pub fn begin(
-        graph: Bound<'_, PyGraph>,
-        scope: &PyScope,
-        vars: Vec<Output>,
-        invariants: Vec<Option<Vec<i64>>>,
-        parallel_iterations: i64,
-    ) -> PyResult<PyWhile> {
+    pub fn begin(graph: Bound<'_, PyGraph>, scope: &PyScope, vars: Vec<Output>, options: WhileOptions) -> PyResult<PyWhile> {
         let vars: Vec<OutputId> = vars.into_iter().map(output_id).collect();
-        let options = WhileOptions { parallel_iterations, shape_invariants: invariants.into_iter().map(partial_shape).collect() };
         let (looped, inside) = graph.get().build(scope, |b| {
             let looped = WhileBuilder::begin(b, &vars, &options)?;
             Ok((looped, b.scope().clone()))

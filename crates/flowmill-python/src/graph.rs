@@ -5,10 +5,10 @@ use crate::convert::to_numpy;
 use crate::dtypes;
 use crate::errors::to_py_err;
 use crate::gate::detached;
-use flowmill::builder::{BuilderState, GraphBuilder};
+use flowmill::builder::{BuilderState, ContextId, GraphBuilder, WhileOptions};
 use flowmill_graph::{Graph, ImportOptions, ImportResults, Node, NodeId, import_graph_def};
 use flowmill_proto::attr_value::{ListValue, Value};
-use flowmill_proto::{FunctionDef, GradientDef, GraphDef, Message};
+use flowmill_proto::{ControlFlowContextDef, FunctionDef, GradientDef, GraphDef, Message};
 use flowmill_tensor::{Bytes, Error, PartialShape, Result, Tensor};
 use parking_lot::{Mutex, RwLock};
 use pyo3::IntoPyObjectExt;
@@ -307,14 +307,44 @@ impl PyGraph {
     }
 
     /// Begins a loop.
+    #[pyo3(signature = (scope, vars, shape_invariants, parallel_iterations, back_prop=true, swap_memory=false, maximum_iterations=None))]
+    #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn begin_while(
         slf: Bound<'_, Self>,
         scope: &PyScope,
         vars: Vec<(u32, u32)>,
         shape_invariants: Vec<Option<Vec<i64>>>,
         parallel_iterations: i64,
+        back_prop: bool,
+        swap_memory: bool,
+        maximum_iterations: Option<(u32, u32)>,
     ) -> PyResult<PyWhile> {
-        PyWhile::begin(slf, scope, vars, shape_invariants, parallel_iterations)
+        let options = WhileOptions {
+            parallel_iterations,
+            shape_invariants: shape_invariants.into_iter().map(build::partial_shape).collect(),
+            back_prop,
+            swap_memory,
+            maximum_iterations: maximum_iterations.map(build::output_id),
+        };
+        PyWhile::begin(slf, scope, vars, options)
+    }
+
+    /// The context around a control-flow context.
+    fn outer_context(&self, scope: &PyScope, context: u32) -> PyResult<Option<u32>> {
+        self.build(scope, |b| Ok(b.outer_context(ContextId(context)).map(|c| c.0)))
+    }
+
+    /// A control-flow context as a serialised `ControlFlowContextDef`.
+    fn context_def<'py>(&self, py: Python<'py>, scope: &PyScope, context: u32) -> PyResult<Bound<'py, PyBytes>> {
+        let def = self.build(scope, |b| b.context_def(ContextId(context)))?;
+        Ok(PyBytes::new(py, &def.encode_to_vec()))
+    }
+
+    /// Makes a control-flow context of a serialised `ControlFlowContextDef` whose nodes are in the graph, their names behind `prefix/`.
+    fn add_context_def(&self, scope: &PyScope, definition: &[u8], prefix: &str) -> PyResult<u32> {
+        let def = ControlFlowContextDef::decode(definition)
+            .map_err(|e| PyValueError::new_err(format!("a ControlFlowContextDef that cannot be parsed: {e}")))?;
+        self.build(scope, |b| b.add_context_def(&def, prefix).map(|c| c.0))
     }
 
     /// An attribute as `(kind, value)`; messages are serialised. `None` where the node has no such attribute.

@@ -10,6 +10,7 @@ mod errors;
 mod gate;
 mod gradients;
 mod graph;
+mod py_func;
 mod saved_model;
 mod session;
 mod step_stats;

@@ -4,6 +4,7 @@ use crate::convert::{from_python, to_numpy};
 use crate::errors::to_py_err;
 use crate::gate;
 use crate::graph::{PyGraph, shape_to_python};
+use crate::py_func;
 use crate::step_stats::step_stats;
 use flowmill_graph::{Graph, TensorName};
 use flowmill_runtime::program::FuseOptions;
@@ -60,7 +61,7 @@ impl PySession {
             parallel_iterations,
             timeout: timeout.map(seconds).transpose()?,
         };
-        let session = Session::new(graph.get().shared().clone(), flowmill::kernels(), options).map_err(to_py_err)?;
+        let session = Session::new(graph.get().shared().clone(), py_func::kernels(), options).map_err(to_py_err)?;
         Ok(PySession(Arc::new(session)))
     }
 

@@ -68,12 +68,16 @@ use std::sync::{Arc, LazyLock};
 
 static REGISTRY: LazyLock<Result<Arc<OpRegistry>>> = LazyLock::new(|| OpRegistry::new(flowmill_ops::catalogue()).map(Arc::new));
 
-static KERNELS: LazyLock<Arc<KernelRegistry>> = LazyLock::new(|| {
+static KERNELS: LazyLock<Arc<KernelRegistry>> = LazyLock::new(|| kernels_with(|_| ()));
+
+/// The CPU's kernels and those that `register` adds.
+pub fn kernels_with(register: impl FnOnce(&mut KernelRegistry)) -> Arc<KernelRegistry> {
     let mut kernels = KernelRegistry::new();
     flowmill_cpu::register_all(&mut kernels);
     io_kernels::register(&mut kernels);
+    register(&mut kernels);
     Arc::new(kernels)
-});
+}
 
 /// Every op that Flowmill knows.
 ///

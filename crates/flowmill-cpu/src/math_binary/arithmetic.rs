@@ -57,9 +57,9 @@ for_all! {
     SquaredDifference: Number, |a, b| { let d = a.minus(b); d.conj().times(d) };
 }
 
-/// Refuses zero divisors.
-fn check_divisors<T: Number>(_: &[T], divisors: &[T]) -> Result<()> {
-    if divisors.contains(&T::ZERO) {
+/// Refuses zero divisors of anything: where there are no dividends, nothing is divided.
+fn check_divisors<T: Number>(dividends: &[T], divisors: &[T]) -> Result<()> {
+    if !dividends.is_empty() && divisors.contains(&T::ZERO) {
         bail!(InvalidArgument, "Integer division by zero");
     }
     Ok(())
@@ -100,8 +100,8 @@ macro_rules! integer_powers {
         $(impl BinaryOp<$t> for Pow {
             type Out = $t;
             const COST: usize = TRANSCENDENTAL;
-            const CHECK: Option<Check<$t>> = Some(|_, exponents| {
-                if exponents.iter().any(|&e| e < 0) {
+            const CHECK: Option<Check<$t>> = Some(|bases: &[$t], exponents: &[$t]| {
+                if !bases.is_empty() && exponents.iter().any(|&e| e < 0) {
                     bail!(InvalidArgument, "Integers to negative integer powers are not allowed");
                 }
                 Ok(())

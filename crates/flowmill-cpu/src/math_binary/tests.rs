@@ -66,6 +66,9 @@ fn division_follows_tensorflow() {
     check("MulNoNan", &[0.0f32, 1.0, NAN, INF], &[NAN, 0.0, 0.0, 0.0], &[NAN, 0.0f32, 0.0, 0.0]);
     for op in ["Div", "FloorDiv", "FloorMod", "TruncateDiv", "Mod"] {
         fails(op, &[7i32, 7], &[2, 0], "Integer division by zero");
+        // The axes of a scalar by its rank, as the gradients of reductions have it.
+        let none = apply(op, Tensor::vector::<i32>(&[]).unwrap(), Tensor::scalar(0i32)).unwrap();
+        assert_eq!(none.as_slice::<i32>().unwrap(), &[] as &[i32], "{op}");
     }
 }
 

@@ -61,6 +61,11 @@ impl CondBuilder {
         Ok(CondBuilder { pred, pivots: [if_false, if_true], outer: b.scope.clone(), results: [None, None], open: None })
     }
 
+    /// What lets nodes run when a branch is taken: the predicate as that branch sees it.
+    pub fn pivot(&self, branch: Branch) -> OutputId {
+        self.pivots[branch as usize]
+    }
+
     /// Begins a branch: what the builder adds from now on runs only when it is taken.
     ///
     /// # Errors
@@ -108,10 +113,12 @@ impl CondBuilder {
             Some(outer) => b.bring_into(outer, value)?,
             None => value,
         };
-        let inside = b.switch(arrived, self.pred)?.output(branch as u32);
+        // Known before the `Switch` is made, which would be handed it through another one otherwise.
         let context = b.context_mut(id);
         context.known.insert(arrived);
-        context.stands_for.insert(value, inside);
+        context.stands_for.insert(arrived, arrived);
+        let inside = b.switch(arrived, self.pred)?.output(branch as u32);
+        b.context_mut(id).stands_for.insert(value, inside);
         Ok(inside)
     }
 

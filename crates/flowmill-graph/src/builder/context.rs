@@ -52,6 +52,10 @@ pub(super) enum ContextKind {
 #[derive(Debug, Default)]
 pub(super) struct WhileContext {
     pub(super) parallel_iterations: i64,
+    /// Whether gradients stop at it.
+    pub(super) is_constant: bool,
+    pub(super) swap_memory: bool,
+    pub(super) maximum_iterations: Option<OutputId>,
     /// Lets what the condition needs run in each iteration.
     pub(super) pivot_for_cond: Option<OutputId>,
     /// Lets what the body needs run in each iteration; set once the body is being built.

@@ -23,6 +23,7 @@
 
 mod cond;
 mod context;
+mod context_def;
 mod function;
 pub mod gradients;
 mod names;

@@ -119,7 +119,8 @@ impl<'b, 'g> OpBuilder<'b, 'g> {
         let mut control = b.scope.control_inputs(&producers);
         control.extend(self.control.iter().filter(|c| !producers.contains(c)));
         if let Some(context) = scope_context {
-            let scope = b.scope.named(&name);
+            // Constants are made outside of a scope of their own.
+            let scope = if self.op == "Const" { b.scope.clone() } else { b.scope.named(&name) };
             control = b.within(scope, |b| b.control_inputs_in(context, &op_def, &self.inputs, control))?;
         }
         let device = self.device.take().unwrap_or_else(|| b.scope.device().to_owned());

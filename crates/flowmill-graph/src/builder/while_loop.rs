@@ -13,11 +13,23 @@ pub struct WhileOptions {
     pub parallel_iterations: i64,
     /// For each variable the shape that holds in all iterations; empty for the shapes the variables enter with.
     pub shape_invariants: Vec<PartialShape>,
+    /// Whether gradients go through the loop; without, it is as constant as `StopGradient` makes it.
+    pub back_prop: bool,
+    /// Whether the values that gradients need may be kept elsewhere: kept for exported graphs alone.
+    pub swap_memory: bool,
+    /// What bounds the number of iterations, for exported graphs; the condition has to look at it.
+    pub maximum_iterations: Option<OutputId>,
 }
 
 impl Default for WhileOptions {
     fn default() -> WhileOptions {
-        WhileOptions { parallel_iterations: 10, shape_invariants: Vec::new() }
+        WhileOptions {
+            parallel_iterations: 10,
+            shape_invariants: Vec::new(),
+            back_prop: true,
+            swap_memory: false,
+            maximum_iterations: None,
+        }
     }
 }
 
@@ -70,7 +82,13 @@ impl WhileBuilder {
         }
         let outer = b.scope.clone();
         let name = b.unique_name("while_context", true);
-        let looped = WhileContext { parallel_iterations: options.parallel_iterations, ..WhileContext::default() };
+        let looped = WhileContext {
+            parallel_iterations: options.parallel_iterations,
+            is_constant: !options.back_prop,
+            swap_memory: options.swap_memory,
+            maximum_iterations: options.maximum_iterations,
+            ..WhileContext::default()
+        };
         let context = b.add_context(Context {
             name,
             outer: outer.context(),
@@ -111,8 +129,10 @@ impl WhileBuilder {
                 bail!(
                     InvalidArgument,
                     "The shape invariant specified for {} is not compatible with the initial shape of the loop variable. It enters the loop \
-                     with shape {entering}, but the specified shape invariant is {invariant}.",
-                    b.graph.tensor_name(real)
+                     with shape {}, but the specified shape invariant is {}.",
+                    b.graph.tensor_name(real),
+                    as_tuple(&entering),
+                    as_tuple(&invariant)
                 );
             }
             let enter = b.enter_loop(context, real, false)?;
@@ -189,10 +209,11 @@ impl WhileBuilder {
                 let input = b.graph.input(merge.node, 0).and_then(|enter| b.graph.input(enter.node, 0)).unwrap_or(merge);
                 bail!(
                     InvalidArgument,
-                    "Input tensor '{}' enters the loop with shape {}, but has shape {leaving} after one iteration. To allow the shape to vary \
+                    "Input tensor '{}' enters the loop with shape {}, but has shape {} after one iteration. To allow the shape to vary \
                      across iterations, use the `shape_invariants` argument of tf.while_loop to specify a less-specific shape.",
                     b.graph.tensor_name(input),
-                    b.shape(input)
+                    as_tuple(&b.shape(input)),
+                    as_tuple(&leaving)
                 );
             }
             b.connect_back(next, merge.node, 1)?;
@@ -240,6 +261,13 @@ impl GraphBuilder<'_> {
         }
         Ok(())
     }
+}
+
+/// A shape as TensorFlow's Python code writes it: `(2, None)`.
+fn as_tuple(shape: &PartialShape) -> String {
+    let Some(dims) = shape.dims() else { return "<unknown>".to_owned() };
+    let sizes: Vec<String> = dims.iter().map(|&d| if d < 0 { "None".to_owned() } else { d.to_string() }).collect();
+    format!("({}{})", sizes.join(", "), if sizes.len() == 1 { "," } else { "" })
 }
 
 /// Whether every shape that `shape` may stand for is one that `bound` may stand for.

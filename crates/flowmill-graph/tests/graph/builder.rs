@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use flowmill_graph::builder::{BuilderState, GraphBuilder, Scope, WhileOptions, check_scope_name};
-use flowmill_graph::{Graph, NodeId, OpRegistry, OutputId};
+use flowmill_graph::{Graph, ImportOptions, NodeId, OpRegistry, OutputId, import_graph_def};
 use flowmill_proto::NodeDef;
+use flowmill_proto::control_flow_context_def::Ctxt;
 use flowmill_tensor::{Code, PartialShape, Result, Tensor};
 use std::sync::Arc;
 
@@ -264,13 +265,72 @@ fn a_loop_variable_that_grows_needs_an_invariant() {
     };
     let refused = error(|b| grow(b, Vec::new()).map(drop));
     assert_eq!(refused.code(), Code::InvalidArgument);
-    assert!(refused.message().contains("enters the loop with shape [1], but has shape [2] after one iteration"), "{refused}");
+    assert!(refused.message().contains("enters the loop with shape (1,), but has shape (2,) after one iteration"), "{refused}");
     build(|b| {
         assert_eq!(grow(b, vec![PartialShape::new(&[-1])])?, PartialShape::new(&[-1]));
         Ok(())
     });
     let refused = error(|b| grow(b, vec![PartialShape::new(&[7])]).map(drop));
-    assert!(refused.message().contains("enters the loop with shape [1], but the specified shape invariant is [7]"), "{refused}");
+    assert!(refused.message().contains("enters the loop with shape (1,), but the specified shape invariant is (7,)"), "{refused}");
+}
+
+/// A loop with a conditional in it, one of whose branches gives a tensor that entered the loop already.
+fn conditional_in_loop(b: &mut GraphBuilder<'_>) -> Result<()> {
+    let (zero, step) = (scalar(b, "zero", 0.0)?, scalar(b, "step", 1.0)?);
+    let options = WhileOptions { back_prop: false, swap_memory: true, ..WhileOptions::default() };
+    b.while_loop(
+        "while",
+        &[zero],
+        &options,
+        |b, vars| b.call("Less", &[vars[0], step]),
+        |b, vars| {
+            let pred = b.call("Less", &[vars[0], step])?;
+            b.cond("cond", pred, |b| Ok(vec![b.call("Neg", &[vars[0]])?]), |_| Ok(vec![step]))
+        },
+    )?;
+    Ok(())
+}
+
+#[test]
+fn what_entered_a_loop_passes_one_switch_on_its_way_out_of_a_branch() {
+    let lines = lines(&build(conditional_in_loop));
+    let merge = "while/cond/Merge = Merge(while/cond/Switch_1, while/cond/Neg)";
+    assert!(lines.iter().any(|l| l == merge), "{}", lines.join("\n"));
+    let switch = "while/cond/Switch_1 = Switch(while/Less/Enter, while/cond/pred_id)";
+    assert!(lines.iter().any(|l| l == switch), "{}", lines.join("\n"));
+}
+
+#[test]
+fn contexts_become_messages_and_come_back() {
+    let mut graph = Graph::new(Arc::new(OpRegistry::new(flowmill_ops::catalogue()).unwrap()));
+    let mut state = BuilderState::default();
+    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    conditional_in_loop(&mut b).unwrap();
+    let context = |b: &GraphBuilder<'_>, name: &str| b.context_of(b.graph().find_node(name).unwrap().id()).unwrap();
+    let looped = context(&b, "while/LoopCond");
+    let def = b.context_def(looped).unwrap();
+    let Some(Ctxt::WhileCtxt(message)) = &def.ctxt else { panic!("{def:?}") };
+    assert_eq!(message.context_name, "while/while_context");
+    assert_eq!((message.back_prop, message.swap_memory, message.parallel_iterations), (false, true, 10));
+    assert_eq!(message.pivot_name, "while/LoopCond:0");
+    assert_eq!(message.loop_exit_names, ["while/Exit:0"]);
+    assert_eq!(message.nested_contexts.len(), 2);
+
+    // In another graph with the same nodes.
+    let nodes = b.graph().to_graph_def();
+    let mut copy = Graph::new(Arc::new(OpRegistry::new(flowmill_ops::catalogue()).unwrap()));
+    let options = ImportOptions { prefix: "import".to_owned(), ..ImportOptions::default() };
+    import_graph_def(&mut copy, nodes, &options).unwrap();
+    let mut state = BuilderState::default();
+    let mut b = GraphBuilder::new(&mut copy, &mut state, Scope::root()).unwrap();
+    let made = b.add_context_def(&def, "import").unwrap();
+    assert_eq!(b.context_name(made), "import/while/while_context");
+    assert_eq!(context(&b, "import/while/LoopCond"), made);
+    let branch = context(&b, "import/while/cond/Neg");
+    assert_eq!(b.outer_context(branch), Some(made));
+    assert!(!b.state().is_fetchable(b.graph().find_node("import/while/cond/Neg").unwrap().id()));
+    let missing = b.add_context_def(&def, "elsewhere").unwrap_err();
+    assert!(missing.message().contains("which is not in the graph"), "{missing}");
 }
 
 #[test]

@@ -96,9 +96,10 @@ fn merge(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
         Some(ContextKind::Cond { pred, .. }) => {
             let pred = *pred;
             match backward_loop(b) {
-                // The value that the predicate had in each of the loop's iterations.
-                Some(id) => b.history_of_pred(id, pred)?,
-                None => pred,
+                // The value that the predicate had in each of the loop's iterations. A conditional that the backward loop made itself, out of a call's
+                // body, has its predicate there.
+                Some(id) if b.loop_of(context) == b.backward(id).map(|l| l.forward) => b.history_of_pred(id, pred)?,
+                _ => pred,
             }
         }
         None => {
@@ -123,6 +124,9 @@ fn exit(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
     };
     if looped.backward.is_some() {
         bail!(Unimplemented, "Second-order gradient for while loops not supported.");
+    }
+    if looped.is_constant {
+        return Ok(vec![None]);
     }
     let Some(id) = b.backward_of(forward) else { return Ok(vec![None]) };
     let outside = b.scope.in_context(b.context(id).outer);

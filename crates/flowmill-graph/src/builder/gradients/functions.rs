@@ -145,6 +145,7 @@ fn repeat(b: &mut GraphBuilder<'_>, attrs: &Attrs, inputs: &[OutputId], shapes: 
     let options = WhileOptions {
         parallel_iterations: attrs.get_or("parallel_iterations", 10)?,
         shape_invariants: changes.iter().map(|&i| invariant(b, i)).collect(),
+        ..WhileOptions::default()
     };
     let vars: Vec<OutputId> = changes.iter().map(|&i| inputs[i]).collect();
     let place = |vars: &[OutputId]| {
