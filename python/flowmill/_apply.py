@@ -322,7 +322,7 @@ def outputs_of(operation: Operation):
     """What a function of an op returns: the operation itself for an op without outputs, a tensor, a list, or a tuple of those with names."""
     outputs = signature(operation.type, operation.graph).outputs
     tensors = operation._outputs
-    if not outputs:
+    if not tensors:
         return operation
     if len(outputs) == 1:
         return list(tensors) if outputs[0][1] else tensors[0]

@@ -8,6 +8,7 @@ from flowmill import nest
 from flowmill._apply import apply_op, call, graph_of
 from flowmill._convert import convert_to_tensor
 from flowmill._functional import is_functional
+from flowmill.control_flow_contexts import CondContext, collect
 from flowmill.graph import get_default_graph
 from flowmill.tensor import Operation, Tensor
 
@@ -149,7 +150,9 @@ def _alone(result):
 
 def _branch(graph, building, taken: bool, function, scope: str):
     """Builds a branch; gives its result and the tensors of that."""
-    with graph._within(building.open(taken)):
+    inside = building.open(taken)
+    collect(graph, CondContext, inside.context)
+    with graph._within(inside):
         result = function()
         if result is None:
             raise ValueError(f"'{'true_fn' if taken else 'false_fn'}' must have a return value.")

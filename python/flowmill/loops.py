@@ -6,6 +6,7 @@ from flowmill import nest
 from flowmill._apply import call, graph_of
 from flowmill._convert import constant, convert_to_tensor
 from flowmill._functional import is_functional
+from flowmill.control_flow_contexts import WhileContext, collect
 from flowmill.errors import InvalidArgumentError
 from flowmill.tensor_shape import TensorShape
 
@@ -88,6 +89,7 @@ def _loop(graph, cond, body, loop_vars, shape_invariants, return_same_structure:
     invariants = [None if s.rank is None else [-1 if d is None else d for d in s.as_list()] for s in shapes]
     try:
         looped = graph._core.begin_while(graph._local.scope, [t._key for t in flat], invariants, parallel_iterations, **options)
+        collect(graph, WhileContext, looped.scope.context)
         with graph._within(looped.scope):
             variables = _packed(graph, loop_vars, looped.cond_vars())
             go_on = convert_to_tensor(cond(*variables))

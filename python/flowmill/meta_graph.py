@@ -41,6 +41,11 @@ def _kind_of(collection: str) -> tuple | None:
         from flowmill.train.saver import Saver
 
         return _protos.get("SaverDef"), Saver.from_proto
+    if collection in (GraphKeys.COND_CONTEXT, GraphKeys.WHILE_CONTEXT):
+        from flowmill.control_flow_contexts import CondContext, WhileContext
+
+        kind = CondContext if collection == GraphKeys.COND_CONTEXT else WhileContext
+        return _protos.get(kind.__name__ + "Def"), kind.from_proto
     known = _registered.get(collection)
     return None if known is None else (known[0](), known[1])
 

@@ -9,9 +9,7 @@ import weakref
 
 import numpy as np
 
-from flowmill import nest
-from flowmill._apply import apply_op
-from flowmill._convert import convert_to_tensor
+from flowmill._apply import call
 from flowmill.dtypes import as_dtype
 from flowmill.errors import OpError
 from flowmill.graph import Graph, get_default_graph
@@ -51,17 +49,14 @@ def py_func(func, inp, Tout, stateful: bool = True, name: str | None = None):  #
     """
     if not callable(func):
         raise ValueError(f"Expected func to be callable. Received func={func} of type {type(func)}.")
-    tensors = [convert_to_tensor(t) for t in nest.flatten(list(inp))]
     types = [as_dtype(t) for t in Tout] if isinstance(Tout, (list, tuple)) else [as_dtype(Tout)]
     entry = _Entry(func)
     with _lock:
         token = f"pyfunc_{next(_numbers)}"
         _functions[token] = entry
     _outermost(get_default_graph()).__dict__.setdefault("_py_funcs_used_in_graph", []).append(entry)
-    op = apply_op("PyFunc" if stateful else "PyFuncStateless", name, (tensors,), {"token": token, "Tout": types})
-    if not types:
-        return op
-    return op.outputs if isinstance(Tout, (list, tuple)) else op.outputs[0]
+    found = call("PyFunc" if stateful else "PyFuncStateless", name, list(inp), token=token, Tout=types)
+    return found if isinstance(Tout, (list, tuple)) or not types else found[0]
 
 
 def _outermost(graph: Graph) -> Graph:

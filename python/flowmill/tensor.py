@@ -135,6 +135,12 @@ class Operation:
         for op in ops:
             self._add_control_input(op)
 
+    def _get_control_flow_context(self):
+        """The branch or loop it is in, or None."""
+        from flowmill.control_flow_contexts import context_of
+
+        return context_of(self)
+
     def get_attr(self, name: str) -> Any:
         """The value of an attribute: a Python value, a DType, or a message (`TensorShapeProto`, `TensorProto`, `NameAttrList`).
 

@@ -30,6 +30,7 @@ def check(tf1, build, feeds=None, **options):
     (lambda tf, x, y: (x,), lambda tf, x, y: y),
     (lambda tf, x, y: Pair(x, {"k": [y, 2]}), lambda tf, x, y: Pair(y, {"k": [x, 3]})),
     (lambda tf, x, y: (tf.no_op(), x), lambda tf, x, y: (tf.group(x, y), y)),
+    (lambda tf, x, y: tf.cond(y > 0, lambda: x, lambda: y), lambda tf, x, y: tf.cond(x > y, lambda: x + y, lambda: y)),
 ])
 def test_cond(tf1, branches, x):
     def build(tf):
@@ -92,8 +93,16 @@ LOOPS = {
     "never": lambda tf, x: tf.while_loop(lambda v: v < -50.0, lambda v: v * 2.0, [x]),
     "nested": lambda tf, x: tf.while_loop(
         lambda i, v: i < 3, lambda i, v: (i + 1, tf.while_loop(lambda j, w: j < i, lambda j, w: (j + 1, w + x), [0, v])[1]), [0, x]),
+    "cond in it": lambda tf, x: tf.while_loop(
+        lambda i, v: i < 4, lambda i, v: (i + 1, tf.cond(v < 3.0, lambda: v + x, lambda: x)), [0, x]),
+    "control dependencies": lambda tf, x: _waiting(tf, x),
 }
 
+
+def _waiting(tf, x):
+    before = tf.no_op("before")
+    with tf.get_default_graph().control_dependencies([before, x]):
+        return tf.while_loop(lambda i, v: i < tf.constant(3), lambda i, v: (i + 1, v + tf.constant(1.0)), [0, x])
 
 
 @pytest.mark.parametrize("loop", LOOPS)
@@ -132,6 +141,10 @@ def test_loops_do_not_end_by_shapes(tf1):
     (lambda tf: tf.while_loop(lambda: True, lambda: 1, []), "'loop_vars' must be provided."),
     (lambda tf: tf.while_loop(lambda i: i < 3, lambda i: i, [0], parallel_iterations=0), "'parallel_iterations' must be a positive integer."),
     (lambda tf: tf.while_loop(lambda i: i < 3, lambda i: i, [0], maximum_iterations=[1]), "'maximum_iterations' must be a scalar."),
+    (lambda tf: tf.while_loop(lambda i, x: i < 3, lambda i, x: (i, tf.raw_ops.ConcatV2(values=[x, x], axis=0)), [0, tf.constant([1.0])]),
+     "enters the loop with shape (1,), but has shape (2,) after one iteration. To allow the shape to vary across iterations, use the `shape_invariants`"),
+    (lambda tf: tf.while_loop(lambda i: i[0] < 3, lambda i: i, [tf.constant([1, 2])], shape_invariants=[tf.TensorShape([3])]),
+     "is not compatible with the initial shape of the loop variable. It enters the loop with shape (2,), but the specified shape invariant is (3,)."),
     (lambda tf: tf.while_loop(lambda i, j: i < 3, lambda i, j: i, [0, 1]), None),
     (lambda tf: tf.while_loop(lambda i, j: i < 3, lambda i, j: (i, [j]), [0, 1]), None),
     (lambda tf: tf.while_loop(lambda i: i < 3, lambda i: i, [0], shape_invariants=[3]), "'shape' must be one of TypeSpec, TensorShape or None."),
@@ -204,7 +217,7 @@ OVER_ROWS = {
     "map_fn": lambda tf, x, y: tf.map_fn(lambda r: r * 2.0, x),
     "map_fn of several": lambda tf, x, y: tf.map_fn(lambda p: (p[0] + p[1], p[1]), (x, y)),
     "map_fn with types": lambda tf, x, y: tf.map_fn(lambda r: (tf.raw_ops.Cast(x=r, DstT=tf.int32), {"k": r}), x, dtype=(tf.int32, {"k": tf.float32})),
-    "map_fn, name": lambda tf, x, y: tf.map_fn(lambda r: r, x, name="rows", parallel_iterations=2, infer_shape=False),
+    "map_fn, name": lambda tf, x, y: tf.map_fn(lambda r: r, x, name="rows", parallel_iterations=2, back_prop=False, infer_shape=False),
     "foldl": lambda tf, x, y: tf.foldl(lambda a, r: a * 0.5 + r, x),
     "foldl with a start": lambda tf, x, y: tf.foldl(lambda a, r: (a[0] + r[0], a[1] * r[1]), (x, y), initializer=(y[0], x[1])),
     "foldr": lambda tf, x, y: tf.foldr(lambda a, r: a * 0.5 + r, x),

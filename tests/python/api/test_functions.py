@@ -219,7 +219,6 @@ def test_gradient_override_map(tf1):
         gradients_impl._registry.pop(name)
 
 
-@pytest.mark.skip
 def test_hessians(tf1):
     def build(tf):
         x = placeholder(tf)

@@ -131,6 +131,13 @@ def test_raw_rnn(tf1):
     check(tf1, build, {"x": X, "lengths": LENGTHS}, nodes=False)
 
 
+def test_training_goes_through_time(tf1):
+    def build(tf):
+        outputs, _ = networks(tf).dynamic_rnn(cells(tf).LSTMCell(4), placeholder(tf), dtype=tf.float32, sequence_length=placeholder(tf, "lengths", "int32", (3,)))
+        return tf.gradients(tf.reduce_sum(outputs * outputs), tf.trainable_variables())
+    check(tf1, build, {"x": X, "lengths": LENGTHS}, nodes=False)
+
+
 def test_dropping_keeps_the_expectation():
     from flowmill.rnn_cell import BasicRNNCell, DropoutWrapper
 

@@ -60,6 +60,25 @@ def test_closing(tf1):
     compare(tf1, build, {"x": X}, ordered=False)
 
 
+GRADIENTS = {
+    "stack": lambda tf, x: array(tf).unstack(x).stack(),
+    "reads": lambda tf, x: (lambda a: a.read(0) * a.read(2))(array(tf).unstack(x)),
+    "writes": lambda tf, x: array(tf).write(0, x[0]).write(1, x[1] * x[2]).write(2, x[0]).stack(),
+    "split, concat": lambda tf, x: array(tf, size=2, infer_shape=False).split(x * x, [1, 2]).concat(),
+    "gather, scatter": lambda tf, x: array(tf).scatter([1, 0, 2], x).gather([0, 0, 2]) * x,
+    "in a loop": repeated,
+}
+
+
+@pytest.mark.parametrize("program", GRADIENTS)
+def test_gradients(tf1, program):
+    def build(tf):
+        x = placeholder(tf)
+        y = GRADIENTS[program](tf, x)
+        return tf.gradients(y * y, x)
+    compare(tf1, build, {"x": X}, nodes=False)  # gradients name their nodes otherwise
+
+
 @pytest.mark.parametrize("build, match", [
     (lambda tf: tf.TensorArray(tf.float32), "must be provided if handle is not provided."),
     (lambda tf: tf.TensorArray(tf.float32, handle=1), "Expected `handle` to be a Tensor"),

@@ -1,0 +1,109 @@
+"""Functions of Python that graphs call: TensorFlow's values and errors."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+from api.compare import compare, same_error
+
+import flowmill
+
+X = np.array([1.0, 2.0], np.float32)
+
+
+def placeholder(tf, name="x", dtype="float32", shape=(2,)):
+    return tf.raw_ops.Placeholder(dtype=tf.as_dtype(dtype), shape=list(shape), name=name)
+
+
+@pytest.mark.parametrize("function, types", [
+    (lambda x: x * 2, "float32"), (lambda x: [x * 2, np.int64(3)], ["float32", "int64"]), (lambda x: np.array(["a", "bc"]), "string"),
+    (lambda x: np.array([b"a", b"\xff"], object), "string"), (lambda x: b"text", "string"), (lambda x: (x > 1.5), "bool"), (lambda x: [], []),
+    (lambda x: x.T[::-1], "float32"), (lambda x: [np.zeros((0, 3))], ["float64"]),
+])
+@pytest.mark.parametrize("stateful", [True, False])
+def test_py_func(tf1, function, types, stateful):
+    def build(tf):
+        kinds = [tf.as_dtype(t) for t in types] if isinstance(types, list) else tf.as_dtype(types)
+        out = tf.py_func(function, [placeholder(tf)], kinds, stateful=stateful, name="call")
+        if types == []:
+            with tf.get_default_graph().control_dependencies([out] if not isinstance(out, list) else out):
+                return tf.constant(1)
+        return out
+    compare(tf1, build, {"x": X}, nodes=stateful or types != [])  # what has neither outputs nor state, TensorFlow does not give
+
+
+def test_arguments_of_all_types(tf1):
+    seen = []
+
+    def build(tf):
+        return tf.numpy_function(lambda *a: seen.append([np.asarray(x) for x in a]) or a[0], [placeholder(tf), "text", 3, [True], np.zeros((2, 0))], tf.float32)
+    compare(tf1, build, {"x": X})
+    for theirs, ours in zip(*seen):
+        assert theirs.dtype.kind == ours.dtype.kind and theirs.shape == ours.shape
+        np.testing.assert_array_equal(theirs, ours)
+
+
+@pytest.mark.parametrize("function, error, match", [
+    (lambda x: 1 / 0, "UnknownError", "ZeroDivisionError: division by zero"),
+    (lambda x: int("a"), "InvalidArgumentError", "ValueError: invalid literal"),
+    (lambda x: next(iter(())), "OutOfRangeError", "StopIteration"),
+    (lambda x: (_ for _ in ()).throw(NotImplementedError("no")), "UnimplementedError", "NotImplementedError: no"),
+    (lambda x: x.astype(np.float64), "InvalidArgumentError", "0-th value returned by pyfunc_"),
+    (lambda x: [x, x], "InvalidArgumentError", "returns 2 values, but expects to see 1 values."),
+])
+def test_errors_of_the_function(tf1, function, error, match):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default() as graph, tf.Session(graph=graph) as session:
+            out = tf.py_func(function, [placeholder(tf)], tf.float32)
+            with pytest.raises(getattr(tf.errors, error), match=match):
+                session.run(out, {"x:0": X})
+
+
+def test_what_cannot_be_called(tf1):
+    same_error(tf1, lambda tf: tf.py_func(3, [tf.constant(1.0)], tf.float32), "Expected func to be callable.")
+
+
+def test_many_threads_call():
+    with flowmill.Graph().as_default() as graph:
+        calls, x = [], placeholder(flowmill)
+        out = flowmill.add_n([flowmill.py_func(lambda x, i=i: (calls.append(i), x + np.float32(i))[1], [x], flowmill.float32)
+                              for i in range(20)])
+        with flowmill.Session(graph=graph) as session:
+            found = []
+            threads = [threading.Thread(target=lambda: found.append(session.run(out, {"x:0": X}))) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    assert len(calls) == 160 and len(found) == 8
+    for value in found:
+        np.testing.assert_allclose(value, X * 20 + 190)
+
+
+def test_a_function_lives_as_long_as_its_graph():
+    class Function:
+        def __call__(self, x):
+            return x
+
+    import weakref
+
+    function = Function()
+    alive = weakref.ref(function)
+    with flowmill.Graph().as_default() as graph:
+        out = flowmill.py_func(function, [placeholder(flowmill)], flowmill.float32)
+    del function
+    gc.collect()
+    with flowmill.Session(graph=graph) as session:
+        np.testing.assert_array_equal(session.run(out, {"x:0": X}), X)
+    del graph, out, session
+    gc.collect()
+    assert alive() is None
+
+
+def test_in_a_loop():
+    with flowmill.Graph().as_default() as graph:
+        _, out = flowmill.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, flowmill.reshape(flowmill.py_func(np.sqrt, [x], flowmill.float32), [2])),
+                                     [0, placeholder(flowmill)])
+        with flowmill.Session(graph=graph) as session:
+            np.testing.assert_allclose(session.run(out, {"x:0": X}), X ** 0.125, rtol=1e-6)
