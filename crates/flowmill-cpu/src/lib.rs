@@ -38,6 +38,7 @@ pub mod random;
 mod reduction;
 pub mod send_recv;
 pub mod simd;
+pub mod sparse;
 mod special;
 mod spectral;
 pub mod state;
@@ -71,6 +72,7 @@ pub fn register_all(registry: &mut KernelRegistry) {
     reduction::register(registry);
     send_recv::register(registry);
     spectral::register(registry);
+    sparse::register(registry);
     state::register(registry);
     string::register(registry);
     training::register(registry);

@@ -172,4 +172,67 @@ pub(crate) const OPS: &[Op] = &[
     )
     .attrs("input_ragged_rank: int >= -1; output_ragged_rank: int >= 0; Tvalues: type; Tsplits: index = int64")
     .shape(shape::ragged_from_variant),
+    op("SparseDenseCwiseDiv", "(sp_indices: int64, sp_values: T, sp_shape: int64, dense: T) -> (output: T)")
+        .gradient(gradient::sparse_dense_cwise_div)
+        .attrs("T: number")
+        .shape(shape::sparse_dense_cwise),
+    op(
+        "SparseAdd",
+        "(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64, thresh: Treal)
+         -> (sum_indices: int64, sum_values: T, sum_shape: int64)",
+    )
+    .gradient(gradient::sparse_add)
+    .attrs("T: number; Treal: real")
+    .shape(shape::sparse_add),
+    op("SparseAddGrad", "(backprop_val_grad: T, a_indices: int64, b_indices: int64, sum_indices: int64) -> (a_val_grad: T, b_val_grad: T)")
+        .not_differentiable()
+        .attrs("T: number")
+        .shape(shape::sparse_add_grad),
+    op(
+        "SparseSparseMaximum",
+        "(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64)
+         -> (output_indices: int64, output_values: T)",
+    )
+    .gradient(gradient::sparse_sparse)
+    .attrs("T: real")
+    .shape(shape::sparse_sparse),
+    op(
+        "SparseSparseMinimum",
+        "(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64)
+         -> (output_indices: int64, output_values: T)",
+    )
+    .gradient(gradient::sparse_sparse)
+    .attrs("T: number")
+    .shape(shape::sparse_sparse),
+    op(
+        "SparseReduceSumSparse",
+        "(input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32)
+         -> (output_indices: int64, output_values: T, output_shape: int64)",
+    )
+    .attrs("keep_dims: bool = false; T: number")
+    .shape(shape::unknown),
+    op(
+        "SparseReduceMaxSparse",
+        "(input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32)
+         -> (output_indices: int64, output_values: T, output_shape: int64)",
+    )
+    .attrs("keep_dims: bool = false; T: real")
+    .shape(shape::unknown),
+    op("SparseSliceGrad", "(backprop_val_grad: T, input_indices: int64, input_start: int64, output_indices: int64) -> (val_grad: T)")
+        .attrs("T: number")
+        .shape(shape::sparse_slice_grad),
+    op(
+        "SparseCrossHashed",
+        "(indices: N * int64, values: sparse_types, shapes: N * int64, dense_inputs: dense_types, num_buckets: int64,
+          strong_hash: bool, salt: int64)
+         -> (output_indices: int64, output_values: int64, output_shape: int64)",
+    )
+    .attrs("N: int >= 0; sparse_types: list({int64, string}) >= 0; dense_types: list({int64, string}) >= 0")
+    .shape(shape::sparse_cross),
+    op(
+        "RaggedTensorToVariantGradient",
+        "(encoded_ragged_grad: variant, row_splits: Tsplits, dense_values_shape: int32) -> (dense_values_grad: Tvalues)",
+    )
+    .attrs("Tvalues: type; Tsplits: index = int64")
+    .shape(shape::ragged_to_variant_gradient),
 ];

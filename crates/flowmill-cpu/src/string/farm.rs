@@ -26,7 +26,7 @@ fn mix(x: u64, y: u64, multiplier: u64) -> u64 {
 }
 
 /// The fingerprint of a string.
-pub(super) fn fingerprint64(s: &[u8]) -> u64 {
+pub(crate) fn fingerprint64(s: &[u8]) -> u64 {
     match s.len() {
         0..=16 => up_to_16(s),
         17..=32 => up_to_32(s),

@@ -15,6 +15,8 @@ mod split;
 mod tests;
 mod text;
 
+pub(crate) use farm::fingerprint64;
+
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, Element, Result, Tensor, bail};

@@ -119,6 +119,26 @@ pub(crate) fn sparse_dense_cwise_mul(b: &mut B<'_>, op: &Backward) -> Grads {
     Ok(vec![None, Some(dvalues.into()), None, Some(ddense.into())])
 }
 
+/// (indices, values, shape, dense), of which the dense one broadcasts.
+pub(crate) fn sparse_dense_cwise_div(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let (indices, values, shape, dense) = (op.inputs[0], op.inputs[1], op.inputs[2], op.inputs[3]);
+    let whole_shape = padded_shape(b, dense, shape)?;
+    let scale = b.call("FloorDiv", &[shape, whole_shape])?;
+    let places = b.call("FloorDiv", &[indices, scale])?;
+    let whole = b.reshape(dense, whole_shape)?;
+    let divisors = b.call("GatherNd", &[whole, places])?;
+    let divisors = b.conj(divisors)?;
+    let dvalues = b.call("RealDiv", &[dy, divisors])?;
+    let values = b.conj(values)?;
+    let quotients = b.call("RealDiv", &[values, divisors])?;
+    let shares = b.mul(dvalues, quotients)?;
+    let shares = b.call("Neg", &[shares])?;
+    let ddense = b.call("ScatterNd", &[places, shares, whole_shape])?;
+    let ddense = b.reshape_like(ddense, dense)?;
+    Ok(vec![None, Some(dvalues.into()), None, Some(ddense.into())])
+}
+
 /// As in TensorFlow there is none.
 pub(crate) fn sparse_dense_cwise_add(_: &mut B<'_>, _: &Backward) -> Grads {
     bail!(Unimplemented, "Gradient for SparseDenseCwiseAdd is not implemented.")
@@ -208,4 +228,16 @@ pub(crate) fn ragged_tensor_to_sparse(b: &mut B<'_>, op: &Backward) -> Grads {
     let dvalues = op.dy(b, 1)?;
     let last = op.inputs.len() - 1;
     only(op, last, b.reshape_like(dvalues, op.inputs[last])?)
+}
+
+/// (indices, values, shape) of both operands and a threshold -> (indices, values, shape).
+pub(crate) fn sparse_add(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dvalues = op.dy(b, 1)?;
+    let node = b.op("SparseAddGrad").inputs(&[dvalues, op.inputs[0], op.inputs[3], op.output(0)]).finish()?;
+    Ok(vec![None, Some(node.output(0).into()), None, None, Some(node.output(1).into()), None, None])
+}
+
+/// As in TensorFlow there is none.
+pub(crate) fn sparse_sparse(_: &mut B<'_>, _: &Backward) -> Grads {
+    bail!(Unimplemented, "Gradients for SparseSparseMaximum and SparseSparseMinimum are not implemented.")
 }

@@ -162,6 +162,36 @@ pub(crate) fn sparse_dense_cwise(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The sum of two sparse tensors, of the first one's rank.
+pub(crate) fn sparse_add(c: &mut Context<'_>) -> Result<()> {
+    let shape = dims::with_rank(&c.input(2), 1)?;
+    set_sparse(c, 0, dims::UNKNOWN, dims::size(&shape, 0));
+    Ok(())
+}
+
+/// Gradients of the values of two sparse tensors.
+pub(crate) fn sparse_add_grad(c: &mut Context<'_>) -> Result<()> {
+    for (output, input) in [(0, 1), (1, 2)] {
+        let indices = dims::with_rank(&c.input(input), 2)?;
+        c.set_output(output, PartialShape::new(&[dims::size(&indices, 0)]));
+    }
+    Ok(())
+}
+
+/// The union of the elements of two sparse tensors: indices and values.
+pub(crate) fn sparse_sparse(c: &mut Context<'_>) -> Result<()> {
+    c.set_output(0, PartialShape::unknown_of_rank(2));
+    c.set_output(1, PartialShape::new(&[dims::UNKNOWN]));
+    Ok(())
+}
+
+/// The gradient of the values in input 1.
+pub(crate) fn sparse_slice_grad(c: &mut Context<'_>) -> Result<()> {
+    let indices = dims::with_rank(&c.input(1), 2)?;
+    c.set_output(0, PartialShape::new(&[dims::size(&indices, 0)]));
+    Ok(())
+}
+
 /// Crossed features: a sparse matrix.
 pub(crate) fn sparse_cross(c: &mut Context<'_>) -> Result<()> {
     set_sparse(c, 0, dims::UNKNOWN, 2);
@@ -239,6 +269,13 @@ pub(crate) fn ragged_to_variant(c: &mut Context<'_>) -> Result<()> {
         (true, _) => Some(dims::size(&c.input(0), 0)).map(|n| if n > 0 { n - 1 } else { dims::UNKNOWN }),
     };
     c.set_output(0, rows.map_or_else(PartialShape::scalar, |n| PartialShape::new(&[n])));
+    Ok(())
+}
+
+/// The shape in input 2.
+pub(crate) fn ragged_to_variant_gradient(c: &mut Context<'_>) -> Result<()> {
+    let shape = c.input_as_shape(2)?;
+    c.set_output(0, shape);
     Ok(())
 }
 

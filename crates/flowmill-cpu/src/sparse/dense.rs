@@ -1,0 +1,130 @@
+//! A sparse tensor with a dense one: `SparseTensorDenseAdd`, `SparseDenseCwiseAdd`, `Div`, `Mul`.
+
+use super::{Sparse, describe, position};
+use crate::from_fn::from_fn;
+use crate::number::Number;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Complex, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("SparseDenseCwiseAdd", |init| make(init, Operation::Add));
+    registry.add("SparseDenseCwiseDiv", |init| make(init, Operation::Div));
+    registry.add("SparseDenseCwiseMul", |init| make(init, Operation::Mul));
+    registry.add("SparseTensorDenseAdd", make_add);
+}
+
+#[derive(Clone, Copy)]
+enum Operation {
+    Add,
+    Div,
+    Mul,
+}
+
+fn make(init: &KernelInit<'_>, operation: Operation) -> Result<Arc<dyn Kernel>> {
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => {
+        from_fn(move |ctx| element_wise::<T>(ctx, operation))
+    }, _ => init.unsupported())
+}
+
+/// Each value with the element of the dense operand, broadcast to the sparse one's shape, at its place.
+fn element_wise<T: Number>(ctx: &mut KernelContext<'_>, operation: Operation) -> Result<()> {
+    let sparse = Sparse::input(ctx, 0)?;
+    let dense = ctx.input(3)?;
+    let shape = sparse.shape()?;
+    // Sizes of one repeat, and so do those that the dense operand lacks in front.
+    let Some(missing) = sparse.rank().checked_sub(dense.rank()) else { return incompatible(&shape, dense.shape()) };
+    if dense.shape().iter().zip(&shape[missing..]).any(|(&d, &s)| d != s && d != 1) {
+        return incompatible(&shape, dense.shape());
+    }
+    let x = dense.as_slice::<T>()?;
+    let mut out = Vec::with_capacity(sparse.len());
+    for (i, &value) in sparse.values.as_slice::<T>()?.iter().enumerate() {
+        let row = sparse.row(i);
+        if position(row, &shape).is_none() {
+            bail!(
+                InvalidArgument,
+                "Provided indices are out-of-bounds w.r.t. dense side with broadcasted shape: {} in {shape}",
+                describe(i, row)
+            );
+        }
+        let at = dense.shape().iter().zip(&row[missing..]).fold(0, |at, (&d, &i)| at * d + if d == 1 { 0 } else { i as usize });
+        let y = x[at];
+        if matches!(operation, Operation::Div) && y == T::ZERO && T::DTYPE.is_integer() {
+            bail!(InvalidArgument, "Integer division by zero");
+        }
+        out.push(match operation {
+            Operation::Add => value.plus(y),
+            Operation::Div => value.over(y),
+            Operation::Mul => value.times(y),
+        });
+    }
+    let out = Tensor::vector(&out)?;
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+fn incompatible(sparse: &Shape, dense: &Shape) -> Result<()> {
+    bail!(InvalidArgument, "SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible shapes: {sparse} vs. {dense}")
+}
+
+fn make_add(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => {
+        from_fn(add::<T>)
+    }, _ => init.unsupported())
+}
+
+/// The dense operand with the values added at their places. Indices may be `int32` here.
+fn add<T: Number>(ctx: &mut KernelContext<'_>) -> Result<()> {
+    let (indices, values, shape) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
+    let &[count, width] = indices.shape().dims() else {
+        bail!(InvalidArgument, "Input a_indices should be a matrix but received shape: {}", indices.shape());
+    };
+    if values.rank() != 1 || shape.rank() != 1 {
+        bail!(
+            InvalidArgument,
+            "Inputs a_values and a_shape should be vectors but received shapes: {} and {}",
+            values.shape(),
+            shape.shape()
+        );
+    }
+    if values.num_elements() != count {
+        bail!(
+            InvalidArgument,
+            "Number of values must match first dimension of indices. Got {} values, indices shape: {}",
+            values.num_elements(),
+            indices.shape()
+        );
+    }
+    if shape.num_elements() != width {
+        bail!(
+            InvalidArgument,
+            "Number of dimensions must match second dimension of indices. Got {} dimensions, indices shape: {}",
+            shape.num_elements(),
+            indices.shape()
+        );
+    }
+    let (indices, sizes) = (indices.to_i64_vec()?, shape.to_i64_vec()?);
+    let b = ctx.input(3)?;
+    if b.rank() != width {
+        bail!(InvalidArgument, "Two operands have different ranks; received: {width} and {}", b.rank());
+    }
+    for (i, (&a, &b)) in sizes.iter().zip(b.shape().iter()).enumerate() {
+        if usize::try_from(a) != Ok(b) {
+            bail!(InvalidArgument, "Dimension {i} does not equal (no broadcasting is supported): sparse side {a} vs dense side {b}");
+        }
+    }
+    let row = |i: usize| &indices[i * width..][..width];
+    let values = values.clone();
+    let mut out = ctx.take(3)?;
+    let dims = out.shape().clone();
+    let target = out.as_mut_slice::<T>()?;
+    for (i, &value) in values.as_slice::<T>()?.iter().enumerate() {
+        match position(row(i), &dims) {
+            Some(at) => target[at] = target[at].plus(value),
+            None => bail!(InvalidArgument, "Sparse tensor has some invalid index on dimension: {} in {dims}", describe(i, row(i))),
+        }
+    }
+    ctx.set_output(0, out);
+    Ok(())
+}

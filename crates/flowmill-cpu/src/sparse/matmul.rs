@@ -1,0 +1,158 @@
+//! `SparseTensorDenseMatMul`, and `SparseMatMul`, whose operands are dense but mostly zero.
+
+use crate::from_fn::expensive_from_fn;
+use crate::gemm::{MatrixRef, gemm};
+use crate::number::Number;
+use crate::parallel;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Complex, DType, Result, Tensor, bail, bf16, for_dtype};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Multiply-adds that one task makes.
+const GRAIN: usize = 1 << 15;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("SparseMatMul", make_sparse_matmul);
+    registry.add("SparseTensorDenseMatMul", make_tensor_dense);
+}
+
+fn make_tensor_dense(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let (adjoint_a, adjoint_b) = (init.attrs.get_or("adjoint_a", false)?, init.attrs.get_or("adjoint_b", false)?);
+    for_dtype!(init.dtype("T")?, [bf16, f32, f64, i32, Complex<f32>, Complex<f64>], T => {
+        expensive_from_fn(move |ctx| tensor_dense::<T>(ctx, adjoint_a, adjoint_b))
+    }, _ => init.unsupported())
+}
+
+fn tensor_dense<T: Number>(ctx: &mut KernelContext<'_>, adjoint_a: bool, adjoint_b: bool) -> Result<()> {
+    let (indices, values, shape, b) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?, ctx.input(3)?);
+    let &[b_rows, b_columns] = b.shape().dims() else { bail!(InvalidArgument, "Tensor 'b' is not a matrix") };
+    if shape.rank() != 1 {
+        bail!(InvalidArgument, "Tensor 'a_shape' is not a vector");
+    }
+    let sizes = shape.to_i64_vec()?;
+    let &[rows, columns] = &sizes[..] else { bail!(InvalidArgument, "Tensor 'a_shape' must have 2 elements") };
+    if values.rank() != 1 {
+        bail!(InvalidArgument, "Tensor 'a_values' is not a vector");
+    }
+    let &[count, width] = indices.shape().dims() else { bail!(InvalidArgument, "Tensor 'a_indices' is not a matrix") };
+    if count != values.num_elements() {
+        bail!(InvalidArgument, "Number of rows of a_indices does not match number of entries in a_values");
+    }
+    if width != 2 {
+        bail!(InvalidArgument, "Number of columns of a_indices does not match number of entries in a_shape");
+    }
+    let (Ok(rows), Ok(columns)) = (usize::try_from(rows), usize::try_from(columns)) else {
+        bail!(InvalidArgument, "Expected non-negative sizes in a_shape, got {sizes:?}");
+    };
+    let (outer, inner) = if adjoint_a { (columns, rows) } else { (rows, columns) };
+    let (b_inner, b_outer) = if adjoint_b { (b_columns, b_rows) } else { (b_rows, b_columns) };
+    if inner != b_inner {
+        bail!(
+            InvalidArgument,
+            "Cannot multiply A and B because inner dimension does not match: {inner} vs. {b_inner}.  Did you forget a transpose?  Dimensions of A: [{outer}, {inner}).  Dimensions of B: {}",
+            b.shape()
+        );
+    }
+    let mut out = Tensor::zeros(T::DTYPE, [outer, b_outer])?;
+    let a = Rows::<T>::new(&indices.to_i64_vec()?, values.as_slice()?, outer, inner, adjoint_a)?;
+    if b_outer > 0 && outer > 0 {
+        let b = rows_of_b(b.as_slice::<T>()?, b_rows, b_columns, adjoint_b);
+        let work = (count / outer + 1).saturating_mul(b_outer);
+        let each = (GRAIN / work).max(1);
+        parallel::chunks(out.as_mut_slice::<T>()?, each * b_outer, |chunk, out| {
+            let mut sums = vec![T::ZERO.widen(); b_outer];
+            for (i, out) in out.chunks_exact_mut(b_outer).enumerate() {
+                sums.fill(T::ZERO.widen());
+                for &(k, value) in a.row(chunk * each + i) {
+                    let value = value.widen();
+                    let row = &b[k * b_outer..][..b_outer];
+                    sums.iter_mut().zip(row).for_each(|(sum, b)| *sum = sum.plus(value.times(b.widen())));
+                }
+                out.iter_mut().zip(&sums).for_each(|(out, &sum)| *out = T::narrow(sum));
+            }
+        });
+    }
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+/// The elements of the left operand row by row, in a row in their order.
+struct Rows<T> {
+    starts: Vec<usize>,
+    items: Vec<(usize, T)>,
+}
+
+impl<T: Number> Rows<T> {
+    /// `indices` are pairs. With `adjoint` the second number is the row, and values are conjugated.
+    fn new(indices: &[i64], values: &[T], rows: usize, columns: usize, adjoint: bool) -> Result<Rows<T>> {
+        let mut starts = vec![0usize; rows + 1];
+        let (row_at, column_at) = if adjoint { (1, 0) } else { (0, 1) };
+        for (i, pair) in indices.as_chunks::<2>().0.iter().enumerate() {
+            let (m, k) = (pair[row_at], pair[column_at]);
+            if k < 0 || k as u64 >= columns as u64 {
+                bail!(InvalidArgument, "k ({k}) from index[{i},{column_at}] out of bounds (>={columns})");
+            }
+            if m < 0 || m as u64 >= rows as u64 {
+                bail!(InvalidArgument, "m ({m}) from index[{i},{row_at}] out of bounds (>={rows})");
+            }
+            starts[m as usize + 1] += 1;
+        }
+        (0..rows).for_each(|row| starts[row + 1] += starts[row]);
+        let mut next = starts.clone();
+        let mut items = vec![(0, T::ZERO); values.len()];
+        for (pair, &value) in indices.as_chunks::<2>().0.iter().zip(values) {
+            let at = &mut next[pair[row_at] as usize];
+            items[*at] = (pair[column_at] as usize, if adjoint { value.conj() } else { value });
+            *at += 1;
+        }
+        Ok(Rows { starts, items })
+    }
+
+    fn row(&self, row: usize) -> &[(usize, T)] {
+        &self.items[self.starts[row]..self.starts[row + 1]]
+    }
+}
+
+/// The right operand by rows: as it is, or its adjoint.
+fn rows_of_b<T: Number>(b: &[T], rows: usize, columns: usize, adjoint: bool) -> Cow<'_, [T]> {
+    if !adjoint {
+        return Cow::Borrowed(b);
+    }
+    let mut out = Vec::with_capacity(b.len());
+    (0..columns).for_each(|column| out.extend((0..rows).map(|row| b[row * columns + column].conj())));
+    Cow::Owned(out)
+}
+
+fn make_sparse_matmul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let (transpose_a, transpose_b) = (init.attrs.get_or("transpose_a", false)?, init.attrs.get_or("transpose_b", false)?);
+    expensive_from_fn(move |ctx| sparse_matmul(ctx, transpose_a, transpose_b))
+}
+
+/// A product in `float32` of `float32` and `bfloat16` matrices. That most of their elements are zero is not made use of.
+fn sparse_matmul(ctx: &mut KernelContext<'_>, transpose_a: bool, transpose_b: bool) -> Result<()> {
+    let (a, b) = (ctx.input(0)?, ctx.input(1)?);
+    let &[a_rows, a_columns] = a.shape().dims() else { bail!(InvalidArgument, "a is not a matrix") };
+    let &[b_rows, b_columns] = b.shape().dims() else { bail!(InvalidArgument, "b is not a matrix") };
+    let (m, k) = if transpose_a { (a_columns, a_rows) } else { (a_rows, a_columns) };
+    let (b_k, n) = if transpose_b { (b_columns, b_rows) } else { (b_rows, b_columns) };
+    if k != b_k {
+        bail!(InvalidArgument, "Matrix size incompatible: a: {}, b: {}", a.shape(), b.shape());
+    }
+    let mut out = Tensor::zeros(DType::F32, [m, n])?;
+    if out.num_elements() > 0 && k > 0 {
+        let (a, b) = (floats(a)?, floats(b)?);
+        let a = MatrixRef { data: &a, ld: a_columns, transposed: transpose_a };
+        let b = MatrixRef { data: &b, ld: b_columns, transposed: transpose_b };
+        gemm::<f32>(m, k, n, a, b, out.as_mut_slice()?, n, false);
+    }
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+fn floats(tensor: &Tensor) -> Result<Cow<'_, [f32]>> {
+    Ok(match tensor.dtype() {
+        DType::BF16 => tensor.as_slice::<bf16>()?.iter().map(|x| x.to_f32()).collect(),
+        _ => Cow::Borrowed(tensor.as_slice()?),
+    })
+}

@@ -1,0 +1,207 @@
+//! Rows chosen by their numbers and summed by segments: `SparseSegmentSum`, `Mean` and `SqrtN`, also with a given number of segments, and
+//! their gradients.
+
+use crate::from_fn::linear_from_fn;
+use crate::number::Number;
+use crate::parallel;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Result, Tensor, bail, bf16, f16, for_dtype};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What a sum of `n` rows is divided by.
+#[derive(Clone, Copy, PartialEq)]
+enum Divide {
+    ByOne,
+    ByCount,
+    ByRoot,
+}
+
+/// Elements of output that one task computes.
+const CHUNK: usize = 1 << 12;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    for op in ["SparseSegmentSum", "SparseSegmentSumWithNumSegments"] {
+        registry.add(op, make_sum);
+    }
+    for op in ["SparseSegmentMean", "SparseSegmentMeanWithNumSegments"] {
+        registry.add(op, |init| make(init, Divide::ByCount));
+    }
+    for op in ["SparseSegmentSqrtN", "SparseSegmentSqrtNWithNumSegments"] {
+        registry.add(op, |init| make(init, Divide::ByRoot));
+    }
+    registry.add("SparseSegmentSumGrad", |init| make_grad(init, Divide::ByOne));
+    registry.add("SparseSegmentMeanGrad", |init| make_grad(init, Divide::ByCount));
+    registry.add("SparseSegmentSqrtNGrad", |init| make_grad(init, Divide::ByRoot));
+}
+
+fn make_sum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => {
+        linear_from_fn(init, |ctx| segments::<T>(ctx, |_| None))
+    }, _ => init.unsupported())
+}
+
+fn make(init: &KernelInit<'_>, divide: Divide) -> Result<Arc<dyn Kernel>> {
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => {
+        linear_from_fn(init, move |ctx| segments::<T>(ctx, |n| scale::<T>(divide, n)))
+    }, _ => init.unsupported())
+}
+
+/// What a sum of `n` rows is divided by; `None` is one.
+fn scale<T: Number + From64>(divide: Divide, n: usize) -> Option<T::Acc> {
+    match divide {
+        Divide::ByOne => None,
+        Divide::ByCount => Some(T::acc((n as f64).max(1.0))),
+        Divide::ByRoot => Some(T::acc((n as f64).max(1.0).sqrt())),
+    }
+}
+
+/// Floats whose accumulator takes an `f64`.
+trait From64: Number {
+    fn acc(x: f64) -> Self::Acc;
+}
+
+macro_rules! from64 {
+    ($($t:ty => $acc:ty),*) => { $(impl From64 for $t { fn acc(x: f64) -> $acc { x as $acc } })* };
+}
+from64!(f16 => f32, bf16 => f32, f32 => f32, f64 => f64);
+
+/// The vectors of row numbers and of segments, of one length.
+fn rows_and_segments(ctx: &KernelContext<'_>) -> Result<(Vec<i64>, Vec<i64>)> {
+    let (indices, ids) = (ctx.input(1)?, ctx.input(2)?);
+    if indices.rank() != 1 {
+        bail!(InvalidArgument, "indices should be a vector.");
+    }
+    if ids.rank() != 1 {
+        bail!(InvalidArgument, "segment_ids should be a vector.");
+    }
+    if indices.num_elements() != ids.num_elements() {
+        bail!(InvalidArgument, "segment_ids and indices should have same size.");
+    }
+    Ok((indices.to_i64_vec()?, ids.to_i64_vec()?))
+}
+
+fn segments<T: Number>(ctx: &mut KernelContext<'_>, divisor: impl Fn(usize) -> Option<T::Acc> + Sync) -> Result<()> {
+    let (indices, ids) = rows_and_segments(ctx)?;
+    let data = ctx.input(0)?;
+    let Some(&rows) = data.shape().first() else { bail!(InvalidArgument, "input must be at least rank 1") };
+    let mut shape = data.shape().clone();
+    let last = ids.last().map_or(0, |&last| last.saturating_add(1));
+    let segments = if ctx.num_inputs() > 3 {
+        let count = ctx.input(3)?;
+        if count.rank() != 0 {
+            bail!(InvalidArgument, "num_segments should be a scalar, not shape {}", count.shape());
+        }
+        let count = count.to_i64()?;
+        if count < last {
+            bail!(InvalidArgument, "segment ids must be < num_segments");
+        }
+        count
+    } else {
+        last
+    };
+    let Ok(segments) = usize::try_from(segments) else { bail!(InvalidArgument, "segment ids must be >= 0") };
+    shape[0] = segments;
+    shape.checked_num_elements()?;
+    let runs = runs(&ids, segments)?;
+    let rows_of = |run: &Range<usize>| &indices[run.clone()];
+    if let Some(at) = indices.iter().position(|&i| i < 0 || i as u64 >= rows as u64) {
+        bail!(InvalidArgument, "Bad: indices[{at}] == {} out of range [0, {rows})", indices[at]);
+    }
+    let width: usize = data.shape()[1..].iter().product();
+    let x = data.as_slice::<T>()?;
+    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    if width > 0 {
+        let each = (CHUNK / width).max(1);
+        parallel::chunks(out.as_mut_slice::<T>()?, each * width, |chunk, out| {
+            let mut sums = vec![T::ZERO.widen(); width];
+            for (i, out) in out.chunks_exact_mut(width).enumerate() {
+                let run = &runs[chunk * each + i];
+                sums.fill(T::ZERO.widen());
+                for &row in rows_of(run) {
+                    let row = &x[row as usize * width..][..width];
+                    sums.iter_mut().zip(row).for_each(|(sum, x)| *sum = sum.plus(x.widen()));
+                }
+                let divisor = divisor(run.len());
+                for (out, sum) in out.iter_mut().zip(&sums) {
+                    *out = T::narrow(divisor.map_or(*sum, |d| sum.over(d)));
+                }
+            }
+        });
+    }
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+/// Where each segment's rows stand in the list; segments must rise.
+fn runs(ids: &[i64], segments: usize) -> Result<Vec<Range<usize>>> {
+    let mut runs = vec![0..0; segments];
+    let mut first = 0;
+    while first < ids.len() {
+        let id = ids[first];
+        let end = first + ids[first..].iter().take_while(|&&i| i == id).count();
+        if ids.get(end).is_some_and(|&next| next < id) {
+            bail!(InvalidArgument, "segment ids are not increasing");
+        }
+        match usize::try_from(id).ok().and_then(|id| runs.get_mut(id)) {
+            Some(run) => *run = first..end,
+            None => {
+                bail!(InvalidArgument, "Segment id {id} out of range [0, {segments}), possibly because 'segment_ids' input is not sorted.")
+            }
+        }
+        first = end;
+    }
+    Ok(runs)
+}
+
+fn make_grad(init: &KernelInit<'_>, divide: Divide) -> Result<Arc<dyn Kernel>> {
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => {
+        linear_from_fn(init, move |ctx| grad::<T>(ctx, |n| scale::<T>(divide, n)))
+    }, _ => init.unsupported())
+}
+
+/// Each row's gradient: those of the segments that it was summed into, each divided as its sum was.
+fn grad<T: Number>(ctx: &mut KernelContext<'_>, divisor: impl Fn(usize) -> Option<T::Acc>) -> Result<()> {
+    let (indices, ids) = rows_and_segments(ctx)?;
+    let (gradient, rows) = (ctx.input(0)?, ctx.input(3)?);
+    if rows.rank() != 0 {
+        bail!(InvalidArgument, "output_dim0 should be a scalar.");
+    }
+    let Some(&segments) = gradient.shape().first() else { bail!(InvalidArgument, "grad must be at least rank 1") };
+    let rows = rows.to_i64()?;
+    let Ok(rows) = usize::try_from(rows) else { bail!(InvalidArgument, "output_dim0 must be non-negative, got {rows}") };
+    let mut shape = gradient.shape().clone();
+    shape[0] = rows;
+    shape.checked_num_elements()?;
+    let mut counts = vec![0usize; segments];
+    for &id in &ids {
+        match usize::try_from(id).ok().and_then(|id| counts.get_mut(id)) {
+            Some(n) => *n += 1,
+            None => bail!(InvalidArgument, "Segment id {id} out of range [0, {segments})."),
+        }
+    }
+    if let Some(&bad) = indices.iter().find(|&&i| i < 0 || i as u64 >= rows as u64) {
+        bail!(InvalidArgument, "Index {bad} out of range [0, {rows}).");
+    }
+    let width: usize = gradient.shape()[1..].iter().product();
+    let g = gradient.as_slice::<T>()?;
+    let mut sums = Tensor::zeros(<T::Acc as flowmill_tensor::Element>::DTYPE, shape.clone())?;
+    let target = sums.as_mut_slice::<T::Acc>()?;
+    for (&row, &id) in indices.iter().zip(&ids) {
+        let divisor = divisor(counts[id as usize]);
+        let from = &g[id as usize * width..][..width];
+        for (sum, x) in target[row as usize * width..][..width].iter_mut().zip(from) {
+            *sum = sum.plus(divisor.map_or(x.widen(), |d| x.widen().over(d)));
+        }
+    }
+    let out = if T::DTYPE == sums.dtype() {
+        sums
+    } else {
+        let mut out = Tensor::uninit(T::DTYPE, shape)?;
+        let sums = sums.as_slice::<T::Acc>()?;
+        out.as_mut_slice::<T>()?.iter_mut().zip(sums).for_each(|(out, &sum)| *out = T::narrow(sum));
+        out
+    };
+    ctx.set_output(0, out);
+    Ok(())
+}
