@@ -160,6 +160,13 @@ pub(crate) const OPS: &[Op] = &[
         )
         .stateful()
         .shape(shape::queue),
+    op("PriorityQueueV2", "() -> (handle: resource)")
+        .attrs(
+            "component_types: list(type) >= 0 = []; shapes: list(shape) >= 0; capacity: int = -1; container: string = '';
+                shared_name: string = ''",
+        )
+        .stateful()
+        .shape(shape::priority_queue),
     op("RandomShuffleQueueV2", "() -> (handle: resource)")
         .attrs(
             "component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; min_after_dequeue: int = 0;

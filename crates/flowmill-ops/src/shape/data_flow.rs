@@ -303,6 +303,18 @@ pub(crate) fn queue(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The handle of a queue whose elements begin with the number that they are ordered by.
+pub(crate) fn priority_queue(c: &mut Context<'_>) -> Result<()> {
+    c.set_output(0, PartialShape::scalar());
+    let dtypes: Vec<DType> = c.attrs().list("component_types")?;
+    let shapes: Vec<PartialShape> = c.attrs().list("shapes")?;
+    if let Some(output) = c.output_mut(0).filter(|_| shapes.len() == dtypes.len()) {
+        let priority = std::iter::once((DType::I64, PartialShape::scalar()));
+        output.elements = Some(priority.chain(dtypes.into_iter().zip(shapes)).collect());
+    }
+    Ok(())
+}
+
 /// One element of a queue, or where the node takes many, as many as input 1 says.
 pub(crate) fn dequeue(c: &mut Context<'_>) -> Result<()> {
     let rows = match c.op_def().name.as_str() {

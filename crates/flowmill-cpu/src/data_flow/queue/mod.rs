@@ -1,4 +1,4 @@
-//! Queues: `FIFOQueueV2`, `RandomShuffleQueueV2` and the ops on them.
+//! Queues: `FIFOQueueV2`, `PaddingFIFOQueueV2`, `PriorityQueueV2`, `RandomShuffleQueueV2` and the ops on them.
 
 #[cfg(test)]
 mod tests;
@@ -10,12 +10,18 @@ use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelI
 use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Tensor, bail, error};
 use std::any::Any;
 use std::sync::Arc;
-use waiting::{Options, Queue, Request};
+use waiting::{Options, Order, Queue, Request};
 
 /// Registers the family. The ops of the first version, whose handles are references, have the same kernels.
 pub(super) fn register(registry: &mut KernelRegistry) {
     for op in ["FIFOQueue", "FIFOQueueV2"] {
         registry.add(op, |init| make_queue(init, "FIFOQueue"));
+    }
+    for op in ["PaddingFIFOQueue", "PaddingFIFOQueueV2"] {
+        registry.add(op, |init| make_queue(init, "PaddingFIFOQueue"));
+    }
+    for op in ["PriorityQueue", "PriorityQueueV2"] {
+        registry.add(op, |init| make_queue(init, "PriorityQueue"));
     }
     for op in ["RandomShuffleQueue", "RandomShuffleQueueV2"] {
         registry.add(op, |init| make_queue(init, "RandomShuffleQueue"));
@@ -49,22 +55,35 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 /// The session's queue of the node's name.
 fn make_queue(init: &KernelInit<'_>, kind: &'static str) -> Result<Arc<dyn Kernel>> {
     let attrs = init.attrs;
-    let types = attrs.list::<DType>("component_types")?;
-    let shapes = if attrs.contains("shapes") { attrs.list::<PartialShape>("shapes")? } else { Vec::new() };
-    if !shapes.is_empty() && shapes.len() != types.len() {
+    let mut types = if attrs.contains("component_types") { attrs.list::<DType>("component_types")? } else { Vec::new() };
+    let mut shapes = if attrs.contains("shapes") { attrs.list::<PartialShape>("shapes")? } else { Vec::new() };
+    let by_priority = kind == "PriorityQueue";
+    if shapes.len() != types.len() && (!shapes.is_empty() || by_priority || kind == "PaddingFIFOQueue") {
         bail!(InvalidArgument, "Component types and shapes have different lengths: {} vs. {}", types.len(), shapes.len());
     }
-    let shapes = if shapes.is_empty() { None } else { shapes.iter().map(PartialShape::to_shape).collect::<Option<Vec<_>>>() };
-    let min_after_dequeue = attrs.get_or("min_after_dequeue", 0i64)?;
-    let shuffled = kind == "RandomShuffleQueue";
+    if by_priority {
+        types.insert(0, DType::I64);
+        shapes.insert(0, PartialShape::scalar());
+    }
+    let known = match kind {
+        "PaddingFIFOQueue" => shapes.iter().all(|shape| shape.rank().is_some()),
+        _ => shapes.iter().all(|shape| shape.to_shape().is_some()),
+    };
     let seed = attrs.get_or("seed", 0i64)?.rotate_left(32) ^ attrs.get_or("seed2", 0i64)?;
+    let order = match kind {
+        "PriorityQueue" => Order::Priority,
+        "RandomShuffleQueue" => {
+            let min_after_dequeue = usize::try_from(attrs.get_or("min_after_dequeue", 0i64)?).unwrap_or(0);
+            Order::Random { min_after_dequeue, seed: seed as u64 }
+        }
+        _ => Order::FirstInFirstOut,
+    };
     let options = Options {
         kind,
         types,
-        shapes,
+        shapes: (!shapes.is_empty() && known).then_some(shapes),
+        order,
         capacity: usize::try_from(attrs.get_or("capacity", -1i64)?).unwrap_or(usize::MAX),
-        min_after_dequeue: if shuffled { Some(usize::try_from(min_after_dequeue).unwrap_or(0)) } else { None },
-        seed: seed as u64,
     };
     let (container, name) = (attrs.get_or("container", "")?, resource_name(init)?);
     let queue = init.resources.lookup_or_create(container, name, || Ok(Queue::new(name, options)))?;
@@ -122,7 +141,7 @@ fn check_components(queue: &Queue, components: &[Tensor]) -> Result<()> {
 
 fn check_element(queue: &Queue, element: &[Tensor]) -> Result<()> {
     for (i, (component, shape)) in element.iter().zip(queue.options().shapes.iter().flatten()).enumerate() {
-        if component.shape() != shape {
+        if !shape.is_compatible_with(component.shape()) {
             bail!(InvalidArgument, "Shape mismatch in tuple component {i}. Expected {shape}, got {}", component.shape());
         }
     }

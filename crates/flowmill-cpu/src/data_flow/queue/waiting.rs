@@ -1,26 +1,41 @@
 //! The object behind a queue's handle: elements, and calls that wait for room or for elements.
 
+use crate::array::item::{Item, for_item};
+use crate::array::nd::{for_each_index, row_major};
 use crate::blocks::concat_blocks;
 use flowmill_runtime::{AsyncContext, Registration};
-use flowmill_tensor::{DType, Error, Resource, Result, Shape, Tensor, bail, error};
+use flowmill_tensor::{DType, Error, PartialShape, Resource, Result, Shape, Tensor, bail, error};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What a queue is made with.
 pub(super) struct Options {
-    /// `FIFOQueue` or `RandomShuffleQueue`, for messages.
+    /// `FIFOQueue`, `PaddingFIFOQueue`, `PriorityQueue` or `RandomShuffleQueue`, for messages.
     pub(super) kind: &'static str,
     /// The types of an element's components.
     pub(super) types: Vec<DType>,
-    /// Their shapes; without them elements cannot be taken in batches.
-    pub(super) shapes: Option<Vec<Shape>>,
+    /// Their shapes; without them elements cannot be taken in batches. Sizes are unknown only where batches are padded.
+    pub(super) shapes: Option<Vec<PartialShape>>,
+    /// In which order elements leave.
+    pub(super) order: Order,
     /// How many elements fit.
     pub(super) capacity: usize,
-    /// Elements leave in random order, and this many stay for choice until the queue is closed.
-    pub(super) min_after_dequeue: Option<usize>,
-    /// Where the random order starts.
-    pub(super) seed: u64,
+}
+
+/// In which order elements leave a queue.
+pub(super) enum Order {
+    /// As they came.
+    FirstInFirstOut,
+    /// The least number in the first component first, of equals the first that came.
+    Priority,
+    /// Any; `min_after_dequeue` stay for choice until the queue is closed.
+    Random {
+        /// How many stay.
+        min_after_dequeue: usize,
+        /// Where the order starts.
+        seed: u64,
+    },
 }
 
 /// A queue of tuples of tensors.
@@ -77,7 +92,8 @@ impl Resource for Queue {
 
 impl Queue {
     pub(super) fn new(name: &str, options: Options) -> Queue {
-        let state = State { random: options.seed, ..State::default() };
+        let random = if let Order::Random { seed, .. } = options.order { seed } else { 0 };
+        let state = State { random, ..State::default() };
         Queue { name: name.to_owned(), options, state: Mutex::new(state) }
     }
 
@@ -182,10 +198,10 @@ impl Queue {
     /// Elements as one batch: each component stacked.
     fn batch(&self, elements: &[Vec<Tensor>]) -> Outcome {
         let shapes = self.options.shapes.iter().flatten();
-        let stack = |(i, (&dtype, shape)): (usize, (&DType, &Shape))| {
-            let mut stacked = shape.clone();
-            stacked.insert(0, elements.len());
+        let stack = |(i, (&dtype, shape)): (usize, (&DType, &PartialShape))| {
             let parts = elements.iter().filter_map(|element| element.get(i));
+            let Some(mut stacked) = shape.to_shape() else { return padded(dtype, shape, &parts.collect::<Vec<_>>()).map(Some) };
+            stacked.insert(0, elements.len());
             concat_blocks(dtype, stacked, parts.map(|part| (part, 0..part.num_elements()))).map(Some)
         };
         self.options.types.iter().zip(shapes).enumerate().map(stack).collect()
@@ -204,7 +220,7 @@ impl State {
         loop {
             let mut moved = false;
             if let Some(at) = self.waiting.iter().position(|waiter| matches!(waiter.request, Request::Enqueue(_))) {
-                match self.enqueue(at, queue.options.capacity) {
+                match self.enqueue(at, &queue.options) {
                     Progress::Done => return self.waiting.remove(at).map(|waiter| (waiter, Ok(Vec::new()))),
                     Progress::Moved => moved = true,
                     Progress::Stuck => {}
@@ -221,13 +237,17 @@ impl State {
         }
     }
 
-    fn enqueue(&mut self, at: usize, capacity: usize) -> Progress {
+    fn enqueue(&mut self, at: usize, options: &Options) -> Progress {
         let Some(Waiter { request: Request::Enqueue(tuples), .. }) = self.waiting.get_mut(at) else { return Progress::Stuck };
         let before = tuples.len();
-        while self.elements.len() < capacity
+        while self.elements.len() < options.capacity
             && let Some(tuple) = tuples.pop_front()
         {
-            self.elements.push_back(tuple);
+            let place = match options.order {
+                Order::Priority => self.elements.partition_point(|other| priority(other) <= priority(&tuple)),
+                _ => self.elements.len(),
+            };
+            self.elements.insert(place, tuple);
         }
         match tuples.len() {
             0 => Progress::Done,
@@ -240,7 +260,10 @@ impl State {
     fn dequeue(&mut self, at: usize, queue: &Queue, moved: &mut bool) -> Option<Outcome> {
         let enqueues_wait = self.waiting.iter().any(|waiter| matches!(waiter.request, Request::Enqueue(_)));
         let ended = self.closed && !enqueues_wait;
-        let reserve = if self.closed { 0 } else { queue.options.min_after_dequeue.unwrap_or(0) };
+        let reserve = match queue.options.order {
+            Order::Random { min_after_dequeue, .. } if !self.closed => min_after_dequeue,
+            _ => 0,
+        };
         let mut request = self.waiting.get_mut(at).map(|waiter| std::mem::replace(&mut waiter.request, Request::DequeueOne))?;
         let outcome = match &mut request {
             Request::DequeueOne if self.elements.len() > reserve => self.take(queue).map(|tuple| Ok(tuple.into_iter().map(Some).collect())),
@@ -271,7 +294,7 @@ impl State {
 
     /// The next element: the first, or in a shuffled queue any.
     fn take(&mut self, queue: &Queue) -> Option<Vec<Tensor>> {
-        if queue.options.min_after_dequeue.is_none() {
+        if !matches!(queue.options.order, Order::Random { .. }) {
             return self.elements.pop_front();
         }
         // SplitMix64.
@@ -290,6 +313,34 @@ impl State {
             taken.drain(..).rev().for_each(|tuple| self.elements.push_front(tuple));
         }
     }
+}
+
+/// The number that an element of a priority queue is ordered by.
+fn priority(element: &[Tensor]) -> i64 {
+    element.first().and_then(|first| first.to_i64().ok()).unwrap_or(i64::MAX)
+}
+
+/// Tensors of one rank stacked, each filled up with zeros to the greatest of their sizes.
+fn padded(dtype: DType, shape: &PartialShape, parts: &[&Tensor]) -> Result<Tensor> {
+    fn fill<T: Item>(dtype: DType, stacked: Shape, parts: &[&Tensor]) -> Result<Tensor> {
+        let zero = T::zero()?;
+        T::build(dtype, stacked.clone(), std::slice::from_ref(&zero), |out| {
+            out.fill(zero.clone());
+            let each = stacked[1..].iter().product::<usize>();
+            let strides = row_major(&stacked[1..]);
+            for (part, out) in parts.iter().zip(out.chunks_exact_mut(each.max(1))) {
+                let items = T::items(part)?;
+                for_each_index(part.shape(), (0, &row_major(part.shape())), (0, &strides), |from, to| out[to] = items[from].clone());
+            }
+            Ok(())
+        })
+    }
+    let rank = shape.rank().unwrap_or(0);
+    let size = |d: usize| parts.iter().filter_map(|part| part.shape().get(d).copied()).max().or(shape.dim(d)).unwrap_or(0);
+    let mut stacked: Shape = (0..rank).map(size).collect();
+    stacked.insert(0, parts.len());
+    stacked.checked_num_elements()?;
+    for_item!(dtype, T => fill::<T>(dtype, stacked, parts))
 }
 
 enum Progress {
