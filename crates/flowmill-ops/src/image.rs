@@ -27,6 +27,7 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: {int8, uint8, int16, uint16, int32, int64, half, float, double, bfloat16}; align_corners: bool = false")
         .shape(shape::resize),
     op("CropAndResize", "(image: T, boxes: float, box_ind: int32, crop_size: int32) -> (crops: float)")
+        .gradient(gradient::crop_and_resize)
         .attrs("T: {uint8, uint16, int8, int16, int32, int64, half, float, double}; method: {'bilinear', 'nearest'} = 'bilinear';
                 extrapolation_value: float = 0.0")
         .shape(shape::crop_and_resize),
@@ -97,4 +98,16 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("channels: int = 0; ratio: int = 1; fancy_upscaling: bool = true; try_recover_truncated: bool = false;
                 acceptable_fraction: float = 1.0; dct_method: string = ''")
         .shape(shape::decode_image),
+    op("ResizeBicubicGrad", "(grads: float, original_image: T) -> (output: T)")
+        .attrs("T: {float, double}; align_corners: bool = false; half_pixel_centers: bool = false")
+        .shape(shape::resize_bilinear_grad),
+    op("CropAndResizeGradImage", "(grads: float, boxes: float, box_ind: int32, image_size: int32) -> (output: T)")
+        .attrs("T: {float, half, double}; method: {'bilinear', 'nearest'} = 'bilinear'")
+        .shape(shape::crop_and_resize_grad_image),
+    op("CropAndResizeGradBoxes", "(grads: float, image: T, boxes: float, box_ind: int32) -> (output: float)")
+        .attrs("T: {uint8, uint16, int8, int16, int32, int64, half, float, double}; method: {'bilinear'} = 'bilinear'")
+        .shape(shape::crop_and_resize_grad_boxes),
+    op("DrawBoundingBoxesV2", "(images: T, boxes: float, colors: float) -> (output: T)")
+        .attrs("T: {float, half} = float")
+        .shape(shape::unchanged_with_rank_at_least::<3>),
 ];

@@ -23,7 +23,7 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 /// Where a pixel of the crop lies along one dimension of the image; `None` outside of it.
-fn positions(first: f32, last: f32, size: usize, crop: usize) -> Vec<Option<f32>> {
+pub(super) fn positions(first: f32, last: f32, size: usize, crop: usize) -> Vec<Option<f32>> {
     let end = (size - 1) as f32;
     let scale = if crop > 1 { (last - first) * end / (crop - 1) as f32 } else { 0.0 };
     let at = |i: usize| if crop > 1 { first * end + i as f32 * scale } else { 0.5 * (first + last) * end };

@@ -1,19 +1,29 @@
-//! Kernels on images: resizing, boxes cut out, overlapping boxes left out.
+//! Kernels on images: resizing, boxes cut out and drawn, overlapping boxes left out, colours.
 
 #![forbid(unsafe_code)]
 
+mod color;
 mod crop;
+mod crop_grad;
+mod draw;
 mod non_max_suppression;
 mod resize;
+mod resize_grad;
+mod resize_smooth;
 
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{Result, Tensor, bail};
 
 /// Registers the family.
 pub fn register(registry: &mut KernelRegistry) {
+    color::register(registry);
     crop::register(registry);
+    crop_grad::register(registry);
+    draw::register(registry);
     non_max_suppression::register(registry);
     resize::register(registry);
+    resize_grad::register(registry);
+    resize_smooth::register(registry);
 }
 
 /// The height and width in an `int32` vector of two.

@@ -15,13 +15,13 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 /// Where pixels of the output lie in the input.
 #[derive(Clone, Copy)]
-struct Grid {
+pub(super) struct Grid {
     align_corners: bool,
-    half_pixel_centers: bool,
+    pub(super) half_pixel_centers: bool,
 }
 
 impl Grid {
-    fn new(init: &KernelInit<'_>) -> Result<Grid> {
+    pub(super) fn new(init: &KernelInit<'_>) -> Result<Grid> {
         let grid = Grid {
             align_corners: init.attrs.get_or("align_corners", false)?,
             half_pixel_centers: init.attrs.get_or("half_pixel_centers", false)?,
@@ -33,26 +33,30 @@ impl Grid {
     }
 
     /// Pixels of the input for one of the output.
-    fn scale(self, input: usize, output: usize) -> f32 {
+    pub(super) fn scale(self, input: usize, output: usize) -> f32 {
         if self.align_corners && output > 1 { (input - 1) as f32 / (output - 1) as f32 } else { input as f32 / output as f32 }
     }
 }
 
 /// Between which two pixels of the input one of the output lies, and how far from the first.
 #[derive(Clone, Copy)]
-struct Between {
-    lower: usize,
-    upper: usize,
-    lerp: f32,
+pub(super) struct Between {
+    pub(super) lower: usize,
+    pub(super) upper: usize,
+    pub(super) lerp: f32,
 }
 
 impl Grid {
-    fn between(self, input: usize, output: usize) -> Vec<Between> {
+    /// Where in the input pixel `i` of the output lies.
+    pub(super) fn position(self, i: usize, scale: f32) -> f32 {
+        if self.half_pixel_centers { (i as f32 + 0.5) * scale - 0.5 } else { i as f32 * scale }
+    }
+
+    pub(super) fn between(self, input: usize, output: usize) -> Vec<Between> {
         let scale = self.scale(input, output);
-        let position = |i: usize| if self.half_pixel_centers { (i as f32 + 0.5) * scale - 0.5 } else { i as f32 * scale };
         let last = (input - 1) as i64;
         let of = |i: usize| {
-            let at = position(i);
+            let at = self.position(i, scale);
             let floor = at.floor();
             let clamped = |v: f32| (v as i64).clamp(0, last) as usize;
             Between { lower: clamped(floor), upper: clamped(at.ceil()), lerp: at - floor }
@@ -60,7 +64,7 @@ impl Grid {
         (0..output).map(of).collect()
     }
 
-    fn nearest(self, input: usize, output: usize) -> Vec<usize> {
+    pub(super) fn nearest(self, input: usize, output: usize) -> Vec<usize> {
         let scale = self.scale(input, output);
         let of = |i: usize| {
             let at = match self {
@@ -75,7 +79,7 @@ impl Grid {
 }
 
 /// The dimensions of the images, and the size they are to have.
-fn sizes(images: &Tensor, size: &Tensor) -> Result<([usize; 4], (usize, usize))> {
+pub(super) fn sizes(images: &Tensor, size: &Tensor) -> Result<([usize; 4], (usize, usize))> {
     let dims = image_dims(images)?;
     let size = size_of(size, "shape_t")?;
     if dims[1] == 0 || dims[2] == 0 || dims[3] == 0 {

@@ -4,6 +4,9 @@ use super::formula::Formula;
 use super::{Grads, first, like};
 use flowmill_graph::builder::GraphBuilder;
 use flowmill_graph::builder::gradients::Backward;
+use flowmill_proto::AttrValue;
+use flowmill_proto::attr_value::Value;
+use flowmill_tensor::DType;
 
 type B<'a> = GraphBuilder<'a>;
 
@@ -52,4 +55,25 @@ pub(crate) fn resize_bicubic(b: &mut B<'_>, op: &Backward) -> Grads {
     let grad = b.op("Einsum").inputs(&[rows, weights[1]]).attr("equation", "bhpc,pw->bhwc").output()?;
     let dtype = b.dtype(image);
     first(b.cast(grad, dtype)?, 1)
+}
+
+/// (image, boxes, numbers of images, size). Images of integers have none, and boxes only where pixels are mixed.
+pub(crate) fn crop_and_resize(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let (image, boxes, index) = (op.inputs[0], op.inputs[1], op.inputs[2]);
+    let dtype = b.dtype(image);
+    let dimage = if matches!(dtype, DType::F16 | DType::F32 | DType::F64) {
+        let shape = b.shape_of(image)?;
+        let method: String = b.graph().node(op.node)?.attrs().get_or("method", "bilinear")?.to_owned();
+        let node = b
+            .op("CropAndResizeGradImage")
+            .inputs(&[dy, boxes, index, shape])
+            .attr("T", AttrValue::from(Value::Type(dtype.number())))
+            .attr("method", method.as_str());
+        Some(node.output()?.into())
+    } else {
+        None
+    };
+    let dboxes = b.call("CropAndResizeGradBoxes", &[dy, image, boxes, index])?;
+    Ok(vec![dimage, Some(dboxes.into()), None, None])
 }

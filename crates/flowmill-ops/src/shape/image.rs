@@ -44,6 +44,19 @@ pub(crate) fn crop_and_resize(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The shape in input 3.
+pub(crate) fn crop_and_resize_grad_image(c: &mut Context<'_>) -> Result<()> {
+    let shape = dims::with_rank(&c.input_as_shape(3)?, 4)?;
+    c.set_output(0, shape);
+    Ok(())
+}
+
+/// The shape of the boxes in input 2.
+pub(crate) fn crop_and_resize_grad_boxes(c: &mut Context<'_>) -> Result<()> {
+    c.set_output(0, c.input(2));
+    Ok(())
+}
+
 /// The boxes that are kept, at most input 2 of them; exactly so many where the node pads.
 pub(crate) fn non_max_suppression(c: &mut Context<'_>) -> Result<()> {
     let boxes = dims::with_rank(&c.input(0), 2)?;
