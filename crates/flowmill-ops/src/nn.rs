@@ -168,7 +168,7 @@ pub(crate) const OPS: &[Op] = &[
         .attrs(
             "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real",
         )
-        .shape(shape::max_pool_grad_grad),
+        .shape(shape::max_pool_grad_grad::<4>),
     op("MaxPoolWithArgmax", "(input: T) -> (output: T, argmax: Targmax)")
         .gradient(gradient::max_pool_with_argmax)
         .attrs(
@@ -204,6 +204,7 @@ pub(crate) const OPS: &[Op] = &[
         )
         .shape(shape::pool::<5>),
     op("MaxPool3DGrad", "(orig_input: TInput, orig_output: TInput, grad: T) -> (output: T)")
+        .gradient(gradient::max_pool_3d_grad)
         .attrs(
             "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
                 T: {half, bfloat16, float} = float; TInput: {half, bfloat16, float} = float",
@@ -354,6 +355,7 @@ pub(crate) const OPS: &[Op] = &[
         )
         .shape(shape::dequantize),
     op("Dilation2D", "(input: T, filter: T) -> (output: T)")
+        .gradient(gradient::dilation_2d)
         .attrs("T: real; strides: list(int) >= 4; rates: list(int) >= 4; padding: {'SAME', 'VALID'}")
         .shape(shape::dilation_2d),
     op(
@@ -426,4 +428,36 @@ pub(crate) const OPS: &[Op] = &[
                 is_training: bool = true",
     )
     .shape(shape::fused_batch_norm),
+    op("MaxPool3DGradGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)")
+        .gradient(gradient::max_pool_3d_grad_grad)
+        .attrs(
+            "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; T: real",
+        )
+        .shape(shape::max_pool_grad_grad::<5>),
+    op("Dilation2DBackpropInput", "(input: T, filter: T, out_backprop: T) -> (in_backprop: T)")
+        .attrs("T: real; strides: list(int) >= 4; rates: list(int) >= 4; padding: {'SAME', 'VALID'}")
+        .shape(shape::unchanged),
+    op("Dilation2DBackpropFilter", "(input: T, filter: T, out_backprop: T) -> (filter_backprop: T)")
+        .attrs("T: real; strides: list(int) >= 4; rates: list(int) >= 4; padding: {'SAME', 'VALID'}")
+        .shape(shape::input_1),
+    op("FakeQuantWithMinMaxArgsGradient", "(gradients: float, inputs: float) -> (backprops: float)")
+        .not_differentiable()
+        .attrs("min: float = -6.0; max: float = 6.0; num_bits: int = 8; narrow_range: bool = false")
+        .shape(shape::unchanged),
+    op(
+        "FakeQuantWithMinMaxVarsGradient",
+        "(gradients: float, inputs: float, min: float, max: float)
+         -> (backprops_wrt_input: float, backprop_wrt_min: float, backprop_wrt_max: float)",
+    )
+    .not_differentiable()
+        .attrs("num_bits: int = 8; narrow_range: bool = false")
+    .shape(shape::fake_quant_vars_grad),
+    op(
+        "FakeQuantWithMinMaxVarsPerChannelGradient",
+        "(gradients: float, inputs: float, min: float, max: float)
+         -> (backprops_wrt_input: float, backprop_wrt_min: float, backprop_wrt_max: float)",
+    )
+    .not_differentiable()
+        .attrs("num_bits: int = 8; narrow_range: bool = false")
+    .shape(shape::fake_quant_per_channel_grad),
 ];

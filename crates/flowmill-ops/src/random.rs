@@ -87,4 +87,21 @@ pub(crate) const OPS: &[Op] = &[
         )
         .stateful()
         .shape(shape::random_gamma),
+    op(
+        "LogUniformCandidateSampler",
+        "(true_classes: int64) -> (sampled_candidates: int64, true_expected_count: float, sampled_expected_count: float)",
+    )
+    .attrs("num_true: int >= 1; num_sampled: int >= 1; unique: bool; range_max: int >= 1; seed: int = 0; seed2: int = 0")
+    .stateful()
+    .shape(shape::candidate_sampler),
+    op(
+        "UniformCandidateSampler",
+        "(true_classes: int64) -> (sampled_candidates: int64, true_expected_count: float, sampled_expected_count: float)",
+    )
+    .attrs("num_true: int >= 1; num_sampled: int >= 1; unique: bool; range_max: int >= 1; seed: int = 0; seed2: int = 0")
+    .stateful()
+    .shape(shape::candidate_sampler),
+    op("ComputeAccidentalHits", "(true_classes: int64, sampled_candidates: int64) -> (indices: int32, ids: int64, weights: float)")
+        .attrs("num_true: int; seed: int = 0; seed2: int = 0")
+        .shape(shape::accidental_hits),
 ];

@@ -1,4 +1,4 @@
-//! `QuantizeAndDequantizeV4`: floats rounded to the values that a quantised type can hold.
+//! `QuantizeAndDequantizeV2` to `V4`: floats rounded to the values that a quantised type can hold.
 
 use super::args::product;
 use crate::from_fn::linear_from_fn;
@@ -8,6 +8,8 @@ use num_traits::Float;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("QuantizeAndDequantizeV2", make_quantize_and_dequantize);
+    registry.add("QuantizeAndDequantizeV3", make_quantize_and_dequantize_v3);
     registry.add("QuantizeAndDequantizeV4", make_quantize_and_dequantize);
 }
 
@@ -24,10 +26,7 @@ struct Quantization {
 fn make_quantize_and_dequantize(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let attrs = init.attrs;
     let signed = attrs.get_or("signed_input", true)?;
-    let num_bits: i64 = attrs.get_or("num_bits", 8)?;
-    if !(i64::from(signed) + 1..=if signed { 62 } else { 63 }).contains(&num_bits) {
-        bail!(InvalidArgument, "num_bits is out of range: {num_bits} with signed_input_ {}", i32::from(signed));
-    }
+    let num_bits = check_bits(attrs.get_or("num_bits", 8)?, signed)?;
     let half_up = match attrs.get_or("round_mode", "HALF_TO_EVEN")? {
         "HALF_TO_EVEN" => false,
         "HALF_UP" => true,
@@ -39,7 +38,7 @@ fn make_quantize_and_dequantize(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>
     }
     let q = Quantization {
         signed,
-        num_bits: num_bits as u32,
+        num_bits,
         range_given: attrs.get_or("range_given", false)?,
         narrow: attrs.get_or("narrow_range", false)?,
         half_up,
@@ -47,6 +46,36 @@ fn make_quantize_and_dequantize(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>
     };
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => linear_from_fn(init, move |ctx| {
         let output = quantize::<T>(ctx, q)?;
+        ctx.set_output(0, output);
+        Ok(())
+    }), _ => init.unsupported())
+}
+
+fn check_bits(num_bits: i64, signed: bool) -> Result<u32> {
+    if !(i64::from(signed) + 1..=if signed { 62 } else { 63 }).contains(&num_bits) {
+        bail!(InvalidArgument, "num_bits is out of range: {num_bits} with signed_input_ {}", i32::from(signed));
+    }
+    Ok(num_bits as u32)
+}
+
+/// The number of bits is an input.
+fn make_quantize_and_dequantize_v3(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let attrs = init.attrs;
+    let axis: i64 = attrs.get_or("axis", -1)?;
+    if axis < -1 {
+        bail!(InvalidArgument, "Axis must be at least -1. Found {axis}");
+    }
+    let q = Quantization {
+        signed: attrs.get_or("signed_input", true)?,
+        num_bits: 8,
+        range_given: attrs.get_or("range_given", true)?,
+        narrow: attrs.get_or("narrow_range", false)?,
+        half_up: false,
+        axis,
+    };
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => linear_from_fn(init, move |ctx| {
+        let num_bits = check_bits(ctx.input(3)?.to_i64()?, q.signed)?;
+        let output = quantize::<T>(ctx, Quantization { num_bits, ..q })?;
         ctx.set_output(0, output);
         Ok(())
     }), _ => init.unsupported())

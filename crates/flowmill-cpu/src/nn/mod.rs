@@ -4,12 +4,22 @@ mod activation;
 mod batch_norm;
 mod bias;
 mod conv;
+mod conv3d;
 mod conv_any;
+mod ctc;
 mod depthwise;
+mod dilation;
+mod fake_quant;
+mod format;
+mod lrn;
+mod max_pool;
 mod pool;
+mod pool3d;
+mod quantize;
 mod softmax;
 #[cfg(test)]
 mod tests;
+mod volume;
 mod window;
 
 use flowmill_runtime::KernelRegistry;
@@ -25,8 +35,17 @@ pub fn register(registry: &mut KernelRegistry) {
     batch_norm::register(registry);
     bias::register(registry);
     conv::register(registry);
+    conv3d::register(registry);
     conv_any::register(registry);
+    ctc::register(registry);
     depthwise::register(registry);
+    dilation::register(registry);
+    fake_quant::register(registry);
+    format::register(registry);
+    lrn::register(registry);
+    max_pool::register(registry);
     pool::register(registry);
+    pool3d::register(registry);
+    quantize::register(registry);
     softmax::register(registry);
 }

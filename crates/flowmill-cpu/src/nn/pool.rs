@@ -16,33 +16,37 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 /// The window of the attribute `ksize`.
-struct Pool {
+pub(super) struct Pool {
     geometry: Geometry,
     height: usize,
     width: usize,
 }
 
 impl Pool {
-    fn new(init: &KernelInit<'_>) -> Result<Pool> {
-        let sizes: Vec<i64> = init.attrs.list("ksize")?;
-        let &[batch, height, width, depth] = &sizes[..] else {
+    pub(super) fn new(init: &KernelInit<'_>) -> Result<Pool> {
+        Pool::with_sizes(&init.op_def.name, &init.attrs.list::<i64>("ksize")?, Geometry::new(init)?)
+    }
+
+    /// One of these sizes, in the order of the format.
+    pub(super) fn with_sizes(op: &str, sizes: &[i64], geometry: Geometry) -> Result<Pool> {
+        let &[batch, height, width, depth] = sizes else {
             bail!(InvalidArgument, "Sliding window ksize field must specify 4 dimensions");
         };
         if batch != 1 {
             bail!(Unimplemented, "Pooling is not yet supported on the batch dimension.");
         }
         if depth != 1 {
-            bail!(Unimplemented, "{}: pooling over depth is not supported", init.op_def.name);
+            bail!(Unimplemented, "{op}: pooling over depth is not supported");
         }
         match (usize::try_from(height), usize::try_from(width)) {
             (Ok(height), Ok(width)) if height > 0 && width > 0 && height < 1 << 31 && width < 1 << 31 => {
-                Ok(Pool { geometry: Geometry::new(init)?, height, width })
+                Ok(Pool { geometry, height, width })
             }
             _ => bail!(InvalidArgument, "Sliding window ksize for dimension must be positive, got {sizes:?}"),
         }
     }
 
-    fn window(&self, input: &Shape) -> Result<(Window, Shape)> {
+    pub(super) fn window(&self, input: &Shape) -> Result<(Window, Shape)> {
         if input.rank() != 4 {
             bail!(InvalidArgument, "tensor_in must be 4-dimensional, got {input}");
         }

@@ -27,7 +27,7 @@ impl Geometry {
     /// `InvalidArgument` for lists that are not of four positive numbers or that move over the batch, `Unimplemented` for another format
     /// than NHWC.
     pub(super) fn new(init: &KernelInit<'_>) -> Result<Geometry> {
-        let op = &init.op_def.name;
+        let op = init.op_def.name.as_str();
         let format = init.attrs.get_or("data_format", "NHWC")?;
         if format != "NHWC" {
             bail!(
@@ -35,8 +35,7 @@ impl Geometry {
                 "The {op} op currently only supports the NHWC tensor format on the CPU. The op was given the format: {format}"
             );
         }
-        let dilations =
-            if init.attrs.contains("dilations") { positive(init, "dilations", &init.attrs.list("dilations")?)? } else { [1, 1] };
+        let dilations = if init.attrs.contains("dilations") { positive(op, "dilations", &init.attrs.list("dilations")?)? } else { [1, 1] };
         let padding = match init.attrs.get("padding")? {
             "SAME" => Padding::Same,
             // Ops for which TensorFlow declares no explicit paddings get them from the pass `fuse_epilogues` in an attribute of our own.
@@ -45,7 +44,17 @@ impl Geometry {
             "EXPLICIT" => Padding::Explicit(explicit(&init.attrs.list("explicit_paddings")?)?),
             other => bail!(InvalidArgument, "Unknown padding type {other}"),
         };
-        Ok(Geometry { strides: positive(init, "strides", &init.attrs.list("strides")?)?, dilations, padding })
+        // Some pools have strides for an input.
+        let strides = if init.attrs.contains("strides") { positive(op, "strides", &init.attrs.list("strides")?)? } else { [1, 1] };
+        Ok(Geometry { strides, dilations, padding })
+    }
+
+    /// The same with the strides of one call.
+    ///
+    /// # Errors
+    /// As [`Geometry::new`].
+    pub(super) fn with_strides(&self, op: &str, strides: &[i64]) -> Result<Geometry> {
+        Ok(Geometry { strides: positive(op, "strides", strides)?, ..self.clone() })
     }
 
     /// The window of `height` × `width` laid over `input`, `[batch, height, width, channels]`.
@@ -83,7 +92,14 @@ impl Geometry {
 }
 
 /// Positions of the output along one dimension, and the padding before the input.
-fn extent(input: usize, window: usize, stride: usize, dilation: usize, same: bool, pads: (usize, usize)) -> Result<(usize, usize)> {
+pub(super) fn extent(
+    input: usize,
+    window: usize,
+    stride: usize,
+    dilation: usize,
+    same: bool,
+    pads: (usize, usize),
+) -> Result<(usize, usize)> {
     if window == 0 {
         bail!(InvalidArgument, "filter must not have zero elements");
     }
@@ -110,8 +126,7 @@ fn extent(input: usize, window: usize, stride: usize, dilation: usize, same: boo
     Ok(((padded - reach) / stride + 1, pads.0))
 }
 
-fn positive(init: &KernelInit<'_>, name: &str, values: &[i64]) -> Result<[usize; 2]> {
-    let op = &init.op_def.name;
+fn positive(op: &str, name: &str, values: &[i64]) -> Result<[usize; 2]> {
     let &[batch, height, width, depth] = values else {
         bail!(InvalidArgument, "Sliding window {name} field must specify 4 dimensions");
     };

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod candidate;
 mod categorical;
 mod distribution;
 mod philox;
@@ -15,6 +16,7 @@ use flowmill_runtime::KernelRegistry;
 
 /// Registers the kernels of the random ops.
 pub fn register(registry: &mut KernelRegistry) {
+    candidate::register(registry);
     categorical::register(registry);
     shuffle::register(registry);
     stateful::register(registry);

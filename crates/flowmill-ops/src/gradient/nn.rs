@@ -329,3 +329,19 @@ pub(crate) fn max_pool_grad(b: &mut B<'_>, op: &Backward) -> Grads {
 pub(crate) fn max_pool_grad_grad(b: &mut B<'_>, op: &Backward) -> Grads {
     of_max_pool_grad(b, op, "MaxPoolGrad")
 }
+
+pub(crate) fn max_pool_3d_grad(b: &mut B<'_>, op: &Backward) -> Grads {
+    of_max_pool_grad(b, op, "MaxPool3DGradGrad")
+}
+
+pub(crate) fn max_pool_3d_grad_grad(b: &mut B<'_>, op: &Backward) -> Grads {
+    of_max_pool_grad(b, op, "MaxPool3DGrad")
+}
+
+/// (input, filter).
+pub(crate) fn dilation_2d(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let (inputs, attrs) = ([op.inputs[0], op.inputs[1], dy], &["strides", "rates", "padding"]);
+    let dx = like(b, op, "Dilation2DBackpropInput", &inputs, attrs)?;
+    all([dx, like(b, op, "Dilation2DBackpropFilter", &inputs, attrs)?])
+}

@@ -161,6 +161,53 @@ pub(crate) fn fake_quant_per_channel(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Gradients of simulated quantisation with a scalar range: of the input and of the range's ends.
+pub(crate) fn fake_quant_vars_grad(c: &mut Context<'_>) -> Result<()> {
+    let inputs = c.input(0).merge(&c.input(1))?;
+    common::expect_scalar(c, 2)?;
+    common::expect_scalar(c, 3)?;
+    c.set_output(0, inputs);
+    c.set_output(1, PartialShape::scalar());
+    c.set_output(2, PartialShape::scalar());
+    Ok(())
+}
+
+/// The same with a range for each channel.
+pub(crate) fn fake_quant_per_channel_grad(c: &mut Context<'_>) -> Result<()> {
+    let inputs = dims::with_rank_at_least(&c.input(0), 1)?.merge(&c.input(1))?;
+    let mut channels = dims::merge(common::expect_vector(c, 2)?, common::expect_vector(c, 3)?)?;
+    if let Some(rank) = inputs.rank() {
+        channels = dims::merge(dims::size(&inputs, rank - 1), channels)?;
+    }
+    c.set_output(0, inputs);
+    c.set_output(1, PartialShape::new(&[channels]));
+    c.set_output(2, PartialShape::new(&[channels]));
+    Ok(())
+}
+
+/// The shape of input 1.
+pub(crate) fn input_1(c: &mut Context<'_>) -> Result<()> {
+    c.set_output(0, c.input(1));
+    Ok(())
+}
+
+/// Sampled classes, how often the true ones were expected, and how often the sampled ones.
+pub(crate) fn candidate_sampler(c: &mut Context<'_>) -> Result<()> {
+    let (num_sampled, num_true): (i64, i64) = (c.attrs().get("num_sampled")?, c.attrs().get("num_true")?);
+    let rows = dims::size(&dims::with_rank(&c.input(0), 2)?, 0);
+    c.set_output(0, PartialShape::new(&[num_sampled]));
+    c.set_output(1, PartialShape::new(&[rows, num_true]));
+    c.set_output(2, PartialShape::new(&[num_sampled]));
+    Ok(())
+}
+
+/// Where sampled classes are true ones: as many rows, places and weights.
+pub(crate) fn accidental_hits(c: &mut Context<'_>) -> Result<()> {
+    let num_true: i64 = c.attrs().get("num_true")?;
+    dims::expect(dims::size(&dims::with_rank(&c.input(0), 2)?, 1), num_true)?;
+    common::set_all(c, &PartialShape::new(&[dims::UNKNOWN]))
+}
+
 /// One step of an LSTM: seven tensors of batch × cells.
 pub(crate) fn lstm_block_cell(c: &mut Context<'_>) -> Result<()> {
     let (x, state) = (dims::with_rank(&c.input(0), 2)?, dims::with_rank(&c.input(1), 2)?);

@@ -279,8 +279,8 @@ pub(crate) fn conv_any_rank(c: &mut Context<'_>) -> Result<()> {
 }
 
 /// The second gradient of pooling: all inputs have the shape of the pooled one, the output that of the result.
-pub(crate) fn max_pool_grad_grad(c: &mut Context<'_>) -> Result<()> {
-    pool::<4>(c)?;
+pub(crate) fn max_pool_grad_grad<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
+    pool::<RANK>(c)?;
     let merged = c.output_mut(0).map(|o| o.shape.clone()).unwrap_or_default().merge(&c.input(1))?;
     c.input(0).merge(&c.input(2))?;
     c.set_output(0, merged);

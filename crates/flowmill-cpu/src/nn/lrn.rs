@@ -1,0 +1,116 @@
+//! `LRN` (local response normalisation) and its gradient.
+
+use crate::from_fn::expensive_from_fn;
+use crate::number::Number;
+use crate::parallel;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Result, Tensor, bail, bf16, f16, for_dtype};
+use std::sync::Arc;
+
+/// Elements that one task computes.
+const CHUNK: usize = 1 << 13;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("LRN", make);
+    registry.add("LRNGrad", make_grad);
+}
+
+#[derive(Clone, Copy)]
+struct Normalization {
+    radius: usize,
+    bias: f32,
+    alpha: f32,
+    beta: f32,
+}
+
+impl Normalization {
+    fn new(init: &KernelInit<'_>) -> Result<Normalization> {
+        let radius: i64 = init.attrs.get_or("depth_radius", 5)?;
+        let Some(radius) = usize::try_from(radius).ok().filter(|&r| r < 1 << 31) else {
+            bail!(InvalidArgument, "depth_radius = {radius} larger than int max or negative");
+        };
+        let number = |name, default| init.attrs.get_or::<f32>(name, default);
+        Ok(Normalization { radius, bias: number("bias", 1.0)?, alpha: number("alpha", 1.0)?, beta: number("beta", 0.5)? })
+    }
+
+    /// The channels around channel `c`.
+    fn around(&self, c: usize, depth: usize) -> std::ops::Range<usize> {
+        c.saturating_sub(self.radius)..(c + self.radius + 1).min(depth)
+    }
+
+    /// For each channel `bias + alpha * (sum of the squares around it)`.
+    fn norms(&self, pixel: &[f32]) -> Vec<f32> {
+        let sum = |c: usize| pixel[self.around(c, pixel.len())].iter().map(|x| x * x).sum::<f32>();
+        (0..pixel.len()).map(|c| self.bias + self.alpha * sum(c)).collect()
+    }
+}
+
+/// Fills an output of the shape of `like` pixel by pixel: `f(first element, out)`.
+fn for_pixels<T: Number>(like: &Tensor, f: impl Fn(usize, &mut [T]) + Sync) -> Result<Tensor> {
+    let depth = like.shape()[3];
+    let mut out = Tensor::uninit(T::DTYPE, like.shape().clone())?;
+    if out.num_elements() > 0 {
+        let each = (CHUNK / depth).max(1) * depth;
+        parallel::chunks(out.as_mut_slice::<T>()?, each, |i, chunk| {
+            chunk.chunks_exact_mut(depth).enumerate().for_each(|(at, out)| f(i * each + at * depth, out));
+        });
+    }
+    Ok(out)
+}
+
+fn widened<T: Number<Acc = f32>>(pixel: &[T]) -> Vec<f32> {
+    pixel.iter().map(|x| x.widen()).collect()
+}
+
+fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let normalization = Normalization::new(init)?;
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32], T => expensive_from_fn(move |ctx| normalize::<T>(ctx, normalization)), _ => init.unsupported())
+}
+
+fn normalize<T: Number<Acc = f32>>(ctx: &mut KernelContext<'_>, n: Normalization) -> Result<()> {
+    let input = ctx.input(0)?;
+    if input.rank() != 4 {
+        bail!(InvalidArgument, "in must be 4-dimensional");
+    }
+    let x = input.as_slice::<T>()?;
+    let out = for_pixels::<T>(input, |first, out| {
+        let pixel = widened(&x[first..][..out.len()]);
+        for ((out, x), norm) in out.iter_mut().zip(&pixel).zip(n.norms(&pixel)) {
+            *out = T::narrow(x * norm.powf(-n.beta));
+        }
+    })?;
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let normalization = Normalization::new(init)?;
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32], T => expensive_from_fn(move |ctx| grad::<T>(ctx, normalization)), _ => init.unsupported())
+}
+
+fn grad<T: Number<Acc = f32>>(ctx: &mut KernelContext<'_>, n: Normalization) -> Result<()> {
+    let (gradient, input, output) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
+    if gradient.rank() != 4 || input.rank() != 4 {
+        bail!(InvalidArgument, "inputs must be 4-dimensional");
+    }
+    if gradient.shape() != input.shape() || output.shape() != input.shape() {
+        bail!(InvalidArgument, "input_grads, input_image, and out_image should have the same shape");
+    }
+    let (g, x, y) = (gradient.as_slice::<T>()?, input.as_slice::<T>()?, output.as_slice::<T>()?);
+    let out = for_pixels::<T>(input, |first, out| {
+        let len = out.len();
+        let [g, x, y] = [g, x, y].map(|t| widened(&t[first..][..len]));
+        let norms = n.norms(&x);
+        let mut sums = vec![0f32; len];
+        for (c, g) in g.iter().enumerate().filter(|(_, g)| **g != 0.0) {
+            let share = -2.0 * n.alpha * n.beta * y[c] / norms[c] * g;
+            for k in n.around(c, len) {
+                sums[k] += share * x[k];
+            }
+            sums[c] += norms[c].powf(-n.beta) * g;
+        }
+        out.iter_mut().zip(sums).for_each(|(out, sum)| *out = T::narrow(sum));
+    })?;
+    ctx.set_output(0, out);
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! Windows that move over NDHWC volumes.
+
+use super::window::extent;
+use flowmill_runtime::KernelInit;
+use flowmill_tensor::{Result, Shape, bail};
+use std::ops::Range;
+
+/// Strides, dilations and padding, read from attributes once.
+#[derive(Clone, Copy)]
+pub(super) struct Steps {
+    strides: [usize; 3],
+    dilations: [usize; 3],
+    same: bool,
+}
+
+impl Steps {
+    /// Reads `strides`, `dilations`, `padding` and `data_format`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for lists that are not of five positive numbers or that move over the batch or the channels, and for another
+    /// format than NDHWC.
+    pub(super) fn new(init: &KernelInit<'_>) -> Result<Steps> {
+        let op = &init.op_def.name;
+        if init.attrs.get_or("data_format", "NDHWC")? != "NDHWC" {
+            bail!(InvalidArgument, "{op} only supports NDHWC on device type CPU");
+        }
+        let dilations = if init.attrs.contains("dilations") { sizes(op, "dilations", &init.attrs.list("dilations")?)? } else { [1; 3] };
+        let same = match init.attrs.get("padding")? {
+            "SAME" => true,
+            "VALID" => false,
+            other => bail!(InvalidArgument, "Unknown padding type {other}"),
+        };
+        Ok(Steps { strides: sizes(op, "strides", &init.attrs.list("strides")?)?, dilations, same })
+    }
+
+    /// A window of sizes `window` laid over `input`, `[batch, planes, rows, columns, channels]`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where it does not fit.
+    pub(super) fn volume(&self, input: &Shape, window: [usize; 3]) -> Result<Volume> {
+        let &[batch, planes, rows, columns, channels] = input.dims() else {
+            bail!(InvalidArgument, "input must be 5-dimensional: {input}");
+        };
+        let axis = |input: usize, d: usize| -> Result<Axis> {
+            let (stride, dilation) = (self.strides[d], self.dilations[d]);
+            let (output, pad) = extent(input, window[d], stride, dilation, self.same, (0, 0))?;
+            Ok(Axis { input, window: window[d], stride, dilation, pad, output })
+        };
+        Ok(Volume { batch, axes: [axis(planes, 0)?, axis(rows, 1)?, axis(columns, 2)?], channels })
+    }
+}
+
+/// Three positive numbers out of five, of which the first and the last are one.
+pub(super) fn sizes(op: &str, name: &str, values: &[i64]) -> Result<[usize; 3]> {
+    let &[batch, a, b, c, channels] = values else {
+        bail!(InvalidArgument, "Sliding window {name} field must specify 5 dimensions");
+    };
+    if batch != 1 || channels != 1 {
+        bail!(InvalidArgument, "Current implementation of {op} does not yet support {name} in the batch and depth dimensions.");
+    }
+    let mut sizes = [0; 3];
+    for (size, value) in sizes.iter_mut().zip([a, b, c]) {
+        match usize::try_from(value) {
+            Ok(n) if n > 0 && n < 1 << 31 => *size = n,
+            _ => bail!(InvalidArgument, "{op}: {name} must be positive, got {values:?}"),
+        }
+    }
+    Ok(sizes)
+}
+
+/// How the window moves along one dimension.
+#[derive(Clone, Copy)]
+pub(super) struct Axis {
+    pub(super) input: usize,
+    pub(super) window: usize,
+    stride: usize,
+    dilation: usize,
+    pad: usize,
+    pub(super) output: usize,
+}
+
+impl Axis {
+    /// The window's elements that lie inside of the input at output position `at`.
+    fn inside(&self, at: usize) -> Range<usize> {
+        let start = at * self.stride;
+        let first = self.pad.saturating_sub(start).div_ceil(self.dilation).min(self.window);
+        let end = (self.input + self.pad).saturating_sub(start).div_ceil(self.dilation).min(self.window);
+        first..end.max(first)
+    }
+
+    /// Where in the input element `tap` lies, one of those inside.
+    fn place(&self, at: usize, tap: usize) -> usize {
+        at * self.stride + tap * self.dilation - self.pad
+    }
+}
+
+/// A window over the volumes of a batch.
+#[derive(Clone, Copy)]
+pub(super) struct Volume {
+    pub(super) batch: usize,
+    pub(super) axes: [Axis; 3],
+    pub(super) channels: usize,
+}
+
+impl Volume {
+    /// Output positions, in all volumes.
+    pub(super) fn positions(&self) -> usize {
+        self.axes.iter().fold(self.batch, |n, axis| n.saturating_mul(axis.output))
+    }
+
+    /// The window's elements.
+    pub(super) fn taps(&self) -> usize {
+        self.axes.iter().fold(1, |n: usize, axis| n.saturating_mul(axis.window))
+    }
+
+    /// The output's shape, with this many channels.
+    pub(super) fn output_shape(&self, channels: usize) -> Shape {
+        let [a, b, c] = self.axes;
+        Shape::from([self.batch, a.output, b.output, c.output, channels])
+    }
+
+    /// Calls `f(tap, pixel)` for the elements of the window at `position` that lie inside, in row-major order: which of the window's, and
+    /// which pixel of the input, counted over the whole batch.
+    pub(super) fn for_each_tap(&self, position: usize, mut f: impl FnMut(usize, usize)) {
+        let [planes, rows, columns] = &self.axes;
+        let (rest, x) = (position / columns.output, position % columns.output);
+        let (rest, y) = (rest / rows.output, rest % rows.output);
+        let (batch, z) = (rest / planes.output, rest % planes.output);
+        for k in planes.inside(z) {
+            let plane = batch * planes.input + planes.place(z, k);
+            for i in rows.inside(y) {
+                let row = plane * rows.input + rows.place(y, i);
+                for j in columns.inside(x) {
+                    f((k * rows.window + i) * columns.window + j, row * columns.input + columns.place(x, j));
+                }
+            }
+        }
+    }
+}
