@@ -206,3 +206,11 @@ def test_import_is_light():
     code = "import sys, numpy; before = set(sys.modules); import flowmill; print([m for m in set(sys.modules) - before if not m.startswith('flowmill')])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "google" not in loaded and "tensorflow" not in loaded and "ml_dtypes" not in loaded, loaded
+
+
+def test_import_loads_no_submodule_that_is_not_needed():
+    """What the package offers comes with its first use, so that a process that only runs a graph does not pay for what builds one."""
+    code = "import sys, flowmill._names as n; print(*(m.removeprefix('flowmill.') for m in sys.modules if m.startswith('flowmill.'))); print(*n.MODULES)"
+    loaded, offered = (set(line.split()) for line in subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines())
+    assert "session" in loaded and not loaded & offered, loaded & offered
+    assert len(loaded) <= 24, f"each module costs some 0.25 ms: {sorted(loaded)}"

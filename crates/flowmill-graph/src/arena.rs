@@ -129,6 +129,19 @@ impl<K: Key, T> Arena<K, T> {
         })
     }
 
+    /// A copy of the values that `keep` accepts, under their keys; the others are as if they had been removed.
+    pub(crate) fn part(&self, keep: impl Fn(K, &T) -> bool) -> Arena<K, T>
+    where
+        T: Clone,
+    {
+        let mut part = Arena { slots: vec![NONE; self.slots.len()], ..Arena::new() };
+        for (key, value) in self.iter().filter(|&(key, value)| keep(key, value)) {
+            part.slots[key.index() as usize] = part.push(value.clone());
+            part.live += 1;
+        }
+        part
+    }
+
     /// Number of keys ever given out.
     pub(crate) fn num_keys(&self) -> usize {
         self.slots.len()
@@ -174,5 +187,23 @@ mod tests {
         assert_eq!(arena.iter().count(), 5000);
         assert_eq!(arena.get(0), None);
         assert_eq!(arena.get(9999), None);
+    }
+
+    #[test]
+    fn a_part_keeps_keys_and_grows_on() {
+        let mut arena = Arena::<u32, String>::new();
+        for i in 0..3000 {
+            arena.insert(i.to_string()).unwrap();
+        }
+        arena.remove(7);
+        let mut part = arena.part(|key, _| key % 7 == 0);
+        assert_eq!((part.len(), part.num_keys()), (428, 3000));
+        assert!(part.iter().all(|(key, value)| key % 7 == 0 && *value == key.to_string()));
+        assert_eq!(part.remove(8), None);
+        assert_eq!(part.get(7), None);
+        assert_eq!(part.remove(14).as_deref(), Some("14"));
+        assert_eq!(part.insert("new".into()).unwrap(), 3000);
+        assert_eq!(part.get(3000).map(String::as_str), Some("new"));
+        assert_eq!(part.get(21).map(String::as_str), Some("21"));
     }
 }

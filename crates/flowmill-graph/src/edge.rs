@@ -1,7 +1,8 @@
 //! A graph's edges.
 
+use crate::arena::Arena;
 use crate::signature::{Signature, TensorType, type_names};
-use crate::{CONTROL_SLOT, EdgeId, Graph, NodeId, OutputId};
+use crate::{CONTROL_SLOT, EdgeId, Graph, Node, NodeId, OutputId};
 use flowmill_tensor::{Result, bail};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -62,6 +63,35 @@ impl EdgeRecord {
 }
 
 impl Graph {
+    /// The edges between nodes that are kept, which are those of `nodes`; their lists of edges are cut down to these.
+    pub(crate) fn part_of_edges(&self, is_kept: impl Fn(NodeId) -> bool, nodes: &mut Arena<NodeId, Node>) -> Arena<EdgeId, EdgeRecord> {
+        let mut edges = self.edges.part(|_, record| is_kept(record.src) && is_kept(record.dst));
+        let ids: Vec<NodeId> = nodes.iter().map(|(id, _)| id).collect();
+        for id in ids {
+            let Some(node) = nodes.get_mut(id) else { continue };
+            node.out_edges.retain(|&mut edge| edges.get(edge).is_some());
+            for (place, &edge) in node.out_edges.iter().enumerate() {
+                if let Some(record) = edges.get_mut(edge) {
+                    record.out_place = place as u32;
+                }
+            }
+            let num_inputs = node.num_inputs();
+            let (data, _) = node.in_edges.split_at_mut(num_inputs);
+            data.iter_mut().filter(|edge| edges.get(**edge).is_none()).for_each(|edge| *edge = EdgeId::NONE);
+            let mut place = 0;
+            node.in_edges.retain(|&mut edge| {
+                place += 1;
+                place <= num_inputs || edges.get(edge).is_some()
+            });
+            for (place, &edge) in node.in_edges.iter().enumerate().skip(num_inputs) {
+                if let Some(record) = edges.get_mut(edge) {
+                    record.in_place = NonZeroU32::MIN.saturating_add(place as u32);
+                }
+            }
+        }
+        edges
+    }
+
     /// The edge `id`, or `None` where it was removed or never was.
     pub fn edge(&self, id: EdgeId) -> Option<Edge> {
         self.edges.get(id).map(|record| record.edge(id))

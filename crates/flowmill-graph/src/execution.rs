@@ -1,6 +1,6 @@
 //! The graph of one step: feeds and fetches instead of what is around them.
 
-use crate::traverse::{prune, reverse_reachable};
+use crate::traverse::{Neighbours, Visit, prune, reverse_depth_first, reverse_reachable};
 use crate::{ARG, Edge, Graph, NodeId, OutputId, RETVAL, TensorName};
 use flowmill_proto::{AttrValue, DataType, NodeDef};
 use flowmill_tensor::{DType, Result, bail};
@@ -31,6 +31,28 @@ pub struct ExecutionGraph {
 /// half rewritten then.
 pub fn rewrite_for_execution<S: AsRef<str>>(graph: &mut Graph, feeds: &[S], fetches: &[S], targets: &[S]) -> Result<ExecutionGraph> {
     rewrite_with_connections(graph, feeds, fetches, targets, &[])
+}
+
+/// A copy of the part of a graph that [`rewrite_with_connections`] may look at for these names. What it makes of the part it would make of
+/// the whole, without copying nodes that the step does not need; ids are the same. Names that do not exist are left for it to report.
+pub fn part_for_execution<S: AsRef<str>>(graph: &Graph, feeds: &[S], fetches: &[S], targets: &[S], connections: &[(S, S)]) -> Graph {
+    let node = |name: &S| Some(graph.find_node(TensorName::parse(name.as_ref())?.node)?.id());
+    let fed: HashSet<OutputId> = feeds.iter().filter_map(|feed| find_feed(graph, feed.as_ref()).ok()).collect();
+    let sources = connections.iter().map(|(from, _)| from);
+    let wanted: Vec<NodeId> =
+        fetches.iter().chain(sources).filter_map(node).chain(targets.iter().filter_map(|target| find_target(graph, target))).collect();
+    let mut keep = vec![false; graph.num_node_ids()];
+    let is_passed = |edge: &Edge| edge.source().is_none_or(|source| !fed.contains(&source));
+    reverse_depth_first(graph, &wanted, Neighbours::AsAdded, is_passed, |visit| {
+        if let Visit::Enter(node) = visit {
+            keep[node.index()] = true;
+        }
+    });
+    // The nodes of replaced tensors; what these need may go.
+    for replaced in feeds.iter().chain(connections.iter().map(|(_, to)| to)).filter_map(node) {
+        keep[replaced.index()] = true;
+    }
+    graph.part(&keep)
 }
 
 /// The same, where tensors also stand in for one another: of each pair of names, the first tensor's value is fed for the second within the
@@ -180,13 +202,16 @@ fn find_fetch(graph: &Graph, name: &str) -> Result<OutputId> {
     Ok(node.id().output(tensor.slot as u32))
 }
 
+fn find_target<S: AsRef<str>>(graph: &Graph, name: &S) -> Option<NodeId> {
+    graph.find_node(name.as_ref().strip_prefix('^').unwrap_or(name.as_ref())).map(|n| n.id())
+}
+
 fn find_targets<S: AsRef<str>>(graph: &Graph, targets: &[S]) -> Result<Vec<NodeId>> {
-    let find = |name: &S| graph.find_node(name.as_ref().strip_prefix('^').unwrap_or(name.as_ref())).map(|n| n.id());
-    let missing: Vec<&str> = targets.iter().filter(|t| find(t).is_none()).map(|t| t.as_ref()).collect();
+    let missing: Vec<&str> = targets.iter().filter(|t| find_target(graph, t).is_none()).map(|t| t.as_ref()).collect();
     if !missing.is_empty() {
         bail!(NotFound, "PruneForTargets: Some target nodes not found: {}", missing.join(" "));
     }
-    Ok(targets.iter().filter_map(find).collect())
+    Ok(targets.iter().filter_map(|t| find_target(graph, t)).collect())
 }
 
 fn add_boundary(

@@ -33,7 +33,7 @@ pub use attrs::{Attr, AttrList, Attrs};
 pub use builtin::{ARG, RETVAL};
 pub use check::{check_attr_value, complete_attrs, is_valid_node_name};
 pub use edge::Edge;
-pub use execution::{ExecutionGraph, rewrite_for_execution, rewrite_with_connections};
+pub use execution::{ExecutionGraph, part_for_execution, rewrite_for_execution, rewrite_with_connections};
 pub use export::ExportOptions;
 pub use frames::{ControlFlow, Frame, FrameId};
 pub use function_body::{FunctionBody, instantiate_function};
@@ -44,7 +44,7 @@ pub use import::{ImportOptions, ImportResults, MAX_IMPORTED_OUTPUTS, import_grap
 pub use infer::{InferenceContext, ShapeFn, ValueInfo};
 pub use node::Node;
 pub use op_def::{ArgDef, ArgType, AttrDef, AttrType, Deprecation, OpDef};
-pub use registry::OpRegistry;
+pub use registry::{Declaration, OpRegistry};
 pub use shape_refiner::{MAX_CONSTANT_BYTES, ShapeRefiner};
 pub use signature::{MAX_ARG_TENSORS, TensorType, arg_ranges, infer_attrs};
 pub use tensor_name::TensorName;

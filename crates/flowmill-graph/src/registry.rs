@@ -4,12 +4,47 @@ use crate::OpDef;
 use crate::builtin;
 use flowmill_tensor::{Result, bail};
 use hashbrown::HashMap;
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// An op whose definition is made when somebody asks for it: a program uses a few dozen ops of a catalogue of hundreds.
+pub trait Declaration: Sync {
+    /// The op's type.
+    fn name(&self) -> &'static str;
+
+    /// Its definition, which has this name.
+    ///
+    /// # Errors
+    /// A declaration that is malformed; there is no such op then.
+    fn definition(&self) -> Result<OpDef>;
+}
 
 /// The definitions of ops by name. Filled once, then shared.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct OpRegistry {
-    ops: HashMap<String, Arc<OpDef>>,
+    ops: HashMap<Cow<'static, str>, Entry>,
+}
+
+#[derive(Clone)]
+enum Entry {
+    Defined(Arc<OpDef>),
+    Declared { declaration: &'static dyn Declaration, made: OnceLock<Option<Arc<OpDef>>> },
+}
+
+impl Entry {
+    fn get(&self) -> Option<&Arc<OpDef>> {
+        match self {
+            Entry::Defined(def) => Some(def),
+            Entry::Declared { declaration, made } => made.get_or_init(|| declaration.definition().ok().map(Arc::new)).as_ref(),
+        }
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
 }
 
 impl OpRegistry {
@@ -18,16 +53,33 @@ impl OpRegistry {
     /// # Errors
     /// `AlreadyExists` for two definitions of one name.
     pub fn new(defs: impl IntoIterator<Item = OpDef>) -> Result<OpRegistry> {
-        let mut registry = OpRegistry { ops: HashMap::new() };
+        let mut registry = OpRegistry::default();
         for def in defs {
             registry.add(def)?;
         }
+        registry.complete()
+    }
+
+    /// The same for declarations. A malformed one is as if it were not there.
+    ///
+    /// # Errors
+    /// `AlreadyExists` for two declarations of one name.
+    pub fn declared<D: Declaration + 'static>(declarations: impl IntoIterator<Item = &'static D>) -> Result<OpRegistry> {
+        let declarations = declarations.into_iter();
+        let mut registry = OpRegistry { ops: HashMap::with_capacity(declarations.size_hint().0) };
+        for declaration in declarations {
+            registry.insert(declaration.name().into(), Entry::Declared { declaration, made: OnceLock::new() })?;
+        }
+        registry.complete()
+    }
+
+    fn complete(mut self) -> Result<OpRegistry> {
         for def in builtin::function_ops() {
-            if registry.get(&def.name).is_none() {
-                registry.add(def)?;
+            if !self.ops.contains_key(def.name.as_str()) {
+                self.add(def)?;
             }
         }
-        Ok(registry)
+        Ok(self)
     }
 
     /// Adds a definition.
@@ -35,16 +87,19 @@ impl OpRegistry {
     /// # Errors
     /// `AlreadyExists` where the name is taken.
     pub fn add(&mut self, def: OpDef) -> Result<()> {
-        if self.ops.contains_key(&def.name) {
-            bail!(AlreadyExists, "Op with name {} is registered twice", def.name);
+        self.insert(def.name.clone().into(), Entry::Defined(Arc::new(def)))
+    }
+
+    fn insert(&mut self, name: Cow<'static, str>, entry: Entry) -> Result<()> {
+        if let Err(taken) = self.ops.try_insert(name, entry) {
+            bail!(AlreadyExists, "Op with name {} is registered twice", taken.entry.key());
         }
-        self.ops.insert(def.name.clone(), Arc::new(def));
         Ok(())
     }
 
     /// The definition of the op called `name`.
     pub fn get(&self, name: &str) -> Option<&Arc<OpDef>> {
-        self.ops.get(name)
+        self.ops.get(name)?.get()
     }
 
     /// The same, or TensorFlow's error.
@@ -63,9 +118,16 @@ impl OpRegistry {
 
     /// All definitions, by name.
     pub fn sorted(&self) -> Vec<&Arc<OpDef>> {
-        let mut defs: Vec<_> = self.ops.values().collect();
+        let mut defs: Vec<_> = self.ops.values().filter_map(Entry::get).collect();
         defs.sort_by(|a, b| a.name.cmp(&b.name));
         defs
+    }
+
+    /// The names of all ops, sorted.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.ops.keys().map(AsRef::as_ref).collect();
+        names.sort_unstable();
+        names
     }
 
     /// Number of ops.

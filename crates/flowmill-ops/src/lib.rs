@@ -8,7 +8,7 @@
 //!     .shape(shape::conv2d),
 //! ```
 //!
-//! and is a constant, read when a registry is built. Names, arguments, attributes, defaults, constraints and flags are TensorFlow's.
+//! and is a constant, read when somebody asks a registry for the op. Names, arguments, attributes, defaults, constraints and flags are TensorFlow's.
 //!
 //! # Adding an op
 //! 1. Write its declaration into its family's file. A new family is a file and a line in `FAMILIES`.
@@ -49,7 +49,8 @@ mod training;
 
 pub use op::Op;
 
-use flowmill_graph::OpDef;
+use flowmill_graph::{OpDef, OpRegistry};
+use flowmill_tensor::Result;
 
 /// The families: the file's name and what it declares.
 const FAMILIES: &[(&str, &[Op])] = &[
@@ -84,6 +85,14 @@ pub const OWN: &str = "fused";
 /// Every declared op with the name of its family, family by family.
 pub fn declarations() -> impl Iterator<Item = (&'static str, &'static Op)> {
     FAMILIES.iter().flat_map(|&(family, ops)| ops.iter().map(move |op| (family, op)))
+}
+
+/// A registry of every declared op.
+///
+/// # Errors
+/// `AlreadyExists` where two declarations have one name, which a test looks for.
+pub fn registry() -> Result<OpRegistry> {
+    OpRegistry::declared(declarations().map(|(_, op)| op))
 }
 
 /// The definition of every declared op.

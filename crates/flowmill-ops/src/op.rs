@@ -1,7 +1,7 @@
 //! One op's declaration, as the family files write it.
 
 use flowmill_graph::builder::gradients::{GradientFn, OpGradient};
-use flowmill_graph::{Deprecation, OpDef, ShapeFn};
+use flowmill_graph::{Declaration, Deprecation, OpDef, ShapeFn};
 use flowmill_tensor::Result;
 
 /// A declared op: text that becomes an [`OpDef`] when someone asks for the op. Declarations are constants, so that starting up costs nothing.
@@ -105,5 +105,15 @@ impl Op {
         def.shape_fn = self.shape_fn;
         def.gradient = self.gradient;
         Ok(def)
+    }
+}
+
+impl Declaration for Op {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn definition(&self) -> Result<OpDef> {
+        Op::definition(self)
     }
 }

@@ -93,7 +93,7 @@ pub fn attr_value(bytes: &[u8]) -> PyResult<AttrValue> {
 /// The names of the catalogue's ops, sorted.
 #[pyfunction]
 pub fn op_names() -> PyResult<Vec<String>> {
-    Ok(flowmill::registry().map_err(to_py_err)?.sorted().into_iter().map(|op| op.name.clone()).collect())
+    Ok(flowmill::registry().map_err(to_py_err)?.names().into_iter().map(str::to_owned).collect())
 }
 
 /// What an op of the catalogue takes and gives; `None` where it is not known.

@@ -5,8 +5,10 @@ use crate::gate;
 use crate::graph::{PyGraph, shape_to_python};
 use crate::session::PySession;
 use flowmill::{ImportOptions, Signature, TensorSpec, import_graph_def};
-use flowmill_proto::Message;
+use flowmill_proto::{GraphDef, Message, MetaGraphDef};
 use flowmill_savedmodel::{LoadedModel, SavedModel};
+use flowmill_tensor::{Bytes, Result};
+use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::collections::BTreeMap;
@@ -14,7 +16,15 @@ use std::path::PathBuf;
 
 /// One graph of a SavedModel, chosen by its tags.
 #[pyclass(frozen, name = "SavedModel", module = "flowmill._core")]
-pub struct PySavedModel(LoadedModel);
+pub struct PySavedModel {
+    /// Without its graph.
+    model: LoadedModel,
+    /// Until it is imported: the graph that it becomes is not kept twice.
+    graph_def: Mutex<Option<GraphDef>>,
+    /// What all of it is read from again where somebody asks.
+    file: Bytes,
+    tags: Vec<String>,
+}
 
 /// The tag of graphs for serving.
 const SERVING: &str = "serve";
@@ -29,27 +39,32 @@ impl PySavedModel {
     fn new(py: Python<'_>, path: PathBuf, tags: Option<Vec<String>>) -> PyResult<PySavedModel> {
         gate::detached(py, || {
             let model = SavedModel::open(path)?;
+            let file = model.file().clone();
             let sets = model.tag_sets();
             let only = sets.first().filter(|_| sets.len() == 1).map(|tags| tags.iter().map(|&t| t.to_owned()).collect());
             let tags: Vec<String> = tags.or(only).unwrap_or_else(|| vec![SERVING.to_owned()]);
-            let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
-            model.load(&tags)
+            let mut model = model.load(&tags.iter().map(String::as_str).collect::<Vec<_>>())?;
+            let graph_def = Mutex::new(model.meta_graph.graph_def.take());
+            Ok(PySavedModel { model, graph_def, file, tags })
         })
-        .map(PySavedModel)
     }
 
     /// Adds the model's nodes to a graph.
     fn import_into(&self, py: Python<'_>, graph: &Bound<'_, PyGraph>, prefix: String) -> PyResult<()> {
         let options = ImportOptions { prefix, ..ImportOptions::default() };
         let graph = graph.get().shared();
-        // Contents of tensors are shared with the message, which is kept.
-        let def = self.0.meta_graph.graph_def.clone().unwrap_or_default();
-        gate::detached(py, || import_graph_def(&mut graph.write(), def, &options)).map(drop)
+        gate::detached(py, || {
+            // Contents of tensors are shared with the file.
+            let first = self.graph_def.lock().take();
+            let def = first.map_or_else(|| Ok(self.meta_graph()?.graph_def.unwrap_or_default()), Ok)?;
+            import_graph_def(&mut graph.write(), def, &options)
+        })
+        .map(drop)
     }
 
     /// Restores variables and runs the initialisation op in a session whose graph has the model's nodes under `prefix`.
     fn prepare(&self, py: Python<'_>, session: &Bound<'_, PySession>, prefix: &str) -> PyResult<()> {
-        let loaded = under(&self.0, prefix);
+        let loaded = under(&self.model, prefix);
         let session = session.get().session();
         gate::detached(py, || flowmill::prepare(session, &loaded))
     }
@@ -59,7 +74,7 @@ impl PySavedModel {
         let specs = |specs: BTreeMap<String, TensorSpec>| {
             specs.into_iter().map(|(name, s)| (name, (s.tensor, s.dtype.number(), shape_to_python(&s.shape)))).collect()
         };
-        let signatures = flowmill::signatures(&self.0.meta_graph).map_err(to_py_err)?;
+        let signatures = flowmill::signatures(&self.model.meta_graph).map_err(to_py_err)?;
         Ok(signatures
             .into_iter()
             .map(|(name, Signature { inputs, outputs, method })| (name, (specs(inputs), specs(outputs), method)))
@@ -68,8 +83,16 @@ impl PySavedModel {
 
     /// The serialised `MetaGraphDef`.
     fn meta_graph_def<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = gate::detached(py, || Ok(self.0.meta_graph.encode_to_vec()))?;
+        let bytes = gate::detached(py, || Ok(self.meta_graph()?.encode_to_vec()))?;
         Ok(PyBytes::new(py, &bytes))
+    }
+}
+
+impl PySavedModel {
+    /// The message with its graph.
+    fn meta_graph(&self) -> Result<MetaGraphDef> {
+        let tags: Vec<&str> = self.tags.iter().map(String::as_str).collect();
+        SavedModel::from_bytes(self.file.clone())?.meta_graph(&tags).cloned()
     }
 }
 
@@ -80,7 +103,15 @@ fn under(model: &LoadedModel, prefix: &str) -> LoadedModel {
             *name = format!("{prefix}/{name}");
         }
     };
-    let mut model = LoadedModel { meta_graph: Default::default(), ..model.clone() };
+    let LoadedModel { directory, restore, init_op, train_op, assets, .. } = model;
+    let mut model = LoadedModel {
+        meta_graph: MetaGraphDef::default(),
+        directory: directory.clone(),
+        restore: restore.clone(),
+        init_op: init_op.clone(),
+        train_op: train_op.clone(),
+        assets: assets.clone(),
+    };
     if let Some(restore) = &mut model.restore {
         rename(&mut restore.op);
         rename(&mut restore.path_tensor);

@@ -27,6 +27,7 @@ const ASSETS_COLLECTION: &str = "saved_model_assets";
 #[derive(Clone, Debug)]
 pub struct SavedModel {
     directory: Option<PathBuf>,
+    file: Bytes,
     message: proto::SavedModel,
 }
 
@@ -91,8 +92,8 @@ impl SavedModel {
             )),
             _ => error,
         })?;
-        let message = proto::SavedModel::decode(file).map_err(|error| not_parsed(&path, error))?;
-        Ok(SavedModel { directory: directory.map(Path::to_owned), message })
+        let message = proto::SavedModel::decode(file.clone()).map_err(|error| not_parsed(&path, error))?;
+        Ok(SavedModel { directory: directory.map(Path::to_owned), file, message })
     }
 
     /// A model from the bytes of its `saved_model.pb`. It can have neither variables nor assets, which are in other
@@ -101,8 +102,14 @@ impl SavedModel {
     /// # Errors
     /// `DataLoss` where the bytes are not a SavedModel.
     pub fn from_bytes(bytes: Bytes) -> Result<SavedModel> {
-        let message = proto::SavedModel::decode(bytes).map_err(|error| not_parsed(Path::new(SAVED_MODEL_FILE), error))?;
-        Ok(SavedModel { directory: None, message })
+        let message = proto::SavedModel::decode(bytes.clone()).map_err(|error| not_parsed(Path::new(SAVED_MODEL_FILE), error))?;
+        Ok(SavedModel { directory: None, file: bytes, message })
+    }
+
+    /// The bytes of its `saved_model.pb`, which [`SavedModel::from_bytes`] takes: where they are a mapped file, a way to keep the messages
+    /// without their memory.
+    pub fn file(&self) -> &Bytes {
+        &self.file
     }
 
     /// Its graphs, as they stand in the file.

@@ -66,7 +66,7 @@ use parking_lot::RwLock;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-static REGISTRY: LazyLock<Result<Arc<OpRegistry>>> = LazyLock::new(|| OpRegistry::new(flowmill_ops::catalogue()).map(Arc::new));
+static REGISTRY: LazyLock<Result<Arc<OpRegistry>>> = LazyLock::new(|| flowmill_ops::registry().map(Arc::new));
 
 static KERNELS: LazyLock<Arc<KernelRegistry>> = LazyLock::new(|| kernels_with(|_| ()));
 

@@ -43,8 +43,8 @@ impl SavedModel {
     /// # Errors
     /// `NotFound` for a missing model, tag set, file or variable; `DataLoss` for damaged files; `NotFound` listing all ops that Flowmill lacks.
     pub fn load(path: impl AsRef<Path>, tags: &[&str], options: SessionOptions) -> Result<SavedModel> {
-        let loaded = files::SavedModel::open(path)?.load(tags)?;
-        let graph_def = loaded.meta_graph.graph_def.clone().unwrap_or_default();
+        let mut loaded = files::SavedModel::open(path)?.load(tags)?;
+        let graph_def = loaded.meta_graph.graph_def.take().unwrap_or_default();
         let mut graph = new_graph()?;
         import_graph_def(&mut graph, graph_def, &ImportOptions::default())?;
         let session = session(graph, options)?;

@@ -7,7 +7,7 @@ use flowmill_graph::traverse::{
 };
 use flowmill_graph::{
     ControlFlow, Graph, ImportOptions, InferenceContext, NodeId, OpDef, OpRegistry, OutputId, ShapeRefiner, import_graph_def,
-    rewrite_for_execution, rewrite_with_connections,
+    part_for_execution, rewrite_for_execution, rewrite_with_connections,
 };
 use flowmill_proto::{NodeDef, TensorShapeProto};
 use flowmill_tensor::{Code, DType, PartialShape, Result, Tensor};
@@ -82,9 +82,22 @@ fn pruning_keeps_what_targets_need() {
 }
 
 fn rewritten(nodes: Vec<NodeDef>, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<String> {
-    let mut graph = import(nodes);
-    rewrite_for_execution(&mut graph, feeds, fetches, targets)?;
+    let whole = import(nodes);
+    executed(&whole, feeds, fetches, targets, &[])
+}
+
+/// What a step runs, as text; made of the whole graph, and the same of the part of it that the step may need.
+fn executed(whole: &Graph, feeds: &[&str], fetches: &[&str], targets: &[&str], connections: &[(&str, &str)]) -> Result<String> {
+    let mut part = part_for_execution(whole, feeds, fetches, targets, connections);
+    assert!(part.num_nodes() <= whole.num_nodes() && part.num_node_ids() == whole.num_node_ids());
+    let of_part = rewrite_with_connections(&mut part, feeds, fetches, targets, connections);
+    let mut graph = whole.clone();
+    let of_whole = rewrite_with_connections(&mut graph, feeds, fetches, targets, connections);
+    assert_eq!(of_part.map_err(|e| e.to_string()), of_whole.clone().map_err(|e| e.to_string()));
+    of_whole?;
     graph.validate()?;
+    part.validate()?;
+    assert_eq!(part.to_string(), graph.to_string());
     Ok(graph.to_string())
 }
 
@@ -117,6 +130,20 @@ fn behaviour_31_feeds_and_fetches_cut_the_graph() {
 }
 
 #[test]
+fn only_the_part_of_a_graph_that_a_step_needs_is_copied() {
+    let graph = import(feed_example());
+    let part = |feeds: &[&str], fetches: &[&str], targets: &[&str]| {
+        let part = part_for_execution(&graph, feeds, fetches, targets, &[]);
+        part.op_nodes().map(|n| n.name().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(part(&[], &["x"], &[]), ["p", "x"]);
+    assert_eq!(part(&["x"], &["y"], &[]), ["x", "y"], "a fed node stays to be replaced, what it needs does not");
+    assert_eq!(part(&["x"], &["z"], &[]), ["p", "x", "y", "z"], "it waits for p");
+    assert_eq!(part(&["x"], &[], &["t"]), ["p", "x", "t"], "t waits for x itself");
+    assert_eq!(part(&[], &["q"], &["r"]), Vec::<String>::new(), "names that do not exist");
+}
+
+#[test]
 fn behaviour_31_mistakes_have_tensorflows_words() {
     let failed = |feeds: &[&str], fetches: &[&str], targets: &[&str], code: Code, part: &str| {
         let e = rewritten(feed_example(), feeds, fetches, targets).unwrap_err();
@@ -146,10 +173,7 @@ fn behaviour_32_tensor_connections() {
         ]
     };
     let connected = |feeds: &[&str], fetches: &[&str], connections: &[(&str, &str)]| -> Result<String> {
-        let mut graph = import(nodes());
-        rewrite_with_connections(&mut graph, feeds, fetches, &[], connections)?;
-        graph.validate()?;
-        Ok(graph.to_string())
+        executed(&import(nodes()), feeds, fetches, &[], connections)
     };
     let text = connected(&[], &["z"], &[("p", "x:0")]).unwrap();
     assert!(text.contains("_identity_x_0 = Identity(p)") && text.contains("y = Add(_identity_x_0, _identity_x_0)"), "{text}");

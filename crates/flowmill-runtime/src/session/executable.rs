@@ -10,7 +10,7 @@ use crate::kernel::Cost;
 use crate::plan::{DirectPlan, PlanEnv, PlanGraph, build};
 use crate::program::{FuseOptions, fuse};
 use crate::step::StepContext;
-use flowmill_graph::{Graph, NodeId, TensorName, rewrite_with_connections};
+use flowmill_graph::{Graph, NodeId, TensorName, part_for_execution, rewrite_with_connections};
 use flowmill_optimize::Report;
 use flowmill_tensor::{DType, Error, PartialShape, Result, Tensor, bail, error};
 use std::sync::{Arc, OnceLock};
@@ -71,8 +71,9 @@ impl Executable {
     pub(super) fn new(graph: &Graph, signature: &Signature, env: &Environment, functions: Functions) -> Result<Executable> {
         let [feeds, fetches, targets] = signature.lists();
         let described = feeds.iter().map(|name| describe_feed(graph, name)).collect::<Result<Vec<_>>>()?;
-        let mut pruned = graph.clone();
-        let execution = rewrite_with_connections(&mut pruned, &feeds, &fetches, &targets, &signature.connections())?;
+        let connections = signature.connections();
+        let mut pruned = part_for_execution(graph, &feeds, &fetches, &targets, &connections);
+        let execution = rewrite_with_connections(&mut pruned, &feeds, &fetches, &targets, &connections)?;
         if env.options.place_pruned_graph {
             pruned.op_nodes().try_for_each(|node| check_node(node, &env.options))?;
         }
