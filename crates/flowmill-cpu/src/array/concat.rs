@@ -28,27 +28,39 @@ fn concat<T: Item>(ctx: &mut KernelContext<'_>, axis_first: bool) -> Result<()> 
     };
     let (axis_at, first_at) = if axis_first { (0, 1) } else { (count, 0) };
     let axis = scalar_index(ctx.input(axis_at)?, "Concat dim tensor")?;
-    let first = ctx.input(first_at)?;
-    let rank = first.rank();
-    let Some(axis) = first.shape().axis(axis) else {
-        bail!(InvalidArgument, "ConcatOp : Expected concatenating dimensions in the range [{}, {rank}), but got {axis}", -(rank as i64));
+    let (shape, axis) = {
+        let shapes = (0..count).map(|i| ctx.input(first_at + i).map(Tensor::shape)).collect::<Result<SmallVec<[&Shape; 8]>>>()?;
+        (joined_shape(shapes.iter().copied(), axis)?, shapes[0].axis(axis).unwrap_or(0))
     };
     if count == 1 {
         return ctx.forward(first_at, 0);
-    }
-    let mut shape = first.shape().clone();
-    for i in 1..count {
-        let other = ctx.input(first_at + i)?.shape();
-        check_joinable(first.shape(), other, i, axis)?;
-        let Some(sum) = shape[axis].checked_add(other[axis]) else {
-            bail!(InvalidArgument, "ConcatOp : the sizes of dimension {axis} overflow")
-        };
-        shape[axis] = sum;
     }
     let inputs = (0..count).map(|i| ctx.input(first_at + i));
     let output = join::<T>(inputs, shape, axis)?;
     ctx.set_output(0, output);
     Ok(())
+}
+
+/// The shape of tensors of these shapes side by side along `axis`, counted from the end where it is negative.
+///
+/// # Errors
+/// `InvalidArgument` where there is no such axis, where others than it differ, and for no shapes at all.
+pub(crate) fn joined_shape<'a>(shapes: impl IntoIterator<Item = &'a Shape>, axis: i64) -> Result<Shape> {
+    let mut shapes = shapes.into_iter();
+    let Some(first) = shapes.next() else { bail!(InvalidArgument, "ConcatOp : at least one value is needed") };
+    let rank = first.rank();
+    let Some(axis) = first.axis(axis) else {
+        bail!(InvalidArgument, "ConcatOp : Expected concatenating dimensions in the range [{}, {rank}), but got {axis}", -(rank as i64));
+    };
+    let mut shape = first.clone();
+    for (i, other) in shapes.enumerate() {
+        check_joinable(first, other, i + 1, axis)?;
+        let Some(sum) = shape[axis].checked_add(other[axis]) else {
+            bail!(InvalidArgument, "ConcatOp : the sizes of dimension {axis} overflow")
+        };
+        shape[axis] = sum;
+    }
+    Ok(shape)
 }
 
 fn check_joinable(first: &Shape, other: &Shape, i: usize, axis: usize) -> Result<()> {

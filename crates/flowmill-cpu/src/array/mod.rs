@@ -31,6 +31,8 @@ mod tests;
 mod transpose;
 mod unique;
 
+pub(crate) use concat::joined_shape;
+
 use flowmill_runtime::KernelRegistry;
 
 /// Registers the kernels of the array ops.

@@ -3,7 +3,7 @@
 use super::product::{Product, Sizes, StableRhs, finish};
 use crate::gemm::{Activation, Epilogue, MatrixRef};
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{Complex, DType, Result, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Complex, DType, PartialShape, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -25,17 +25,17 @@ impl Transposed {
     }
 
     /// Checks that the operands are matrices that can be multiplied.
-    fn sizes(self, a: &Tensor, b: &Tensor) -> Result<Sizes> {
-        let matrix = |t: &Tensor, i: usize| match *t.shape().dims() {
+    fn sizes(self, a: &Shape, b: &Shape) -> Result<Sizes> {
+        let matrix = |shape: &Shape, i: usize| match *shape.dims() {
             [rows, columns] => Ok((rows, columns)),
-            _ if t.rank() < 2 => bail!(InvalidArgument, "In[{i}] ndims must be >= 2: {}", t.rank()),
-            _ => bail!(InvalidArgument, "In[{i}] is not a matrix. Instead it has shape {}", t.shape()),
+            _ if shape.rank() < 2 => bail!(InvalidArgument, "In[{i}] ndims must be >= 2: {}", shape.rank()),
+            _ => bail!(InvalidArgument, "In[{i}] is not a matrix. Instead it has shape {shape}"),
         };
         let (a_dims, b_dims) = (matrix(a, 0)?, matrix(b, 1)?);
         let (m, k) = if self.a { (a_dims.1, a_dims.0) } else { a_dims };
         let (rows, n) = if self.b { (b_dims.1, b_dims.0) } else { b_dims };
         if k != rows {
-            bail!(InvalidArgument, "Matrix size-incompatible: In[0]: {}, In[1]: {}", a.shape(), b.shape());
+            bail!(InvalidArgument, "Matrix size-incompatible: In[0]: {a}, In[1]: {b}");
         }
         Ok(Sizes { m, k, n })
     }
@@ -48,6 +48,20 @@ impl Transposed {
         let work = m.unwrap_or(USUAL_ROWS).saturating_mul(k.or(rows).unwrap_or(1)).saturating_mul(n.unwrap_or(1));
         if work >= EXPENSIVE { Cost::Expensive } else { Cost::Cheap }
     }
+}
+
+/// The sizes of a product of matrices of these shapes.
+///
+/// # Errors
+/// `InvalidArgument` where they are no matrices, or none that can be multiplied.
+pub(crate) fn product_sizes(a: &Shape, b: &Shape) -> Result<Sizes> {
+    Transposed { a: false, b: false }.sizes(a, b)
+}
+
+/// An estimate for a product of an unknown number of rows with these weights.
+pub(crate) fn product_cost(weights: &PartialShape) -> Cost {
+    let work = weights.dim(0).unwrap_or(1).saturating_mul(weights.dim(1).unwrap_or(1)).saturating_mul(USUAL_ROWS);
+    if work >= EXPENSIVE { Cost::Expensive } else { Cost::Cheap }
 }
 
 fn operand<'a, T: Product>(data: &'a [T], rows: usize, columns: usize, transposed: bool) -> MatrixRef<'a, T> {
@@ -63,7 +77,7 @@ struct MatMul<T> {
 impl<T: Product> Kernel for MatMul<T> {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let (a, b) = (ctx.input(0)?, ctx.input(1)?);
-        let size = self.transposed.sizes(a, b)?;
+        let size = self.transposed.sizes(a.shape(), b.shape())?;
         let mut c = Tensor::uninit(T::DTYPE, [size.m, size.n])?;
         T::product(
             size,
@@ -95,7 +109,7 @@ pub(super) fn make_matmul(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 /// What happens to a product before it is stored.
 #[derive(Clone, Copy, Default)]
-struct Fusion {
+pub(crate) struct Fusion {
     /// The third input is added to every row.
     bias: bool,
     /// The input after that is added element by element.
@@ -104,7 +118,7 @@ struct Fusion {
 }
 
 impl Fusion {
-    fn new(init: &KernelInit<'_>) -> Result<Fusion> {
+    pub(crate) fn new(init: &KernelInit<'_>) -> Result<Fusion> {
         let mut fusion = Fusion::default();
         let ops: Vec<&str> = init.attrs.list("fused_ops")?;
         for (i, op) in ops.iter().enumerate() {
@@ -133,7 +147,7 @@ impl Fusion {
     }
 
     /// The fusion's operands among `args`, the inputs after the matrices.
-    fn epilogue<'a>(&self, args: &[&'a Tensor], size: Sizes) -> Result<Epilogue<'a>> {
+    pub(crate) fn epilogue<'a>(&self, args: &[&'a Tensor], size: Sizes) -> Result<Epilogue<'a>> {
         let mut args = args.iter();
         let mut epilogue = Epilogue { activation: self.activation, ..Epilogue::default() };
         if self.bias {
@@ -162,7 +176,7 @@ struct FusedMatMul {
 
 impl FusedMatMul {
     fn multiply(&self, a: &Tensor, b: &Tensor, args: &[&Tensor]) -> Result<Tensor> {
-        let size = self.transposed.sizes(a, b)?;
+        let size = self.transposed.sizes(a.shape(), b.shape())?;
         let epilogue = self.fusion.epilogue(args, size)?;
         let mut c = Tensor::uninit(DType::F32, [size.m, size.n])?;
         let target = c.as_mut_slice::<f32>()?;

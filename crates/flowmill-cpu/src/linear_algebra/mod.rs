@@ -7,6 +7,9 @@ mod einsum;
 mod matmul;
 pub(crate) mod product;
 
+pub(crate) use matmul::{Fusion, product_cost, product_sizes};
+pub(crate) use product::Sizes;
+
 use flowmill_runtime::KernelRegistry;
 
 /// Registers the family.

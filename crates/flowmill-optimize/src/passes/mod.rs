@@ -7,6 +7,7 @@ pub(crate) mod fuse_elementwise;
 pub(crate) mod fuse_epilogues;
 pub(crate) mod fuse_gelu;
 pub(crate) mod fuse_layer_norm;
+pub(crate) mod fuse_reads;
 pub(crate) mod inline_calls;
 pub(crate) mod lower_case;
 pub(crate) mod lower_if;

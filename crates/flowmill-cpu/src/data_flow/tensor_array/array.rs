@@ -1,5 +1,6 @@
 //! The object behind a TensorArray's handle.
 
+use super::read_product::Ahead;
 use crate::data_flow::arithmetic::add_to;
 use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Shape, Tensor, bail};
 use parking_lot::{Mutex, MutexGuard};
@@ -15,6 +16,8 @@ pub(super) struct TensorArray {
     dtype: DType,
     options: Options,
     state: Mutex<State>,
+    /// What readers computed of elements before their reads.
+    ahead: Mutex<Vec<Ahead>>,
 }
 
 /// What an array is made with.
@@ -88,7 +91,7 @@ impl TensorArray {
             closed: false,
             gradients: BTreeMap::new(),
         };
-        TensorArray { name, dtype, options, state: Mutex::new(state) }
+        TensorArray { name, dtype, options, state: Mutex::new(state), ahead: Mutex::default() }
     }
 
     /// What travels along the edges.
@@ -122,6 +125,34 @@ impl TensorArray {
         let dropped = (std::mem::take(&mut state.slots), std::mem::take(&mut state.gradients));
         drop(state);
         drop(dropped);
+        self.ahead.lock().clear();
+    }
+
+    /// Takes out what a reader left with [`TensorArray::put_ahead`].
+    pub(super) fn take_ahead(&self, is_of_reader: impl FnMut(&Ahead) -> bool) -> Option<Ahead> {
+        let mut ahead = self.ahead.lock();
+        ahead.iter().position(is_of_reader).map(|i| ahead.swap_remove(i))
+    }
+
+    /// Keeps what a reader computed ahead.
+    pub(super) fn put_ahead(&self, ahead: Ahead) {
+        self.ahead.lock().push(ahead);
+    }
+
+    /// `element`, which was read at `index`, and those that a reader will find at the indices after it, `step` apart: at most `len` in all,
+    /// up to the first that was not written, was taken out or has another shape. Of a gradient array, whose elements still change, `element`
+    /// alone.
+    pub(super) fn waiting(&self, index: i64, step: i64, len: usize, element: &Tensor) -> Vec<Tensor> {
+        let mut found = vec![element.clone()];
+        if len > 1 && !self.options.is_gradient {
+            let state = self.state.lock();
+            let at = |i: usize| {
+                let i = usize::try_from(index.checked_add(step.checked_mul(i as i64)?)?).ok()?;
+                state.slots.get(i)?.value.as_ref().filter(|value| value.shape() == element.shape())
+            };
+            found.extend((1..len).map_while(at).cloned());
+        }
+        found
     }
 
     /// The gradient array for `source`, made at the first call: as long as this array, which can no longer grow. What was written here reads as zeros there,

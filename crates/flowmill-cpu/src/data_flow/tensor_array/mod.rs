@@ -3,6 +3,9 @@
 //! The handle is a `resource` that holds the array, so that an array lives no longer than the step that made it. The flow is a `float` that only orders the ops.
 
 mod array;
+mod read_product;
+#[cfg(test)]
+mod read_product_tests;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +28,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("TensorArraySplitV3", make_split);
     registry.add("TensorArraySizeV3", make_size);
     registry.add("TensorArrayCloseV3", make_close);
+    registry.add("_FusedReadMatMul", read_product::make);
 }
 
 fn array<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a TensorArray> {
