@@ -1,7 +1,7 @@
 """Steps that get their feeds one after another, and give fetches in between.
 
-One step runs in a thread of its own. Queues stand in for its feeds and take its fetches: other steps put values into the former and take them out of the
-latter. So whatever the step computes, it computes once.
+One step runs in a thread of its own. Queues stand in for its feeds and take its fetches: other steps put values into the former and take them out of
+the latter. So whatever the step computes, it computes once.
 """
 
 from __future__ import annotations
