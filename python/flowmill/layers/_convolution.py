@@ -169,8 +169,12 @@ class Conv3D(_Conv):
 class _ConvTranspose(_Conv):
     """The transpose of a convolution: its kernel has the output's channels before the input's."""
 
-    def __init__(self, filters: int, kernel_size, strides=1, padding: str = "valid", data_format: str = "channels_last", **kwargs):
-        super().__init__(filters, kernel_size, strides, padding, data_format, **kwargs)
+    def __init__(self, filters: int, kernel_size, strides=1, padding: str = "valid", data_format: str = "channels_last", activation=None,
+                 use_bias: bool = True, kernel_initializer=None, bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None,
+                 activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable: bool = True, name: str | None = None,
+                 **kwargs):
+        super().__init__(filters, kernel_size, strides, padding, data_format, 1, activation, use_bias, kernel_initializer, bias_initializer,
+                         kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint, trainable, name, **kwargs)
         self.input_spec = InputSpec(ndim=self._rank + 2)
 
     def build(self, input_shape) -> None:
@@ -370,10 +374,9 @@ def conv2d_transpose(inputs, filters: int, kernel_size, strides=(1, 1), padding:
                      bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable: bool = True,
                      name: str | None = None, reuse: bool | None = None):
     """Makes the transpose of a convolution of images and calls it. Arguments are as for :func:`conv2d`."""
-    layer = Conv2DTranspose(filters, kernel_size, strides, padding, data_format, activation=activation, use_bias=use_bias,
-                            kernel_initializer=kernel_initializer, bias_initializer=bias_initializer, kernel_regularizer=kernel_regularizer,
-                            bias_regularizer=bias_regularizer, activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
-                            bias_constraint=bias_constraint, trainable=trainable, name=name, _scope=name, _reuse=reuse)
+    layer = Conv2DTranspose(filters, kernel_size, strides, padding, data_format, activation, use_bias, kernel_initializer, bias_initializer,
+                            kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint, trainable, name,
+                            _scope=name, _reuse=reuse)
     return layer(inputs)
 
 
@@ -382,10 +385,9 @@ def conv3d_transpose(inputs, filters: int, kernel_size, strides=(1, 1, 1), paddi
                      bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable: bool = True,
                      name: str | None = None, reuse: bool | None = None):
     """Makes the transpose of a convolution of volumes and calls it. Arguments are as for :func:`conv2d`."""
-    layer = Conv3DTranspose(filters, kernel_size, strides, padding, data_format, activation=activation, use_bias=use_bias,
-                            kernel_initializer=kernel_initializer, bias_initializer=bias_initializer, kernel_regularizer=kernel_regularizer,
-                            bias_regularizer=bias_regularizer, activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
-                            bias_constraint=bias_constraint, trainable=trainable, name=name, _scope=name, _reuse=reuse)
+    layer = Conv3DTranspose(filters, kernel_size, strides, padding, data_format, activation, use_bias, kernel_initializer, bias_initializer,
+                            kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint, trainable, name,
+                            _scope=name, _reuse=reuse)
     return layer(inputs)
 
 

@@ -10,14 +10,15 @@ from flowmill import _names
 MODULES = {"array", "math", "clip_ops", "debugging", "logging_ops", "linalg", "random", "random_seed", "signal", "tensor_util"}
 TOP = [name for name, (module, _) in sorted(_names.NAMES.items()) if module in MODULES]
 OF_MODULES = ["math", "linalg", "random", "debugging", "bitwise", "quantization", "signal"]
+OF_MODULES += ["nn", "losses", "metrics", "image"]
 
 # These have their name before an argument that TensorFlow 1 did not have, as there.
 OTHER_ORDER = {name for name in TOP if "scatter" in name}
 
 
 def parameters(function):
-    found = [(p.name, p.default) for p in inspect.signature(function).parameters.values()]
-    # Functions, types and what is not given are other objects here.
+    found = [(p.name, tuple(p.default) if isinstance(p.default, list) else p.default) for p in inspect.signature(function).parameters.values()]
+    # Functions, types and what is not given are other objects here; lists are tuples.
     return [(name, default if isinstance(default, (int, float, str, bool, tuple, type(None))) else None) for name, default in found]
 
 
