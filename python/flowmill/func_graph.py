@@ -94,6 +94,24 @@ class FuncGraph(Graph):
         return found[1]
 
     @contextlib.contextmanager
+    def variables_outside(self):
+        """Lets `get_variable` make variables in the outermost graph, with the variable scope of the graph around this one."""
+        from flowmill import variable_scopes
+
+        outermost = self.outer_graph
+        while outermost.building_function:
+            outermost = outermost.outer_graph
+        with self.outer_graph.as_default():
+            self._local.variable_scopes = variable_scopes._scopes()
+
+        def getter(getter, *args, **kwargs):
+            with outermost.as_default(), outermost.control_dependencies(None), outermost.name_scope(None):
+                return getter(*args, **kwargs)
+
+        with variable_scopes.variable_scope(variable_scopes.get_variable_scope(), custom_getter=getter, auxiliary_name_scope=False):
+            yield
+
+    @contextlib.contextmanager
     def control_dependencies(self, control_inputs):
         """As in other graphs; operations outside are waited for by the call."""
         if control_inputs is not None:
@@ -152,7 +170,7 @@ def trace(graph: FuncGraph, function: Callable, parameters: Sequence, op_return_
                 "To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes or None values; in compilation "
                 f"of {function}, found return value of type {type(value).__name__}, which is not a Tensor or ExtensionType.") from None
 
-    with graph.as_default():
+    with graph.as_default(), graph.variables_outside():
         result = nest.map_structure(convert, function(*parameters))
         graph.structured_outputs = result
         flat = nest.flatten(result, expand_composites=True)

@@ -74,7 +74,7 @@ class DefinedFunction:
     def _built(self) -> Function:
         if self._function is None:
             graph = FuncGraph(self._func_name or self._func.__name__, functional=False)
-            with graph.as_default():
+            with graph.as_default(), graph.variables_outside():
                 graph.inputs.extend(graph.placeholder(t, None, n) for n, t in zip(self._names, self._types))
                 outputs = self._func(*graph.inputs)
                 outputs = [] if outputs is None else list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]

@@ -224,3 +224,25 @@ def test_hessians(tf1):
         x = placeholder(tf)
         return tf.hessians(tf.reduce_sum(x * x * x * x[0]), x)
     check(tf1, build, {"x": X}, nodes=False)
+
+
+@pytest.mark.parametrize("use_resource", [True, False])
+def test_variables_are_made_outside(tf1, functional, use_resource):
+    def build(tf):
+        defun = Defun if tf is flowmill else their_defun()
+        x = placeholder(tf)
+
+        @defun(tf.float32)
+        def scaled(x):
+            return x * tf.get_variable("w", [2], initializer=tf.constant_initializer(3.0), use_resource=use_resource)
+        with tf.variable_scope("part"):
+            out = scaled(x)
+        b = tf.get_variable("b", [2], initializer=tf.ones_initializer(), use_resource=True)
+        return out, tf.cond(x[0] > 0.0, lambda: x + b, lambda: x * b), tf.while_loop(lambda v: v[0] < 9.0, lambda v: v + b, [x])
+    names = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            build(tf)
+            names.append([v.name for v in tf.global_variables()])
+    assert names[0] == names[1] == ["part/w:0", "b:0"]
+    check(tf1, build, {"x": X}, nodes=False, initialize=True)
