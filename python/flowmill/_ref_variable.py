@@ -137,6 +137,9 @@ class RefVariable(Variable):
         """Subtracts from it; returns as :meth:`assign`."""
         return self._changed("AssignSub", delta, use_locking, name, read_value)
 
+    def _assigned_slice(self, bounds, value, name: str | None, masks: dict) -> Tensor:
+        return call("StridedSliceAssign", name, self._variable, *bounds, value, **masks)
+
     def count_up_to(self, limit: int) -> Tensor:
         """Adds one and gives the value before; fails with `OutOfRangeError` at `limit`."""
         return call("CountUpTo", None, self._variable, limit=limit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import functools
 import threading
 from collections.abc import Callable, Iterator
 
@@ -403,9 +404,18 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         raise TypeError("'Variable' object is not iterable.")
 
     def __getitem__(self, index):
+        """A part of its value; where that is a slice, its method ``assign`` changes the part of the variable."""
         from flowmill._slicing import getitem
 
-        return getitem(self._as_tensor(), index, self)
+        part = getitem(self._as_tensor(), index, self)
+        if part.op.type == "StridedSlice":
+            part.assign = functools.partial(self._assign_slice, part.op)
+        return part
+
+    def _assign_slice(self, slicing: Operation, value, name: str | None = None):
+        """Gives the part that an operation takes of the variable another value."""
+        masks = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+        return self._assigned_slice(slicing.inputs[1:], value, name or f"{slicing.name}/_assign", {mask: slicing.get_attr(mask) for mask in masks})
 
     def __repr__(self):
         return f"<tf.Variable '{self.name}' shape={self.get_shape()} dtype={self.dtype.name}>"

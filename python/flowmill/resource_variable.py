@@ -220,6 +220,10 @@ class ResourceVariable(Variable):
         """Subtracts from it; returns as :meth:`assign`."""
         return self._assigned("AssignSubVariableOp", delta, name, read_value)
 
+    def _assigned_slice(self, bounds, value, name: str | None, masks: dict) -> Variable:
+        value = convert_to_tensor(value, self._dtype)
+        return self._lazily_read(apply_op("ResourceStridedSliceAssign", name, (self._handle, *bounds, value), masks))
+
     def count_up_to(self, limit: int) -> Tensor:
         """Adds one and gives the value before; fails with `OutOfRangeError` at `limit`."""
         return call("ResourceCountUpTo", None, self._handle, limit=limit, T=self._dtype)

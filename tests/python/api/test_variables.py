@@ -373,3 +373,14 @@ def test_variables_in_branches_and_loops(tf1, resource):
             session.run(tf.global_variables_initializer())
             assert session.run(made, {"p:0": True}) == (3.0, 6.0, 1.0)
     compare(tf1, build, {"p": np.array(False)}, initialize=True, nodes=False)
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_slices_are_assigned_to(tf1, resource):
+    def build(tf):
+        v = tf.Variable([[1, 2, 3], [4, 5, 6]], use_resource=resource)
+        with tf.get_default_graph().control_dependencies([v[0, 1:].assign([7, 8])]):
+            return v[1].assign([9, 9, 9], name="row")
+
+    values = compare(tf1, build, initialize=True)
+    np.testing.assert_array_equal(values[0], [[1, 7, 8], [9, 9, 9]])
