@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+import weakref
 
 from flowmill import errors, script_ops
+from flowmill._convert import constant, convert_to_tensor
+from flowmill.compat import as_text
 from flowmill.data._dataset import Dataset, _with_shapes, get_output_classes, get_output_shapes, get_output_types
 from flowmill.data._pipeline import Run
 from flowmill.data._structure import Structure
-from flowmill.tensor import Operation
+from flowmill.dtypes import string
+from flowmill.graph import get_default_graph
+from flowmill.tensor import Operation, Tensor
 
 _NOT_INITIALIZED = ("GetNext() failed because the iterator has not been initialized. Ensure that you have run the initializer operation for this "
                     "iterator before getting the next element.")
@@ -21,6 +27,7 @@ class _State:
         self._lock = threading.Lock()
         self._begin = begin
         self._elements = None
+        self.handle: str | None = None
 
     def start(self, dataset: Dataset, values: dict) -> None:
         with self._lock:
@@ -38,17 +45,40 @@ class _State:
                 raise errors.OutOfRangeError(None, None, "End of sequence") from None
 
 
+# States by the strings that stand for them.
+_states: weakref.WeakValueDictionary[str, _State] = weakref.WeakValueDictionary()
+_numbers = itertools.count()
+
+
 class Iterator:
     """Gives the elements of a dataset, one for each step that runs what :meth:`get_next` gives."""
 
     def __init__(self, structure: Structure, state: _State, initializer: Operation | None):
         """For this package alone; :func:`make_one_shot_iterator` and its kin make iterators."""
         self._structure, self._state, self._initializer = structure, state, initializer
+        self._string_handle: Tensor | None = None
 
     @staticmethod
     def from_structure(output_types, output_shapes=None, shared_name=None, output_classes=None) -> Iterator:
         """An iterator for several datasets of the same form; :meth:`make_initializer` says which."""
         return Iterator(Structure(_with_shapes(output_types, output_shapes)), _State(), None)
+
+    @staticmethod
+    def from_string_handle(string_handle, output_types, output_shapes=None, output_classes=None) -> Iterator:
+        """The iterator that a string stands for when a step runs: what :meth:`string_handle` of one with elements of this form gives."""
+        iterator = Iterator(Structure(_with_shapes(output_types, output_shapes)), _State(), None)
+        iterator._string_handle = convert_to_tensor(string_handle, string)
+        return iterator
+
+    def string_handle(self, name: str | None = None) -> Tensor:
+        """A string that stands for this iterator, to be fed to the placeholder of another one."""
+        if self._string_handle is not None:
+            return self._string_handle
+        if self._state.handle is None:
+            self._state.handle = f"iterator_{next(_numbers)}"
+            _states[self._state.handle] = self._state
+            get_default_graph().__dict__.setdefault("_iterator_states", []).append(self._state)  # it lives as long as the graph
+        return constant(self._state.handle, name=name or "IteratorToStringHandle")
 
     @property
     def initializer(self) -> Operation:
@@ -74,7 +104,10 @@ class Iterator:
     def get_next(self, name: str | None = None):
         """The next element; a step that asks for one past the last fails with `OutOfRangeError`."""
         types = [dtype for dtype, _ in self._structure.parts]
-        tensors = script_ops.py_func(self._state.next, [], types, stateful=True, name=name or "IteratorGetNext")
+        if self._string_handle is None:
+            tensors = script_ops.py_func(self._state.next, [], types, stateful=True, name=name or "IteratorGetNext")
+        else:
+            tensors = script_ops.py_func(_next_of, [self._string_handle], types, stateful=True, name=name or "IteratorGetNext")
         for tensor, (_, shape) in zip(tensors, self._structure.parts):
             tensor.set_shape(shape)
         return self._structure.pack(tensors)
@@ -93,6 +126,14 @@ class Iterator:
     def output_classes(self):
         """What the elements are, in their form: `Tensor` or `SparseTensor`."""
         return get_output_classes(self)
+
+
+def _next_of(handle: bytes) -> list:
+    """The next element of the iterator that a string stands for."""
+    state = _states.get(as_text(handle))
+    if state is None:
+        raise errors.InvalidArgumentError(None, None, f"There is no iterator with the handle {handle!r}.")
+    return state.next()
 
 
 def _initializer(dataset: Dataset, state: _State, name: str) -> Operation:

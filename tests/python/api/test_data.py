@@ -196,6 +196,22 @@ def test_one_iterator_for_several_datasets(tf1):
                 iterator.make_initializer(tf.data.Dataset.from_tensors(1.0))
 
 
+def test_a_string_says_which_iterator(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            train, test = tf.data.Dataset.range(3).repeat(), tf.data.Dataset.range(10, 12)
+            handle = tf.placeholder(tf.string, [])
+            following = tf.data.Iterator.from_string_handle(handle, train.output_types, train.output_shapes).get_next() * 2
+            one, other = train.make_one_shot_iterator(), test.make_initializable_iterator()
+            first, second = sess.run([one.string_handle(), other.string_handle()])
+            sess.run(other.initializer)
+            order = [first, second, first, second, first]
+            assert [int(sess.run(following, {handle: h})) for h in order] == [0, 20, 2, 22, 4]
+            with pytest.raises(tf.errors.OutOfRangeError):
+                sess.run(following, {handle: second})
+            assert int(sess.run(following, {handle: first})) == 0
+
+
 @pytest.mark.parametrize("build, error", [
     (lambda tf: tf.data.Dataset.from_tensor_slices(1), ValueError),
     (lambda tf: tf.data.Dataset.from_tensor_slices(([1, 2], [1, 2, 3])), ValueError),
