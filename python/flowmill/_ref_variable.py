@@ -10,6 +10,7 @@ from flowmill.dtypes import DType
 from flowmill.graph import Graph, get_default_graph
 from flowmill.graph_keys import prepend_name_scope
 from flowmill.indexed_slices import IndexedSlices
+from flowmill.session import register_fetch_type
 from flowmill.tensor import Operation, Tensor, _session_for
 from flowmill.tensor_shape import TensorShape
 
@@ -164,3 +165,6 @@ class RefVariable(Variable):
     def gather_nd(self, indices, name: str | None = None) -> Tensor:
         """Slices of its value at the places that rows of `indices` say."""
         return call("GatherNd", name, self.value(), indices)
+
+
+register_fetch_type(RefVariable)

@@ -12,6 +12,7 @@ from flowmill.dtypes import DType, as_dtype
 from flowmill.graph import Graph, get_default_graph
 from flowmill.graph_keys import prepend_name_scope
 from flowmill.indexed_slices import IndexedSlices
+from flowmill.session import register_fetch_type
 from flowmill.tensor import Operation, Tensor, _session_for
 from flowmill.tensor_shape import TensorShape
 
@@ -291,3 +292,7 @@ class _UnreadVariable(ResourceVariable):
 def is_resource_variable(var) -> bool:
     """Whether something is a resource variable."""
     return isinstance(var, ResourceVariable)
+
+
+register_fetch_type(ResourceVariable)
+register_fetch_type(_UnreadVariable)

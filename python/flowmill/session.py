@@ -327,7 +327,12 @@ class Session:
 
 
 # What stands for itself in a key: equal only to itself, and no structure.
-_LEAVES = frozenset((str, Tensor, Operation))
+_LEAVES = {str, Tensor, Operation}
+
+
+def register_fetch_type(cls: type) -> None:
+    """Lets steps be kept that fetch or feed objects of a class, each of which stands for one tensor and equals only itself."""
+    _LEAVES.add(cls)
 
 
 class _Nothing:

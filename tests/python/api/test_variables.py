@@ -384,3 +384,20 @@ def test_slices_are_assigned_to(tf1, resource):
 
     values = compare(tf1, build, initialize=True)
     np.testing.assert_array_equal(values[0], [[1, 7, 8], [9, 9, 9]])
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_variables_are_fetched_and_fed(resource):
+    with tf.Graph().as_default():
+        v, w = tf.Variable(1.0, use_resource=resource), tf.Variable([2.0], use_resource=resource)
+        doubled = v * 2.0
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            for _ in range(2):
+                assert session.run(v) == 1.0 and session.run([v, w])[1] == [2.0] and session.run({"a": w, "b": (v, v)})["b"] == (1.0, 1.0)
+                assert session.run(v.assign(3.0)) == 3.0 and session.run(v.assign(1.0)) == 1.0
+                if resource:
+                    assert session.run(tf.identity(v), {v: 5.0}) == 1.0
+                else:
+                    assert session.run(doubled, {v: 5.0}) == 10.0
+            assert session.make_callable([v, doubled])() == [1.0, 2.0] and session.make_callable(v)() == 1.0
