@@ -98,8 +98,9 @@ def _check_same_outputs(op: str, branches: list[FuncGraph]) -> None:
     def fail(i: int, details: str):
         first, other = ("true_fn", "false_fn") if op == "If" else ("branches[0]", f"branches[{i}]")
         raise TypeError(
-            f"{first} and {other} arguments to {'tf.cond' if op == 'If' else 'tf.switch_case'} must have the same number, type, and overall structure of "
-            f"return values.\n\n{first} output: {branches[0].structured_outputs}\n{other} output: {branches[i].structured_outputs}\n\nError details:\n{details}")
+            f"{first} and {other} arguments to {'tf.cond' if op == 'If' else 'tf.switch_case'} must have the same number, type, and overall "
+            f"structure of return values.\n\n{first} output: {branches[0].structured_outputs}\n{other} output: {branches[i].structured_outputs}\n\n"
+            f"Error details:\n{details}")
 
     for i, branch in enumerate(branches[1:], 1):
         try:

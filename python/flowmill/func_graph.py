@@ -167,8 +167,8 @@ def trace(graph: FuncGraph, function: Callable, parameters: Sequence, op_return_
             return graph.capture(convert_to_tensor(value))
         except (TypeError, ValueError):
             raise TypeError(
-                "To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes or None values; in compilation "
-                f"of {function}, found return value of type {type(value).__name__}, which is not a Tensor or ExtensionType.") from None
+                "To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes or None values; in "
+                f"compilation of {function}, found return value of type {type(value).__name__}, which is not a Tensor or ExtensionType.") from None
 
     with graph.as_default(), graph.variables_outside():
         result = nest.map_structure(convert, function(*parameters))

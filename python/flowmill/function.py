@@ -81,13 +81,15 @@ class DefinedFunction:
                 if any(o is None for o in outputs):
                     raise ValueError(f"Function {graph.name} can not return None.")
                 graph.outputs.extend(graph.capture(convert_to_tensor(o)) for o in outputs)
-            function = to_function(graph, out_names=self._out_names, attrs={k if k.startswith("_") else "_" + k: _attr(v) for k, v in self._attrs.items()})
+            attrs = {k if k.startswith("_") else "_" + k: _attr(v) for k, v in self._attrs.items()}
+            function = to_function(graph, out_names=self._out_names, attrs=attrs)
             if self._func.__doc__:
                 function.definition.signature.description = self._func.__doc__
             if not self._func_name:
                 base = self._func.__name__.replace("<lambda>", "lambda") + (f"_{self._grad_func.name}" if self._grad_func else "")
                 function.definition.signature.name = base
-                function.name = function.definition.signature.name = f"{base}_{hashlib.sha1(function.definition.SerializeToString(deterministic=True)).hexdigest()[:8]}"
+                digest = hashlib.sha1(function.definition.SerializeToString(deterministic=True)).hexdigest()
+                function.name = function.definition.signature.name = f"{base}_{digest[:8]}"
             self._extra_inputs, self._function = graph.external_captures, function
         return self._function
 

@@ -102,7 +102,8 @@ def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_
             graph._core, graph._local.scope, [y._key for y in y_tensors], [x._key for x in x_tensors],
             [None if s is None else s._key for s in starts], name=scope, stop_gradients=[_source(s)._key for s in stop],
             colocate=colocate_gradients_with_ops, gate=gate_gradients, pairwise=aggregation_method in _PAIRWISE,
-            custom=[n for n, f in _registry.items() if f is not None] + list(graph._python_gradients), not_differentiable=[n for n, f in _registry.items() if f is None])
+            custom=[n for n, f in _registry.items() if f is not None] + list(graph._python_gradients),
+            not_differentiable=[n for n, f in _registry.items() if f is None])
         grads = [_gradient(graph, keys) for keys in _walk(graph, walk)]
         if unconnected is UnconnectedGradients.ZERO:
             grads = [call("ZerosLike", None, x) if g is None else g for g, x in zip(grads, x_tensors)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import flowmill as tf
 from flowmill import nest
 from flowmill._convert import convert_to_tensor
+from flowmill._rnn_base import check_cell, sizes_of, with_batch, zeros_of
 from flowmill.dtypes import as_dtype
 from flowmill.graph import get_default_graph
-from flowmill.rnn_cell import check_cell, sizes_of, with_batch, zeros_of
 from flowmill.tensor import Tensor
 from flowmill.tensor_array import TensorArray
 from flowmill.tensor_shape import TensorShape
@@ -163,7 +163,8 @@ def _loop(cell, inputs, state, parallel_iterations: int, swap_memory: bool, sequ
     def array(name: str, element_shape, kind) -> TensorArray:
         return TensorArray(kind, size=time_steps, element_shape=element_shape, tensor_array_name=base_name + name)
 
-    output_arrays = tuple(array(f"output_{i}", TensorShape([const_batch_size]).concatenate(sizes_of(s)), _state_type(dtype, state)) for i, s in enumerate(flat_sizes))
+    output_arrays = tuple(
+        array(f"output_{i}", TensorShape([const_batch_size]).concatenate(sizes_of(s)), _state_type(dtype, state)) for i, s in enumerate(flat_sizes))
     input_arrays = [array(f"input_{i}", t.shape[1:], t.dtype) for i, t in enumerate(flat_input)]
     input_arrays = [a.unstack(t) for a, t in zip(input_arrays, flat_input)]
 
@@ -395,7 +396,8 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
             if sequence_length is None:
                 output, state = cell(here, state)
             else:
-                output, state = _rnn_step(time, sequence_length, shortest, longest, zero_output, state, lambda here=here, state=state: cell(here, state))
+                output, state = _rnn_step(
+                    time, sequence_length, shortest, longest, zero_output, state, lambda here=here, state=state: cell(here, state))
             outputs.append(output)
         return outputs, state
 
@@ -416,7 +418,8 @@ def static_state_saving_rnn(cell, inputs, state_saver, state_name, sequence_leng
     """
     size = cell.state_size
     if nest.is_nested(size) != nest.is_nested(state_name):
-        raise ValueError(f"Argument `state_name` should be the same type as `cell.state_size`. Received: state_name={state_name}, cell.state_size={size}.")
+        raise ValueError(
+            f"Argument `state_name` should be the same type as `cell.state_size`. Received: state_name={state_name}, cell.state_size={size}.")
     names = nest.flatten(state_name)
     if len(names) != len(nest.flatten(size)):
         raise ValueError(f"Number of elements in argument `state_name` and `cell.state_size` are mismatched. Received state_name={state_name} with "

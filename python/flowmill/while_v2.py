@@ -115,8 +115,8 @@ def _check(outputs: list[Tensor], shapes: list[TensorShape], inputs: list[Tensor
         if shape.rank is not None and (
                 output.shape.rank != shape.rank or any(s is not None and s != o for s, o in zip(shape.as_list(), output.shape.as_list()))):
             raise ValueError(
-                f"Input tensor `{tensor.name}` enters the loop with shape {shape}, but has shape {output.shape} after one iteration. To allow the shape to "
-                "vary across iterations, use the `shape_invariants` argument of tf.while_loop to specify a less-specific shape.")
+                f"Input tensor `{tensor.name}` enters the loop with shape {shape}, but has shape {output.shape} after one iteration. To allow the "
+                "shape to vary across iterations, use the `shape_invariants` argument of tf.while_loop to specify a less-specific shape.")
 
 
 __all__ = ["while_v2"]

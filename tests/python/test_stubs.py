@@ -12,7 +12,7 @@ from flowmill import _core
 
 PACKAGE = Path(flowmill.__file__).parent
 MODULES = ["flowmill", "flowmill.cases", "flowmill.control_flow", "flowmill.cond_v2", "flowmill.control_flow_contexts", "flowmill.custom_gradients", "flowmill.func_graph", "flowmill.function",
-           "flowmill.functional_ops", "flowmill.rnn", "flowmill.rnn_cell", "flowmill.script_ops", "flowmill.while_v2", "flowmill.loops", "flowmill.tensor_array",
+           "flowmill.functional_ops", "flowmill._rnn_base", "flowmill._rnn_wrappers", "flowmill.rnn", "flowmill.rnn_cell", "flowmill.script_ops", "flowmill.while_v2", "flowmill.loops", "flowmill.tensor_array",
            "flowmill.dtypes", "flowmill.errors", "flowmill.graph", "flowmill.importer", "flowmill.saved_model",
            "flowmill.saved_model.loader", "flowmill.session", "flowmill.tensor", "flowmill.tensor_shape", "flowmill.train",
            "flowmill.array._blocks", "flowmill.array._creation", "flowmill.array._layout", "flowmill.array._masks", "flowmill.bitwise",
