@@ -217,14 +217,20 @@ TRUE = "tf.constant([[0], [2], [3]], tf.int64)"
 @pytest.mark.skipif(_core.op_signature("LogUniformCandidateSampler") is None, reason="the core has no op that samples candidates")
 @cases(
     f"tf.nn.uniform_candidate_sampler({TRUE}, 1, 2, True, 5, seed=3)", f"tf.nn.log_uniform_candidate_sampler({TRUE}, 1, 2, False, 5, name='s')",
-    f"tf.nn.learned_unigram_candidate_sampler({TRUE}, 1, 2, True, 5)",
-    f"tf.nn.fixed_unigram_candidate_sampler({TRUE}, 1, 2, True, 5, unigrams=[1, 2, 3, 4, 5])", f"tf.nn.all_candidate_sampler({TRUE}, 1, 5, True)",
     f"tf.nn.compute_accidental_hits({TRUE}, tf.constant([2, 4], tf.int64), 1)",
     f"tf.nn.nce_loss(i.classes, tf.zeros([5]), {TRUE}, i.x, 2, 5)", f"tf.nn.nce_loss(i.classes, tf.zeros([5]), {TRUE}, i.x, 2, 5, remove_accidental_hits=True)",
     f"tf.nn.sampled_softmax_loss(i.classes, tf.zeros([5]), {TRUE}, i.x, 2, 5, seed=1)",
 )
 def test_losses_over_samples_build_what_tensorflow_does(tf1, expression):
     check(tf1, evaluated(expression), values=False)
+
+
+@pytest.mark.parametrize("name", ["learned_unigram_candidate_sampler", "fixed_unigram_candidate_sampler"])
+def test_samplers_without_an_op_say_so(name):
+    import flowmill as tf
+
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="CandidateSampler"):
+        getattr(tf.nn, name)(tf.constant([[0]], tf.int64), 1, 2, True, 5)
 
 
 @cases(
