@@ -13,7 +13,7 @@ EXPECTED = {
     "array_ops_test": 291,
     "control_flow_ops_py_test": 256,
     "conv_ops_test": 300,
-    "gradients_test": 60,
+    "gradients_test": 64,
     "reduction_ops_test": 280,
     "session_test": 129,
     "tensor_array_ops_test": 341,

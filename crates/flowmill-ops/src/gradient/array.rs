@@ -206,43 +206,69 @@ pub(crate) fn gather(b: &mut B<'_>, op: &Backward) -> Grads {
     Ok(vec![Some(slices(b, op, op.inputs[1])?), None])
 }
 
-/// Along another axis than the first, rows are brought to the front, summed, and brought back.
+/// Along another axis than the first, or with batch dimensions, rows are brought to the front, summed, and brought back.
 pub(crate) fn gather_v2(b: &mut B<'_>, op: &Backward) -> Grads {
-    let (params, indices, axis) = (op.inputs[0], op.inputs[1], op.inputs[2]);
+    let (indices, axis) = (op.inputs[1], op.inputs[2]);
     let batch_dims = int_attr(b, op, "batch_dims")?;
-    if batch_dims != 0 {
-        flowmill_tensor::bail!(Unimplemented, "the gradient of GatherV2 with batch_dims = {batch_dims}");
-    }
     let is_first = b.constant_value(axis).and_then(|t| t.to_i64().ok()) == Some(0);
-    if is_first {
+    if batch_dims == 0 && is_first {
         return Ok(vec![Some(slices(b, op, indices)?), None, None]);
     }
+    Ok(vec![Some(batched_rows(b, op, batch_dims)?.into()), None, None])
+}
+
+/// The gradient of `params`, shaped `[batch, outer, rows, inner]`, by that of `[batch, outer, indices, inner]`, where each of these stands for any
+/// number of dimensions: all are folded to one, and the rows of all batches are numbered through.
+fn batched_rows(b: &mut B<'_>, op: &Backward, batch_dims: i64) -> Result<OutputId> {
+    let (params, indices, axis) = (op.inputs[0], op.inputs[1], op.inputs[2]);
     let dy = op.dy(b, 0)?;
     let shape = b.dynamic_shape_of(params)?;
     let rank = b.rank_of(params)?;
     let axis = b.wrapped(axis, rank)?;
-    let (zero, one, zeros) = (b.int(0)?, b.int(1)?, b.ints(&[0])?);
-    let cut = b.op("Pack").input(axis).output()?;
-    let outer = b.call("Slice", &[shape, zeros, cut])?;
-    let behind = b.add(axis, one)?;
-    let behind = b.op("Pack").input(behind).output()?;
-    let everything = b.ints(&[-1])?;
-    let inner = b.call("Slice", &[shape, behind, everything])?;
-    let count = b.call("Size", &[indices])?;
-    let count_vector = b.op("Pack").input(count).output()?;
-    let folded = b.call("ConcatV2", &[outer, count_vector, inner, zero])?;
-    let values = b.reshape(dy, folded)?;
-    let flat_indices = b.reshape(indices, everything)?;
-    // The gathered axis first, then those before it, then those after it.
-    let before = b.call("Range", &[zero, axis, one])?;
-    let next = b.add(axis, one)?;
-    let after = b.call("Range", &[next, rank, one])?;
-    let order = b.call("ConcatV2", &[cut, before, after, zero])?;
-    let values = b.call("Transpose", &[values, order])?;
+    let (zero, one) = (b.int(0)?, b.int(1)?);
+    let index_rank = b.rank_of(indices)?;
+    let mut batch_end = b.int(batch_dims as i32)?;
+    if batch_dims < 0 {
+        batch_end = b.add(index_rank, batch_end)?;
+    }
+    let index_shape = b.dynamic_shape_of(indices)?;
+    let after = b.add(axis, one)?;
+    let part = |b: &mut B<'_>, shape: OutputId, from: OutputId, to: OutputId| -> Result<OutputId> {
+        let (from, to) = (b.op("Pack").input(from).output()?, b.op("Pack").input(to).output()?);
+        let step = b.ints(&[1])?;
+        let dims = b.call("StridedSlice", &[shape, from, to, step])?;
+        let axes = b.ints(&[0])?;
+        b.call("Prod", &[dims, axes])
+    };
+    let batch = part(b, index_shape, zero, batch_end)?;
+    let count = part(b, index_shape, batch_end, index_rank)?;
+    let outer = part(b, shape, batch_end, axis)?;
+    let inner = part(b, shape, after, rank)?;
     let rows = b.call("GatherV2", &[shape, axis, zero])?;
-    let summed = b.call("UnsortedSegmentSum", &[values, flat_indices, rows])?;
-    let back = b.call("InvertPermutation", &[order])?;
-    Ok(vec![Some(b.call("Transpose", &[summed, back])?.into()), None, None])
+    let folded = b.op("Pack").inputs(&[batch, outer, count, inner]).output()?;
+    let values = b.reshape(dy, folded)?;
+    let swapped = b.ints(&[0, 2, 1, 3])?;
+    let values = b.call("Transpose", &[values, swapped])?;
+    let places = b.mul(batch, count)?;
+    let by_place = b.op("Pack").inputs(&[places, outer, inner]).output()?;
+    let values = b.reshape(values, by_place)?;
+    // Every batch's rows begin behind those of the one before.
+    let total = b.mul(batch, rows)?;
+    let numbers = b.call("Range", &[zero, batch, one])?;
+    let starts = b.mul(numbers, rows)?;
+    let starts = b.call("ExpandDims", &[starts, one])?;
+    let dtype = b.dtype(indices);
+    let starts = b.cast(starts, dtype)?;
+    let matrix = b.op("Pack").inputs(&[batch, count]).output()?;
+    let ids = b.reshape(indices, matrix)?;
+    let ids = b.add(ids, starts)?;
+    let flat = b.ints(&[-1])?;
+    let ids = b.reshape(ids, flat)?;
+    let sums = b.call("UnsortedSegmentSum", &[values, ids, total])?;
+    let unfolded = b.op("Pack").inputs(&[batch, rows, outer, inner]).output()?;
+    let sums = b.reshape(sums, unfolded)?;
+    let sums = b.call("Transpose", &[sums, swapped])?;
+    b.reshape(sums, shape)
 }
 
 pub(crate) fn gather_nd(b: &mut B<'_>, op: &Backward) -> Grads {

@@ -151,6 +151,16 @@ fn what_moves_elements() {
             let axis = b.scalar(-1i32)?;
             b.call("GatherV2", &[x, indices, axis])
         }),
+        ("GatherV2 with batch dimensions", |b, x| {
+            let indices = b.constant("i", &Tensor::from_slice([2usize, 3, 2], &[1i32, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1])?)?;
+            let axis = b.scalar(2i32)?;
+            b.op("GatherV2").inputs(&[x, indices, axis]).attr("batch_dims", 2i64).output()
+        }),
+        ("GatherV2 with batch dimensions before the axis", |b, x| {
+            let indices = b.constant("i", &Tensor::from_slice([2usize, 2], &[1i64, 0, 1, 1])?)?;
+            let axis = b.scalar(-1i32)?;
+            b.op("GatherV2").inputs(&[x, indices, axis]).attr("batch_dims", -1i64).output()
+        }),
         ("GatherNd", |b, x| {
             let indices = b.constant("i", &Tensor::from_slice([3usize, 2], &[1i32, 0, 0, 1, 1, 0])?)?;
             b.call("GatherNd", &[x, indices])
