@@ -82,7 +82,7 @@ test: lint test-rust test-loom test-fuzz test-python ## everything CI runs
 
 .PHONY: test-long
 test-long: install $(VENV)/.test-tools ## all random programs, at every number of threads (an hour)
-	FLOWMILL_LONG=1 $(BIN)/python -m pytest -q tests/python/test_random_programs.py
+	FLOWMILL_LONG=1 $(BIN)/python -m pytest -q tests/python/test_random_programs.py tests/python/api/test_random_graphs.py
 
 .PHONY: bench
 bench: install $(VENV)/.test-tools ## the table of benches/README.md, against TensorFlow and ONNX Runtime

@@ -1,4 +1,4 @@
-"""Conditionals, loops, and operations that order others. What `cond` and `while_loop` build in a graph is `Switch`, `Merge`, `Enter`, `Exit` and `NextIteration`."""
+"""Conditionals and operations that order others. What `cond` builds in a graph is `Switch` and `Merge`."""
 
 from __future__ import annotations
 
@@ -116,13 +116,13 @@ def cond(pred, true_fn=None, false_fn=None, strict: bool = False, name: str | No
         from flowmill.cond_v2 import cond_v2
 
         return cond_v2(graph, pred, true_fn, false_fn, name)
-    with graph.as_default(), graph.name_scope(name or "cond") as scope:
+    with graph.as_default(), graph.name_scope(name or "cond"):
         if isinstance(pred, bool):
             raise TypeError("'pred' must not be a Python bool.")
         pred = convert_to_tensor(pred, name="Switch/pred")
         building = graph._core.begin_cond(graph._local.scope, pred._key)
-        true_result, true_flat = _branch(graph, building, True, true_fn, scope)
-        false_result, false_flat = _branch(graph, building, False, false_fn, scope)
+        true_result, true_flat = _branch(graph, building, True, true_fn)
+        false_result, false_flat = _branch(graph, building, False, false_fn)
         if not strict:
             true_result, false_result = _alone(true_result), _alone(false_result)
         _check_branches(true_result, false_result, true_flat, false_flat)
@@ -148,7 +148,7 @@ def _alone(result):
     return result[0] if isinstance(result, (list, builtins.tuple)) and len(result) == 1 else result
 
 
-def _branch(graph, building, taken: bool, function, scope: str):
+def _branch(graph, building, taken: bool, function):
     """Builds a branch; gives its result and the tensors of that."""
     inside = building.open(taken)
     collect(graph, CondContext, inside.context)
@@ -159,7 +159,7 @@ def _branch(graph, building, taken: bool, function, scope: str):
         flat = []
         for value in nest.flatten(result, expand_composites=True):
             if isinstance(value, Operation):
-                value = with_dependencies([value], graph._find(scope + ("switch_t" if taken else "switch_f"))._outputs[0])
+                value = with_dependencies([value], graph._tensor(building.pivot(taken)))
             flat.append(convert_to_tensor(value))
         building.close([t._key for t in flat])
     return result, flat

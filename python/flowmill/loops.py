@@ -50,7 +50,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
     with graph.as_default(), graph.name_scope(name or "while"):
         if not loop_vars:
             raise ValueError("'loop_vars' must be provided.")
-        options = {} if back_prop and not swap_memory else {"back_prop": back_prop, "swap_memory": swap_memory}
+        options = {"back_prop": back_prop, "swap_memory": swap_memory}
         if maximum_iterations is None:
             return _loop(graph, cond, body, loop_vars, shape_invariants, return_same_structure, parallel_iterations, options)
         limit = convert_to_tensor(maximum_iterations, name="maximum_iterations")
@@ -69,7 +69,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         if shape_invariants is not None:
             shape_invariants = (TensorShape([]), shape_invariants[0] if alone else shape_invariants)
         return _loop(graph, counted_cond, counted_body, (counter, inner), shape_invariants, True, parallel_iterations,
-                     {**options, "maximum_iterations": limit._key} if options else options)[1]
+                     {**options, "maximum_iterations": limit._key})[1]
 
 
 def _read(value):

@@ -254,3 +254,12 @@ def test_errors_of_functions_over_rows(tf1, build, match):
             build(flowmill)
     else:
         same_error(tf1, build, match)
+
+
+def test_cond_in_a_scope_that_is_entered_again(tf1):
+    def build(tf):
+        x = placeholder(tf)
+        with tf.name_scope("choose") as scope:
+            tf.identity(x, name="switch_t")
+        return tf.cond(x > 0.0, lambda: (x, tf.no_op()), lambda: (-x, tf.no_op()), name=scope)
+    check(tf1, build, {"x": 1.0})

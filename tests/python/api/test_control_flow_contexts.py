@@ -35,8 +35,6 @@ def without_values(message):
     for definition in (message, *(getattr(n, n.WhichOneof("ctxt")) for n in message.nested_contexts)):
         values = definition.values_def.values
         values[:] = sorted(v for v in values if "Switch" not in v)
-    if message.DESCRIPTOR.name == "WhileContextDef":
-        message.maximum_iterations_name = ""
     return message
 
 
