@@ -16,6 +16,11 @@ FLOATS = [("float16", 2e-2), ("float32", 1e-4), ("float64", 1e-9)]
 WINDOWS = [([1, 1, 1], [1, 1, 1]), ([2, 3, 2], [1, 1, 1]), ([2, 2, 2], [2, 2, 2]), ([3, 2, 1], [1, 2, 3]), ([1, 3, 3], [2, 1, 2])]
 
 
+def windows(padding):
+    """Where a window is smaller than its stride, TensorFlow's padding of volumes is negative: it leaves out pixels in front."""
+    return [(w, s) for w, s in WINDOWS if padding == "VALID" or all(a >= b for a, b in zip(w, s))]
+
+
 def normal(dice, shape, dtype):
     return dice.normal(size=shape).astype(dtype)
 
@@ -23,7 +28,7 @@ def normal(dice, shape, dtype):
 @pytest.mark.parametrize("dtype, tolerance", FLOATS)
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])
 def test_convolved_volumes(tf1, dice, dtype, tolerance, padding):
-    for window, strides in WINDOWS:
+    for window, strides in windows(padding):
         x, f = normal(dice, [2, 4, 5, 6, 3], dtype), normal(dice, [*window, 3, 4], dtype)
         attrs = {"strides": [1, *strides, 1], "padding": padding}
         assert fed(tf1, "Conv3D", {"input": x, "filter": f}, tolerance * 5, **attrs) is None
@@ -35,16 +40,14 @@ def test_convolved_volumes(tf1, dice, dtype, tolerance, padding):
         assert fed(tf1, "Conv3D", {"input": x, "filter": f[:, :, :, :2]}, **attrs) is not None
 
 
-@pytest.mark.parametrize("dtype, tolerance", FLOATS[:2])
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])
-def test_pooled_volumes(tf1, dice, dtype, tolerance, padding):
-    for window, strides in WINDOWS:
+def test_pooled_volumes(tf1, dice, padding):
+    dtype, tolerance = "float32", 1e-4
+    for window, strides in windows(padding):
         x = normal(dice, [2, 4, 5, 6, 3], dtype)
         attrs = {"ksize": [1, *window, 1], "strides": [1, *strides, 1], "padding": padding}
         assert fed(tf1, "AvgPool3D", {"input": x}, tolerance, **attrs) is None
-        if dtype == "float32":
-            assert fed(tf1, "MaxPool3D", {"input": x}, **attrs) is None
-            pooled = tf1.Session(graph=tf1.Graph()).run  # noqa: F841
+        assert fed(tf1, "MaxPool3D", {"input": x}, **attrs) is None
         size = [-(-n // s) if padding == "SAME" else -(-(n - w + 1) // s) for n, w, s in zip([4, 5, 6], window, strides)]
         g = normal(dice, [2, *size, 3], dtype)
         assert fed(tf1, "AvgPool3DGrad", {"orig_input_shape": np.int32(x.shape), "grad": g}, tolerance, **attrs) is None
@@ -54,8 +57,7 @@ def test_pooled_volumes(tf1, dice, dtype, tolerance, padding):
             y = m.raw_ops.MaxPool3D(input=v, **attrs)
             grad = m.raw_ops.MaxPool3DGrad(orig_input=v, orig_output=y, grad=h, **attrs)
             return [y, grad, m.raw_ops.MaxPool3DGradGrad(orig_input=v, orig_output=y, grad=v, **attrs)]
-        if dtype == "float32":
-            assert assert_same(tf1, build, rtol=1e-5) is None
+        assert assert_same(tf1, build, rtol=1e-5) is None
 
 
 def test_equal_maxima_of_volumes(tf1, dice):
@@ -74,13 +76,13 @@ def test_equal_maxima_of_volumes(tf1, dice):
 def test_maxima_and_where_they_are(tf1, dice, dtype, padding):
     x = dice.randint(0, 9, [2, 5, 6, 3]).astype(dtype)
     for batch in (False, True):
-        for index in ("int32", "int64"):
-            attrs = {"ksize": [1, 2, 3, 1], "strides": [1, 2, 1, 1], "padding": padding, "include_batch_in_index": batch}
+        attrs = {"ksize": [1, 2, 3, 1], "strides": [1, 2, 1, 1], "padding": padding, "include_batch_in_index": batch}
 
-            def build(m):
-                y, at = m.raw_ops.MaxPoolWithArgmax(input=m.constant(x), Targmax=index, **attrs)
-                return [y, at, m.raw_ops.MaxPoolGradWithArgmax(input=m.constant(x), grad=y, argmax=at, **attrs)]
-            assert assert_same(tf1, build) is None
+        def build(m):
+            narrow = m.raw_ops.MaxPoolWithArgmax(input=m.constant(x), Targmax="int32", **attrs)
+            y, at = m.raw_ops.MaxPoolWithArgmax(input=m.constant(x), Targmax="int64", **attrs)
+            return [*narrow, y, at, m.raw_ops.MaxPoolGradWithArgmax(input=m.constant(x), grad=y, argmax=at, **attrs)]
+        assert assert_same(tf1, build) is None
 
 
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])
@@ -159,7 +161,7 @@ def test_data_formats(tf1, dtype):
         assert fed(tf1, "DataFormatVecPermute", {"x": np.array([1, 2, 3], dtype)}, **formats) is not None
 
 
-@pytest.mark.parametrize("dtype, tolerance", FLOATS)
+@pytest.mark.parametrize("dtype, tolerance", FLOATS[1:])
 @pytest.mark.parametrize("signed", [False, True])
 def test_quantised_and_back(tf1, dice, dtype, tolerance, signed):
     x = (dice.normal(size=[5, 4]) * 4).astype(dtype)
@@ -192,8 +194,6 @@ def test_sampled_classes(tf1, op, unique):
 @pytest.mark.parametrize("mode", ["MIN_COMBINED", "MIN_FIRST", "SCALED"])
 def test_quantised_types(tf1, dice, dtype, mode):
     x = (dice.normal(size=[4, 6]) * 3).astype(np.float32)
-    if mode == "MIN_FIRST" and "16" in dtype:
-        pytest.skip("not in TensorFlow")
     for low, high in ((-5.0, 6.0), (0.0, 4.0), (-3.0, 1.0), (0.0, 0.0)):
         for rounding in ("HALF_AWAY_FROM_ZERO", "HALF_TO_EVEN") if mode == "SCALED" else ("HALF_AWAY_FROM_ZERO",):
             def build(m):

@@ -177,7 +177,7 @@ def test_segments(tf1, dice, dtype, kind):
 def test_gradients_of_segments(tf1, dice, dtype, kind):
     gradient = numbers(dice, [5, 3], dtype)
     indices, ids = np.int32([5, 0, 0, 3, 2]), np.int32([0, 0, 2, 2, 4])
-    for i, s, rows in ((indices, ids, 7), (indices, ids, 5), (indices, ids + 1, 7), (indices - 1, ids, 7), (indices[:0], ids[:0], 3), (indices[:2], ids, 7)):
+    for i, s, rows in ((indices, ids, 7), (indices, ids, 5), (indices, ids + 1, 7), (indices - 1, ids, 7), (indices[:2], ids, 7)):  # without indices TensorFlow's result is not set
         same(tf1, f"SparseSegment{kind}Grad", grad=gradient, indices=i, segment_ids=s, output_dim0=np.int32(rows))
 
 

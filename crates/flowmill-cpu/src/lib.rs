@@ -71,8 +71,8 @@ pub fn register_all(registry: &mut KernelRegistry) {
     random::register(registry);
     reduction::register(registry);
     send_recv::register(registry);
-    spectral::register(registry);
     sparse::register(registry);
+    spectral::register(registry);
     state::register(registry);
     string::register(registry);
     training::register(registry);

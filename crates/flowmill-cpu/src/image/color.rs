@@ -93,7 +93,7 @@ fn make_convert(
         let image = ctx.input(0)?;
         let Some(&channels) = image.shape().last() else { bail!(InvalidArgument, "input must be at least 1D {}", image.shape()) };
         if channels != 3 {
-            bail!(InvalidArgument, "input must have 3 channels but input only has {channels} channels.");
+            bail!(FailedPrecondition, "input must have 3 channels but input only has {channels} channels.");
         }
         let out = map_pixels::<T>(image, f)?;
         ctx.set_output(0, out);

@@ -34,9 +34,12 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
 }
 
-/// The colours in input 2, or the usual ones; those of images of one channel are white.
+/// The colours in input 2, or the usual ones, which are white in images of one channel.
 fn colors(ctx: &KernelContext<'_>, depth: usize) -> Result<Vec<[f32; 4]>> {
     let mut colors = COLORS.to_vec();
+    if depth == 1 {
+        colors.iter_mut().for_each(|color| color[0] = 1.0);
+    }
     if ctx.num_inputs() > 2 {
         let table = ctx.input(2)?;
         let &[rows, columns] = table.shape().dims() else {
@@ -49,9 +52,6 @@ fn colors(ctx: &KernelContext<'_>, depth: usize) -> Result<Vec<[f32; 4]>> {
             let values = table.as_slice::<f32>()?.chunks_exact(columns.max(1));
             colors = values.map(|row| std::array::from_fn(|c| row.get(c).copied().unwrap_or(0.0))).collect();
         }
-    }
-    if depth == 1 {
-        colors.iter_mut().for_each(|color| color[0] = 1.0);
     }
     Ok(colors)
 }

@@ -27,7 +27,11 @@ fn make_area(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 /// Each pixel of the output covers part of the input: the share of a pixel is how much of it is covered.
 fn area_taps(grid: Grid, input: usize, output: usize) -> Vec<Taps> {
-    let scale = grid.scale(input, output);
+    let scale = match grid.scale(input, output) {
+        // One pixel between aligned corners.
+        0.0 => input as f32 / output as f32,
+        scale => scale,
+    };
     let of = |i: usize| {
         let (start, end) = (i as f32 * scale, (i + 1) as f32 * scale);
         let covered = |at: i64| {

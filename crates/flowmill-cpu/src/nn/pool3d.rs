@@ -134,24 +134,27 @@ fn first_maxima<T: Ordered>(volume: &Volume, x: &[T], position: usize) -> Vec<Op
     best.into_iter().map(|best| best.1).collect()
 }
 
-/// Each window's gradient goes to its first maximum.
+/// Each window's gradient goes to every element that equals its maximum, as in TensorFlow; in two dimensions only the first has it.
 fn max_pool_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
     let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
     let volume = pool.volume(input.shape())?;
     check(&volume, &[("orig_output", output), ("grad", gradient)])?;
-    let (x, g) = (input.as_slice::<T>()?, gradient.as_slice::<T>()?);
+    let (x, y, g) = (input.as_slice::<T>()?, output.as_slice::<T>()?, gradient.as_slice::<T>()?);
     let mut out = Tensor::zeros(T::DTYPE, input.shape().clone())?;
     let (channels, batch) = (volume.channels, volume.batch.max(1));
     let (len, positions) = (x.len() / batch, volume.positions() / batch);
     parallel::chunks(out.as_mut_slice::<T>()?, len, |b, out| {
         for position in b * positions..(b + 1) * positions {
-            let maxima = first_maxima(&volume, x, position);
-            for (c, pixel) in maxima.into_iter().enumerate() {
-                if let Some(pixel) = pixel {
-                    let to = &mut out[pixel * channels + c - b * len];
-                    *to = to.plus(g[position * channels + c]);
+            let at = position * channels..(position + 1) * channels;
+            volume.for_each_tap(position, |_, pixel| {
+                let from = &x[pixel * channels..][..channels];
+                let to = &mut out[pixel * channels - b * len..][..channels];
+                for (((to, x), y), g) in to.iter_mut().zip(from).zip(&y[at.clone()]).zip(&g[at.clone()]) {
+                    if x == y {
+                        *to = to.plus(*g);
+                    }
                 }
-            }
+            });
         }
     });
     ctx.set_output(0, out);

@@ -92,7 +92,7 @@ fn make_add(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }, _ => init.unsupported())
 }
 
-/// The sum, without the elements that are smaller than a threshold; as in TensorFlow, those behind all of the other operand stay.
+/// The sum, without sums of two elements that are smaller than a threshold; what only one operand has stays, as in TensorFlow.
 fn add<T: Magnitude>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (a, b) = operands(ctx)?;
     let threshold = ctx.input(6)?;
@@ -109,9 +109,7 @@ fn add<T: Magnitude>(ctx: &mut KernelContext<'_>) -> Result<()> {
             (None, Some(j)) => y[j],
             (None, None) => return,
         };
-        let behind_all = (i.is_none() && a.len().checked_sub(1).is_none_or(|last| a.row(last) < place))
-            || (j.is_none() && b.len().checked_sub(1).is_none_or(|last| b.row(last) < place));
-        if behind_all || sum.magnitude() >= threshold {
+        if i.is_none() || j.is_none() || sum.magnitude() >= threshold {
             indices.extend_from_slice(place);
             values.push(sum);
         }
