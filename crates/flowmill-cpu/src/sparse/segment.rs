@@ -12,9 +12,9 @@ use std::sync::Arc;
 /// What a sum of `n` rows is divided by.
 #[derive(Clone, Copy, PartialEq)]
 enum Divide {
-    ByOne,
-    ByCount,
-    ByRoot,
+    One,
+    Count,
+    Root,
 }
 
 /// Elements of output that one task computes.
@@ -25,14 +25,14 @@ pub(super) fn register(registry: &mut KernelRegistry) {
         registry.add(op, make_sum);
     }
     for op in ["SparseSegmentMean", "SparseSegmentMeanWithNumSegments"] {
-        registry.add(op, |init| make(init, Divide::ByCount));
+        registry.add(op, |init| make(init, Divide::Count));
     }
     for op in ["SparseSegmentSqrtN", "SparseSegmentSqrtNWithNumSegments"] {
-        registry.add(op, |init| make(init, Divide::ByRoot));
+        registry.add(op, |init| make(init, Divide::Root));
     }
-    registry.add("SparseSegmentSumGrad", |init| make_grad(init, Divide::ByOne));
-    registry.add("SparseSegmentMeanGrad", |init| make_grad(init, Divide::ByCount));
-    registry.add("SparseSegmentSqrtNGrad", |init| make_grad(init, Divide::ByRoot));
+    registry.add("SparseSegmentSumGrad", |init| make_grad(init, Divide::One));
+    registry.add("SparseSegmentMeanGrad", |init| make_grad(init, Divide::Count));
+    registry.add("SparseSegmentSqrtNGrad", |init| make_grad(init, Divide::Root));
 }
 
 fn make_sum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -50,9 +50,9 @@ fn make(init: &KernelInit<'_>, divide: Divide) -> Result<Arc<dyn Kernel>> {
 /// What a sum of `n` rows is divided by; `None` is one.
 fn scale<T: Number + From64>(divide: Divide, n: usize) -> Option<T::Acc> {
     match divide {
-        Divide::ByOne => None,
-        Divide::ByCount => Some(T::acc((n as f64).max(1.0))),
-        Divide::ByRoot => Some(T::acc((n as f64).max(1.0).sqrt())),
+        Divide::One => None,
+        Divide::Count => Some(T::acc((n as f64).max(1.0))),
+        Divide::Root => Some(T::acc((n as f64).max(1.0).sqrt())),
     }
 }
 
@@ -111,8 +111,8 @@ fn segments<T: Number>(ctx: &mut KernelContext<'_>, divisor: impl Fn(usize) -> O
     let width: usize = data.shape()[1..].iter().product();
     let x = data.as_slice::<T>()?;
     let mut out = Tensor::uninit(T::DTYPE, shape)?;
-    if width > 0 {
-        let each = (CHUNK / width).max(1);
+    if let Some(each) = CHUNK.checked_div(width) {
+        let each = each.max(1);
         parallel::chunks(out.as_mut_slice::<T>()?, each * width, |chunk, out| {
             let mut sums = vec![T::ZERO.widen(); width];
             for (i, out) in out.chunks_exact_mut(width).enumerate() {
