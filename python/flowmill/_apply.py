@@ -12,6 +12,8 @@ from flowmill.tensor import Operation, Tensor
 from flowmill.tensor_shape import TensorShape
 
 _REF = 100
+# Of an attribute that must be given and whose None is a value: an unknown shape.
+_ANY_SHAPE = ("shape", False)
 
 
 class Argument(NamedTuple):
@@ -250,7 +252,7 @@ def apply_op(op: str, name: str | None, args=(), attrs: dict[str, Any] | None = 
         graph = graph_of(args)
     graph._check_not_finalized()
     found = signature(op, graph)
-    call = _Call(graph, found, name, {k: v for k, v in attrs.items() if v is not None} if attrs else {})
+    call = _Call(graph, found, name, {k: v for k, v in attrs.items() if v is not None or found.attrs.get(k) == _ANY_SHAPE} if attrs else {})
     for attr, value in call.attrs.items():
         kind = found.attrs.get(attr, (None,))[0]
         if kind == "type":

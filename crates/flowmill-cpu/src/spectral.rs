@@ -97,8 +97,8 @@ fn transposed<T: Copy>(matrix: &[T], rows: usize, columns: usize) -> Vec<T> {
     (0..columns).flat_map(|j| (0..rows).map(move |i| matrix[i * columns + j])).collect()
 }
 
-/// The outer sizes of a tensor's rows, their length, and the length that the transform shall have.
-fn lengths(ctx: &KernelContext<'_>) -> Result<(Shape, usize, usize)> {
+/// The outer sizes of a tensor's rows, their length, and the length that the transform shall have; rows have to have what it `needs` of that.
+fn lengths(ctx: &KernelContext<'_>, needs: fn(usize) -> usize) -> Result<(Shape, usize, usize)> {
     let input = ctx.input(0)?;
     let &[ref outer @ .., len] = input.shape().dims() else {
         bail!(InvalidArgument, "Input must have rank of at least 1 but got: {}", input.shape());
@@ -109,6 +109,10 @@ fn lengths(ctx: &KernelContext<'_>) -> Result<(Shape, usize, usize)> {
     }
     let wanted = wanted.to_i64_vec()?[0];
     let Ok(fft_length) = usize::try_from(wanted) else { bail!(InvalidArgument, "fft_length[0] must >= 0, but got: {wanted}") };
+    if len < needs(fft_length) {
+        let (axis, least) = (outer.len(), needs(fft_length));
+        bail!(InvalidArgument, "Input dimension {axis} must have length of at least {least} but got: {len}");
+    }
     Ok((Shape::new(outer), len, fft_length))
 }
 
@@ -119,7 +123,7 @@ fn make_rfft(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     {
         let plans = Plans::<R>::new(false);
         expensive_from_fn(move |ctx| {
-            let (mut shape, len, fft_length) = lengths(ctx)?;
+            let (mut shape, len, fft_length) = lengths(ctx, |n| n)?;
             let kept = if fft_length == 0 { 0 } else { fft_length / 2 + 1 };
             shape.push(kept);
             let mut out = Tensor::zeros(<Complex<R>>::DTYPE, shape)?;
@@ -145,7 +149,7 @@ fn make_irfft(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     {
         let plans = Plans::<R>::new(true);
         expensive_from_fn(move |ctx| {
-            let (mut shape, len, fft_length) = lengths(ctx)?;
+            let (mut shape, len, fft_length) = lengths(ctx, |n| if n == 0 { 0 } else { n / 2 + 1 })?;
             shape.push(fft_length);
             let mut out = Tensor::zeros(R::DTYPE, shape)?;
             let mut row = vec![Complex::new(R::zero(), R::zero()); fft_length];

@@ -297,16 +297,13 @@ pub(super) fn make_triangular_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Ker
         let outer = joined(a.outer, b.outer)?;
         let found = map(outer.iter().product(), a.rows * a.rows * b.columns, |i| {
             let (m, rhs) = (a.matrix(broadcast(a.outer, &outer, i)), b.matrix(broadcast(b.outer, &outer, i)));
-            let solved = match (lower, adjoint) {
-                (true, false) => m.solve_lower_triangular(&rhs),
-                (false, false) => m.solve_upper_triangular(&rhs),
-                (true, true) => m.ad_solve_lower_triangular(&rhs),
-                (false, true) => m.ad_solve_upper_triangular(&rhs),
-            };
-            match solved {
-                Some(x) => Ok(x),
-                None => bail!(InvalidArgument, "Input matrix is not invertible."),
-            }
+            // A zero on the diagonal is divided by, as TensorFlow's kernel does.
+            Ok(match (lower, adjoint) {
+                (true, false) => m.solve_lower_triangular_unchecked(&rhs),
+                (false, false) => m.solve_upper_triangular_unchecked(&rhs),
+                (true, true) => m.ad_solve_lower_triangular_unchecked(&rhs),
+                (false, true) => m.ad_solve_upper_triangular_unchecked(&rhs),
+            })
         })?;
         let mut shape = Shape::new(&outer);
         shape.push(b.rows);
