@@ -262,10 +262,26 @@ def pad(tensor, paddings, mode: str = "CONSTANT", name: str | None = None, const
     if mode == "CONSTANT":
         # Zeros need not be said.
         is_zero = not isinstance(constant_values, Tensor) and np.ndim(constant_values) == 0 and constant_values == np.zeros_like(constant_values)
-        return call("Pad", name, tensor, paddings) if is_zero else call("PadV2", name, tensor, paddings, constant_values)
-    if mode not in ("REFLECT", "SYMMETRIC"):
+        padded = call("Pad", name, tensor, paddings) if is_zero else call("PadV2", name, tensor, paddings, constant_values)
+    elif mode in ("REFLECT", "SYMMETRIC"):
+        padded = call("MirrorPad", name, tensor, paddings, mode=mode)
+    else:
         raise ValueError(f'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". Received `mode` = {mode}')
-    return call("MirrorPad", name, tensor, paddings, mode=mode)
+    if isinstance(paddings, (list, tuple)):
+        _note_padded_shape(padded, paddings)
+    return padded
+
+
+def _note_padded_shape(padded: Tensor, paddings) -> None:
+    """Tells a padded tensor the sizes that follow where only some paddings are tensors: the shape function sees all or nothing."""
+    before = padded.op.inputs[0].shape
+    if padded.shape.is_fully_defined() or before.rank is None or len(paddings) != before.rank:
+        return
+    sizes = []
+    for size, around in zip(before.as_list(), paddings):
+        known = isinstance(around, (list, tuple)) and all(isinstance(p, (int, np.integer)) for p in around)
+        sizes.append(size + int(sum(around)) if known and size is not None else None)
+    padded.set_shape(sizes)
 
 
 def reverse(tensor, axis, name: str | None = None) -> Tensor:

@@ -59,3 +59,11 @@ def test_parts_of_a_tensor_of_unknown_rank_are_repeated():
         data = flowmill.placeholder(flowmill.float32)
         value = session.run(flowmill.repeat(data, [1, 2, 0], axis=1), {data: FEEDS["x"]})
     assert (value == np.repeat(FEEDS["x"], [1, 2, 0], axis=1)).all()
+
+
+def test_sizes_of_what_is_padded_by_tensors(tf1):
+    def build(tf):
+        x = tf.placeholder(tf.float32, [None, 3, 2], "x")
+        more = tf.shape(x)[0]
+        return tf.pad(x, [[0, more], [1, 1], [0, 0]]), tf.pad(x, [[0, more], [1, 1], [0, 0]], mode="SYMMETRIC")
+    compare(tf1, build, {"x": np.ones([2, 3, 2], np.float32)})
