@@ -1,0 +1,21 @@
+"""The pages that are made from the code are true."""
+
+import importlib.util
+import pathlib
+
+DOCS = pathlib.Path(__file__).parents[2] / "docs"
+
+
+def test_the_api_page_lists_the_names_there_are():
+    spec = importlib.util.spec_from_file_location("make_api_page", DOCS / "make_api_page.py")
+    maker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(maker)
+    assert (DOCS / "api.md").read_text() == maker.page(), "run docs/make_api_page.py"
+
+
+def test_names_that_are_not_there_say_so():
+    import flowmill
+    import pytest
+
+    with pytest.raises(AttributeError, match="no_such_name"):
+        flowmill.no_such_name  # noqa: B018 - the error is what is asked for
