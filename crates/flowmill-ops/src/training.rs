@@ -120,4 +120,67 @@ pub(crate) const OPS: &[Op] = &[
     op("SparseApplyMomentum", "(var: Ref(T), accum: Ref(T), lr: T, grad: T, indices: Tindices, momentum: T) -> (out: Ref(T))")
         .attrs("T: number; Tindices: index; use_locking: bool = false; use_nesterov: bool = false")
         .shape(shape::optimizer_step),
+    op("SparseApplyAdadelta", "(var: Ref(T), accum: Ref(T), accum_update: Ref(T), lr: T, rho: T, epsilon: T, grad: T, indices: Tindices) -> (out: Ref(T))")
+        .attrs("T: number; Tindices: index; use_locking: bool = false")
+        .shape(shape::optimizer_step),
+    op("ResourceSparseApplyAdadelta", "(var: resource, accum: resource, accum_update: resource, lr: T, rho: T, epsilon: T, grad: T, indices: Tindices)")
+        .attrs("T: number; Tindices: index; use_locking: bool = false")
+        .stateful()
+        .shape(shape::optimizer_step),
+    op("SparseApplyRMSProp", "(var: Ref(T), ms: Ref(T), mom: Ref(T), lr: T, rho: T, momentum: T, epsilon: T, grad: T, indices: Tindices) -> (out: Ref(T))")
+        .attrs("T: number; Tindices: index; use_locking: bool = false")
+        .shape(shape::optimizer_step),
+    op("ResourceSparseApplyRMSProp", "(var: resource, ms: resource, mom: resource, lr: T, rho: T, momentum: T, epsilon: T, grad: T, indices: Tindices)")
+        .attrs("T: number; Tindices: index; use_locking: bool = false")
+        .stateful()
+        .shape(shape::optimizer_step),
+    op("SparseApplyCenteredRMSProp", "(var: Ref(T), mg: Ref(T), ms: Ref(T), mom: Ref(T), lr: T, rho: T, momentum: T, epsilon: T, grad: T, indices: Tindices) -> (out: Ref(T))")
+        .attrs("T: number; Tindices: index; use_locking: bool = false")
+        .shape(shape::optimizer_step),
+    op("ResourceSparseApplyCenteredRMSProp", "(var: resource, mg: resource, ms: resource, mom: resource, lr: T, rho: T, momentum: T, epsilon: T, grad: T, indices: Tindices)")
+        .attrs("T: number; Tindices: index; use_locking: bool = false")
+        .stateful()
+        .shape(shape::optimizer_step),
+    op("SparseApplyFtrl", "(var: Ref(T), accum: Ref(T), linear: Ref(T), grad: T, indices: Tindices, lr: T, l1: T, l2: T, lr_power: T) -> (out: Ref(T))")
+        .attrs("T: number; Tindices: index; use_locking: bool = false; multiply_linear_by_lr: bool = false")
+        .shape(shape::optimizer_step),
+    op("ResourceSparseApplyFtrl", "(var: resource, accum: resource, linear: resource, grad: T, indices: Tindices, lr: T, l1: T, l2: T, lr_power: T)")
+        .attrs("T: number; Tindices: index; use_locking: bool = false; multiply_linear_by_lr: bool = false")
+        .stateful()
+        .shape(shape::optimizer_step),
+    op("SparseApplyFtrlV2", "(var: Ref(T), accum: Ref(T), linear: Ref(T), grad: T, indices: Tindices, lr: T, l1: T, l2: T, l2_shrinkage: T, lr_power: T) -> (out: Ref(T))")
+        .attrs("T: number; Tindices: index; use_locking: bool = false; multiply_linear_by_lr: bool = false")
+        .shape(shape::optimizer_step),
+    op("ResourceSparseApplyFtrlV2", "(var: resource, accum: resource, linear: resource, grad: T, indices: Tindices, lr: T, l1: T, l2: T, l2_shrinkage: T, lr_power: T)")
+        .attrs("T: number; Tindices: index; use_locking: bool = false; multiply_linear_by_lr: bool = false")
+        .stateful()
+        .shape(shape::optimizer_step),
+    op("SparseApplyProximalGradientDescent", "(var: Ref(T), alpha: T, l1: T, l2: T, grad: T, indices: Tindices) -> (out: Ref(T))")
+        .attrs("T: number; Tindices: index; use_locking: bool = false")
+        .shape(shape::optimizer_step),
+    op("ResourceSparseApplyProximalGradientDescent", "(var: resource, alpha: T, l1: T, l2: T, grad: T, indices: Tindices)")
+        .attrs("T: number; Tindices: index; use_locking: bool = false")
+        .stateful()
+        .shape(shape::optimizer_step),
+    op("SparseApplyProximalAdagrad", "(var: Ref(T), accum: Ref(T), lr: T, l1: T, l2: T, grad: T, indices: Tindices) -> (out: Ref(T))")
+        .attrs("T: number; Tindices: index; use_locking: bool = false")
+        .shape(shape::optimizer_step),
+    op("ResourceSparseApplyProximalAdagrad", "(var: resource, accum: resource, lr: T, l1: T, l2: T, grad: T, indices: Tindices)")
+        .attrs("T: number; Tindices: index; use_locking: bool = false")
+        .stateful()
+        .shape(shape::optimizer_step),
+    op("ApplyProximalAdagrad", "(var: Ref(T), accum: Ref(T), lr: T, l1: T, l2: T, grad: T) -> (out: Ref(T))")
+        .attrs("T: number; use_locking: bool = false")
+        .shape(shape::optimizer_step),
+    op("ResourceApplyProximalAdagrad", "(var: resource, accum: resource, lr: T, l1: T, l2: T, grad: T)")
+        .attrs("T: number; use_locking: bool = false")
+        .stateful()
+        .shape(shape::optimizer_step),
+    op("ResourceApplyProximalGradientDescent", "(var: resource, alpha: T, l1: T, l2: T, delta: T)")
+        .attrs("T: number; use_locking: bool = false")
+        .stateful()
+        .shape(shape::optimizer_step),
+    op("SparseApplyAdagradV2", "(var: Ref(T), accum: Ref(T), lr: T, epsilon: T, grad: T, indices: Tindices) -> (out: Ref(T))")
+        .attrs("T: number; Tindices: index; use_locking: bool = false; update_slots: bool = true")
+        .shape(shape::optimizer_step),
 ];

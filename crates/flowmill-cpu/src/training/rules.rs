@@ -1,6 +1,6 @@
 //! The update rules of the optimizers. Each kernel serves the op on references and the one on resources.
 
-use super::step::{Signature, dense, sparse};
+use super::step::{Real, Signature, dense, sparse};
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelInit};
 use flowmill_tensor::{DType, Result};
@@ -24,6 +24,18 @@ macro_rules! by_type {
     };
 }
 
+/// A kernel for whole gradients, or for those of rows: the input after the gradient then names them.
+fn step<const ROWS: bool, A: Real, R, const V: usize, const S: usize>(
+    init: &KernelInit<'_>,
+    signature: Signature<V, S>,
+    prepare: impl Fn([A; S]) -> R + Send + Sync + 'static,
+) -> Result<Arc<dyn Kernel>>
+where
+    R: Fn([A; V], A) -> [A; V],
+{
+    if ROWS { sparse(init, signature, prepare) } else { dense(init, signature, prepare) }
+}
+
 fn square<F: Float>(x: F) -> F {
     x * x
 }
@@ -34,10 +46,10 @@ pub(super) fn gradient_descent(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>>
     by_type!(init, T => dense::<T, _, 1, 1>(init, signature, |[alpha]| move |[var], g| [var - alpha * g]))
 }
 
-/// `ApplyProximalGradientDescent`: a step, then shrinking towards zero by `l1` and `l2`.
-pub(super) fn proximal_gradient_descent(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+/// `ApplyProximalGradientDescent`, `SparseApplyProximalGradientDescent`: a step, then shrinking towards zero by `l1` and `l2`.
+pub(super) fn proximal_gradient_descent<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature = Signature { variables: ["var"], scalars: [(1, "alpha"), (2, "l1"), (3, "l2")], gradient: (4, "delta") };
-    by_type!(init, T => dense::<T, _, 1, 3>(init, signature, |[alpha, l1, l2]| move |[var], g| {
+    by_type!(init, T => step::<ROWS, T, _, 1, 3>(init, signature, |[alpha, l1, l2]| move |[var], g| {
         let (step, zero) = (var - alpha * g, <T as Number>::ZERO);
         let shrunk = if l1 > zero { Float::max(step.abs() - alpha * l1, zero).copysign(step) } else { step };
         [shrunk / (1.0 + alpha * l2)]
@@ -122,11 +134,23 @@ pub(super) fn sparse_adagrad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>
     by_type!(init, T => sparse::<T, _, 2, 2>(init, ADAGRAD_V2, move |[lr, epsilon]| adagrad_rule(slots, lr, epsilon)))
 }
 
-/// `ApplyAdadelta`.
-pub(super) fn adadelta(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+/// `ApplyProximalAdagrad`, `SparseApplyProximalAdagrad`: Adagrad's step, then shrinking towards zero by `l1` and `l2`.
+pub(super) fn proximal_adagrad<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let signature = Signature { variables: ["var", "accum"], scalars: [(2, "lr"), (3, "l1"), (4, "l2")], gradient: (5, "grad") };
+    by_type!(init, T => step::<ROWS, T, _, 2, 3>(init, signature, |[lr, l1, l2]| move |[var, accum], g| {
+        let accum = accum + square(g);
+        let (rate, zero) = (lr / accum.sqrt(), <T as Number>::ZERO);
+        let step = var - rate * g;
+        let shrunk = if l1 > zero { Float::max(step.abs() - rate * l1, zero).copysign(step) } else { step };
+        [shrunk / (1.0 + rate * l2), accum]
+    }))
+}
+
+/// `ApplyAdadelta`, `SparseApplyAdadelta`.
+pub(super) fn adadelta<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature =
         Signature { variables: ["var", "accum", "accum_update"], scalars: [(3, "lr"), (4, "rho"), (5, "epsilon")], gradient: (6, "grad") };
-    by_type!(init, T => dense::<T, _, 3, 3>(init, signature, |[lr, rho, epsilon]| move |[var, accum, accum_update], g| {
+    by_type!(init, T => step::<ROWS, T, _, 3, 3>(init, signature, |[lr, rho, epsilon]| move |[var, accum, accum_update], g| {
         let accum = accum * rho + square(g) * (1.0 - rho);
         let update = (accum_update + epsilon).sqrt() / (accum + epsilon).sqrt() * g;
         [var - lr * update, accum, accum_update * rho + square(update) * (1.0 - rho)]
@@ -181,28 +205,28 @@ pub(super) fn adamax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }))
 }
 
-/// `ApplyRMSProp`.
-pub(super) fn rms_prop(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+/// `ApplyRMSProp`, `SparseApplyRMSProp`.
+pub(super) fn rms_prop<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature = Signature {
         variables: ["var", "ms", "mom"],
         scalars: [(3, "lr"), (4, "rho"), (5, "momentum"), (6, "epsilon")],
         gradient: (7, "grad"),
     };
-    by_type!(init, T => dense::<T, _, 3, 4>(init, signature, |[lr, rho, momentum, epsilon]| move |[var, ms, mom], g| {
+    by_type!(init, T => step::<ROWS, T, _, 3, 4>(init, signature, |[lr, rho, momentum, epsilon]| move |[var, ms, mom], g| {
         let ms = ms + (square(g) - ms) * (1.0 - rho);
         let mom = mom * momentum + lr * g / (ms + epsilon).sqrt();
         [var - mom, ms, mom]
     }))
 }
 
-/// `ApplyCenteredRMSProp`.
-pub(super) fn centered_rms_prop(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+/// `ApplyCenteredRMSProp`, `SparseApplyCenteredRMSProp`.
+pub(super) fn centered_rms_prop<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature = Signature {
         variables: ["var", "mg", "ms", "mom"],
         scalars: [(4, "lr"), (5, "rho"), (6, "momentum"), (7, "epsilon")],
         gradient: (8, "grad"),
     };
-    by_type!(init, T => dense::<T, _, 4, 4>(init, signature, |[lr, rho, momentum, epsilon]| move |[var, mg, ms, mom], g| {
+    by_type!(init, T => step::<ROWS, T, _, 4, 4>(init, signature, |[lr, rho, momentum, epsilon]| move |[var, mg, ms, mom], g| {
         let (ms, mg) = (ms + (square(g) - ms) * (1.0 - rho), mg + (g - mg) * (1.0 - rho));
         let mom = mom * momentum + lr * g / (ms - square(mg) + epsilon).sqrt();
         [var - mom, mg, ms, mom]
@@ -237,29 +261,33 @@ impl<F: Float> Ftrl<F> {
     }
 }
 
-/// `ApplyFtrl`.
-pub(super) fn ftrl(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+/// `ApplyFtrl`, `SparseApplyFtrl`.
+pub(super) fn ftrl<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let multiply_linear_by_lr = init.attrs.get_or("multiply_linear_by_lr", false)?;
+    // The rows' numbers stand before these.
+    let first = 4 + usize::from(ROWS);
     let signature = Signature {
         variables: ["var", "accum", "linear"],
-        scalars: [(4, "lr"), (5, "l1"), (6, "l2"), (7, "lr_power")],
+        scalars: [(first, "lr"), (first + 1, "l1"), (first + 2, "l2"), (first + 3, "lr_power")],
         gradient: (3, "grad"),
     };
-    by_type!(init, T => dense::<T, _, 3, 4>(init, signature, move |[lr, l1, l2, lr_power]| {
+    by_type!(init, T => step::<ROWS, T, _, 3, 4>(init, signature, move |[lr, l1, l2, lr_power]| {
         let ftrl = Ftrl { lr, l1, l2, shrinkage: Number::ZERO, lr_power, multiply_linear_by_lr };
         move |values, g| ftrl.update(values, g)
     }))
 }
 
-/// `ApplyFtrlV2`, with shrinkage.
-pub(super) fn ftrl_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+/// `ApplyFtrlV2`, `SparseApplyFtrlV2`, with shrinkage.
+pub(super) fn ftrl_v2<const ROWS: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let multiply_linear_by_lr = init.attrs.get_or("multiply_linear_by_lr", false)?;
+    // The rows' numbers stand before these.
+    let first = 4 + usize::from(ROWS);
     let signature = Signature {
         variables: ["var", "accum", "linear"],
-        scalars: [(4, "lr"), (5, "l1"), (6, "l2"), (7, "l2_shrinkage"), (8, "lr_power")],
+        scalars: [(first, "lr"), (first + 1, "l1"), (first + 2, "l2"), (first + 3, "l2_shrinkage"), (first + 4, "lr_power")],
         gradient: (3, "grad"),
     };
-    by_type!(init, T => dense::<T, _, 3, 5>(init, signature, move |[lr, l1, l2, shrinkage, lr_power]| {
+    by_type!(init, T => step::<ROWS, T, _, 3, 5>(init, signature, move |[lr, l1, l2, shrinkage, lr_power]| {
         let ftrl = Ftrl { lr, l1, l2, shrinkage, lr_power, multiply_linear_by_lr };
         move |values, g| ftrl.update(values, g)
     }))
