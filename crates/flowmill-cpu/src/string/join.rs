@@ -75,7 +75,7 @@ fn reduced_axes(shape: &Shape, given: &[i64]) -> Result<SmallVec<[usize; 8]>> {
     Ok(axes)
 }
 
-/// Joins along `axes`, of which the first varies slowest.
+/// Joins along `axes`, one after another: the first varies fastest.
 fn reduce_join(input: &Tensor, axes: &[usize], keep_dims: bool, separator: &[u8]) -> Result<Tensor> {
     let (shape, strides) = (input.shape(), input.shape().strides());
     let kept: SmallVec<[usize; 8]> = (0..shape.rank()).filter(|axis| !axes.contains(axis)).collect();
@@ -96,7 +96,8 @@ fn reduce_join(input: &Tensor, axes: &[usize], keep_dims: bool, separator: &[u8]
         bail!(ResourceExhausted, "OOM when joining the strings of shape{shape}");
     }
     // Without elements in a kept dimension there is no result to join; with none in a reduced one, every result is empty.
-    let within = if strings.is_empty() { Vec::new() } else { offsets(axes) };
+    let inner_last: SmallVec<[usize; 8]> = axes.iter().rev().copied().collect();
+    let within = if strings.is_empty() { Vec::new() } else { offsets(&inner_last) };
     let joined = offsets(&kept).into_iter().map(|base| {
         let parts: Vec<&[u8]> = within.iter().map(|&offset| strings[base + offset].as_ref()).collect();
         Bytes::from(parts.join(separator))

@@ -98,8 +98,8 @@ fn strings_are_joined() {
         run1("ReduceJoin", &[("separator", ".".into()), ("keep_dims", keep.into())], vec![grid(2, &["a", "b", "c", "d"]), v(axes)])
     };
     texts(reduce(&[0], false), &["a.c", "b.d"]);
-    texts(reduce(&[1, 0], false), &["a.c.b.d"]);
-    texts(reduce(&[0, 1], false), &["a.b.c.d"]);
+    texts(reduce(&[0, 1], false), &["a.c.b.d"]);
+    texts(reduce(&[1, 0], false), &["a.b.c.d"]);
     assert_eq!(reduce(&[-1], true).unwrap().shape().to_vec(), [2, 1]);
     texts(reduce(&[], false), &["a", "b", "c", "d"]);
     texts(run1("ReduceJoin", &[], vec![Tensor::from_strings([0, 2], vec![]).unwrap(), v(&[0])]), &["", ""]);
