@@ -1,8 +1,9 @@
 //! Conditionals, loops, and either in the other.
 
 use crate::{check, numbers};
-use flowmill::builder::{GraphBuilder, WhileOptions};
-use flowmill::{OutputId, Result, Tensor};
+use flowmill::builder::gradients::{GradientOptions, add_gradients};
+use flowmill::builder::{BuilderState, GraphBuilder, Scope, WhileOptions};
+use flowmill::{Code, OutputId, Result, Tensor};
 
 fn greater(b: &mut GraphBuilder<'_>, x: OutputId, limit: f64) -> Result<OutputId> {
     let all = b.vector(&[0i32])?;
@@ -171,4 +172,18 @@ fn rows_gathered_in_a_loop_are_summed() {
         })?;
         Ok(out[0])
     });
+}
+
+#[test]
+fn the_gradient_of_a_loop_has_none() {
+    let mut graph = flowmill::new_graph().unwrap();
+    let mut state = BuilderState::default();
+    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    let x = b.scalar(1.5f64).unwrap();
+    let y = repeat(&mut b, 3, &[x], &WhileOptions::default(), |b, _, vars| Ok(vec![b.call("Square", &[vars[0]])?])).unwrap();
+    let options = GradientOptions::default();
+    let grads = add_gradients(&mut b, &y, &[x], &[], &options).unwrap();
+    let grad = b.densify(grads[0].as_ref().unwrap()).unwrap();
+    let error = add_gradients(&mut b, &[grad], &[x], &[], &options).unwrap_err();
+    assert_eq!((error.code(), error.message()), (Code::Unimplemented, "Second-order gradient for while loops not supported."));
 }

@@ -63,7 +63,12 @@ fn switch(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
             // Zeros for the branch not taken were made behind the right switch; without them there is nothing to merge.
             let other = match (dense(b, 1 - branch)?, dense(b, branch)?) {
                 (Some(other), Some(own)) => [other, own],
-                (None, Some(own)) if b.dtype(op.inputs[0]) == DType::Resource => [own, own],
+                (None, Some(own)) if b.dtype(op.inputs[0]) == DType::Resource => {
+                    // A handle has no zeros: the variable's shape, asked for behind the other side of the switch, gives them.
+                    let shape = b.call("VariableShape", &[op.output(1 - branch as u32)])?;
+                    let zero = b.constant("Const", &Tensor::zeros(b.dtype(own), [])?)?;
+                    [b.call("Fill", &[shape, zero])?, own]
+                }
                 _ => return Ok(vec![None, None]),
             };
             let mut both = other;

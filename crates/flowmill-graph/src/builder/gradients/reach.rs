@@ -6,7 +6,8 @@ use crate::{NodeId, OutputId};
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
-/// The nodes that depend on the `xs` through tensors that have gradients.
+/// The nodes that depend on the `xs` through tensors that have gradients, or through the stacks of a loop's gradient: that one's own gradient is
+/// refused rather than missing a part.
 pub(super) fn reach(b: &GraphBuilder<'_>, xs: &[OutputId]) -> FxHashSet<NodeId> {
     let mut reached = FxHashSet::default();
     let mut queue: VecDeque<NodeId> = xs.iter().map(|x| x.node).collect();
@@ -14,11 +15,24 @@ pub(super) fn reach(b: &GraphBuilder<'_>, xs: &[OutputId]) -> FxHashSet<NodeId> 
         if !reached.insert(node) {
             continue;
         }
+        queue.extend(stack_pushed_to(b, node));
         let types = b.graph()[node].output_types();
         let edges = b.graph().out_edges(node).filter(|e| !e.is_control());
         queue.extend(edges.filter(|e| types.get(e.src_output as usize).is_some_and(|t| is_differentiable(t.dtype))).map(|e| e.dst));
     }
     reached
+}
+
+/// For a push, the stack, from which what pops is reached.
+fn stack_pushed_to(b: &GraphBuilder<'_>, node: NodeId) -> Option<NodeId> {
+    if !b.graph()[node].is_op("StackPushV2") {
+        return None;
+    }
+    let mut stack = b.graph().input_node(node, 0)?;
+    while !b.graph()[stack].is_op("StackV2") {
+        stack = b.graph().input_node(stack, 0)?;
+    }
+    Some(stack)
 }
 
 /// The reached nodes that the `ys` depend on, nearest to the `ys` first: an outer loop's exits come before an inner one's.
