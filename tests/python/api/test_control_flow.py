@@ -4,7 +4,7 @@ import collections
 
 import numpy as np
 import pytest
-from api.compare import compare, same_error
+from compare import compare, same_error
 
 import flowmill
 

@@ -7,18 +7,6 @@ from compare import same
 import flowmill
 
 
-def kernels():
-    with flowmill.Graph().as_default(), flowmill.Session() as sess:
-        try:
-            sess.run(flowmill.py_func(lambda: np.float32(1), [], flowmill.float32))
-        except flowmill.errors.NotFoundError:
-            return False
-    return True
-
-
-pytestmark = pytest.mark.skipif(not kernels(), reason="PyFunc has no kernel")
-
-
 def drain(tf, build, most=50):
     """All elements of a dataset, at most so many, with its types and shapes."""
     with tf.Graph().as_default(), tf.Session() as sess:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from api import test_control_flow as frames, test_tensor_array as arrays
-from api.compare import compare, same_error
+from compare import compare, same_error
 
 import flowmill
 from flowmill.function import Defun

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import pytest
-from api.compare import same_error
+from compare import same_error
 
 import flowmill
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from compare import compare, same_error
-from flowmill import _core
 
 RNG = np.random.RandomState(0)
 FEEDS = {
@@ -214,7 +213,6 @@ def test_sampled_losses(tf1, expression):
 TRUE = "tf.constant([[0], [2], [3]], tf.int64)"
 
 
-@pytest.mark.skipif(_core.op_signature("LogUniformCandidateSampler") is None, reason="the core has no op that samples candidates")
 @cases(
     f"tf.nn.uniform_candidate_sampler({TRUE}, 1, 2, True, 5, seed=3)", f"tf.nn.log_uniform_candidate_sampler({TRUE}, 1, 2, False, 5, name='s')",
     f"tf.nn.compute_accidental_hits({TRUE}, tf.constant([2, 4], tf.int64), 1)",

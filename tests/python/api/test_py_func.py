@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from api.compare import compare, same_error
+from compare import compare, same_error
 
 import flowmill
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from api.compare import compare, same_error
+from compare import compare, same_error
 
 import flowmill
 

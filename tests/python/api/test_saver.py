@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from api.compare import same_error
+from compare import same_error
 
 import flowmill
 from flowmill import _core, train

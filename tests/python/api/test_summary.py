@@ -6,13 +6,13 @@ import time
 
 import numpy as np
 import pytest
-from api.compare import same_error
+from compare import same_error
 
 import flowmill
 
 
-def same_nodes(tf1, build):
-    """The values of what both modules build in the same way; skips the test where the core lacks kernels."""
+def built_alike(tf1, build):
+    """Checks that both modules build the same nodes; gives our graph and what to fetch of it."""
     described = []
     for tf in (tf1, flowmill):
         with tf.Graph().as_default() as graph:
@@ -20,11 +20,14 @@ def same_nodes(tf1, build):
             fetches = [t for t in (built if isinstance(built, list) else [built]) if t is not None]
             described.append([(o.name, o.type, [t.name for t in o.inputs]) for o in graph.get_operations()])
     assert described[0] == described[1]
-    with tf.Session(graph=graph) as session:
-        try:
-            return session.run(fetches)
-        except tf.errors.NotFoundError as error:
-            pytest.skip(error.message)
+    return graph, fetches
+
+
+def same_nodes(tf1, build):
+    """The values of what both modules build in the same way."""
+    graph, fetches = built_alike(tf1, build)
+    with flowmill.Session(graph=graph) as session:
+        return session.run(fetches)
 
 
 def test_summaries(tf1):
@@ -50,9 +53,10 @@ def test_images(tf1):
     def build(tf):
         return tf.summary.image("i", tf.constant(np.arange(48, dtype=np.uint8).reshape(1, 4, 4, 3)), max_outputs=2)
 
-    value, = same_nodes(tf1, build)
-    summary = flowmill.Summary.FromString(value.item() if hasattr(value, "item") else value)
-    assert (summary.value[0].tag, summary.value[0].image.height, summary.value[0].image.colorspace) == ("i/image", 4, 3)
+    # Nothing here writes PNG yet: 2026-11-21.
+    graph, fetches = built_alike(tf1, build)
+    with flowmill.Session(graph=graph) as session, pytest.raises(flowmill.errors.NotFoundError, match="ImageSummary"):
+        session.run(fetches)
 
 
 def test_text_is_of_strings(tf1):

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from api.compare import compare, same_error
+from compare import compare, same_error
 
 import flowmill
-from flowmill import _core
 
 OPTIMIZERS = {
     "GradientDescent": lambda t, step: t.GradientDescentOptimizer(0.1),
@@ -24,10 +23,8 @@ OPTIMIZERS = {
 }
 
 
-def needs(*ops):
-    for op in ops:
-        if _core.op_signature(op) is None:
-            pytest.skip(f"no op {op}")
+# Optimizers whose ops are not in the catalogue, 2026-11-21.
+WITHOUT_OPS = {"AdagradDA"}
 
 
 def trained(tf, make, resource, sparse, steps=4):
@@ -57,10 +54,10 @@ def trained(tf, make, resource, sparse, steps=4):
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_optimizers(tf1, name, resource, sparse):
     kernel = name.split()[0]
-    prefix = "Resource" if resource else ""
-    needs(f"{prefix}Apply{kernel}")
-    if sparse and kernel not in ("GradientDescent", "Adam"):
-        needs(f"{prefix}SparseApply{kernel}")
+    if kernel in WITHOUT_OPS:
+        with pytest.raises(ValueError, match="Op type not registered"):
+            trained(flowmill, OPTIMIZERS[name], resource, sparse)
+        return
     nodes, slots, values = trained(flowmill, OPTIMIZERS[name], resource, sparse)
     their_nodes, their_slots, their_values = trained(tf1, OPTIMIZERS[name], resource, sparse)
     assert nodes == their_nodes
