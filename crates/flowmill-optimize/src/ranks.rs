@@ -32,6 +32,7 @@ const HAVE_DIMENSIONS: &[&str] = &[
     "_FusedDepthwiseConv2dNative",
     "_FusedElementwise",
     "_FusedMatMul",
+    "_FusedReadMatMul",
 ];
 
 /// Ops whose output has the rank of their first input.
@@ -101,7 +102,7 @@ pub(crate) fn is_last_axis(graph: &Graph, node: NodeId, i: usize, of: OutputId) 
 fn rank(graph: &Graph, output: OutputId) -> Option<i32> {
     let node = graph.get(output.node)?;
     match node.op() {
-        "MatMul" | "_FusedMatMul" => Some(2),
+        "MatMul" | "_FusedMatMul" | "_FusedReadMatMul" => Some(2),
         "BiasAdd" if is_of_type(node, DType::F32) => rank(graph, graph.input(node.id(), 0)?),
         _ => None,
     }

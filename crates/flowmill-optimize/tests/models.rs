@@ -89,7 +89,7 @@ fn every_normalisation_of_an_encoder_is_one_node() {
 #[test]
 fn the_gates_of_a_recurrent_cell_are_one_node() {
     let cell = ops(&optimized("lstm_small", "y:0", &[]));
-    assert_eq!((cell["_FusedMatMul"], cell["_FusedElementwise"]), (1, 1));
+    assert_eq!((cell["_FusedReadMatMul"], cell["_FusedElementwise"]), (1, 1));
     assert!(["Sigmoid", "Tanh", "Mul", "Split"].iter().all(|&op| !cell.contains_key(op)));
     assert_eq!(ops(&optimized("lstm_small", "y:0", &["fuse_elementwise"]))["Sigmoid"], 3);
 }
