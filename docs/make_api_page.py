@@ -5,6 +5,7 @@
 
 import itertools
 import pathlib
+import types
 
 import flowmill
 
@@ -22,7 +23,8 @@ def is_there(name):
             found = getattr(found, part)
         except AttributeError:
             return False
-    return True
+    # A file of the package is no name of the API's.
+    return not isinstance(found, types.ModuleType)
 
 
 def page():

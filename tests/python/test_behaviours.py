@@ -138,17 +138,17 @@ def test_behaviour_40_handles_of_tensors_survive_steps():
         kept = np.float32([1, 2])
         first, second = sess.run("keep:0", {"x:0": kept}), sess.run("keep:0", {"x:0": 3.0})
         kept[0] = 7
-        assert first != second
+        assert first.handle != second.handle
         for _ in range(2):
-            np.testing.assert_array_equal(sess.run("get:0", {"handle:0": first}), [1, 2])
-        assert sess.run("get:0", {"handle:0": second}) == 3.0
-        sess.run("forget", {"handle:0": first})
+            np.testing.assert_array_equal(sess.run("get:0", {"handle:0": first.handle}), [1, 2])
+        assert sess.run("get:0", {"handle:0": second.handle}) == 3.0
+        sess.run("forget", {"handle:0": first.handle})
         with pytest.raises(tf.errors.InvalidArgumentError, match="not in the session store") as raised:
-            sess.run("get:0", {"handle:0": first})
+            sess.run("get:0", {"handle:0": first.handle})
         assert raised.value.node_name == "get"
-        assert sess.run("get:0", {"handle:0": second}) == 3.0
+        assert sess.run("get:0", {"handle:0": second.handle}) == 3.0
         with tf.Session(graph=g) as other, pytest.raises(tf.errors.InvalidArgumentError):
-            other.run("get:0", {"handle:0": second})
+            other.run("get:0", {"handle:0": second.handle})
 
 
 def test_behaviour_41_callables_end_with_their_session_and_survive_its_completion():

