@@ -1,6 +1,6 @@
 """Measures Flowmill beside TensorFlow and ONNX Runtime and prints the table of benches/README.md.
 
-    python benches/peers/run.py [--only overhead,models,start] [--models mlp,lstm,…] [--seconds S] [--write]
+    python benches/peers/run.py [--only overhead,building,models,start] [--models mlp,lstm,…] [--seconds S] [--write]
 
 Models are made once into benches/peers/models (make_models.py; some minutes). `--write` puts the table into benches/README.md.
 """
@@ -13,6 +13,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
+import building  # noqa: E402
 import measure  # noqa: E402
 import models  # noqa: E402
 import overhead  # noqa: E402
@@ -30,7 +31,7 @@ def machine():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="overhead,models,start")
+    parser.add_argument("--only", default="overhead,building,models,start")
     parser.add_argument("--models", default="mlp,lstm,bert,mobilenetv2,resnet50")
     parser.add_argument("--seconds", type=float, default=2.0, help="time spent on each engine and row")
     parser.add_argument("--write", action="store_true", help="put the table into benches/README.md")
@@ -49,6 +50,8 @@ def main():
     with measure.engines("flowmill", "tensorflow", "onnxruntime") as found:
         if "overhead" in parts:
             add(overhead.rows(found, args.seconds))
+        if "building" in parts:
+            add(building.rows(found, args.seconds))
         add(models.rows(found, MODELS, names, args.seconds))
     if "start" in parts:
         add(start.rows())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flowmill._apply import apply_op
-from flowmill._convert import convert_to_tensor
+from flowmill._convert import array_of, convert_to_tensor
 from flowmill.graph import is_captured, target
 from flowmill.tensor import Tensor
 
@@ -38,9 +38,30 @@ def binary(op: str, name: str | None, x, y, display: str | None = None):
     local = graph._local
     given = name or display or op
     whole = given[:-1] if given.endswith("/") else graph._core.unique_name(local.scope, given, True)
+    if type(y if at else x) in _NUMBERS and graph is like._op._graph:
+        constant = _number(graph, local, whole, y if at else x, "y" if at else "x", like.dtype.base_dtype)
+        if constant is not None:
+            return graph._add(op, whole + "/", [like._key, constant._key] if at else [constant._key, like._key])._outputs[0]
     with graph.as_default(), graph._within(local.scope.named(whole)):
         other = convert_to_tensor(y if at else x, dtype_hint=like.dtype.base_dtype, name="y" if at else "x")
     return apply_op(op, whole + "/", (like, other) if at else (other, like), graph=graph)._outputs[0]
+
+
+_NUMBERS = frozenset((int, float, bool))
+
+
+def _number(graph, local, whole: str, value, name: str, dtype) -> Tensor | None:
+    """A Python number as a constant of a type, made without the general way's context managers; None where it cannot have the type."""
+    try:
+        array, number = array_of(value, dtype)
+    except (TypeError, ValueError):
+        return None
+    outer = local.scope
+    local.scope = outer.named(whole)
+    try:
+        return graph._add_constant(name, array, number)
+    finally:
+        local.scope = outer
 
 
 def _is_string(x, y) -> bool:
