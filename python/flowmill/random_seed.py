@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 
 from flowmill.graph import Graph, get_default_graph
@@ -9,8 +10,9 @@ from flowmill.graph import Graph, get_default_graph
 DEFAULT_GRAPH_SEED = 87654321
 _MAX_SEED = 2**31 - 1
 
-# How many operations without a seed of their own a graph with a seed has.
+# How many operations without a seed of their own a graph with a seed has. Many threads may add to one graph.
 _counts: weakref.WeakKeyDictionary[Graph, int] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
@@ -25,8 +27,9 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
             return None, None
         seed = DEFAULT_GRAPH_SEED
     elif op_seed is None:
-        op_seed = _counts.get(graph, 0)
-        _counts[graph] = op_seed + 1
+        with _lock:
+            op_seed = _counts.get(graph, 0)
+            _counts[graph] = op_seed + 1
     seeds = seed % _MAX_SEED, op_seed % _MAX_SEED
     # The kernels take two zeros for no seed.
     return (0, _MAX_SEED) if seeds == (0, 0) else seeds

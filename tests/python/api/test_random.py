@@ -1,5 +1,8 @@
 """Random numbers and their seeds: the same nodes, shapes and values as TensorFlow's."""
 
+import sys
+import threading
+
 import pytest
 
 import flowmill
@@ -80,3 +83,25 @@ def test_numbers_without_seeds_differ():
         numbers = flowmill.random_uniform([8])
         first, second = session.run(numbers), session.run(numbers)
     assert not (first == second).all()
+
+
+def test_threads_that_share_a_graph_get_seeds_of_their_own():
+    graph, found = flowmill.Graph(), []
+    graph.seed = 7
+
+    def ask():
+        with graph.as_default():
+            mine = [flowmill.get_seed(None)[1] for _ in range(2000)]
+        found.extend(mine)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert sorted(found) == list(range(16000))
