@@ -20,8 +20,10 @@ _MESSAGES = frozenset((
 _BY_MODULE = {
     "inputs": "batch batch_join input_producer limit_epochs match_filenames_once maybe_batch maybe_batch_join maybe_shuffle_batch "
               "maybe_shuffle_batch_join range_input_producer shuffle_batch shuffle_batch_join slice_input_producer string_input_producer",
-    "basic_session_run_hooks": "CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook GlobalStepWaiterHook LoggingTensorHook "
-                               "NanLossDuringTrainingError NanTensorHook ProfilerHook SecondOrStepTimer StepCounterHook StopAtStepHook SummarySaverHook",
+    "_checkpoint_hooks": "CheckpointSaverHook CheckpointSaverListener",
+    "_report_hooks": "LoggingTensorHook ProfilerHook StepCounterHook SummarySaverHook",
+    "_steps": "SecondOrStepTimer",
+    "basic_session_run_hooks": "FeedFnHook FinalOpsHook GlobalStepWaiterHook NanLossDuringTrainingError NanTensorHook StopAtStepHook",
     "checkpoint_utils": "init_from_checkpoint",
     "coordinator": "Coordinator LooperThread",
     "learning_rate_decay": "cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay linear_cosine_decay natural_exp_decay "

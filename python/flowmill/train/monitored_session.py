@@ -10,7 +10,8 @@ from flowmill.control_flow import group
 from flowmill.errors import AbortedError, OutOfRangeError, UnavailableError
 from flowmill.graph import Graph, get_default_graph
 from flowmill.graph_keys import GraphKeys
-from flowmill.train.basic_session_run_hooks import CheckpointSaverHook, StepCounterHook, SummarySaverHook
+from flowmill.train._checkpoint_hooks import CheckpointSaverHook
+from flowmill.train._report_hooks import StepCounterHook, SummarySaverHook
 from flowmill.train.coordinator import Coordinator
 from flowmill.train.queue_runner import start_queue_runners
 from flowmill.train.saver import Saver

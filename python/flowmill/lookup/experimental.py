@@ -1,0 +1,120 @@
+"""Tables that steps change: ``tf.lookup.experimental``."""
+
+from __future__ import annotations
+
+from flowmill._apply import call, op_scope
+from flowmill._convert import convert_to_tensor
+from flowmill.graph import get_default_graph
+from flowmill.lookup._tables import Table
+from flowmill.tensor import Operation, Tensor
+
+__all__ = ["DenseHashTable", "MutableHashTable"]
+
+
+class MutableHashTable(Table):
+    """A table that steps change.
+
+    Args:
+        key_dtype: the keys' type.
+        value_dtype: the values' type.
+        default_value: the value of a key that it does not hold; its shape is that of all values.
+        name: what to call it.
+        checkpoint: not used: checkpoints do not hold tables.
+    """
+
+    def __init__(self, key_dtype, value_dtype, default_value, name: str = "MutableHashTable", checkpoint: bool = True,
+                 experimental_is_anonymous: bool = False):
+        super().__init__(key_dtype, value_dtype)
+        self._default_value = convert_to_tensor(default_value, self._value_dtype)
+        shape = self._default_value.shape
+        types = {"key_dtype": self._key_dtype, "value_dtype": self._value_dtype, "use_node_name_sharing": True}
+        if shape.rank == 0:
+            self._handle = call("MutableHashTableV2", name, **types)
+        else:
+            self._handle = call("MutableHashTableOfTensorsV2", name, value_shape=shape, **types)
+        self._finish(checkpoint)
+
+    def _finish(self, checkpoint: bool) -> None:
+        self._name = self._handle.op.name.split("/")[-1]
+        if checkpoint:
+            self.export()
+
+    def _of(self, op: str, name: str | None, default: str, *args, **attrs):
+        """An operation on the table, on its device."""
+        with op_scope(name, f"{self._name}_{default}"), get_default_graph().colocate_with(self._handle):
+            return call(op, None, self._handle, *args, **attrs)
+
+    def size(self, name: str | None = None) -> Tensor:
+        """The number of keys, int64."""
+        return self._of("LookupTableSizeV2", name, "Size")
+
+    def lookup(self, keys, dynamic_default_values=None, name: str | None = None) -> Tensor:
+        """The values of keys; `dynamic_default_values` are those of keys that it does not hold, where given.
+
+        Raises:
+            TypeError: where the keys are of another type.
+        """
+        with op_scope(name, f"{self._name}_lookup_table_find"):
+            keys = self._checked(convert_to_tensor(keys, None if hasattr(keys, "dtype") else self._key_dtype, "keys"))
+            with get_default_graph().colocate_with(self._handle):
+                default = self._default_value if dynamic_default_values is None else dynamic_default_values
+                return self._found(keys, default)
+
+    def insert(self, keys, values, name: str | None = None) -> Operation:
+        """Gives keys values, also those that it holds.
+
+        Raises:
+            TypeError: where types differ.
+        """
+        with op_scope(name, f"{self._name}_lookup_table_insert"):
+            keys = self._checked(convert_to_tensor(keys, self._key_dtype, "keys"))
+            values = convert_to_tensor(values, self._value_dtype, "values")
+            with get_default_graph().colocate_with(self._handle):
+                return call("LookupTableInsertV2", None, self._handle, keys, values)
+
+    def remove(self, keys, name: str | None = None) -> Operation:
+        """Takes keys out; nothing happens for those that it does not hold.
+
+        Raises:
+            TypeError: where the keys are of another type.
+        """
+        keys = self._checked(convert_to_tensor(keys, None if hasattr(keys, "dtype") else self._key_dtype, "keys"))
+        with op_scope(name, f"{self._name}_lookup_table_remove"):
+            return call("LookupTableRemoveV2", None, self._handle, keys)
+
+    def export(self, name: str | None = None):
+        """All keys and their values, in some order."""
+        return self._of("LookupTableExportV2", name, "lookup_table_export_values", Tkeys=self._key_dtype, Tvalues=self._value_dtype)
+
+
+class DenseHashTable(MutableHashTable):
+    """A table that steps change, kept in one piece of memory: quicker, with two keys that it cannot hold.
+
+    Args:
+        key_dtype: the keys' type.
+        value_dtype: the values' type.
+        default_value: the value of a key that it does not hold.
+        empty_key: a key that never occurs.
+        deleted_key: another one.
+        initial_num_buckets: how many places it begins with, a power of two.
+        name: what to call it.
+        checkpoint: not used: checkpoints do not hold tables.
+    """
+
+    def __init__(self, key_dtype, value_dtype, default_value, empty_key, deleted_key, initial_num_buckets: int | None = None,
+                 name: str = "MutableDenseHashTable", checkpoint: bool = True, experimental_is_anonymous: bool = False):
+        Table.__init__(self, key_dtype, value_dtype)
+        self._default_value = convert_to_tensor(default_value, self._value_dtype, "default_value")
+        empty_key = convert_to_tensor(empty_key, self._key_dtype, "empty_key")
+        deleted_key = convert_to_tensor(deleted_key, self._key_dtype, "deleted_key")
+        self._handle = call("MutableDenseHashTableV2", name, empty_key, deleted_key, value_dtype=self._value_dtype,
+                            value_shape=self._default_value.shape, use_node_name_sharing=True, initial_num_buckets=initial_num_buckets)
+        self._finish(checkpoint)
+
+    def insert_or_assign(self, keys, values, name: str | None = None) -> Operation:
+        """As :meth:`insert`."""
+        return self.insert(keys, values, name)
+
+    def erase(self, keys, name: str | None = None) -> Operation:
+        """As :meth:`remove`."""
+        return self.remove(keys, name)
