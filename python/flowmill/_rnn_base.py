@@ -142,13 +142,21 @@ class RNNCell(Layer):
 
     @property
     def state_size(self):
-        """The sizes of the state, without that of the batch."""
-        raise NotImplementedError("Abstract method")
+        """The sizes of the state, without that of the batch.
+
+        Raises:
+            NotImplementedError: for a cell that does not say.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no state_size.")
 
     @property
     def output_size(self):
-        """The size of the output, without that of the batch."""
-        raise NotImplementedError("Abstract method")
+        """The size of the output, without that of the batch.
+
+        Raises:
+            NotImplementedError: for a cell that does not say.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no output_size.")
 
     def get_initial_state(self, inputs=None, batch_size=None, dtype=None):
         """The state to begin with: zeros, for a batch of `inputs` or of `batch_size`.

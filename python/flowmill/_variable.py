@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import enum
 import functools
@@ -105,7 +106,7 @@ def _create(next_creator=None, use_resource: bool | None = None, shape=None, **a
     return ResourceVariable(shape=shape, **arguments) if use_resource else RefVariable(**arguments)
 
 
-class _Kind(type):
+class _Kind(abc.ABCMeta):
     """Calling :class:`Variable` itself goes through the functions of :func:`variable_creator_scope`."""
 
     def __call__(cls, *args, **kwargs):
@@ -200,33 +201,33 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
     # What it is
 
     @property
+    @abc.abstractmethod
     def name(self) -> str:
         """Its name, with ``:0``."""
-        raise NotImplementedError
 
     @property
+    @abc.abstractmethod
     def dtype(self) -> DType:
         """The type of its value; a reference type for reference variables."""
-        raise NotImplementedError
 
     @property
+    @abc.abstractmethod
     def shape(self) -> TensorShape:
         """What is known of its shape."""
-        raise NotImplementedError
 
     def get_shape(self) -> TensorShape:
         """As :attr:`shape`."""
         return self.shape
 
     @property
+    @abc.abstractmethod
     def op(self) -> Operation:
         """The operation that holds it."""
-        raise NotImplementedError
 
     @property
+    @abc.abstractmethod
     def graph(self) -> Graph:
         """The graph it is of."""
-        raise NotImplementedError
 
     @property
     def device(self) -> str:
@@ -281,13 +282,13 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
 
     # Its value
 
+    @abc.abstractmethod
     def value(self) -> Tensor:
         """Its value, as readers see it."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def read_value(self) -> Tensor:
         """Its value, read by an operation of its own."""
-        raise NotImplementedError
 
     def _as_tensor(self, dtype: DType | None = None, name: str | None = None) -> Tensor:
         return self.value()
@@ -315,14 +316,15 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
                 "Use `with sess.as_default()` or pass an explicit session.")
         session.run(self.initializer, {self.initializer.inputs[1]: value})
 
+    @abc.abstractmethod
     def set_shape(self, shape) -> None:
         """Adds to what is known of the shape."""
-        raise NotImplementedError
 
     # Changing it
 
+    @abc.abstractmethod
     def _scatter(self, op: str, sparse_delta: IndexedSlices, use_locking: bool, name: str | None):
-        raise NotImplementedError
+        """Changes its rows by an op of the family ``Scatter…``."""
 
     def scatter_sub(self, sparse_delta, use_locking: bool = False, name: str | None = None):
         """Subtracts IndexedSlices."""
@@ -392,8 +394,9 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         return self.name
 
     @property
+    @abc.abstractmethod
     def _snapshot_name(self) -> str:
-        raise NotImplementedError
+        """The name of the tensor that readers take, as a `VariableDef` has it."""
 
     @staticmethod
     def from_proto(variable_def, import_scope: str | None = None) -> Variable:

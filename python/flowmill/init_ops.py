@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import math
 
 import numpy as np
@@ -72,12 +73,13 @@ def _floating(dtype) -> DType:
     return dtype
 
 
-class Initializer:
+class Initializer(abc.ABC):
     """A function of a shape, with a configuration that it can be made again from."""
 
     # Names of the arguments, which are attributes too.
     _config: tuple[str, ...] = ()
 
+    @abc.abstractmethod
     def __call__(self, shape, dtype=None, partition_info=None) -> Tensor:
         """The tensor that a variable begins with.
 
@@ -86,7 +88,6 @@ class Initializer:
             dtype: its type, the initializer's own where it is None.
             partition_info: of which whole it is a part, for variables in parts.
         """
-        raise NotImplementedError
 
     def get_config(self) -> dict:
         """The arguments that it was made with."""

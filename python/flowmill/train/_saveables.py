@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import abc
+
 import numpy as np
 
 from flowmill import _core
@@ -37,7 +39,7 @@ class SaveSpec:
         return self._tensor() if callable(self._tensor) and not isinstance(self._tensor, Tensor) else self._tensor
 
 
-class SaveableObject:
+class SaveableObject(abc.ABC):
     """Something with state that is saved and restored. Subclasses define :meth:`restore`.
 
     Args:
@@ -54,6 +56,7 @@ class SaveableObject:
         """The device it is on."""
         return getattr(self.op, "device", "")
 
+    @abc.abstractmethod
     def restore(self, restored_tensors, restored_shapes) -> Operation:
         """An operation that takes over what a checkpoint held.
 
@@ -61,7 +64,6 @@ class SaveableObject:
             restored_tensors: a tensor for each spec.
             restored_shapes: a shape for each, to be given to it, or None.
         """
-        raise NotImplementedError
 
 
 class _Reference(SaveableObject):

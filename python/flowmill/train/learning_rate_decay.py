@@ -24,17 +24,21 @@ def _needs_step(global_step, what: str) -> None:
         raise ValueError(f"global_step is required for {what}.")
 
 
+def _periods(learning_rate, global_step, decay_steps, decay_rate, staircase: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """The rate to begin with, what it decays by, and how many times it did, whole ones for a staircase."""
+    rate = convert_to_tensor(learning_rate, name="initial_learning_rate")
+    dtype = rate.dtype.base_dtype
+    steps = _cast(decay_steps, dtype)
+    decay = _cast(decay_rate, dtype)
+    periods = _cast(global_step, dtype) / steps
+    return rate, decay, call("Floor", None, periods) if staircase else periods
+
+
 def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, staircase: bool = False, name: str | None = None) -> Tensor:
     """``learning_rate * decay_rate ** (global_step / decay_steps)``; `staircase` takes the whole part of the quotient."""
     _needs_step(global_step, "exponential_decay")
     with get_default_graph().name_scope(name or "ExponentialDecay") as scope:
-        rate = convert_to_tensor(learning_rate, name="initial_learning_rate")
-        dtype = rate.dtype.base_dtype
-        steps = _cast(decay_steps, dtype)
-        decay = _cast(decay_rate, dtype)
-        periods = _cast(global_step, dtype) / steps
-        if staircase:
-            periods = call("Floor", None, periods)
+        rate, decay, periods = _periods(learning_rate, global_step, decay_steps, decay_rate, staircase)
         return call("Mul", scope, rate, call("Pow", None, decay, periods))
 
 
@@ -49,14 +53,8 @@ def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, stai
     """``learning_rate / (1 + decay_rate * global_step / decay_steps)``; `staircase` takes the whole part of the quotient."""
     _needs_step(global_step, "inverse_time_decay")
     with get_default_graph().name_scope(name or "InverseTimeDecay") as scope:
-        rate = convert_to_tensor(learning_rate, name="initial_learning_rate")
-        dtype = rate.dtype.base_dtype
-        steps = _cast(decay_steps, dtype)
-        decay = _cast(decay_rate, dtype)
-        periods = _cast(global_step, dtype) / steps
-        if staircase:
-            periods = call("Floor", None, periods)
-        one = _cast(constant(1), dtype)
+        rate, decay, periods = _periods(learning_rate, global_step, decay_steps, decay_rate, staircase)
+        one = _cast(constant(1), rate.dtype.base_dtype)
         return call("RealDiv", scope, rate, call("AddV2", "Add", one, call("Mul", None, decay, periods)))
 
 

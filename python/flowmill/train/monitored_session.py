@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import os
 
 from flowmill import logging
@@ -154,12 +155,12 @@ def default_local_init_op():
     return group(local_variables_initializer(), init_tables)
 
 
-class SessionCreator:
+class SessionCreator(abc.ABC):
     """Makes sessions: what :class:`MonitoredSession` asks."""
 
+    @abc.abstractmethod
     def create_session(self):
         """A session that is ready."""
-        raise NotImplementedError
 
 
 class ChiefSessionCreator(SessionCreator):

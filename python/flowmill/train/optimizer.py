@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import abc
-
 from flowmill import nest
 from flowmill._apply import call
 from flowmill._convert import convert_to_tensor, convert_to_tensor_or_indexed_slices
@@ -32,7 +30,7 @@ def held(variable):
     return variable.handle if isinstance(variable, ResourceVariable) else variable._ref()
 
 
-class Optimizer(abc.ABC):
+class Optimizer:
     """Makes a loss smaller by changing variables. Subclasses say how a gradient changes a variable, by the four methods ``_apply_…`` and
     ``_resource_apply_…``.
 
@@ -211,13 +209,15 @@ class Optimizer(abc.ABC):
     def _prepare(self) -> None:
         """Makes tensors of hyperparameters."""
 
-    @abc.abstractmethod
+    # How a kind of variable is changed by a kind of gradient: a subclass defines what it is used with.
+
     def _apply_dense(self, grad, var):
         """Changes a reference variable by a tensor."""
+        raise NotImplementedError(f"{type(self).__name__} does not change reference variables.")
 
     def _resource_apply_dense(self, grad, handle):
         """Changes a resource variable by a tensor."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not change resource variables.")
 
     def _resource_apply_sparse_duplicate_indices(self, grad, handle, indices):
         """Changes a resource variable by slices, whose indices may be equal."""
@@ -226,7 +226,7 @@ class Optimizer(abc.ABC):
 
     def _resource_apply_sparse(self, grad, handle, indices):
         """Changes a resource variable by slices, whose indices differ."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not change resource variables by slices.")
 
     def _apply_sparse_duplicate_indices(self, grad, var):
         """Changes a reference variable by IndexedSlices, whose indices may be equal."""
@@ -235,7 +235,7 @@ class Optimizer(abc.ABC):
 
     def _apply_sparse(self, grad, var):
         """Changes a reference variable by IndexedSlices, whose indices differ."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not change reference variables by slices.")
 
     def _finish(self, update_ops, name_scope: str) -> Operation:
         """What is done after all variables are changed."""

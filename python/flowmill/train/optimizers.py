@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import abc
+
 from flowmill._apply import apply_op, call
 from flowmill._convert import constant, convert_to_tensor
 from flowmill.control_flow import group
@@ -23,14 +25,14 @@ def _cast(value, dtype):
         return convert_to_tensor(value, dtype, "x")
 
 
-class _OneOp(Optimizer):
+class _OneOp(Optimizer, abc.ABC):
     """An optimizer whose step is one op a variable: `_kernel` is its name without ``Apply`` and what goes before that."""
 
     _kernel = ""
 
+    @abc.abstractmethod
     def _inputs(self, var, dtype, grad, indices: list) -> list:
         """The inputs of the op after the variable. `indices` holds those of slices; it is empty for a tensor."""
-        raise NotImplementedError
 
     def _attrs(self) -> dict:
         return {"use_locking": self._use_locking}

@@ -212,3 +212,31 @@ def test_an_optimizer_of_ones_own():
             session.run(tf.global_variables_initializer())
             session.run(train)
             np.testing.assert_array_equal(session.run(v), [2.0, -2.0])
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_an_optimizer_says_only_what_it_is_used_with(tf1, resource):
+    """Programs derive optimizers that override `apply_gradients` alone, or change one kind of variable."""
+    found = []
+    for tf in (tf1, flowmill):
+        class Halves(tf.train.Optimizer):
+            def __init__(self):
+                super().__init__(False, "Halves")
+
+            def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+                return tf.group(*(v.assign(v - 0.5 * g) for g, v in grads_and_vars))
+
+        class Nothing(tf.train.Optimizer):
+            def __init__(self):
+                super().__init__(False, "Nothing")
+
+        with tf.Graph().as_default():
+            v = tf.Variable([3.0, -3.0], use_resource=resource)
+            train = Halves().minimize(tf.reduce_sum(v * v * 0.5))
+            with pytest.raises(NotImplementedError):
+                Nothing().minimize(tf.reduce_sum(v * v))
+            with tf.Session() as session:
+                session.run(tf.global_variables_initializer())
+                session.run(train)
+                found.append(session.run(v).tolist())
+    assert found[0] == found[1] == [1.5, -1.5]
