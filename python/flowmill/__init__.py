@@ -23,7 +23,7 @@ from flowmill.tensor_shape import Dimension, TensorShape, dimension_value
 _operators.install()
 
 _MESSAGES = frozenset((
-    "AttrValue", "CallableOptions", "ConfigProto", "Event", "FunctionDef", "FunctionDefLibrary", "GPUOptions", "GraphDef", "GraphOptions",
+    "AttrValue", "ConfigProto", "Event", "FunctionDef", "FunctionDefLibrary", "GPUOptions", "GraphDef", "GraphOptions",
     "MetaGraphDef", "NameAttrList", "NodeDef", "OpDef", "OpList", "OptimizerOptions", "RunMetadata", "RunOptions", "SavedModel",
     "SignatureDef", "StepStats", "Summary", "TensorInfo", "TensorProto", "TensorShapeProto", "VersionDef",
 ))
