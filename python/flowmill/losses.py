@@ -7,10 +7,11 @@ Each loss is weighted: `weights` are a scalar or have the rank of the losses, ea
 from __future__ import annotations
 
 import flowmill as tf
+from flowmill._arguments import one_of
 from flowmill._convert import convert_to_tensor
 from flowmill._weights import assert_broadcastable, broadcast_weights, remove_squeezable_dimensions
 from flowmill.graph import get_default_graph
-from flowmill.nn._scope import either, scope as _scope
+from flowmill.nn._scope import scope as _scope
 from flowmill.tensor import Tensor
 
 _LOSSES = "losses"
@@ -177,7 +178,7 @@ def cosine_distance(labels, predictions, axis: int | None = None, weights=1.0, s
     Raises:
         ValueError: without an axis.
     """
-    axis = either("axis", axis, "dim", dim)
+    axis = one_of("dim", dim, "axis", axis)
     if axis is None:
         raise ValueError("You must specify argument `axis`.")
     _given(labels=labels, predictions=predictions)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from flowmill._apply import call, op_scope
+from flowmill._arguments import one_of
 from flowmill._convert import convert_to_tensor
-from flowmill.array._layout import one_of, stack
+from flowmill.array._layout import stack
 from flowmill.dtypes import as_dtype, float32, int32
 from flowmill.tensor import Tensor
 

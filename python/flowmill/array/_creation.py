@@ -98,14 +98,7 @@ def zeros(shape, dtype=float32, name: str | None = None, layout=None) -> Tensor:
 
 
 def ones(shape, dtype=float32, name: str | None = None, layout=None) -> Tensor:
-    """A tensor of ones; of ``True`` for truth values.
-
-    Args:
-        shape: its sizes: a list, a shape, or a tensor.
-        dtype: the type of its elements.
-        name: what to call the operation.
-        layout: not used.
-    """
+    """A tensor of ones; of ``True`` for truth values. Arguments are as for :func:`zeros`."""
     dtype = as_dtype(dtype).base_dtype
     with op_scope(name, "ones", shape) as scope:
         return _filled(True if dtype.is_bool else 1, shape, dtype, scope)
@@ -137,14 +130,7 @@ def zeros_like(tensor, dtype=None, name: str | None = None, optimize: bool = Tru
 
 
 def ones_like(tensor, dtype=None, name: str | None = None, optimize: bool = True) -> Tensor:
-    """Ones in the shape of a tensor.
-
-    Args:
-        tensor: the tensor.
-        dtype: the type of the ones, that of `tensor` where it is None.
-        name: what to call the operation.
-        optimize: lets a shape that is known become a constant.
-    """
+    """Ones in the shape of a tensor. Arguments are as for :func:`zeros_like`."""
     with op_scope(name, "ones_like", tensor) as scope:
         if not is_sparse(tensor):
             tensor = convert_to_tensor(tensor, name="tensor")

@@ -7,24 +7,12 @@ import builtins
 import numpy as np
 
 from flowmill._apply import call, dims, op_scope
+from flowmill._arguments import one_of
 from flowmill._convert import constant, convert_to_tensor
 from flowmill.array._creation import broadcast_to, identity, ones, ones_like, rank, reshape, shape, size
 from flowmill.dtypes import int32
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import Dimension
-
-
-def one_of(old: str, old_value, new: str, new_value):
-    """The value of an argument that has two names.
-
-    Raises:
-        ValueError: where both are given.
-    """
-    if old_value is None:
-        return new_value
-    if new_value is not None:
-        raise ValueError(f"Cannot specify both '{old}' and '{new}'.")
-    return old_value
 
 
 def expand_dims(input, axis=None, name: str | None = None, dim=None) -> Tensor:  # noqa: A002

@@ -22,7 +22,28 @@ from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
 
 
-class Dataset:
+class Elements:
+    """What gives elements: a dataset or an iterator. Tells of what form they are."""
+
+    _structure: Structure
+
+    @property
+    def output_types(self):
+        """The types of the elements, in their form."""
+        return get_output_types(self)
+
+    @property
+    def output_shapes(self):
+        """What is known of the shapes of the elements, in their form."""
+        return get_output_shapes(self)
+
+    @property
+    def output_classes(self):
+        """What the elements are, in their form: `Tensor` or `SparseTensor`."""
+        return get_output_classes(self)
+
+
+class Dataset(Elements):
     """Elements, one after another: nested tuples and dictionaries of tensors.
 
     It is made by functions such as :meth:`from_tensor_slices`; methods give others. Numbers that they take may be tensors, which an iterator's
@@ -294,21 +315,6 @@ class Dataset:
         return made
 
     # What it is
-
-    @property
-    def output_types(self):
-        """The types of the elements, in their form."""
-        return get_output_types(self)
-
-    @property
-    def output_shapes(self):
-        """What is known of the shapes of the elements, in their form."""
-        return get_output_shapes(self)
-
-    @property
-    def output_classes(self):
-        """What the elements are, in their form: `Tensor` or `SparseTensor`."""
-        return get_output_classes(self)
 
     @property
     def element_spec(self):

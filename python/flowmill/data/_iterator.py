@@ -9,7 +9,7 @@ import weakref
 from flowmill import errors, script_ops
 from flowmill._convert import constant, convert_to_tensor
 from flowmill.compat import as_text
-from flowmill.data._dataset import Dataset, _with_shapes, get_output_classes, get_output_shapes, get_output_types
+from flowmill.data._dataset import Dataset, Elements, _with_shapes, get_output_types
 from flowmill.data._pipeline import Run
 from flowmill.data._structure import Structure
 from flowmill.dtypes import string
@@ -50,7 +50,7 @@ _states: weakref.WeakValueDictionary[str, _State] = weakref.WeakValueDictionary(
 _numbers = itertools.count()
 
 
-class Iterator:
+class Iterator(Elements):
     """Gives the elements of a dataset, one for each step that runs what :meth:`get_next` gives."""
 
     def __init__(self, structure: Structure, state: _State, initializer: Operation | None):
@@ -111,21 +111,6 @@ class Iterator:
         for tensor, (_, shape) in zip(tensors, self._structure.parts):
             tensor.set_shape(shape)
         return self._structure.pack(tensors)
-
-    @property
-    def output_types(self):
-        """The types of the elements, in their form."""
-        return get_output_types(self)
-
-    @property
-    def output_shapes(self):
-        """What is known of the shapes of the elements, in their form."""
-        return get_output_shapes(self)
-
-    @property
-    def output_classes(self):
-        """What the elements are, in their form: `Tensor` or `SparseTensor`."""
-        return get_output_classes(self)
 
 
 def _next_of(handle: bytes) -> list:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from flowmill._apply import call, op_scope
+from flowmill._arguments import one_of
 from flowmill._convert import convert_to_tensor
 from flowmill.control_flow import Assert
 from flowmill.errors import InvalidArgumentError
@@ -40,12 +41,11 @@ def _binary(sign: str, default: str, op: str, check, x, y, data, summarize, mess
         return Assert(condition, data, summarize=summarize)
 
 
-_COMPARISON = """Checks that ``x {sign} y`` holds for all elements.
+_DOC = """Checks that ``{condition}`` holds for all elements.
 
     Args:
-        x: a tensor.
-        y: another one.
-        data: what to show when it does not hold; text and both tensors by default.
+        x: a tensor.{other}
+        data: what to show when it does not hold; text and the tensors by default.
         summarize: how many elements of each tensor to show.
         message: what to write before that.
         name: of the scope.
@@ -58,16 +58,20 @@ _COMPARISON = """Checks that ``x {sign} y`` holds for all elements.
     """
 
 
-def _comparison(sign: str, default: str, op: str, check, same_is_right: bool | None = None):
+def _named(function, name: str, condition: str, other: str = ""):
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = _DOC.format(condition=condition, other=other)
+    return function
+
+
+def _comparison(sign: str, default: str, op: str, check, same_is_right: bool = False):
     def function(x, y, data=None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
         if same_is_right:
             with op_scope(name, default, x, y, data):
                 if x is y:
                     return call("NoOp", None)
         return _binary(sign, default, op, check, x, y, data, summarize, message, name)
-    function.__name__ = function.__qualname__ = default
-    function.__doc__ = _COMPARISON.format(sign=sign)
-    return function
+    return _named(function, default, f"x {sign} y", "\n        y: another one.")
 
 
 assert_equal = _comparison("==", "assert_equal", "Equal", np.equal, same_is_right=True)
@@ -76,22 +80,6 @@ assert_less = _comparison("<", "assert_less", "Less", np.less)
 assert_less_equal = _comparison("<=", "assert_less_equal", "LessEqual", np.less_equal)
 assert_greater = _comparison(">", "assert_greater", "Greater", np.greater)
 assert_greater_equal = _comparison(">=", "assert_greater_equal", "GreaterEqual", np.greater_equal)
-
-_SIGN = """Checks that ``x {sign} 0`` holds for all elements.
-
-    Args:
-        x: a tensor.
-        data: what to show when it does not hold; text and the tensor by default.
-        summarize: how many elements of each tensor to show.
-        message: what to write before that.
-        name: of the scope.
-
-    Returns:
-        An operation that fails where it does not hold.
-
-    Raises:
-        errors.InvalidArgumentError: while the graph is built where the values are known, else while the operation runs.
-    """
 
 
 def _sign_check(sign: str, default: str, compare, zero_first: bool, joined: bool = False):
@@ -104,9 +92,7 @@ def _sign_check(sign: str, default: str, compare, zero_first: bool, joined: bool
                 data = [message, *(["".join(texts)] if joined else texts), x]
             zero = convert_to_tensor(0, x.dtype.base_dtype)
             return compare(zero, x, data=data, summarize=summarize) if zero_first else compare(x, zero, data=data, summarize=summarize)
-    function.__name__ = function.__qualname__ = default
-    function.__doc__ = _SIGN.format(sign=sign)
-    return function
+    return _named(function, default, f"x {sign} 0")
 
 
 assert_positive = _sign_check(">", "assert_positive", assert_less, True)
@@ -176,7 +162,6 @@ def assert_all_finite(t=None, msg: str | None = None, name: str | None = None, x
         x: `t` by its other name.
         message: `msg` by its other name.
     """
-    from flowmill.array._layout import one_of
     from flowmill.control_flow import with_dependencies
 
     x, message = one_of("t", t, "x", x), one_of("msg", msg, "message", message)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import flowmill as tf
 from flowmill._apply import call
+from flowmill._arguments import one_of
 from flowmill._convert import convert_to_tensor
-from flowmill.nn._scope import either, scope
+from flowmill.nn._scope import scope
 from flowmill.tensor import Tensor
 
 _NO_THRESHOLD = float("-inf")
@@ -28,7 +29,7 @@ def crop_and_resize(image, boxes, box_ind=None, crop_size=None, method: str = "b
     Returns:
         `float32` ``[n, height, width, channels]``.
     """
-    index = either("box_indices", box_indices, "box_ind", box_ind)
+    index = one_of("box_ind", box_ind, "box_indices", box_indices)
     return call("CropAndResize", name, image, boxes, index, crop_size, method=method, extrapolation_value=float(extrapolation_value))
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import flowmill as tf
 from flowmill._apply import call
+from flowmill._arguments import one_of
 from flowmill._convert import convert_to_tensor
 from flowmill.control_flow import with_dependencies
 from flowmill.image._checks import as_batch, asserted, by_rank, checked, checks_of, is_tensor, known, sizes
-from flowmill.nn._scope import either, scope
+from flowmill.nn._scope import scope
 from flowmill.tensor import Tensor
 
 
@@ -274,7 +275,7 @@ def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding
         name: what to call the operation.
         sizes: `ksizes` by its new name.
     """
-    return call("ExtractImagePatches", name, images, ksizes=either("sizes", sizes, "ksizes", ksizes), strides=strides, rates=rates, padding=padding)
+    return call("ExtractImagePatches", name, images, ksizes=one_of("ksizes", ksizes, "sizes", sizes), strides=strides, rates=rates, padding=padding)
 
 
 def extract_patches(images, sizes, strides, rates, padding: str, name: str | None = None) -> Tensor:

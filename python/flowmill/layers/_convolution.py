@@ -10,26 +10,8 @@ from flowmill.tensor_shape import TensorShape
 
 
 class _Conv(Layer):
-    """A convolution of some spatial dimensions, with variables ``kernel`` and ``bias``.
-
-    Args:
-        filters: the number of channels of the output.
-        kernel_size: the window's sizes, a number or a list.
-        strides: how far to move, a number or a list.
-        padding: ``"valid"`` or ``"same"``; for sequences ``"causal"`` too.
-        data_format: ``"channels_last"`` or ``"channels_first"``.
-        dilation_rate: the distance of what is multiplied, a number or a list.
-        activation: a function of the output, or None.
-        use_bias: whether there is a bias.
-        kernel_initializer: what the kernel begins with, the scope's initializer where it is None.
-        bias_initializer: what the bias begins with.
-        kernel_regularizer: a function from the kernel to a loss.
-        bias_regularizer: a function from the bias to a loss.
-        activity_regularizer: a function from the output to a loss.
-        kernel_constraint: a function from the kernel to what it shall be after each update.
-        bias_constraint: the same for the bias.
-        trainable: whether its variables are trained.
-        name: of its variable scope.
+    """A convolution of some spatial dimensions, with variables ``kernel`` and ``bias``. Arguments are as for
+    :func:`conv2d`.
     """
 
     _rank: int

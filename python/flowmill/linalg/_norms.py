@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from flowmill._apply import call, dims, op_scope
+from flowmill._arguments import one_of
 from flowmill._convert import constant, convert_to_tensor
 from flowmill.array import concat, expand_dims, reshape, shape, squeeze, where_v2
-from flowmill.array._layout import one_of, transpose as transpose_axes
+from flowmill.array._layout import transpose as transpose_axes
 from flowmill.dtypes import int32
 from flowmill.linalg._matrices import eye, solve, svd
 from flowmill.math import abs as abs_, cast, conj, greater, matmul, pow as pow_, reduce_max, reduce_sum, sqrt

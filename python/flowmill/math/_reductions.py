@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from flowmill._apply import call, dims, op_scope
+from flowmill._arguments import one_of
 from flowmill._convert import convert_to_tensor
 from flowmill.array import identity, rank, reshape, size, zeros
-from flowmill.array._layout import one_of
 from flowmill.dtypes import as_dtype, float32, float64, int32, int64
 from flowmill.graph import get_default_graph
 from flowmill.math._elementwise import cast, not_equal

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import flowmill as tf
 from flowmill._apply import apply_op, call
+from flowmill._arguments import one_of
 from flowmill._convert import convert_to_tensor
 from flowmill.errors import InvalidArgumentError
 from flowmill.gradients_impl import RegisterGradient
-from flowmill.nn._scope import either, scope
+from flowmill.nn._scope import scope
 from flowmill.tensor import Tensor
 
 
@@ -139,12 +140,12 @@ def softmax(logits, axis=None, name: str | None = None, dim=None) -> Tensor:
     Raises:
         InvalidArgumentError: where there is no such dimension.
     """
-    return _along("Softmax", logits, either("axis", axis, "dim", dim), name)
+    return _along("Softmax", logits, one_of("dim", dim, "axis", axis), name)
 
 
 def log_softmax(logits, axis=None, name: str | None = None, dim=None) -> Tensor:
     """The logarithm of :func:`softmax`, without overflow."""
-    return _along("LogSoftmax", logits, either("axis", axis, "dim", dim), name)
+    return _along("LogSoftmax", logits, one_of("dim", dim, "axis", axis), name)
 
 
 def _along(op: str, inputs, axis, name: str | None) -> Tensor:

@@ -8,10 +8,11 @@ import numpy as np
 
 import flowmill as tf
 from flowmill._apply import call
+from flowmill._arguments import one_of
 from flowmill._convert import convert_to_tensor
 from flowmill.nn._convolution import batched, conv1d, conv2d, conv2d_transpose, depthwise_conv2d_native
 from flowmill.nn._pooling import avg_pool, avg_pool3d, max_pool, max_pool3d
-from flowmill.nn._scope import either, scope
+from flowmill.nn._scope import scope
 from flowmill.nn._window import padding_of, sizes
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
@@ -144,8 +145,8 @@ def convolution(input, filter=None, padding=None, strides=None, dilation_rate=No
     Raises:
         ValueError: where ranks are not known or do not fit.
     """
-    filter = either("filters", filters, "filter", filter)  # noqa: A001
-    rates = either("dilations", dilations, "dilation_rate", dilation_rate)
+    filter = one_of("filter", filter, "filters", filters)  # noqa: A001
+    rates = one_of("dilation_rate", dilation_rate, "dilations", dilations)
     if not hasattr(filter, "dtype") or isinstance(filter, np.ndarray):
         with scope(None, "convolution_internal", [filter, input]):
             filter = convert_to_tensor(filter, name="filters")  # noqa: A001
@@ -307,7 +308,7 @@ def depthwise_conv2d(input, filter, strides, padding, rate=None, name: str | Non
         data_format: ``"NHWC"`` or ``"NCHW"``.
         dilations: `rate` by its new name.
     """
-    rate = either("dilations", dilations, "rate", rate)
+    rate = one_of("rate", rate, "dilations", dilations)
     with scope(name, "depthwise", [input, filter]) as whole:
         input = convert_to_tensor(input, name="tensor_in")  # noqa: A001
         filter = convert_to_tensor(filter, name="filter_in")  # noqa: A001
@@ -331,7 +332,7 @@ def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding
         data_format: ``"NHWC"`` or ``"NCHW"``.
         dilations: `rate` by its new name.
     """
-    rate = either("dilations", dilations, "rate", rate)
+    rate = one_of("rate", rate, "dilations", dilations)
     with scope(name, "separable_conv2d", [input, depthwise_filter, pointwise_filter]) as whole:
         input = convert_to_tensor(input, name="tensor_in")  # noqa: A001
         depthwise_filter = convert_to_tensor(depthwise_filter, name="depthwise_filter")
@@ -364,7 +365,7 @@ def pool(input, window_shape, pooling_type: str, padding: str, dilation_rate=Non
     Raises:
         ValueError: for what there is not: another kind, ``"SAME"`` with dilation.
     """
-    rates = either("dilations", dilations, "dilation_rate", dilation_rate)
+    rates = one_of("dilation_rate", dilation_rate, "dilations", dilations)
     count = len(window_shape)
     with scope(name, f"{pooling_type.lower()}_pool", [input]) as whole:
         input = convert_to_tensor(input, name="input")  # noqa: A001

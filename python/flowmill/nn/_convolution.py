@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import flowmill as tf
 from flowmill._apply import call
+from flowmill._arguments import one_of
 from flowmill._convert import convert_to_tensor
-from flowmill.nn._scope import either, scope
+from flowmill.nn._scope import scope
 from flowmill.nn._window import channels_at, padding_of, rank_of, sizes
 from flowmill.tensor import Tensor
 
@@ -56,7 +57,7 @@ def conv2d(input, filter=None, strides=None, padding=None, use_cudnn_on_gpu: boo
     Raises:
         ValueError: where lengths, shapes or padding do not fit.
     """
-    filter = either("filters", filters, "filter", filter)  # noqa: A001
+    filter = one_of("filter", filter, "filters", filters)  # noqa: A001
     padding, explicit = padding_of(padding)
     data_format = data_format or "NHWC"
     channels = channels_at(data_format, 2)
@@ -81,7 +82,7 @@ def conv3d(input, filter=None, strides=None, padding=None, data_format: str = "N
         name: what to call the operation.
         filters: `filter` by its new name.
     """
-    filter = either("filters", filters, "filter", filter)  # noqa: A001
+    filter = one_of("filter", filter, "filters", filters)  # noqa: A001
     return call("Conv3D", name, input, filter, strides=strides, padding=padding, data_format=data_format, dilations=dilations)
 
 
@@ -109,7 +110,7 @@ def conv1d(value=None, filters=None, stride=None, padding=None, use_cudnn_on_gpu
         input: `value` by its new name.
         dilations: the distance of what is multiplied.
     """
-    value = either("input", input, "value", value)
+    value = one_of("value", value, "input", input)
     with scope(name, "conv1d", [value, filters]) as whole:
         data_format, at, channels = _spatial1d(data_format)
         attrs = {"strides": [1, *sizes(stride, 1, channels, "stride")], "padding": padding, "use_cudnn_on_gpu": use_cudnn_on_gpu,
@@ -169,8 +170,8 @@ def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, p
         filters: `filter` by its new name.
         dilations: the distance of what is multiplied.
     """
-    value = either("input", input, "value", value)
-    filter = either("filters", filters, "filter", filter)  # noqa: A001
+    value = one_of("value", value, "input", input)
+    filter = one_of("filter", filter, "filters", filters)  # noqa: A001
     with scope(name, "conv2d_transpose", [value, filter, output_shape]) as whole:
         data_format = data_format or "NHWC"
         channels = channels_at(data_format, 2)
@@ -184,8 +185,8 @@ def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, p
 def conv3d_transpose(value=None, filter=None, output_shape=None, strides=None, padding: str = "SAME", data_format: str | None = "NDHWC",  # noqa: A002
                      name: str | None = None, input=None, filters=None, dilations=None) -> Tensor:  # noqa: A002
     """The transpose of :func:`conv3d`: its gradient by the input. Arguments are as for :func:`conv2d_transpose`, with five dimensions."""
-    filter = either("filters", filters, "filter", filter)  # noqa: A001
-    value = either("input", input, "value", value)
+    filter = one_of("filter", filter, "filters", filters)  # noqa: A001
+    value = one_of("value", value, "input", input)
     with scope(name, "conv3d_transpose", [value, filter, output_shape]) as whole:
         data_format = data_format or "NDHWC"
         channels = channels_at(data_format, 3)
@@ -219,7 +220,7 @@ def conv_transpose(input, filters, output_shape, strides, padding: str = "SAME",
 def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=None, padding=None, use_cudnn_on_gpu: bool = True,  # noqa: A002
                           data_format: str = "NHWC", dilations=(1, 1, 1, 1), name: str | None = None, filters=None) -> Tensor:
     """The gradient of :func:`conv2d` by its input, of shape `input_sizes`."""
-    filter = either("filters", filters, "filter", filter)  # noqa: A001
+    filter = one_of("filter", filter, "filters", filters)  # noqa: A001
     padding, explicit = padding_of(padding)
     return call("Conv2DBackpropInput", name, input_sizes, filter, out_backprop, strides=strides, padding=padding,
                 use_cudnn_on_gpu=use_cudnn_on_gpu, explicit_paddings=explicit, data_format=data_format, dilations=dilations)

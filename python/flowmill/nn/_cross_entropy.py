@@ -6,8 +6,9 @@ import math
 
 import flowmill as tf
 from flowmill._apply import call
+from flowmill._arguments import one_of
 from flowmill._convert import convert_to_tensor
-from flowmill.nn._scope import either, scope
+from flowmill.nn._scope import scope
 from flowmill.tensor import Tensor
 
 
@@ -60,7 +61,7 @@ def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None
     Raises:
         ValueError: where shapes differ.
     """
-    labels = either("labels", labels, "targets", targets)
+    labels = one_of("targets", targets, "labels", labels)
     with scope(name, "logistic_loss", [logits, labels]) as whole:
         logits = convert_to_tensor(logits, name="logits")
         labels = convert_to_tensor(labels, name="labels")
@@ -110,7 +111,7 @@ def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name: str | 
     Returns:
         A loss for each distribution: the shape of `logits` without the dimension of the classes.
     """
-    axis = either("axis", axis, "dim", dim)
+    axis = one_of("dim", dim, "axis", axis)
     axis = -1 if axis is None else axis
     with scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as whole:
         logits = convert_to_tensor(logits, name="logits")

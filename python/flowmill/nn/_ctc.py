@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import flowmill as tf
 from flowmill._apply import call
+from flowmill._arguments import one_of
 from flowmill._convert import convert_to_tensor
-from flowmill.nn._scope import either, scope
+from flowmill.nn._scope import scope
 from flowmill.tensor import Tensor
 
 
@@ -31,7 +32,7 @@ def ctc_loss(labels, inputs=None, sequence_length=None, preprocess_collapse_repe
     """
     if not isinstance(labels, tf.SparseTensor):
         raise TypeError(f"Expected argument `labels` to be a SparseTensor. Received labels={labels} of type: {type(labels).__name__}")
-    inputs = convert_to_tensor(either("logits", logits, "inputs", inputs), name="logits")
+    inputs = convert_to_tensor(one_of("inputs", inputs, "logits", logits), name="logits")
     if not time_major:
         inputs = tf.transpose(inputs, [1, 0, 2])
     dtype = inputs.dtype.base_dtype

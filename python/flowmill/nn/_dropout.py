@@ -6,8 +6,9 @@ import numbers
 
 import flowmill as tf
 from flowmill._apply import call
+from flowmill._arguments import one_of
 from flowmill._convert import convert_to_tensor
-from flowmill.nn._scope import either, scope
+from flowmill.nn._scope import scope
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
 
@@ -30,7 +31,7 @@ def dropout(x, keep_prob=None, noise_shape=None, seed: int | None = None, name: 
         from_keep_prob = None if keep_prob is None else 1.0 - keep_prob
     except TypeError:
         raise ValueError(f"`keep_prob` must be a floating point number or Tensor. Received: keep_prob={keep_prob}") from None
-    rate = either("rate", rate, "keep_prob", from_keep_prob)
+    rate = one_of("keep_prob", from_keep_prob, "rate", rate)
     if rate is None:
         raise ValueError(f"`rate` must be provided. Received: rate={rate}")
     with scope(name, "dropout", [x]):

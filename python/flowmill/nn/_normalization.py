@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import flowmill as tf
 from flowmill._apply import call
+from flowmill._arguments import one_of
 from flowmill._convert import convert_to_tensor
-from flowmill.nn._scope import either, scope
+from flowmill.nn._scope import scope
 from flowmill.tensor import Tensor
 
 
@@ -34,7 +35,7 @@ def l2_normalize(x, axis=None, epsilon: float = 1e-12, name: str | None = None, 
         name: of the scope.
         dim: `axis` by its old name.
     """
-    axis = either("axis", axis, "dim", dim)
+    axis = one_of("dim", dim, "axis", axis)
     with scope(name, "l2_normalize", [x]) as whole:
         x = convert_to_tensor(x, name="x")
         if x.dtype.is_complex:
@@ -64,7 +65,7 @@ def sufficient_statistics(x, axes, shift=None, keep_dims: bool | None = None, na
         The number of elements summed, the sum, the sum of squares, and the shift.
     """
     axes = list(set(axes))
-    keep = bool(either("keepdims", keepdims, "keep_dims", keep_dims))
+    keep = bool(one_of("keep_dims", keep_dims, "keepdims", keepdims))
     with scope(name, "sufficient_statistics", [x, shift]):
         x = convert_to_tensor(x, name="x")
         sizes = [x.shape.as_list()[d] for d in axes] if x.shape.rank is not None else [None]
@@ -114,7 +115,7 @@ def moments(x, axes, shift=None, name: str | None = None, keep_dims: bool | None
     Returns:
         Both, as tensors.
     """
-    keep = either("keepdims", keepdims, "keep_dims", keep_dims)
+    keep = one_of("keep_dims", keep_dims, "keepdims", keepdims)
     with scope(name, "moments", [x, axes]):
         x = convert_to_tensor(x, name="x")
         half = x.dtype.base_dtype is tf.float16
@@ -140,7 +141,7 @@ def weighted_moments(x, axes, frequency_weights, name: str | None = None, keep_d
     Returns:
         Both, as tensors; 0 where the weights are.
     """
-    keep = either("keepdims", keepdims, "keep_dims", keep_dims)
+    keep = one_of("keep_dims", keep_dims, "keepdims", keepdims)
     with scope(name, "weighted_moments", [x, frequency_weights, axes]):
         x = convert_to_tensor(x, name="x")
         weights = convert_to_tensor(frequency_weights, name="frequency_weights")
@@ -183,7 +184,7 @@ def batch_norm_with_global_normalization(t=None, m=None, v=None, beta=None, gamm
                                          scale_after_normalization: bool | None = None, name: str | None = None, input=None,  # noqa: A002
                                          mean=None, variance=None) -> Tensor:
     """:func:`batch_normalization` by its old arguments; `gamma` counts with `scale_after_normalization` only."""
-    return batch_normalization(either("input", input, "t", t), either("mean", mean, "m", m), either("variance", variance, "v", v), beta,
+    return batch_normalization(one_of("t", t, "input", input), one_of("m", m, "mean", mean), one_of("v", v, "variance", variance), beta,
                                gamma if scale_after_normalization else None, variance_epsilon, name)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import flowmill as tf
 from flowmill._apply import call
+from flowmill._arguments import one_of
 from flowmill.dtypes import int64
-from flowmill.nn._scope import either, scope
+from flowmill.nn._scope import scope
 from flowmill.nn._window import channels_at, padding_of, rank_of, sizes
 from flowmill.tensor import Tensor
 
@@ -35,7 +36,7 @@ def max_pool(value, ksize, strides, padding, data_format: str | None = "NHWC", n
         name: what to call the operation.
         input: `value` by its new name.
     """
-    value = either("input", input, "value", value)
+    value = one_of("value", value, "input", input)
     with scope(name, "MaxPool", [value]) as whole:
         return _pool2d("MaxPool", value, ksize, strides, padding, data_format, whole)
 
@@ -43,7 +44,7 @@ def max_pool(value, ksize, strides, padding, data_format: str | None = "NHWC", n
 def avg_pool(value, ksize, strides, padding: str, data_format: str | None = "NHWC", name: str | None = None, input=None) -> Tensor:  # noqa: A002
     """The mean of each window of images; padding does not count. Arguments are as for :func:`max_pool`."""
     with scope(name, "AvgPool", [value]) as whole:
-        return _pool2d("AvgPool", either("input", input, "value", value), ksize, strides, padding, data_format, whole)
+        return _pool2d("AvgPool", one_of("value", value, "input", input), ksize, strides, padding, data_format, whole)
 
 
 def max_pool2d(input, ksize, strides, padding, data_format: str | None = "NHWC", name: str | None = None) -> Tensor:  # noqa: A002
@@ -141,7 +142,7 @@ def max_pool_with_argmax(input, ksize, strides, padding: str, data_format: str =
     """
     if data_format != "NHWC":
         raise ValueError(f"`data_format` values other  than 'NHWC' are not supported. Received: data_format={data_format}")
-    kind = either("output_dtype", output_dtype, "Targmax", Targmax) or int64
+    kind = one_of("Targmax", Targmax, "output_dtype", output_dtype) or int64
     return call("MaxPoolWithArgmax", name, input, ksize=ksize, strides=strides, padding=padding, Targmax=kind,
                 include_batch_in_index=include_batch_in_index)
 
@@ -174,8 +175,8 @@ def dilation2d(input, filter=None, strides=None, rates=None, padding=None, name:
         filters: `filter` by its new name.
         dilations: `rates` by its new name.
     """
-    filter = either("filters", filters, "filter", filter)  # noqa: A001
-    return call("Dilation2D", name, input, filter, strides=strides, rates=either("dilations", dilations, "rates", rates), padding=padding)
+    filter = one_of("filter", filter, "filters", filters)  # noqa: A001
+    return call("Dilation2D", name, input, filter, strides=strides, rates=one_of("rates", rates, "dilations", dilations), padding=padding)
 
 
 def erosion2d(value, kernel, strides, rates, padding: str, name: str | None = None) -> Tensor:

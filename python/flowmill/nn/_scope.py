@@ -1,4 +1,4 @@
-"""What the functions of this package begin with: the scope they build in, and arguments by their old names."""
+"""What the functions of this package begin with: the scope they build in."""
 
 from __future__ import annotations
 
@@ -21,16 +21,3 @@ def scope(name: str | None, default: str, values=()) -> Iterator[str]:
     graph = graph_of(values)
     with graph.as_default(), graph.name_scope(default if name is None else name) as whole:
         yield whole
-
-
-def either(new_name: str, new, old_name: str, old):
-    """An argument that has two names.
-
-    Raises:
-        ValueError: where both are given.
-    """
-    if old is None:
-        return new
-    if new is not None:
-        raise ValueError(f"Cannot specify both '{old_name}' and '{new_name}'.")
-    return old
