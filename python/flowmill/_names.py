@@ -5,6 +5,8 @@ A line a module; a name that is called otherwise in its module is written ``top=
 
 from __future__ import annotations
 
+from flowmill import _lazy
+
 _BY_MODULE = {
     "_behavior": "control_flow_v2_enabled disable_control_flow_v2 disable_eager_execution disable_resource_variables disable_v2_behavior "
                  "disable_v2_tensorshape enable_control_flow_v2 enable_eager_execution enable_resource_variables enable_v2_behavior "
@@ -98,23 +100,10 @@ _BY_MODULE = {
 }
 
 # Modules of the API that are reached as ``tf.name``.
-MODULES = frozenset((
-    *"saved_model train raw_ops nest".split(),
-    *"math debugging bitwise linalg quantization random signal spectral manip".split(),
-    *"graph_util initializers summary".split(),
-    *"app compat data flags gfile io logging lookup python python_io queue sets sparse strings test version".split(),
-    *"contrib image layers losses metrics nn".split(),
-))
-
-
-def _table() -> dict[str, tuple[str, str]]:
-    table = {}
-    for module, names in _BY_MODULE.items():
-        for name in names.split():
-            top, _, inner = name.partition("=")
-            table[top] = module, inner or top
-    return table
-
+_MODULES = (
+    "saved_model train raw_ops nest math debugging bitwise linalg quantization random signal spectral manip graph_util initializers summary "
+    "app compat data flags gfile io logging lookup python python_io queue sets sparse strings test version contrib image layers losses metrics nn"
+)
 
 # Module and name in it, by the name at the top level.
-NAMES = _table()
+NAMES = _lazy.table("flowmill", _BY_MODULE) | _lazy.modules("flowmill", _MODULES)

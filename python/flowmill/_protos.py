@@ -46,3 +46,13 @@ def get(name: str) -> Any:
         return message_factory.GetMessageClass(_pool().FindMessageTypeByName(full_name))
     except KeyError:
         return enum_type_wrapper.EnumTypeWrapper(_pool().FindEnumTypeByName(full_name))
+
+
+def __getattr__(name: str) -> Any:
+    """The messages of :func:`get` as attributes."""
+    if not name.startswith("_"):
+        try:
+            return get(name)
+        except KeyError:
+            pass
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

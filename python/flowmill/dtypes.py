@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flowmill import _core
+from flowmill import _core, _lazy
 
 # Names by number, in `types.proto`'s order.
 _NAMES = (
@@ -236,12 +236,5 @@ def as_dtype(type_value) -> DType:
     raise TypeError(f"Cannot convert the argument `type_value`: {type_value!r} to a TensorFlow DType.")
 
 
-def __getattr__(name: str):
-    """Functions of types that make operations: ``tf.dtypes.cast``."""
-    modules = {"cast": "math", "complex": "math", "saturate_cast": "math", "as_string": "strings"}
-    if name not in modules:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    module = importlib.import_module(f"flowmill.{modules[name]}")
-    return getattr(module, name)
+# Functions of types that make operations: ``tf.dtypes.cast``.
+__getattr__, __dir__ = _lazy.attach(__name__, _lazy.table("flowmill", {"math": "cast complex saturate_cast", "strings": "as_string"}))

@@ -10,6 +10,8 @@ import unittest
 
 import numpy as np
 
+from flowmill import _lazy
+
 __all__ = [
     "TestCase", "assert_equal_graph_def", "compute_gradient", "compute_gradient_error", "get_temp_dir", "gpu_device_name", "is_built_with_cuda", "is_built_with_gpu_support", "is_built_with_rocm",
     "is_built_with_xla", "is_gpu_available", "main", "test_src_dir_path",
@@ -76,12 +78,7 @@ def assert_equal_graph_def(actual, expected, checkpoint_v2: bool = False, hash_t
             raise AssertionError(f"the nodes {name!r} differ:\n{nodes[0][name]}\n{nodes[1][name]}")
 
 
-def __getattr__(name: str):
-    if name not in ("compute_gradient", "compute_gradient_error"):
-        raise AttributeError(f"flowmill has no tf.test.{name}")
-    from flowmill import gradient_checker
-
-    return getattr(gradient_checker, name)
+__getattr__, __dir__ = _lazy.attach(__name__, _lazy.table("flowmill", {"gradient_checker": "compute_gradient compute_gradient_error"}))
 
 
 class TestCase(unittest.TestCase):

@@ -7,7 +7,7 @@ Each function is looked up in its module when it is first asked for.
 
 from __future__ import annotations
 
-import importlib
+from flowmill import _lazy
 
 _BY_MODULE = {
     "_boxes": "combined_non_max_suppression crop_and_resize draw_bounding_boxes non_max_suppression non_max_suppression_overlaps "
@@ -24,28 +24,7 @@ _BY_MODULE = {
                "resize_nearest_neighbor",
 }
 
-
-def _table() -> dict[str, tuple[str, str]]:
-    table = {}
-    for module, names in _BY_MODULE.items():
-        for name in names.split():
-            outer, _, inner = name.partition("=")
-            table[outer] = f"{__name__}.{module}", inner or outer
-    table["random_crop"] = "flowmill", "random_crop"
-    return table
-
-
-_NAMES = _table()
+_NAMES = _lazy.table(__name__, _BY_MODULE) | _lazy.table("flowmill", {"random": "random_crop"})
 __all__ = sorted(_NAMES)
 
-
-def __getattr__(name: str):
-    if name not in _NAMES:
-        raise AttributeError(f"flowmill has no tf.image.{name}")
-    module, inner = _NAMES[name]
-    found = globals()[name] = getattr(importlib.import_module(module), inner)
-    return found
-
-
-def __dir__():
-    return sorted({*__all__, *globals()})
+__getattr__, __dir__ = _lazy.attach(__name__, _NAMES)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-
+from flowmill import _lazy
 from flowmill.io import gfile
 from flowmill.io._coding import (
     decode_base64, decode_compressed, decode_csv, decode_json_example, decode_raw, encode_base64, matching_files, parse_tensor, read_file,
@@ -14,23 +13,19 @@ from flowmill.io._parsing import parse_example, parse_sequence_example, parse_si
 from flowmill.io._records import TFRecordCompressionType, TFRecordOptions, TFRecordWriter, tf_record_iterator
 from flowmill.io._write_graph import write_graph
 
-_ELSEWHERE = {
+# Names of other modules that are also reached as ``tf.io.name``.
+_NAMES = _lazy.table("flowmill", {
     "image": "decode_and_crop_jpeg decode_bmp decode_gif decode_image decode_jpeg decode_png encode_jpeg encode_png extract_jpeg_shape is_jpeg",
     "queue": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
     "sparse": "deserialize_many_sparse serialize_many_sparse serialize_sparse",
     "train.inputs": "match_filenames_once",
-}
-_MODULE_OF = {name: module for module, names in _ELSEWHERE.items() for name in names.split()}
+})
 
 __all__ = [
     "FixedLenFeature", "FixedLenSequenceFeature", "RaggedFeature", "SparseFeature", "TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter",
     "VarLenFeature", "decode_base64", "decode_compressed", "decode_csv", "decode_json_example", "decode_raw", "encode_base64", "gfile",
     "matching_files", "parse_example", "parse_sequence_example", "parse_single_example", "parse_single_sequence_example", "parse_tensor", "read_file",
-    "serialize_tensor", "tf_record_iterator", "write_file", "write_graph", *_MODULE_OF,
+    "serialize_tensor", "tf_record_iterator", "write_file", "write_graph", *_NAMES,
 ]
 
-
-def __getattr__(name: str):
-    if name not in _MODULE_OF:
-        raise AttributeError(f"flowmill has no tf.io.{name}")
-    return getattr(importlib.import_module("flowmill." + _MODULE_OF[name]), name)
+__getattr__, __dir__ = _lazy.attach(__name__, _NAMES)

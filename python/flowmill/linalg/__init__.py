@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flowmill import _lazy
 from flowmill.array import matrix_transpose
 from flowmill.clip_ops import global_norm
 from flowmill.linalg._matrices import (
@@ -18,10 +19,4 @@ __all__ = [
     "transpose", "triangular_solve",
 ]
 
-
-def __getattr__(name: str):
-    if name != "l2_normalize":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from flowmill.nn import l2_normalize
-
-    return l2_normalize
+__getattr__, __dir__ = _lazy.attach(__name__, _lazy.table("flowmill", {"nn": "l2_normalize"}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flowmill import _lazy
 from flowmill.array import invert_permutation
 from flowmill.math._elementwise import (
     abs, acos, acosh, add, angle, asin, asinh, atan, atan2, atanh, bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, betainc, bitcast, cast, ceil,
@@ -44,12 +45,4 @@ __all__ = [
 ]
 
 # Functions that are tf.nn's, too.
-_OF_NN = frozenset("l2_normalize log_softmax softmax softplus softsign".split())
-
-
-def __getattr__(name: str):
-    if name not in _OF_NN:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from flowmill import nn
-
-    return getattr(nn, name)
+__getattr__, __dir__ = _lazy.attach(__name__, _lazy.table("flowmill", {"nn": "l2_normalize log_softmax softmax softplus softsign"}))

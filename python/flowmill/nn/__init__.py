@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+from flowmill import _lazy
 
 _BY_MODULE = {
     "_activation": "bias_add crelu elu l2_loss leaky_relu log_softmax relu relu6 relu_layer selu silu=swish softmax softplus softsign swish "
@@ -32,34 +32,13 @@ _BY_MODULE = {
 _ELSEWHERE = {
     "rnn": "bidirectional_dynamic_rnn dynamic_rnn raw_rnn static_bidirectional_rnn static_rnn static_state_saving_rnn",
     "math": "sigmoid tanh",
+    "array": "depth_to_space space_to_batch space_to_depth",
 }
 
 
-def _table() -> dict[str, tuple[str, str]]:
-    table = {}
-    for module, names in [*((f"{__name__}.{m}", n) for m, n in _BY_MODULE.items()), *((f"flowmill.{m}", n) for m, n in _ELSEWHERE.items())]:
-        for name in names.split():
-            outer, _, inner = name.partition("=")
-            table[outer] = module, inner or outer
-    table["depth_to_space"] = table["space_to_depth"] = table["space_to_batch"] = "flowmill", ""
-    return table
+_NAMES = (
+    _lazy.table(__name__, _BY_MODULE) | _lazy.table("flowmill", _ELSEWHERE) | {"rnn_cell": ("flowmill.rnn_cell", "")}
+)
+__all__ = sorted(_NAMES)
 
-
-_NAMES = _table()
-__all__ = sorted([*_NAMES, "rnn_cell"])
-
-
-def __getattr__(name: str):
-    if name == "rnn_cell":
-        found = importlib.import_module("flowmill.rnn_cell")
-    elif name in _NAMES:
-        module, inner = _NAMES[name]
-        found = getattr(importlib.import_module(module), inner or name)
-    else:
-        raise AttributeError(f"flowmill has no tf.nn.{name}")
-    globals()[name] = found
-    return found
-
-
-def __dir__():
-    return sorted({*__all__, *globals()})
+__getattr__, __dir__ = _lazy.attach(__name__, _NAMES)

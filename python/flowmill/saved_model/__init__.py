@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 
+from flowmill import _lazy
 from flowmill.saved_model import loader, signature_constants, tag_constants
 from flowmill.saved_model._model import Model, Signature, TensorSpec
 from flowmill.saved_model.loader import maybe_saved_model_directory
@@ -14,40 +14,24 @@ from flowmill.saved_model.signature_constants import (
 )
 from flowmill.saved_model.tag_constants import GPU, SERVING, TPU, TRAINING
 
-# Names that are for writing, by their modules: looked up when they are first asked for.
-_WRITING = {
-    **dict.fromkeys(("Builder", "simple_save"), "builder"),
-    **dict.fromkeys(("build_tensor_info", "get_tensor_from_tensor_info"), "utils"),
-    **dict.fromkeys(("build_signature_def", "classification_signature_def", "is_valid_signature", "predict_signature_def",
-                     "regression_signature_def"), "signature_def_utils"),
-    **dict.fromkeys(("CLASSIFY_INPUTS", "CLASSIFY_OUTPUT_CLASSES", "CLASSIFY_OUTPUT_SCORES", "PREDICT_INPUTS", "PREDICT_OUTPUTS", "REGRESS_INPUTS",
-                     "REGRESS_OUTPUTS"), "signature_constants"),
-    **dict.fromkeys(("ASSETS_DIRECTORY", "ASSETS_KEY", "DEBUG_DIRECTORY", "LEGACY_INIT_OP_KEY", "MAIN_OP_KEY", "SAVED_MODEL_FILENAME_PB", "SAVED_MODEL_FILENAME_PBTXT",
-                     "SAVED_MODEL_SCHEMA_VERSION", "VARIABLES_DIRECTORY", "VARIABLES_FILENAME"), "constants"),
-}
-_SUBMODULES = frozenset(("builder", "constants", "main_op", "signature_def_utils", "utils"))
-
-
-def __getattr__(name: str):
-    if name in _WRITING:
-        found = getattr(importlib.import_module(f"{__name__}.{_WRITING[name]}"), name)
-    elif name in _SUBMODULES:
-        found = importlib.import_module(f"{__name__}.{name}")
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found
-    return found
-
-
-def __dir__():
-    return sorted({*globals(), *_WRITING, *_SUBMODULES})
-
+# Names that are for writing.
+_NAMES = _lazy.table(__name__, {
+    "builder": "Builder=SavedModelBuilder simple_save",
+    "constants": "ASSETS_DIRECTORY ASSETS_KEY DEBUG_DIRECTORY LEGACY_INIT_OP_KEY MAIN_OP_KEY SAVED_MODEL_FILENAME_PB SAVED_MODEL_FILENAME_PBTXT "
+                 "SAVED_MODEL_SCHEMA_VERSION VARIABLES_DIRECTORY VARIABLES_FILENAME",
+    "signature_constants": "CLASSIFY_INPUTS CLASSIFY_OUTPUT_CLASSES CLASSIFY_OUTPUT_SCORES PREDICT_INPUTS PREDICT_OUTPUTS REGRESS_INPUTS "
+                           "REGRESS_OUTPUTS",
+    "signature_def_utils": "build_signature_def classification_signature_def is_valid_signature predict_signature_def regression_signature_def",
+    "utils": "build_tensor_info get_tensor_from_tensor_info",
+}) | _lazy.modules(__name__, "builder constants main_op signature_def_utils utils")
 
 __all__ = [
     "CLASSIFY_METHOD_NAME", "DEFAULT_SERVING_SIGNATURE_DEF_KEY", "GPU", "Model", "PREDICT_METHOD_NAME", "REGRESS_METHOD_NAME", "SERVING",
     "Signature", "TPU", "TRAINING", "TensorSpec", "contains_saved_model", "load", "loader", "maybe_saved_model_directory",
-    "signature_constants", "tag_constants", *sorted(_SUBMODULES | _WRITING.keys()),
+    "signature_constants", "tag_constants", *sorted(_NAMES),
 ]
+
+__getattr__, __dir__ = _lazy.attach(__name__, _NAMES)
 
 
 def load(sess, tags=None, export_dir=None, import_scope=None, *, config=None):

@@ -6,7 +6,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 
-from flowmill import _protos
+from flowmill import _lazy, _protos
 from flowmill._apply import call
 from flowmill._convert import convert_to_tensor
 from flowmill.graph import get_default_graph
@@ -14,19 +14,14 @@ from flowmill.graph_keys import GraphKeys
 from flowmill.summary.writer import FileWriter, FileWriterCache
 from flowmill.tensor import Tensor
 
-_MESSAGES = frozenset(("Event", "SessionLog", "Summary", "TaggedRunMetadata"))
+_NAMES = _lazy.messages("Event SessionLog Summary TaggedRunMetadata")
 
 __all__ = [
     "FileWriter", "FileWriterCache", "audio", "histogram", "image", "merge", "merge_all", "scalar", "tensor_summary",
-    "text", *sorted(_MESSAGES),
+    "text", *sorted(_NAMES),
 ]
 
-
-def __getattr__(name: str):
-    if name in _MESSAGES:
-        globals()[name] = message = _protos.get(name)
-        return message
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = _lazy.attach(__name__, _NAMES)
 
 
 def _clean(name: str) -> str:

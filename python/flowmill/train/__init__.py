@@ -5,17 +5,10 @@ Names are looked up in their modules when they are first asked for.
 
 from __future__ import annotations
 
-import importlib
-
-from flowmill import _protos
+from flowmill import _lazy
 from flowmill.train._readers import (
     CheckpointReader, NewCheckpointReader, checkpoint_exists, get_checkpoint_state, latest_checkpoint, list_variables, load_checkpoint, load_variable,
 )
-
-_MESSAGES = frozenset((
-    "BytesList", "CheckpointState", "ClusterDef", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList", "Int64List",
-    "JobDef", "SaverDef", "SequenceExample", "ServerDef",
-))
 
 _BY_MODULE = {
     "inputs": "batch batch_join input_producer limit_epochs match_filenames_once maybe_batch maybe_batch_join maybe_shuffle_batch "
@@ -42,28 +35,17 @@ _BY_MODULE = {
     "supervisor": "Supervisor",
     "training_util": "assert_global_step create_global_step get_global_step get_or_create_global_step global_step",
 }
-_NAMES = {name: module for module, names in _BY_MODULE.items() for name in names.split()}
+
+# Names of other modules that are also reached as ``tf.train.name``.
+_ELSEWHERE = {"io._write_graph": "write_graph", "summary.writer": "summary_iterator"}
+
+_NAMES = _lazy.table(__name__, _BY_MODULE) | _lazy.table("flowmill", _ELSEWHERE) | _lazy.messages(
+    "BytesList CheckpointState ClusterDef Example Feature FeatureList FeatureLists Features FloatList Int64List JobDef SaverDef SequenceExample ServerDef"
+)
 
 __all__ = [
     "CheckpointReader", "NewCheckpointReader", "checkpoint_exists", "get_checkpoint_state", "latest_checkpoint", "list_variables",
-    "load_checkpoint", "load_variable", *sorted(_MESSAGES | _NAMES.keys()),
+    "load_checkpoint", "load_variable", *sorted(_NAMES),
 ]
 
-
-def __getattr__(name: str):
-    if name == "write_graph":
-        from flowmill.io._write_graph import write_graph as found
-    elif name == "summary_iterator":
-        from flowmill.summary.writer import summary_iterator as found
-    elif name in _MESSAGES:
-        found = _protos.get(name)
-    elif name in _NAMES:
-        found = getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found
-    return found
-
-
-def __dir__():
-    return sorted(_MESSAGES.union(_NAMES, globals()))
+__getattr__, __dir__ = _lazy.attach(__name__, _NAMES)

@@ -7,7 +7,7 @@ import pytest
 import flowmill
 from flowmill import _names
 
-MODULES = {"array", "math", "clip_ops", "debugging", "logging_ops", "linalg", "random", "random_seed", "signal", "tensor_util"}
+MODULES = {f"flowmill.{module}" for module in "array math clip_ops debugging logging_ops linalg random random_seed signal tensor_util".split()}
 TOP = [name for name, (module, _) in sorted(_names.NAMES.items()) if module in MODULES]
 OF_MODULES = ["math", "linalg", "random", "debugging", "bitwise", "quantization", "signal"]
 OF_MODULES += ["nn", "losses", "metrics", "image"]
