@@ -11,7 +11,7 @@ from flowmill.graph import Graph, get_default_graph
 from flowmill.graph_keys import prepend_name_scope
 from flowmill.indexed_slices import IndexedSlices
 from flowmill.session import register_fetch_type
-from flowmill.tensor import Operation, Tensor, _session_for
+from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
 
 
@@ -45,18 +45,18 @@ class RefVariable(Variable):
                 raise ValueError(f"initial_value must have a shape specified: {value!r}")
             self._initial_value = value
             self._initializer = apply_op(
-                "Assign", None, (self._variable, guarded(scope, value)), {"validate_shape": validate_shape, "use_locking": True}, graph=graph)
+                "Assign", None, (self._holder, guarded(scope, value)), {"validate_shape": validate_shape, "use_locking": True}, graph=graph)
             if caching_device is not None:
                 with graph.device(caching_device):
-                    self._snapshot = call("Identity", "read", self._variable)
+                    self._snapshot = call("Identity", "read", self._holder)
             else:
-                with graph.colocate_with(self._variable.op):
-                    self._snapshot = call("Identity", "read", self._variable)
+                with graph.colocate_with(self._holder.op):
+                    self._snapshot = call("Identity", "read", self._holder)
         graph.add_to_collections(collections, self)
 
     def _hold(self, graph: Graph, value: Tensor, validate_shape: bool, scope: str) -> None:
         shape = value.shape if validate_shape else TensorShape(None)
-        self._variable = apply_op("VariableV2", scope, (), {"shape": shape, "dtype": value.dtype.base_dtype}, graph=graph)._outputs[0]
+        self._holder = apply_op("VariableV2", scope, (), {"shape": shape, "dtype": value.dtype.base_dtype}, graph=graph)._outputs[0]
 
     def _of_message(self, variable_def, import_scope: str | None) -> None:
         graph = get_default_graph()
@@ -64,43 +64,28 @@ class RefVariable(Variable):
         def element(name: str):
             return graph.as_graph_element(prepend_name_scope(name, import_scope))
 
-        self._variable = element(variable_def.variable_name)
+        self._holder = element(variable_def.variable_name)
         self._initializer = element(variable_def.initializer_name)
         self._initial_value = element(variable_def.initial_value_name) if variable_def.initial_value_name else None
         self._snapshot = element(variable_def.snapshot_name)
         self._restore_from(variable_def, import_scope)
 
     @property
-    def name(self) -> str:
-        """Its name, with ``:0``."""
-        return self._variable.name
-
-    @property
     def dtype(self) -> DType:
         """The type of a reference to its value."""
-        return self._variable.dtype
+        return self._holder.dtype
 
     @property
     def shape(self) -> TensorShape:
         """What is known of its shape."""
-        return self._variable.shape
-
-    @property
-    def op(self) -> Operation:
-        """The operation that holds it."""
-        return self._variable.op
-
-    @property
-    def graph(self) -> Graph:
-        """The graph it is of."""
-        return self._variable.graph
+        return self._holder.shape
 
     @property
     def _snapshot_name(self) -> str:
         return self._snapshot.name
 
     def _ref(self) -> Tensor:
-        return self._variable
+        return self._holder
 
     def value(self) -> Tensor:
         """Its value, read by the operation ``name/read``, which all readers share."""
@@ -108,59 +93,34 @@ class RefVariable(Variable):
 
     def read_value(self) -> Tensor:
         """Its value, read by an operation of its own."""
-        return call("Identity", "read", self._variable)
+        return call("Identity", "read", self._holder)
 
     def _as_graph_element(self) -> Tensor:
-        return self._variable
-
-    def eval(self, session=None):
-        """Its value in a session, the default one where none is given."""
-        return _session_for(self._variable, session).run(self._variable)
+        return self._holder
 
     def set_shape(self, shape) -> None:
         """Adds to what is known of the shape."""
-        self._variable.set_shape(shape)
+        self._holder.set_shape(shape)
         self._snapshot.set_shape(shape)
 
-    def _changed(self, op: str, value, use_locking: bool, name: str | None, read_value: bool, **attrs):
-        made = apply_op(op, name, (self._variable, value), {"use_locking": use_locking, **attrs})
+    def _changed(self, how: str, value, use_locking: bool | None, name: str | None, read_value: bool):
+        made = apply_op("Assign" + how, name, (self._holder, value), {"use_locking": bool(use_locking)})
         return made._outputs[0] if read_value else made
 
-    def assign(self, value, use_locking: bool = False, name: str | None = None, read_value: bool = True):
-        """Gives it a value; the result is a reference to it afterwards, or the operation where `read_value` is false."""
-        return self._changed("Assign", value, use_locking, name, read_value)
-
-    def assign_add(self, delta, use_locking: bool = False, name: str | None = None, read_value: bool = True):
-        """Adds to it; returns as :meth:`assign`."""
-        return self._changed("AssignAdd", delta, use_locking, name, read_value)
-
-    def assign_sub(self, delta, use_locking: bool = False, name: str | None = None, read_value: bool = True):
-        """Subtracts from it; returns as :meth:`assign`."""
-        return self._changed("AssignSub", delta, use_locking, name, read_value)
-
     def _assigned_slice(self, bounds, value, name: str | None, masks: dict) -> Tensor:
-        return call("StridedSliceAssign", name, self._variable, *bounds, value, **masks)
+        return call("StridedSliceAssign", name, self._holder, *bounds, value, **masks)
 
     def count_up_to(self, limit: int) -> Tensor:
         """Adds one and gives the value before; fails with `OutOfRangeError` at `limit`."""
-        return call("CountUpTo", None, self._variable, limit=limit)
+        return call("CountUpTo", None, self._holder, limit=limit)
 
     def _scatter(self, op: str, sparse_delta, use_locking: bool, name: str | None) -> Tensor:
         if not isinstance(sparse_delta, IndexedSlices):
             raise TypeError(f"sparse_delta is not IndexedSlices: {sparse_delta}")
-        return call("Scatter" + op, name, self._variable, sparse_delta.indices, sparse_delta.values, use_locking=use_locking)
+        return call("Scatter" + op, name, self._holder, sparse_delta.indices, sparse_delta.values, use_locking=use_locking)
 
-    def scatter_nd_sub(self, indices, updates, name: str | None = None) -> Tensor:
-        """Subtracts slices at the places that rows of `indices` say."""
-        return call("ScatterNdSub", name, self._variable, indices, updates, use_locking=True)
-
-    def scatter_nd_add(self, indices, updates, name: str | None = None) -> Tensor:
-        """Adds slices at the places that rows of `indices` say."""
-        return call("ScatterNdAdd", name, self._variable, indices, updates, use_locking=True)
-
-    def scatter_nd_update(self, indices, updates, name: str | None = None) -> Tensor:
-        """Assigns slices at the places that rows of `indices` say."""
-        return call("ScatterNdUpdate", name, self._variable, indices, updates, use_locking=True)
+    def _scatter_nd(self, op: str, indices, updates, name: str | None) -> Tensor:
+        return call("ScatterNd" + op, name, self._holder, indices, updates, use_locking=True)
 
     def gather_nd(self, indices, name: str | None = None) -> Tensor:
         """Slices of its value at the places that rows of `indices` say."""

@@ -6,8 +6,10 @@ import abc
 import contextlib
 import enum
 import functools
+import inspect
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from flowmill import _behavior, _protos
 from flowmill._operators import OperatorsOfTensor
@@ -15,7 +17,7 @@ from flowmill.dtypes import DType
 from flowmill.graph import Graph, get_default_graph
 from flowmill.graph_keys import GraphKeys
 from flowmill.indexed_slices import IndexedSlices
-from flowmill.tensor import Operation, Reference, Tensor
+from flowmill.tensor import Operation, Reference, Tensor, _session_for
 from flowmill.tensor_shape import TensorShape
 
 
@@ -87,11 +89,6 @@ def variable_creator_scope(variable_creator: Callable) -> Iterator[None]:
             del _creators.by_graph[id(graph)]
 
 
-_ARGUMENTS = ("initial_value", "trainable", "collections", "validate_shape", "caching_device", "name", "variable_def", "dtype", "expected_shape",
-              "import_scope", "constraint", "use_resource", "synchronization", "aggregation", "shape")
-_DEFAULTS = {"validate_shape": True, "synchronization": VariableSynchronization.AUTO, "aggregation": VariableAggregation.NONE}
-
-
 def _create(next_creator=None, use_resource: bool | None = None, shape=None, **arguments) -> Variable:
     """Makes a variable of the kind that its arguments, the scope or the default say."""
     from flowmill._ref_variable import RefVariable
@@ -106,23 +103,24 @@ def _create(next_creator=None, use_resource: bool | None = None, shape=None, **a
     return ResourceVariable(shape=shape, **arguments) if use_resource else RefVariable(**arguments)
 
 
+def _arguments(initial_value=None, trainable: bool | None = None, collections=None, validate_shape: bool = True, caching_device=None,
+               name: str | None = None, variable_def=None, dtype=None, expected_shape=None, import_scope: str | None = None,
+               constraint: Callable | None = None, use_resource: bool | None = None,
+               synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+               aggregation: VariableAggregation = VariableAggregation.NONE, shape=None) -> dict[str, Any]:
+    return locals()
+
+
+_arguments.__name__ = _arguments.__qualname__ = "Variable"
+
+
 class _Kind(abc.ABCMeta):
     """Calling :class:`Variable` itself goes through the functions of :func:`variable_creator_scope`."""
 
     def __call__(cls, *args, **kwargs):
         if cls is not Variable:
             return super().__call__(*args, **kwargs)
-        if len(args) > len(_ARGUMENTS):
-            raise TypeError(f"Variable takes at most {len(_ARGUMENTS)} arguments, {len(args)} given")
-        given = dict(zip(_ARGUMENTS, args))
-        unknown = kwargs.keys() - set(_ARGUMENTS)
-        if unknown:
-            raise TypeError(f"Variable() got an unexpected keyword argument '{sorted(unknown)[0]}'")
-        twice = kwargs.keys() & given.keys()
-        if twice:
-            raise TypeError(f"Variable() got multiple values for argument '{sorted(twice)[0]}'")
-        given.update(kwargs)
-        arguments = {a: given.get(a, _DEFAULTS.get(a)) for a in _ARGUMENTS}
+        arguments = _arguments(*args, **kwargs)
         creator = _create
         for function in _creators.by_graph.get(id(get_default_graph()), ()):
             creator = _chained(function, creator)
@@ -153,8 +151,12 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         shape: the shape of a resource variable, which may be less known than the initial value's.
     """
 
+    # What operations that change it take: a reference or a handle.
+    _holder: Tensor
     _constraint: Callable | None = None
     _save_slice_info: SaveSliceInfo | None = None
+    __signature__ = inspect.signature(_arguments)
+
     _trainable = True
     _synchronization = VariableSynchronization.AUTO
     _aggregation = VariableAggregation.NONE
@@ -201,9 +203,9 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
     # What it is
 
     @property
-    @abc.abstractmethod
     def name(self) -> str:
         """Its name, with ``:0``."""
+        return self._holder.name
 
     @property
     @abc.abstractmethod
@@ -220,14 +222,14 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         return self.shape
 
     @property
-    @abc.abstractmethod
     def op(self) -> Operation:
-        """The operation that holds it."""
+        """The operation that holds it, or gives its handle."""
+        return self._holder.op
 
     @property
-    @abc.abstractmethod
     def graph(self) -> Graph:
         """The graph it is of."""
+        return self._holder.graph
 
     @property
     def device(self) -> str:
@@ -293,6 +295,19 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
     def _as_tensor(self, dtype: DType | None = None, name: str | None = None) -> Tensor:
         return self.value()
 
+    @abc.abstractmethod
+    def _as_graph_element(self) -> Tensor:
+        """The tensor that sessions fetch and feed for it."""
+
+    def eval(self, session=None):
+        """Its value in a session, the default one where none is given."""
+        tensor = self._as_graph_element()
+        return _session_for(tensor, session).run(tensor)
+
+    @abc.abstractmethod
+    def gather_nd(self, indices, name: str | None = None) -> Tensor:
+        """Slices of its value at the places that rows of `indices` say."""
+
     def initialized_value(self) -> Tensor:
         """Its value where it is initialized, else its initial value."""
         from flowmill.control_flow import cond
@@ -323,38 +338,87 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
     # Changing it
 
     @abc.abstractmethod
+    def _changed(self, how: str, value, use_locking: bool | None, name: str | None, read_value: bool):
+        """Assigns a value, or adds or subtracts it where `how` is ``"Add"`` or ``"Sub"``."""
+
+    def assign(self, value, use_locking: bool | None = None, name: str | None = None, read_value: bool = True) -> Any:
+        """Gives it a value.
+
+        Args:
+            value: what can be made a tensor of its type.
+            use_locking: whether others who change a reference variable wait.
+            name: what to call the operation.
+            read_value: whether to read it afterwards.
+
+        Returns:
+            What stands for its value afterwards: a reference, or a resource variable. The operation where `read_value` is false.
+
+        Raises:
+            ValueError: where the value's shape is not that of a resource variable.
+        """
+        return self._changed("", value, use_locking, name, read_value)
+
+    def assign_add(self, delta, use_locking: bool | None = None, name: str | None = None, read_value: bool = True) -> Any:
+        """Adds to it. Arguments and result are those of :meth:`assign`."""
+        return self._changed("Add", delta, use_locking, name, read_value)
+
+    def assign_sub(self, delta, use_locking: bool | None = None, name: str | None = None, read_value: bool = True) -> Any:
+        """Subtracts from it. Arguments and result are those of :meth:`assign`."""
+        return self._changed("Sub", delta, use_locking, name, read_value)
+
+    @abc.abstractmethod
+    def count_up_to(self, limit: int) -> Tensor:
+        """Adds one and gives the value before; fails with `OutOfRangeError` at `limit`."""
+
+    @abc.abstractmethod
     def _scatter(self, op: str, sparse_delta: IndexedSlices, use_locking: bool, name: str | None):
         """Changes its rows by an op of the family ``Scatter…``."""
 
-    def scatter_sub(self, sparse_delta, use_locking: bool = False, name: str | None = None):
+    @abc.abstractmethod
+    def _scatter_nd(self, op: str, indices, updates, name: str | None):
+        """Changes slices of it by an op of the family ``ScatterNd…``."""
+
+    def scatter_nd_sub(self, indices, updates, name: str | None = None) -> Any:
+        """Subtracts slices at the places that rows of `indices` say."""
+        return self._scatter_nd("Sub", indices, updates, name)
+
+    def scatter_nd_add(self, indices, updates, name: str | None = None) -> Any:
+        """Adds slices at the places that rows of `indices` say."""
+        return self._scatter_nd("Add", indices, updates, name)
+
+    def scatter_nd_update(self, indices, updates, name: str | None = None) -> Any:
+        """Assigns slices at the places that rows of `indices` say."""
+        return self._scatter_nd("Update", indices, updates, name)
+
+    def scatter_sub(self, sparse_delta, use_locking: bool = False, name: str | None = None) -> Any:
         """Subtracts IndexedSlices."""
         return self._scatter("Sub", sparse_delta, use_locking, name)
 
-    def scatter_add(self, sparse_delta, use_locking: bool = False, name: str | None = None):
+    def scatter_add(self, sparse_delta, use_locking: bool = False, name: str | None = None) -> Any:
         """Adds IndexedSlices."""
         return self._scatter("Add", sparse_delta, use_locking, name)
 
-    def scatter_max(self, sparse_delta, use_locking: bool = False, name: str | None = None):
+    def scatter_max(self, sparse_delta, use_locking: bool = False, name: str | None = None) -> Any:
         """Takes the greater of its rows and IndexedSlices."""
         return self._scatter("Max", sparse_delta, use_locking, name)
 
-    def scatter_min(self, sparse_delta, use_locking: bool = False, name: str | None = None):
+    def scatter_min(self, sparse_delta, use_locking: bool = False, name: str | None = None) -> Any:
         """Takes the smaller of its rows and IndexedSlices."""
         return self._scatter("Min", sparse_delta, use_locking, name)
 
-    def scatter_mul(self, sparse_delta, use_locking: bool = False, name: str | None = None):
+    def scatter_mul(self, sparse_delta, use_locking: bool = False, name: str | None = None) -> Any:
         """Multiplies by IndexedSlices."""
         return self._scatter("Mul", sparse_delta, use_locking, name)
 
-    def scatter_div(self, sparse_delta, use_locking: bool = False, name: str | None = None):
+    def scatter_div(self, sparse_delta, use_locking: bool = False, name: str | None = None) -> Any:
         """Divides by IndexedSlices."""
         return self._scatter("Div", sparse_delta, use_locking, name)
 
-    def scatter_update(self, sparse_delta, use_locking: bool = False, name: str | None = None):
+    def scatter_update(self, sparse_delta, use_locking: bool = False, name: str | None = None) -> Any:
         """Assigns IndexedSlices to its rows."""
         return self._scatter("Update", sparse_delta, use_locking, name)
 
-    def batch_scatter_update(self, sparse_delta, use_locking: bool = False, name: str | None = None):
+    def batch_scatter_update(self, sparse_delta, use_locking: bool = False, name: str | None = None) -> Any:
         """Assigns IndexedSlices along its last dimension of indices, batch by batch."""
         from flowmill.state import batch_scatter_update
 

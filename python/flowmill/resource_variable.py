@@ -13,7 +13,7 @@ from flowmill.graph import Graph, get_default_graph
 from flowmill.graph_keys import prepend_name_scope
 from flowmill.indexed_slices import IndexedSlices
 from flowmill.session import register_fetch_type
-from flowmill.tensor import Operation, Tensor, _session_for
+from flowmill.tensor import Operation, Tensor
 from flowmill.tensor_shape import TensorShape
 
 
@@ -92,11 +92,6 @@ class ResourceVariable(Variable):
     # What it is
 
     @property
-    def name(self) -> str:
-        """Its name, with ``:0``."""
-        return self._handle.name
-
-    @property
     def dtype(self) -> DType:
         """The type of its value."""
         return self._dtype
@@ -107,19 +102,13 @@ class ResourceVariable(Variable):
         return self._static_shape
 
     @property
-    def op(self) -> Operation:
-        """The operation that gives its handle."""
-        return self._handle.op
+    def _holder(self) -> Tensor:
+        return self._handle
 
     @property
     def handle(self) -> Tensor:
         """The handle that operations take."""
         return self._handle
-
-    @property
-    def graph(self) -> Graph:
-        """The graph it is of."""
-        return self._handle.graph
 
     @property
     def create(self) -> Operation | None:
@@ -181,10 +170,6 @@ class ResourceVariable(Variable):
     def _as_graph_element(self) -> Tensor:
         return self._graph_element
 
-    def eval(self, session=None):
-        """Its value in a session, the default one where none is given."""
-        return _session_for(self._graph_element, session).run(self._graph_element)
-
     def set_shape(self, shape) -> None:
         """Adds to what is known of the shape."""
         self._static_shape = self._static_shape.merge_with(shape if isinstance(shape, TensorShape) else TensorShape(shape))
@@ -194,32 +179,16 @@ class ResourceVariable(Variable):
     def _lazily_read(self, op: Operation) -> Variable:
         return _UnreadVariable(self, op)
 
-    def _assigned(self, op: str, value, name: str | None, read_value: bool, **attrs):
+    def _changed(self, how: str, value, use_locking: bool | None, name: str | None, read_value: bool):
+        attrs = {} if how else {"validate_shape": self._validate_shape and self._static_shape.is_fully_defined()}
         with self._ordered():
             tensor = convert_to_tensor(value, self._dtype)
             if not self._static_shape.is_compatible_with(tensor.shape):
                 raise ValueError(
                     f"Cannot assign value to variable '{self.name}': Shape mismatch.The variable shape {self._static_shape}, and the assigned value "
                     f"shape {tensor.shape} are incompatible.")
-            made = apply_op(op, name, (self._handle, tensor), attrs)
+            made = apply_op(f"Assign{how}VariableOp", name, (self._handle, tensor), attrs)
             return self._lazily_read(made) if read_value else made
-
-    def assign(self, value, use_locking: bool | None = None, name: str | None = None, read_value: bool = True):
-        """Gives it a value; the result is the variable as it is afterwards, or the operation where `read_value` is false.
-
-        Raises:
-            ValueError: where the value's shape is not the variable's.
-        """
-        validate = self._validate_shape and self._static_shape.is_fully_defined()
-        return self._assigned("AssignVariableOp", value, name, read_value, validate_shape=validate)
-
-    def assign_add(self, delta, use_locking: bool | None = None, name: str | None = None, read_value: bool = True):
-        """Adds to it; returns as :meth:`assign`."""
-        return self._assigned("AssignAddVariableOp", delta, name, read_value)
-
-    def assign_sub(self, delta, use_locking: bool | None = None, name: str | None = None, read_value: bool = True):
-        """Subtracts from it; returns as :meth:`assign`."""
-        return self._assigned("AssignSubVariableOp", delta, name, read_value)
 
     def _assigned_slice(self, bounds, value, name: str | None, masks: dict) -> Variable:
         value = convert_to_tensor(value, self._dtype)
@@ -238,29 +207,17 @@ class ResourceVariable(Variable):
             raise TypeError(f"Argument `sparse_delta` must be a `tf.IndexedSlices`. Received arg: {sparse_delta}")
         return self._scattered(op, sparse_delta.indices, sparse_delta.values, name)
 
-    def _scattered_nd(self, op: str, indices, updates, name: str | None) -> Variable:
+    def _scatter_nd(self, op: str, indices, updates, name: str | None) -> Variable:
         updates = convert_to_tensor(updates, self._dtype)
         return self._lazily_read(apply_op("ResourceScatterNd" + op, name, (self._handle, indices, updates)))
 
-    def scatter_nd_sub(self, indices, updates, name: str | None = None) -> Variable:
-        """Subtracts slices at the places that rows of `indices` say."""
-        return self._scattered_nd("Sub", indices, updates, name)
-
-    def scatter_nd_add(self, indices, updates, name: str | None = None) -> Variable:
-        """Adds slices at the places that rows of `indices` say."""
-        return self._scattered_nd("Add", indices, updates, name)
-
-    def scatter_nd_update(self, indices, updates, name: str | None = None) -> Variable:
-        """Assigns slices at the places that rows of `indices` say."""
-        return self._scattered_nd("Update", indices, updates, name)
-
     def scatter_nd_max(self, indices, updates, name: str | None = None) -> Variable:
         """Takes the greater of slices and what stands at the places that rows of `indices` say."""
-        return self._scattered_nd("Max", indices, updates, name)
+        return self._scatter_nd("Max", indices, updates, name)
 
     def scatter_nd_min(self, indices, updates, name: str | None = None) -> Variable:
         """Takes the smaller of slices and what stands at the places that rows of `indices` say."""
-        return self._scattered_nd("Min", indices, updates, name)
+        return self._scatter_nd("Min", indices, updates, name)
 
 
 class _UnreadVariable(ResourceVariable):

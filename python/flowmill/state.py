@@ -109,7 +109,7 @@ def scatter_max(ref, indices, updates, use_locking: bool = False, name: str | No
 def _scatter_nd(op: str, ref, indices, updates, use_locking, name):
     if _is_ref(ref):
         return call("ScatterNd" + op, name, _reference(ref), indices, updates, use_locking=use_locking)
-    return ref._scattered_nd(op, indices, updates, name)
+    return ref._scatter_nd(op, indices, updates, name)
 
 
 def scatter_nd_update(ref, indices, updates, use_locking: bool = True, name: str | None = None):

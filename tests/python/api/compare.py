@@ -55,7 +55,7 @@ def compare(tf1, build, feeds=None, *, nodes=True, ordered=True, initialize=Fals
         assert str(mine.get_shape()) == str(other.get_shape()), mine
     if nodes:
         described = [_described(graph) if ordered else sorted(_described(graph)) for graph in (ours, theirs)]
-        assert described[0] == described[1]
+        assert described[0] == described[1], [x for x in zip(*described) if x[0] != x[1]][:3]
     if values:
         for mine, other in zip(our_values, their_values):
             same(mine, other, rtol, atol)
