@@ -293,7 +293,8 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         """Its value, read by an operation of its own."""
 
     def _as_tensor(self, dtype: DType | None = None, name: str | None = None) -> Tensor:
-        return self.value()
+        graph, value = get_default_graph(), self.value()
+        return graph.capture(value) if graph.building_function and value.graph is not graph else value
 
     @abc.abstractmethod
     def _as_graph_element(self) -> Tensor:

@@ -86,16 +86,16 @@ class FuncGraph(Graph):
                 graph = getattr(graph, "outer_graph", None)
                 if graph is None:
                     raise ValueError(f"{tensor!r} must be from the same graph as the function '{self.name}' is called in, or from one around it.")
-            if tensor.dtype._is_ref_dtype:
-                raise TypeError(f"The function '{self.name}' cannot capture the reference '{tensor.name}': take its value outside.")
-            inside = self.placeholder(tensor.dtype, tensor.shape, name or tensor.op.name.rpartition("/")[2])
+            # What a reference refers to is passed: functions cannot assign to it.
+            inside = self.placeholder(tensor.dtype.base_dtype, tensor.shape, name or tensor.op.name.rpartition("/")[2])
             found = self._captures[id(tensor)] = tensor, inside
             self.inputs.append(inside)
         return found[1]
 
     @contextlib.contextmanager
-    def variables_outside(self):
-        """Lets `get_variable` make variables in the outermost graph, with the variable scope of the graph around this one."""
+    def variables_outside(self, use_resource: bool = False):
+        """Lets `get_variable` make variables in the outermost graph, with the variable scope of the graph around this one; resource variables
+        unless told otherwise where `use_resource` is true."""
         from flowmill import variable_scopes
 
         outermost = self.outer_graph
@@ -108,7 +108,9 @@ class FuncGraph(Graph):
             with outermost.as_default(), outermost.control_dependencies(None), outermost.name_scope(None):
                 return getter(*args, **kwargs)
 
-        with variable_scopes.variable_scope(variable_scopes.get_variable_scope(), custom_getter=getter, auxiliary_name_scope=False):
+        with variable_scopes.variable_scope(variable_scopes.get_variable_scope(), custom_getter=getter, auxiliary_name_scope=False) as scope:
+            if use_resource:
+                scope.set_use_resource(True)
             yield
 
     @contextlib.contextmanager
@@ -124,6 +126,15 @@ class FuncGraph(Graph):
                     self.control_captures.append(graph._controlling(control))
             control_inputs = own
         with super().control_dependencies(control_inputs):
+            yield
+
+    @contextlib.contextmanager
+    def colocate_with(self, op, ignore_existing: bool = False):
+        """As in other graphs; operations outside have no say."""
+        if op is not None and getattr(op, "graph", self) is not self:
+            yield
+            return
+        with super().colocate_with(op, ignore_existing):
             yield
 
     def is_stateful(self) -> bool:
@@ -161,16 +172,16 @@ def trace(graph: FuncGraph, function: Callable, parameters: Sequence, op_return_
 
             with graph.control_dependencies([value]):
                 return call("Identity", None, op_return_value)
-        if hasattr(value, "_components"):
-            return value
+        if isinstance(value, Tensor) or hasattr(value, "_components"):
+            return value  # captured when all are there, after what stands for operations
         try:
-            return graph.capture(convert_to_tensor(value))
+            return convert_to_tensor(value)
         except (TypeError, ValueError):
             raise TypeError(
                 "To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes or None values; in "
                 f"compilation of {function}, found return value of type {type(value).__name__}, which is not a Tensor or ExtensionType.") from None
 
-    with graph.as_default(), graph.variables_outside():
+    with graph.as_default(), graph.variables_outside(use_resource=True):
         result = nest.map_structure(convert, function(*parameters))
         graph.structured_outputs = result
         flat = nest.flatten(result, expand_composites=True)

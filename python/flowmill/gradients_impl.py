@@ -93,6 +93,15 @@ def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_
     unconnected = UnconnectedGradients(unconnected_gradients)
     graph = get_default_graph()
     graph._check_not_finalized()
+    if graph.building_function and any(_origin(x).graph is not graph for x in xs):
+        from flowmill._captured_gradients import gradients_by_outside
+
+        grads = gradients_by_outside(graph, ys, [_origin(x) for x in xs], grad_ys, {
+            "name": name, "colocate_gradients_with_ops": colocate_gradients_with_ops, "gate_gradients": gate_gradients,
+            "aggregation_method": aggregation_method, "stop_gradients": stop_gradients})
+        if unconnected is UnconnectedGradients.ZERO:
+            grads = [call("ZerosLike", None, x) if g is None else g for g, x in zip(grads, xs)]
+        return grads
     with graph.name_scope(name) as scope:
         y_tensors = [convert_to_tensor(y, name="y") for y in ys]
         x_tensors = [_source(x) for x in xs]
@@ -150,7 +159,12 @@ def _listed(value) -> list:
 
 
 def _source(x) -> Tensor:
-    """The tensor to take derivatives by."""
+    """The tensor of the default graph to take derivatives by."""
+    return convert_to_tensor(_origin(x), name="x")
+
+
+def _origin(x) -> Tensor:
+    """The tensor to take derivatives by, of whatever graph."""
     handle = getattr(x, "handle", None)
     if isinstance(handle, Tensor):  # a resource variable
         return handle
@@ -159,7 +173,7 @@ def _source(x) -> Tensor:
         return ref()
     if isinstance(x, IndexedSlices):
         return x.values
-    return convert_to_tensor(x, name="x")
+    return x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
 
 
 def _check_starts(ys: list[Tensor], starts: list) -> None:

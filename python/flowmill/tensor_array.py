@@ -331,6 +331,7 @@ class _ListArray(TensorArray):
     def write(self, index, value, name=None):
         with contextlib.ExitStack() as stack:
             self._scope(stack, name, "TensorArrayV2Write", index, value)
+            convert_to_tensor(self._flow)  # a function takes the list before the value
             value = self._converted(value)
             self._merge_element_shape(value.shape)
             return self._with_flow(call("TensorListSetItem", name, self._flow, index, value, resize_if_index_out_of_bounds=self._dynamic_size))
@@ -370,6 +371,7 @@ class _ListArray(TensorArray):
     def scatter(self, indices, value, name=None):
         with contextlib.ExitStack() as stack:
             self._scope(stack, name, "TensorArrayScatter", value, indices)
+            convert_to_tensor(self._flow)
             value = self._converted(value)
             self._merge_element_shape(value.shape[1:])
             return self._with_flow(call("TensorListScatterIntoExistingList", None, self._flow, value, indices))

@@ -25,3 +25,16 @@ def tf1():
 
     tf.disable_v2_behavior()
     return tf
+
+
+@pytest.fixture(params=["frames", "functions"])
+def control_flow(request, tf1):
+    """Runs a test twice: loops and conditionals are frames and switches in both modules, then they are functions."""
+    import flowmill
+
+    modules = (tf1, flowmill)
+    for tf in modules:
+        (tf.enable_control_flow_v2 if request.param == "functions" else tf.disable_control_flow_v2)()
+    yield request.param
+    for tf in modules:
+        tf.disable_control_flow_v2()

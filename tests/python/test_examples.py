@@ -19,8 +19,19 @@ def examples(monkeypatch):
     return importlib.import_module
 
 
-@pytest.mark.parametrize("name", ["digits", "char_rnn", "wide_and_deep", "word2vec", "translate"])
+@pytest.mark.parametrize("name", ["digits", "wide_and_deep", "word2vec"])
 def test_losses_are_those_of_tensorflow(tf1, examples, name):
+    check_losses(tf1, examples, name)
+
+
+@pytest.mark.parametrize("name", ["char_rnn", "translate"])
+def test_losses_through_time_are_those_of_tensorflow(tf1, examples, control_flow, name):
+    if control_flow == "functions":
+        pytest.xfail("the gradient of a list that a loop does not change starts with zeros, which lists do not have yet")
+    check_losses(tf1, examples, name)
+
+
+def check_losses(tf1, examples, name):
     module = examples(name)
     theirs, ours = module.run(tf1, STEPS)[0], module.run(flowmill, STEPS)[0]
     assert len(ours) == STEPS and min(ours[1:]) < ours[0]
@@ -28,6 +39,7 @@ def test_losses_are_those_of_tensorflow(tf1, examples, name):
     np.testing.assert_allclose(ours, theirs, rtol=2e-3)
 
 
+@pytest.mark.usefixtures("control_flow")
 def test_the_mandelbrot_set(tf1, examples):
     module = examples("mandelbrot")
     theirs, ours = (module.run(tf, 60, 24, 40) for tf in (tf1, flowmill))

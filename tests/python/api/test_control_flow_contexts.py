@@ -50,6 +50,7 @@ def test_messages(tf1, scope):
             assert without_values(a) == without_values(b)
 
 
+@pytest.mark.usefixtures("control_flow")
 def test_imported_loops_have_gradients(tf1):
     found = []
     for exporter, importer in ((tf1, flowmill), (flowmill, tf1), (tf1, tf1), (flowmill, flowmill)):
@@ -80,6 +81,7 @@ def test_contexts_of_operations():
             type(looped).from_proto(looped.to_proto(), import_scope="elsewhere")
 
 
+@pytest.mark.usefixtures("control_flow")
 def test_loops_that_are_not_differentiated(tf1):
     for tf in (tf1, flowmill):
         with tf.Graph().as_default():

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from api import test_control_flow as frames, test_tensor_array as arrays
 from compare import compare, same_error
 
 import flowmill
@@ -52,23 +51,6 @@ def test_cond(functional, x):
     wanted = check(functional, lambda tf: build(tf)[0][0], {"x": x, "y": X})
     got = exported(functional, lambda tf: [build(tf)[0][0]], {"x:0": x, "y:0": X})
     np.testing.assert_allclose(got, wanted)
-
-
-@pytest.mark.parametrize("loop", [name for name in frames.LOOPS if name != "a bound, one structure"])
-def test_while_loop(functional, loop):
-    check(functional, lambda tf: frames.LOOPS[loop](tf, frames.placeholder(tf)), {"x": 1.5})
-
-
-@pytest.mark.parametrize("function", frames.OVER_ROWS)
-def test_functions_over_rows(functional, function):
-    def build(tf):
-        return frames.OVER_ROWS[function](tf, frames.placeholder(tf, shape=(4, 3)), frames.placeholder(tf, "y", shape=(4, 3)))
-    check(functional, build, {"x": frames.ROWS, "y": frames.ROWS - 5})
-
-
-@pytest.mark.parametrize("program", [name for name in arrays.PROGRAMS if name not in ("gradient array", "in a cond", "split, concat")])
-def test_tensor_arrays(functional, program):
-    check(functional, lambda tf: arrays.PROGRAMS[program](tf, arrays.placeholder(tf)), {"x": arrays.X})
 
 
 @pytest.mark.parametrize("index", [0, 1, 2, 7, -1])
@@ -136,6 +118,7 @@ def programs_of_functions(tf):
     return [foo(x, x * 2.0, name="call"), calls(x), captures(), any_number(x, x, x), foo(1.0, 2.0)]
 
 
+@pytest.mark.usefixtures("control_flow")
 def test_functions(tf1):
     check(tf1, programs_of_functions, {"x": X}, nodes=False)  # names of functions without one end with a hash
     with flowmill.Graph().as_default() as graph:
@@ -147,6 +130,7 @@ def test_functions(tf1):
     assert graph.get_operation_by_name("call").type == "Foo"
 
 
+@pytest.mark.usefixtures("control_flow")
 def test_functions_are_exported(tf1):
     with flowmill.Graph().as_default() as graph:
         found = programs_of_functions(flowmill)
@@ -174,6 +158,7 @@ def test_errors_of_functions(options, match):
         Defun()(lambda: [None])()
 
 
+@pytest.mark.usefixtures("control_flow")
 def test_gradients_that_functions_bring(tf1):
     def build(tf):
         defun = Defun if tf is flowmill else their_defun()
@@ -186,6 +171,7 @@ def test_gradients_that_functions_bring(tf1):
     check(tf1, build, {"x": X}, nodes=False)
 
 
+@pytest.mark.usefixtures("control_flow")
 def test_custom_gradient(tf1):
     def build(tf):
         @tf.custom_gradient
@@ -219,11 +205,26 @@ def test_gradient_override_map(tf1):
         gradients_impl._registry.pop(name)
 
 
+@pytest.mark.usefixtures("control_flow")
 def test_hessians(tf1):
     def build(tf):
         x = placeholder(tf)
         return tf.hessians(tf.reduce_sum(x * x * x * x[0]), x)
     check(tf1, build, {"x": X}, nodes=False)
+
+
+def test_gradients_in_a_body_by_what_is_outside(functional):
+    def build(tf):
+        x = placeholder(tf)
+        w = tf.get_variable("w", initializer=np.float32([1.5, 2.5]), use_resource=True)
+        h, rows = tf.exp(x) * w, tf.gather(w, [0, 1, 1])
+
+        def body(i, a):
+            by_x, by_w = tf.gradients(h * h * tf.cast(i, tf.float32) * x, [x, w])
+            inner = tf.cond(i > 1, lambda: tf.gradients(h * h + a, x)[0], lambda: x)
+            return i + 1, a + by_x + by_w + inner + tf.gradients(rows * 2.0, w)[0]
+        return tf.while_loop(lambda i, a: i < 3, body, [0, x]), tf.gradients(h, x)
+    check(functional, build, {"x": X}, nodes=False, initialize=True)
 
 
 @pytest.mark.parametrize("use_resource", [True, False])

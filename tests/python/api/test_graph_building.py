@@ -76,6 +76,7 @@ def test_types_that_do_not_match(tf1):
     same_error(tf1, lambda tf: tf.raw_ops.MatMul(a=[[True]], b=[[True]]))
 
 
+@pytest.mark.usefixtures("control_flow")
 def test_gradients_and_conditionals(tf1):
     def build(tf):
         x = placeholder(tf)

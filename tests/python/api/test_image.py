@@ -75,6 +75,7 @@ def test_images(tf1, expression, unknown):
 
 @cases("I.rot90(i.im)", "I.rot90(i.batch, k=2)", "I.rot90(i.im, k=7)", "I.rot90(i.batch, k=tf.constant(3), name='r')")
 @pytest.mark.parametrize("unknown", [False, True], ids=["static", "dynamic"])
+@pytest.mark.usefixtures("control_flow")
 def test_turns(tf1, expression, unknown):
     # A branch that gives what it got from outside has a switch of its own for each level.
     check(tf1, expression, unknown, nodes=False)
@@ -93,6 +94,7 @@ def test_similarity(tf1, expression):
     "I.random_flip_left_right(i.im, seed=1)", "I.random_flip_up_down(i.batch, seed=2)", "I.random_flip_left_right(i.batch)",
     "I.random_brightness(i.im, 0.3, seed=1)", "I.random_brightness(i.u8, 0.3)", "tf.image.random_crop(i.im, [3, 3, 3], seed=4)",
 )
+@pytest.mark.usefixtures("control_flow")
 def test_random_changes(tf1, expression):
     check(tf1, expression, ordered=False)
 

@@ -97,8 +97,11 @@ def test_batch_normalization(tf1, expression):
 
 
 @cases("L.batch_normalization(i.x, training=i.training)", "L.batch_normalization(i.im, training=i.training)", "L.dropout(i.x, training=i.training)")
-def test_layers_that_ask_whether_it_is_training(tf1, expression):
-    check(tf1, expression, ordered=False)
+def test_layers_that_ask_whether_it_is_training(tf1, control_flow, expression):
+    if control_flow == "functions" and "i.x" in expression and "batch" in expression:
+        pytest.skip("TensorFlow changes references in branches there, which functions cannot")
+    # TensorFlow lets branches that are functions give what their gradients would need, too.
+    check(tf1, expression, ordered=False, nodes=control_flow == "frames")
 
 
 @cases(

@@ -100,5 +100,6 @@ WITH_NODES_OF_ITS_OWN = {
 
 
 @pytest.mark.parametrize("case", WITH_NODES_OF_ITS_OWN.values(), ids=WITH_NODES_OF_ITS_OWN.keys())
+@pytest.mark.usefixtures("control_flow")
 def test_tensorflow_gives_our_graph_the_same_values(tf1, case):
     compare_in_tensorflow(tf1, taking_inputs(case), FEEDS)

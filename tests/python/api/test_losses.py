@@ -47,6 +47,7 @@ def test_losses(tf1, expression):
 
 # Weights whose rank is not known are compared with values by operations on sets in TensorFlow.
 @pytest.mark.parametrize("expression", CASES, ids=[e[:80] for e in CASES])
+@pytest.mark.usefixtures("control_flow")
 def test_losses_of_sizes_unknown(tf1, expression):
     compare(tf1, evaluated(expression, unknown=True), {"x": X, "p": P}, rtol=1e-4, nodes="ROWS" not in expression, ordered=False)
 
@@ -83,6 +84,7 @@ def test_errors(tf1, expression):
     same_error(tf1, evaluated(expression))
 
 
+@pytest.mark.usefixtures("control_flow")
 def test_weights_are_checked_when_the_graph_runs():
     import flowmill as tf
 

@@ -82,6 +82,7 @@ def test_metrics(tf1, expression):
 
 
 @pytest.mark.parametrize("expression", [c for c in CASES if "mean_tensor" not in c])
+@pytest.mark.usefixtures("control_flow")
 def test_metrics_of_sizes_unknown(tf1, expression):
     # TensorFlow compares shapes of weights by operations on sets.
     check(tf1, expression, unknown=True, nodes="i.w" not in expression)

@@ -72,6 +72,7 @@ def test_activations(tf1, expression, unknown):
 
 
 @pytest.mark.parametrize("unknown", [False, True], ids=["static", "dynamic"])
+@pytest.mark.usefixtures("control_flow")
 def test_the_part_that_is_zero(tf1, unknown):
     # Nodes that bring tensors into a branch come first here.
     check(tf1, lambda tf, i: tf.nn.zero_fraction(tf.nn.relu(i.x)), unknown, ordered=False)

@@ -101,6 +101,7 @@ def test_a_function_lives_as_long_as_its_graph():
     assert alive() is None
 
 
+@pytest.mark.usefixtures("control_flow")
 def test_in_a_loop():
     with flowmill.Graph().as_default() as graph:
         _, out = flowmill.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, flowmill.reshape(flowmill.py_func(np.sqrt, [x], flowmill.float32), [2])),

@@ -7,6 +7,7 @@ import flowmill
 
 
 @pytest.mark.parametrize("taken", [True, False])
+@pytest.mark.usefixtures("control_flow")
 def test_a_variable_that_both_branches_read(tf1, taken):
     results = []
     for tf in (tf1, flowmill):

@@ -78,6 +78,7 @@ def test_one_step(tf1, cell):
 
 
 @pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.usefixtures("control_flow")
 def test_dynamic_rnn(tf1, cell):
     def build(tf):
         return networks(tf).dynamic_rnn(CELLS[cell](cells(tf), tf), placeholder(tf), dtype=tf.float32)
@@ -86,6 +87,7 @@ def test_dynamic_rnn(tf1, cell):
 
 @pytest.mark.parametrize("shape", [SHAPE, (None, None, 5)])
 @pytest.mark.parametrize("options", [{}, {"time_major": True}, {"scope": "net", "parallel_iterations": 2}])
+@pytest.mark.usefixtures("control_flow")
 def test_dynamic_rnn_with_lengths(tf1, shape, options):
     def build(tf):
         x, lengths = placeholder(tf, shape=shape), placeholder(tf, "lengths", "int32", (None,))
@@ -94,6 +96,7 @@ def test_dynamic_rnn_with_lengths(tf1, shape, options):
 
 
 @pytest.mark.parametrize("lengths", [False, True])
+@pytest.mark.usefixtures("control_flow")
 def test_bidirectional_dynamic_rnn(tf1, lengths):
     def build(tf):
         c = cells(tf)
@@ -104,6 +107,7 @@ def test_bidirectional_dynamic_rnn(tf1, lengths):
 
 @pytest.mark.parametrize("lengths", [False, True])
 @pytest.mark.parametrize("both", [False, True])
+@pytest.mark.usefixtures("control_flow")
 def test_static_rnn(tf1, lengths, both):
     def build(tf):
         c, n = cells(tf), networks(tf)
@@ -115,6 +119,7 @@ def test_static_rnn(tf1, lengths, both):
     check(tf1, build, {"x": X, **({"lengths": LENGTHS} if lengths else {})}, nodes=False)
 
 
+@pytest.mark.usefixtures("control_flow")
 def test_raw_rnn(tf1):
     def build(tf):
         cell = cells(tf).LSTMCell(4)
@@ -131,7 +136,10 @@ def test_raw_rnn(tf1):
     check(tf1, build, {"x": X, "lengths": LENGTHS}, nodes=False)
 
 
-def test_training_goes_through_time(tf1):
+def test_training_goes_through_time(tf1, control_flow):
+    if control_flow == "functions":
+        pytest.xfail("the gradient of a list that a loop does not change starts with zeros, which lists do not have yet")
+
     def build(tf):
         outputs, _ = networks(tf).dynamic_rnn(cells(tf).LSTMCell(4), placeholder(tf), dtype=tf.float32, sequence_length=placeholder(tf, "lengths", "int32", (3,)))
         return tf.gradients(tf.reduce_sum(outputs * outputs), tf.trainable_variables())
@@ -151,6 +159,7 @@ def test_dropping_keeps_the_expectation():
     assert set(np.unique(value)) == {0.0, 2.0} and abs(value.mean() - 1.0) < 0.15
 
 
+@pytest.mark.usefixtures("control_flow")
 def test_the_same_is_dropped_in_all_steps():
     from flowmill.rnn import dynamic_rnn
     from flowmill.rnn_cell import BasicRNNCell, DropoutWrapper

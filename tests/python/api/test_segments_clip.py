@@ -66,6 +66,7 @@ WITH_CONTROL_FLOW = {
 
 
 @pytest.mark.parametrize("case", WITH_CONTROL_FLOW.values(), ids=WITH_CONTROL_FLOW.keys())
+@pytest.mark.usefixtures("control_flow")
 def test_the_same_with_control_flow(tf1, case):
     compare(tf1, taking_inputs(case), FEEDS, ordered=False)
 

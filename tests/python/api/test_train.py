@@ -145,6 +145,7 @@ VALUES_ONLY = {"cosine", "restarts", "equal restarts", "linear cosine", "piecewi
 
 @pytest.mark.parametrize("at", [0, 10, 70, 150])
 @pytest.mark.parametrize("name", DECAYS)
+@pytest.mark.usefixtures("control_flow")
 def test_learning_rates(tf1, name, at):
     def build(tf):
         return DECAYS[name](tf.train, tf.Variable(np.int64(at), name="step"))
@@ -174,7 +175,9 @@ def averaged(tf, zero_debias, resource, with_step):
 
 @pytest.mark.parametrize("resource", [False, True])
 @pytest.mark.parametrize("zero_debias, with_step", [(False, False), (True, False), (False, True)])
-def test_moving_averages(tf1, zero_debias, resource, with_step):
+def test_moving_averages(tf1, control_flow, zero_debias, resource, with_step):
+    if control_flow == "functions" and not resource:
+        pytest.skip("the function that chooses the initial value gets the value, which is not there yet: in TensorFlow it is a race")
     nodes, names, values = averaged(flowmill, zero_debias, resource, with_step)
     their_nodes, their_names, their_values = averaged(tf1, zero_debias, resource, with_step)
     assert names == their_names

@@ -100,7 +100,9 @@ def test_messages_bring_variables_back(tf1, resource):
 
 
 @pytest.mark.parametrize("resource", [False, True])
-def test_initial_values_of_other_variables(resource):
+def test_initial_values_of_other_variables(control_flow, resource):
+    if control_flow == "functions" and not resource:
+        pytest.skip("the function gets the value, which is not there yet: in TensorFlow it is a race")
     with tf.Graph().as_default():
         x = tf.Variable(3, name="x", use_resource=resource)
         y = tf.Variable(x.initialized_value() * 2, name="y", use_resource=resource)
@@ -359,6 +361,7 @@ def test_variables_without_a_value_are_reported(tf1, resource):
 
 
 @pytest.mark.parametrize("resource", [False, True])
+@pytest.mark.usefixtures("control_flow")
 def test_variables_in_branches_and_loops(tf1, resource):
     def build(tf):
         v = tf.Variable(2.0, name="v", use_resource=resource)

@@ -1,0 +1,142 @@
+"""Gradients in a function's body by tensors outside of it: on through what the body takes from the graphs around it."""
+
+from __future__ import annotations
+
+from flowmill import gradients_impl
+from flowmill._apply import call
+from flowmill._convert import constant, convert_to_tensor
+from flowmill.graph import Graph
+from flowmill.importer import import_graph_def
+from flowmill.indexed_slices import IndexedSlices
+from flowmill.tensor import Tensor
+
+
+def gradients_by_outside(graph, ys, xs: list[Tensor], grad_ys, options: dict) -> list:
+    """As :func:`flowmill.gradients`, in the body `graph`, by tensors that may be of graphs around it.
+
+    What lies between a captured tensor and an `x` outside is differentiated with the values that the graph outside computes: those are captured
+    too, and nothing is computed twice.
+
+    Returns:
+        For each of `xs` a tensor or IndexedSlices of `graph`, or None.
+    """
+    found: list[list] = [[] for _ in xs]
+    # What is known of gradients by tensors that have not been differentiated yet, by tensor.
+    pending: dict[int, tuple[Tensor, list]] = {}
+    own = [x for x in xs if x.graph is graph]
+    captures = [(outside, inside) for outside, inside in graph.captures if _is_differentiable(outside)]
+    grads = gradients_impl.gradients(ys, own + [inside for _, inside in captures], grad_ys, **options)
+    _note(found, xs, own, grads[:len(own)])
+    _pend(pending, [outside for outside, _ in captures], grads[len(own):])
+    around = graph.outer_graph
+    while around is not None and pending:
+        here = [pending.pop(key) for key in [k for k, (t, _) in pending.items() if t.graph is around]]
+        own = [x for x in xs if x.graph is around]
+        captures = [c for c in getattr(around, "captures", ()) if _is_differentiable(c[0])]
+        if here:
+            grads = _continued(graph, around, here, own + [inside for _, inside in captures], options)
+            _note(found, xs, own, grads[:len(own)])
+            _pend(pending, [outside for outside, _ in captures], grads[len(own):])
+        around = getattr(around, "outer_graph", None)
+    return [_sum(parts) for parts in found]
+
+
+def _is_differentiable(tensor: Tensor) -> bool:
+    kind = tensor.dtype.base_dtype
+    return kind.is_floating or kind.is_complex or kind.name in ("variant", "resource")
+
+
+def _note(found: list[list], xs: list[Tensor], own: list[Tensor], grads: list) -> None:
+    by_id = dict(zip(map(id, own), grads))
+    for parts, x in zip(found, xs):
+        if by_id.get(id(x)) is not None:
+            parts.append(by_id[id(x)])
+
+
+def _pend(pending: dict, tensors: list[Tensor], grads: list) -> None:
+    for tensor, grad in zip(tensors, grads):
+        if grad is not None:
+            pending.setdefault(id(tensor), (tensor, []))[1].append(grad)
+
+
+def _sum(parts: list):
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return call("AddN", None, [convert_to_tensor(p) for p in parts])
+
+
+def _continued(graph, around: Graph, here: list[tuple[Tensor, list]], xs: list[Tensor], options: dict) -> list:
+    """Gradients by `xs` of `around`, made in `graph` of those by other tensors of `around`.
+
+    They are built beside a copy of what computes those tensors; what was built then moves into `graph`, where tensors of `around` are captured.
+    """
+    from flowmill.graph_util import extract_sub_graph
+
+    ys = [tensor for tensor, _ in here]
+    starts = [convert_to_tensor(_sum(parts)) for _, parts in here]
+    names = sorted({t.op.name for t in ys})
+    with around.as_default():
+        forward = extract_sub_graph(around.as_graph_def(), names)
+    there = {node.name for node in forward.node}
+    known = [x for x in xs if x.op.name in there]
+    beside = Graph()
+    beside._python_gradients = dict(around._python_gradients)
+    with beside.as_default():
+        import_graph_def(forward, name="")
+        begin = [call("Placeholder", "captured_grad", dtype=s.dtype, shape=s.shape) for s in starts]
+        copies = [beside.get_tensor_by_name(y.name) for y in ys]
+        grads = gradients_impl.gradients(copies, [beside.get_tensor_by_name(x.name) for x in known], begin, **{**options, "name": "gradients"})
+    whole = beside.as_graph_def()
+    given = {b.name: s for b, s in zip(begin, starts)}
+    moved = _moved(graph, around, whole, there, given, [p for g in grads for p in _parts(g)])
+    by_id = {id(x): _in(graph, g, moved) for x, g in zip(known, grads)}
+    return [by_id.get(id(x)) for x in xs]
+
+
+def _parts(grad) -> list[Tensor]:
+    if grad is None:
+        return []
+    return [p for p in (grad.values, grad.indices, grad.dense_shape) if p is not None] if isinstance(grad, IndexedSlices) else [grad]
+
+
+def _in(graph, grad, moved: dict[str, Tensor]):
+    """A gradient in `graph`, with what is known of its shape beside."""
+    for part in _parts(grad):
+        moved[part.name].set_shape(part.shape)
+    if not isinstance(grad, IndexedSlices):
+        return None if grad is None else moved[grad.name]
+    dense_shape = grad.dense_shape
+    if dense_shape is not None:
+        known = dense_shape.graph._core.constant_value(*dense_shape._key)
+        dense_shape = moved[dense_shape.name] if known is None else constant(known)
+    return IndexedSlices(moved[grad.values.name], moved[grad.indices.name], dense_shape)
+
+
+def _moved(graph, around: Graph, whole, forward: set[str], given: dict[str, Tensor], wanted: list[Tensor]) -> dict[str, Tensor]:
+    """Adds the nodes that are neither `forward` nor `given` to `graph`; gives its tensors for the `wanted` ones, by their names."""
+    outside: dict[str, Tensor] = {}
+
+    def is_new(tensor: str) -> bool:
+        return tensor.partition(":")[0] not in forward and (tensor if ":" in tensor else tensor + ":0") not in given
+
+    def stands_for(tensor: str) -> Tensor:
+        name = tensor if ":" in tensor else tensor + ":0"
+        if name not in outside:
+            outside[name] = given[name] if name in given else graph.capture(around.get_tensor_by_name(name))
+        return outside[name]
+
+    nodes = [n for n in whole.node if n.name not in forward and f"{n.name}:0" not in given]
+    inputs = {}
+    for node in nodes:
+        kept = [i for i in node.input if not i.startswith("^") or is_new(i[1:])]
+        for source in kept:
+            if not source.startswith("^") and not is_new(source):
+                inputs[source] = stands_for(source)
+        del node.input[:]
+        node.input.extend(kept)
+        if "_class" in node.attr:
+            del node.attr["_class"]
+    part = type(whole)(node=nodes, versions=whole.versions, library=whole.library)
+    names = [t.name for t in wanted if is_new(t.name)]
+    made = import_graph_def(part, input_map=inputs, return_elements=names, name="outside") if nodes else []
+    return {**dict(zip(names, made)), **{t.name: stands_for(t.name) for t in wanted if not is_new(t.name)}}
