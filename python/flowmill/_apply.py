@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from flowmill import _core, _protos
-from flowmill._convert import convert_to_tensor
+from flowmill._convert import array_of, convert_to_tensor, is_plain
 from flowmill.dtypes import DType, as_dtype
 from flowmill.graph import Graph, _defaults, get_default_graph
 from flowmill.tensor import Operation, Tensor
@@ -14,6 +14,8 @@ from flowmill.tensor_shape import TensorShape
 _REF = 100
 # Of an attribute that must be given and whose None is a value: an unknown shape.
 _ANY_SHAPE = ("shape", False)
+# Of an attribute that the op does not declare.
+_UNKNOWN = (None, False)
 
 
 class Argument(NamedTuple):
@@ -38,10 +40,11 @@ class Signature:
         outputs: ``(name, is_list)`` of the outputs.
         inferred: the attributes that follow from the inputs.
         is_stateful: whether equal nodes are not the same.
+        num_lists: how many inputs are lists.
         takes_refs: whether an input is a reference, and none is a list.
     """
 
-    __slots__ = ("name", "inputs", "attrs", "type_defaults", "allowed", "outputs", "inferred", "is_stateful", "takes_refs")
+    __slots__ = ("name", "inputs", "attrs", "type_defaults", "allowed", "outputs", "inferred", "is_stateful", "num_lists", "takes_refs")
 
     def __init__(self, name: str, found: tuple):
         inputs, attrs, outputs, self.is_stateful = found
@@ -51,7 +54,8 @@ class Signature:
         self.type_defaults = {attr: default for attr, _, _, default, _ in attrs if default is not None}
         self.allowed = {attr: tuple(allowed) for attr, _, _, _, allowed in attrs if allowed}
         self.outputs = outputs
-        self.takes_refs = any(i.is_ref for i in self.inputs) and not any(i.is_list for i in self.inputs)
+        self.num_lists = sum(i.is_list for i in self.inputs)
+        self.takes_refs = any(i.is_ref for i in self.inputs) and not self.num_lists
         self.inferred = {a for i in self.inputs for a in (i.type_attr, i.number_attr) if a is not None}
 
 
@@ -98,17 +102,25 @@ def graph_of(values) -> Graph:
     return found or default
 
 
+# What the core calls a tensor, or the place of a constant among the new nodes.
+_Input = tuple[int, int] | int
+
+
 class _Call:
     """The arguments of one operation on their way to become inputs."""
 
-    __slots__ = ("graph", "signature", "name", "whole", "inputs", "types", "attrs")
+    __slots__ = ("graph", "signature", "name", "whole", "inputs", "constants", "added", "types", "attrs")
 
-    def __init__(self, graph: Graph, of: Signature, name: str | None, attrs: dict[str, Any]):
-        self.graph, self.signature, self.attrs = graph, of, attrs
+    def __init__(self, graph: Graph, of: Signature, name: str | None):
+        self.graph, self.signature = graph, of
+        self.attrs: dict[str, Any] = {}
         self.name = name or of.name
         # The operation's whole name, once something needs to be named after it.
         self.whole: str | None = None
-        self.inputs: list[tuple[int, int]] = []
+        self.inputs: list[_Input] = []
+        # Constants that are added together with the operation, and what the core calls those that had to be added before.
+        self.constants: list[tuple] = []
+        self.added: list[tuple[int, int]] | None = None
         # Types by attribute, as far as they are known, and the argument that said so.
         self.types: dict[str, tuple[int, str | None]] = {}
 
@@ -120,49 +132,66 @@ class _Call:
             self.whole = self.name[:-1] if self.name.endswith("/") else graph._core.unique_name(scope, self.name, True)
         return scope.named(self.whole)
 
-    def convert(self, value, dtype: int | None, arg: str, preferred: int | None = None) -> Tensor:
+    def convert(self, value, dtype: int | None, arg: str, preferred: int | None = None) -> tuple[_Input, int]:
+        """A value that is no tensor of the graph as an input, and the number of its type."""
+        of_type, hint = None if dtype is None else as_dtype(dtype), None if preferred is None else as_dtype(preferred)
+        if is_plain(value) and self.added is None and not self.signature.takes_refs:
+            return self._constant(value, of_type, arg, hint)
         graph = self.graph
         local, outer = graph._local, graph._local.scope
         local.scope = self.scope()
         _defaults.graphs.append(graph)
         try:
-            return convert_to_tensor(
-                value, None if dtype is None else as_dtype(dtype), arg, None if preferred is None else as_dtype(preferred))
+            if self.added is None:  # operations are added in the order of the arguments
+                self.added = [graph._add_constant(*constant[1:])._key for constant in self.constants]
+            found = convert_to_tensor(value, of_type, arg, hint)
         finally:
             _defaults.graphs.pop()
             local.scope = outer
+        return found._key, found._type
 
-    def tensor(self, arg: Argument, value) -> Tensor:
-        """A value as the tensor for an argument."""
-        signature = self.signature
-        wanted = arg.fixed
-        if arg.type_attr is not None:
-            known = self.types.get(arg.type_attr)
+    def _constant(self, value, dtype: DType | None, arg: str, hint: DType | None) -> tuple[int, int]:
+        found = None
+        if dtype is None and hint is not None:
+            try:
+                found = array_of(value, hint)
+            except (TypeError, ValueError):
+                pass
+        array, number = found or array_of(value, dtype)
+        self.constants.append(("Const", arg, array, number))
+        return len(self.constants) - 1, number
+
+    def input(self, arg: Argument, value) -> tuple[_Input, int]:
+        """A value as the input for an argument, and the number of its type."""
+        signature, wanted = self.signature, arg.fixed
+        attr = arg.type_attr
+        if attr is not None:
+            known = self.types.get(attr)
             wanted = None if known is None else known[0]
         if type(value) is Tensor and value._op._graph is self.graph:
-            found = value
+            found, number = value._key, value._type
         elif arg.is_ref:
             stands_for = getattr(value, "_ref", None)
-            found = stands_for() if callable(stands_for) else value
-            if not isinstance(found, Tensor):
+            ref = stands_for() if callable(stands_for) else value
+            if not isinstance(ref, Tensor):
                 raise TypeError(f"'{signature.name}' Op requires that input '{arg.name}' be a mutable tensor (e.g.: a tf.Variable)")
+            found, number = ref._key, ref._type
         else:
             if isinstance(value, Tensor) and value.graph is not self.graph and not self.graph.building_function:
                 raise ValueError(f"{value!r} must be from the same graph as the graph that the operation '{self.name}' is added to.")
-            preferred = signature.type_defaults.get(arg.type_attr) if wanted is None and arg.type_attr is not None else None
-            found = self._converted(arg, value, wanted, preferred)
-        number = found._type
-        if arg.is_ref:
-            if number < _REF:
-                raise TypeError(f"'{signature.name}' Op requires that input '{arg.name}' be a mutable tensor (e.g.: a tf.Variable)")
+            preferred = signature.type_defaults.get(attr) if wanted is None and attr is not None else None
+            found, number = self._converted(arg, value, wanted, preferred)
+        if arg.is_ref and number < _REF:
+            raise TypeError(f"'{signature.name}' Op requires that input '{arg.name}' be a mutable tensor (e.g.: a tf.Variable)")
         base = number - _REF if number > _REF else number
-        if wanted is not None and base != wanted:
+        if wanted is None:
+            if attr is not None:
+                self.know(attr, base, arg.name)
+        elif base != wanted:
             self._mismatch(arg, base, wanted)
-        if arg.type_attr is not None and wanted is None:
-            self.know(arg.type_attr, base, arg.name)
-        return found
+        return found, base
 
-    def _converted(self, arg: Argument, value, wanted: int | None, preferred: int | None) -> Tensor:
+    def _converted(self, arg: Argument, value, wanted: int | None, preferred: int | None) -> tuple[_Input, int]:
         try:
             if preferred is not None and isinstance(value, (list, tuple)) and not value:
                 # What TensorFlow makes of an empty list has no integers; it makes another one then, which has the second name.
@@ -175,11 +204,11 @@ class _Call:
                     self._mismatch(arg, value._type % _REF, wanted)
                 raise
             try:
-                natural = self.convert(value, None, arg.name)
+                _, natural = self.convert(value, None, arg.name)
             except (TypeError, ValueError):
                 raise error from None
-            if natural._type % _REF != wanted:
-                self._mismatch(arg, natural._type % _REF, wanted, error)
+            if natural % _REF != wanted:
+                self._mismatch(arg, natural % _REF, wanted, error)
             raise
 
     def _mismatch(self, arg: Argument, found: int, wanted: int | None, cause=None):
@@ -197,13 +226,13 @@ class _Call:
             raise TypeError(f"Value passed to parameter '{arg or attr}' has DataType {as_dtype(number).name} not in list of allowed values: {names}")
         self.types[attr] = number, arg
 
-    def tensors(self, arg: Argument, values) -> list[Tensor]:
-        """A list as the tensors for an argument that takes one."""
+    def list_of_inputs(self, arg: Argument, values) -> list[_Input]:
+        """A list as the inputs for an argument that takes one."""
         if isinstance(values, Tensor) or not hasattr(values, "__iter__") or isinstance(values, (str, bytes)):
             raise TypeError(f"Expected list for '{arg.name}' argument to '{self.signature.name}' Op, not {values!r}.")
         values = list(values)
         if arg.number_attr is None:  # tensors of any types
-            return self._tensors_of_types(arg, values)
+            return self._inputs_of_types(arg, values)
         stated = self.attrs.get(arg.number_attr)
         if stated is not None and stated != len(values):
             raise ValueError(f"List argument '{arg.name}' to '{self.signature.name}' Op with length {len(values)} must have length {stated}.")
@@ -215,23 +244,48 @@ class _Call:
             if first is not None:
                 self.know(arg.type_attr, as_dtype(first.dtype).base_dtype.as_datatype_enum, None)
         try:
-            return [self.tensor(arg, v) if arg.is_ref else self.tensor(arg._replace(name=f"{arg.name}_{i}"), v) for i, v in enumerate(values)]
+            return [self.input(arg if arg.is_ref else arg._replace(name=f"{arg.name}_{i}"), v)[0] for i, v in enumerate(values)]
         except TypeError as error:
             types = [as_dtype(v._type).name if isinstance(v, Tensor) else type(v).__name__ for v in values]
             raise TypeError(
                 f"Tensors in list passed to '{arg.name}' of '{self.signature.name}' Op have types [{', '.join(types)}] that don't all match.") from error
 
-    def _tensors_of_types(self, arg: Argument, values: list) -> list[Tensor]:
+    def _inputs_of_types(self, arg: Argument, values: list) -> list[_Input]:
         stated = self.attrs.get(arg.type_attr)
         if stated is not None and len(stated) != len(values):
             raise ValueError(f"List argument '{arg.name}' to '{self.signature.name}' Op with length {len(values)} must have length {len(stated)}.")
         found = []
         for i, value in enumerate(values):
             wanted = None if stated is None else as_dtype(stated[i]).base_dtype.as_datatype_enum
-            found.append(self.tensor(Argument(f"{arg.name}_{i}", None, wanted, None, False, False), value))
+            found.append(self.input(Argument(f"{arg.name}_{i}", None, wanted, None, False, False), value))
         if arg.type_attr not in self.attrs:
-            self.attrs[arg.type_attr] = [t._type % _REF for t in found]
-        return found
+            self.attrs[arg.type_attr] = [number for _, number in found]
+        return [i for i, _ in found]
+
+    def state(self, attr: str, value) -> None:
+        """Notes an attribute that the caller gives."""
+        kind = self.signature.attrs.get(attr, _UNKNOWN)
+        if value is None and kind != _ANY_SHAPE:
+            return
+        if kind[0] == "type":
+            value = as_dtype(value).base_dtype._number
+            self.know(attr, value, None)
+        elif kind is not _UNKNOWN:
+            value = _plain(kind[0], value)
+        self.attrs[attr] = value
+
+    def note_lists(self, args) -> None:
+        """Notes what the inputs do not say where some of them are lists."""
+        signature, attrs = self.signature, self.attrs
+        for attr, number in signature.type_defaults.items():
+            if attr in signature.inferred and attr not in self.types and attr not in attrs:
+                attrs[attr] = number  # an empty list says nothing of its type
+        if signature.num_lists > 1:  # nothing says where one list ends and the next begins
+            for arg, value in zip(signature.inputs, args):
+                if arg.number_attr is not None:
+                    attrs.setdefault(arg.number_attr, len(value))
+            for attr, (number, _) in self.types.items():
+                attrs.setdefault(attr, number)
 
 
 def apply_op(op: str, name: str | None, args=(), attrs: dict[str, Any] | None = None, graph: Graph | None = None) -> Operation:
@@ -252,32 +306,23 @@ def apply_op(op: str, name: str | None, args=(), attrs: dict[str, Any] | None = 
         graph = graph_of(args)
     graph._check_not_finalized()
     found = signature(op, graph)
-    call = _Call(graph, found, name, {k: v for k, v in attrs.items() if v is not None or found.attrs.get(k) == _ANY_SHAPE} if attrs else {})
-    for attr, value in call.attrs.items():
-        kind = found.attrs.get(attr, (None,))[0]
-        if kind == "type":
-            number = as_dtype(value).base_dtype.as_datatype_enum
-            call.attrs[attr] = number
-            call.know(attr, number, None)
-        elif kind is not None:
-            call.attrs[attr] = _plain(kind, value)
+    call = _Call(graph, found, name)
+    if attrs:
+        for attr, value in attrs.items():
+            call.state(attr, value)
     inputs = call.inputs
     for arg, value in zip(found.inputs, args):
         if arg.is_list:
-            for tensor in call.tensors(arg, value):
-                inputs.append(tensor._key)
+            inputs += call.list_of_inputs(arg, value)
         else:
-            inputs.append(call.tensor(arg, value)._key)
-    for attr, number in found.type_defaults.items():
-        if attr in found.inferred and attr not in call.types and attr not in call.attrs:
-            call.attrs[attr] = number  # an empty list says nothing of its type
-    if sum(arg.is_list for arg in found.inputs) > 1:  # nothing says where one list ends and the next begins
-        for arg, value in zip(found.inputs, args):
-            if arg.number_attr is not None:
-                call.attrs.setdefault(arg.number_attr, len(value))
-        for attr, (number, _) in call.types.items():
-            call.attrs.setdefault(attr, number)
+            inputs.append(call.input(arg, value)[0])
+    if found.num_lists:
+        call.note_lists(args)
     whole = call.name if call.whole is None else call.whole + "/"
+    if call.added:
+        inputs = [call.added[i] if isinstance(i, int) else i for i in inputs]
+    elif call.constants:
+        return graph._add_all(whole, [*call.constants, (op, "", inputs, call.attrs)])
     if found.takes_refs:
         # What changes a variable has its device.
         refs = [key[0] for arg, key in zip(found.inputs, inputs) if arg.is_ref]
@@ -322,8 +367,11 @@ def _message(kind: str, value):
 
 def outputs_of(operation: Operation):
     """What a function of an op returns: the operation itself for an op without outputs, a tensor, a list, or a tuple of those with names."""
-    outputs = signature(operation.type, operation.graph).outputs
-    tensors = operation._outputs
+    return _outputs_of(operation, signature(operation.type, operation.graph))
+
+
+def _outputs_of(operation: Operation, of: Signature):
+    outputs, tensors = of.outputs, operation._outputs
     if not tensors:
         return operation
     if len(outputs) == 1:
@@ -333,7 +381,7 @@ def outputs_of(operation: Operation):
         sizes = [_size_of(operation, output) for output in operation.op_def.output_arg]
     else:  # what the other outputs leave
         sizes = [len(tensors) - len(outputs) + 1 if is_list else 1 for _, is_list in outputs]
-    return _named_outputs(operation.type, outputs, tensors, sizes)
+    return _named_outputs(of.name, outputs, tensors, sizes)
 
 
 def _size_of(operation: Operation, output) -> int:
@@ -361,7 +409,8 @@ _tuples: dict[str, type] = {}
 
 def call(op: str, name: str | None, *args, **attrs):
     """As :func:`apply_op`; gives what a function of the op returns."""
-    return outputs_of(apply_op(op, name, args, attrs))
+    made = apply_op(op, name, args, attrs)
+    return _outputs_of(made, signature(op, made._graph))
 
 
 class op_scope:  # noqa: N801 - used like a function
@@ -387,9 +436,53 @@ class op_scope:  # noqa: N801 - used like a function
         self._graph._local.scope = self._outer
 
 
+class Together:
+    """Operations that are added in one go, in a name scope of their own: called `name`, or `default` where that is None, in the graph of `values`.
+
+    What :meth:`input` and :meth:`add` give are inputs for the operations after them. Where one of `values` takes more than a constant to become a
+    tensor, operations are added one by one.
+    """
+
+    __slots__ = ("_graph", "_name", "_nodes", "_at_once")
+
+    def __init__(self, name: str | None, default: str, *values):
+        graph = self._graph = graph_of(values)
+        graph._check_not_finalized()
+        self._name = name or default
+        self._nodes: list[tuple] = []
+        self._at_once = all(is_plain(v) or type(v) is Tensor and v._op._graph is graph for v in values)
+        if not self._at_once:
+            self._name = graph._scope_name(graph._local.scope, self._name) + "/"
+
+    def input(self, value, dtype: DType | None, name: str) -> _Input:
+        """A value as a tensor, a constant called `name` where it is a number or the like."""
+        if self._at_once:
+            if isinstance(value, Tensor):
+                return convert_to_tensor(value, dtype)._key
+            array, number = array_of(value, dtype)
+            self._nodes.append(("Const", name, array, number))
+            return len(self._nodes) - 1
+        graph = self._graph
+        with graph.as_default(), graph.name_scope(self._name):
+            return convert_to_tensor(value, dtype, name)._key
+
+    def add(self, op: str, name: str, inputs: list[_Input], **attrs) -> _Input:
+        """An operation; attributes are as the core takes them, and None stands for left out."""
+        node = op, name, inputs, {k: v for k, v in attrs.items() if v is not None}
+        if not self._at_once:
+            return self._graph._add_all(self._name, [node])._outputs[0]._key
+        self._nodes.append(node)
+        return len(self._nodes) - 1
+
+    def last(self, op: str, inputs: list[_Input], name: str = "", **attrs) -> Tensor:
+        """Adds all, and this operation, which has the scope's name where it has none of its own; gives its output."""
+        added = self.add(op, name, inputs, **attrs)
+        return self._graph._add_all(self._name, self._nodes)._outputs[0] if self._at_once else self._graph._tensor(added)
+
+
 def dims(tensor: Tensor) -> list[int] | None:
     """The static shape, with -1 for sizes that are not known; None for an unknown rank."""
     return tensor._op._graph._core.shape(*tensor._key)
 
 
-__all__ = ["Argument", "Signature", "apply_op", "call", "dims", "graph_of", "op_scope", "outputs_of", "signature", "DType"]
+__all__ = ["Argument", "Signature", "Together", "apply_op", "call", "dims", "graph_of", "op_scope", "outputs_of", "signature", "DType"]

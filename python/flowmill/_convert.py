@@ -89,6 +89,17 @@ def _convert(value, dtype: DType | None, name: str | None) -> Tensor:
 _PLAIN = frozenset((int, float, bool, str, bytes, np.ndarray))
 
 
+def is_plain(value) -> bool:
+    """Whether a value becomes a constant by :func:`array_of` and nothing else: a number, string or array, or a list of numbers and strings."""
+    kind = type(value)
+    return kind in _PLAIN or (kind is list or kind is tuple) and all(type(v) in _PLAIN for v in value) and not _registered_for(kind)
+
+
+def _registered_for(kind: type) -> bool:
+    """Whether a conversion function takes values of a type."""
+    return any(issubclass(kind, base_type) for _, base_type, _ in _registered)
+
+
 def _holds_tensors(value) -> bool:
     for item in value:
         if isinstance(item, Tensor) or hasattr(item, "_as_tensor"):
@@ -200,6 +211,9 @@ def array_of(value, dtype: DType | None) -> tuple[Any, int]:
             return value, _INT32
     if kind is bool and (dtype is None or dtype._number == _BOOL):
         return value, _BOOL
+    if (kind is list or kind is tuple) and (dtype is None or dtype._number == _INT32) and value and all(type(v) is int for v in value):
+        if _INT32_LIMITS[0] <= min(value) and max(value) <= _INT32_LIMITS[1]:
+            return np.array(value, np.int32), _INT32
     if value is None:
         raise ValueError("None values not supported.")
     if isinstance(value, (np.ndarray, np.generic)):

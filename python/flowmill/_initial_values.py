@@ -7,8 +7,8 @@ from flowmill.graph_keys import GraphKeys
 from flowmill.tensor import Operation, Tensor
 
 # Operations whose value does not depend on a variable being initialized.
-_SAFE = frozenset(("IsVariableInitialized", "VarIsInitializedOp", "ReadVariableOp", "If"))
-_HOLDERS = frozenset(("Variable", "VariableV2", "VarHandleOp"))
+_SAFE = ("IsVariableInitialized", "VarIsInitializedOp", "ReadVariableOp", "If")
+_HOLDERS = ("Variable", "VariableV2", "VarHandleOp")
 
 
 def guarded(scope: str, value: Tensor) -> Tensor:
@@ -18,8 +18,10 @@ def guarded(scope: str, value: Tensor) -> Tensor:
         scope: the name scope of the new variable, with a slash at its end.
         value: its initial value.
     """
+    if not value.graph._core.depends_on_ops(value.op._id, _HOLDERS, _SAFE):
+        return value
     order = _upstream(value.op)
-    if order is None or not any(op.type in _HOLDERS for op in order):
+    if order is None:
         return value
     safe: dict[Operation, Operation] = {}
     for op in order:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from flowmill._apply import apply_op
-from flowmill._convert import array_of, convert_to_tensor
+from flowmill._apply import apply_op, op_scope
+from flowmill._convert import convert_to_tensor
 from flowmill.graph import is_captured, target
 from flowmill.tensor import Tensor
 
@@ -34,34 +34,30 @@ def binary(op: str, name: str | None, x, y, display: str | None = None):
             return binary(op, name, x, y, display)
         like, at = y, 0
     graph = target(like._op._graph)
+    number = _number(y if at else x, like._type)
+    if number is not None and graph is like._op._graph and not graph._finalized:
+        nodes = [("Const", "y" if at else "x", number, like._type), (op, "", [like._key, 0] if at else [0, like._key], None)]
+        return graph._add_all(name or display or op, nodes)._outputs[0]
     graph._check_not_finalized()
-    local = graph._local
-    given = name or display or op
-    whole = given[:-1] if given.endswith("/") else graph._core.unique_name(local.scope, given, True)
-    if type(y if at else x) in _NUMBERS and graph is like._op._graph:
-        constant = _number(graph, local, whole, y if at else x, "y" if at else "x", like.dtype.base_dtype)
-        if constant is not None:
-            return graph._add(op, whole + "/", [like._key, constant._key] if at else [constant._key, like._key])._outputs[0]
-    with graph.as_default(), graph._within(local.scope.named(whole)):
+    with graph.as_default(), op_scope(name, display or op) as scope:
         other = convert_to_tensor(y if at else x, dtype_hint=like.dtype.base_dtype, name="y" if at else "x")
-    return apply_op(op, whole + "/", (like, other) if at else (other, like), graph=graph)._outputs[0]
+    return apply_op(op, scope, (like, other) if at else (other, like), graph=graph)._outputs[0]
 
 
-_NUMBERS = frozenset((int, float, bool))
+_FLOATING = frozenset((1, 2, 14, 19))
+_INT32, _LEAST, _LARGEST = 3, -(2**31), 2**31 - 1
 
 
-def _number(graph, local, whole: str, value, name: str, dtype) -> Tensor | None:
-    """A Python number as a constant of a type, made without the general way's context managers; None where it cannot have the type."""
-    try:
-        array, number = array_of(value, dtype)
-    except (TypeError, ValueError):
-        return None
-    outer = local.scope
-    local.scope = outer.named(whole)
-    try:
-        return graph._add_constant(name, array, number)
-    finally:
-        local.scope = outer
+def _number(value, of_type: int):
+    """A Python number as it is in a constant of a type; None for other values, and for those that take a closer look."""
+    kind = type(value)
+    if kind is float:
+        return value if of_type in _FLOATING else None
+    if kind is int:
+        if of_type in _FLOATING:
+            return float(value) if _LEAST <= value <= _LARGEST else None
+        return value if of_type == _INT32 and _LEAST <= value <= _LARGEST else None
+    return value if kind is bool and of_type == _BOOL else None
 
 
 def _is_string(x, y) -> bool:

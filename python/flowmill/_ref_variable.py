@@ -5,7 +5,7 @@ from __future__ import annotations
 from flowmill._apply import apply_op, call
 from flowmill._convert import convert_to_tensor
 from flowmill._initial_values import guarded
-from flowmill._variable import Variable, check_arguments, check_modes, lifted, with_device_of
+from flowmill._variable import Variable, check_arguments, check_modes, lifted
 from flowmill.dtypes import DType
 from flowmill.graph import Graph, get_default_graph
 from flowmill.graph_keys import prepend_name_scope
@@ -34,7 +34,7 @@ class RefVariable(Variable):
         graph._check_not_finalized()
         with lifted(graph), graph.name_scope(name or "Variable") as scope:
             if callable(initial_value):
-                with with_device_of(graph, scope[:-1]):
+                with graph._beside(scope[:-1]):
                     with graph.name_scope("Initializer"), graph.device(None):
                         value = convert_to_tensor(initial_value(), dtype, "initial_value")
                     self._hold(graph, value, validate_shape, scope)

@@ -24,8 +24,68 @@ class _Local(threading.local):
         # Names of registered gradients by op.
         self.gradient_overrides: dict[str, str] = {}
         self.container = ""
-        # Whether operations have the device of another.
-        self.colocated = False
+
+
+class _Within:
+    """Puts a thread's scope in the place of what it is within a ``with`` block."""
+
+    __slots__ = ("_local", "_make", "_outer")
+
+    def __init__(self, local: _Local, make: Callable[[_core.Scope], _core.Scope]):
+        self._local, self._make = local, make
+
+    def __enter__(self) -> None:
+        local = self._local
+        self._outer = local.scope
+        local.scope = self._make(self._outer)
+
+    def __exit__(self, *raised) -> None:
+        self._local.scope = self._outer
+
+
+class _NameScope:
+    """What :meth:`Scopes.name_scope` gives."""
+
+    __slots__ = ("_scopes", "_name", "_outer")
+
+    def __init__(self, scopes: Scopes, name: str | None):
+        self._scopes, self._name = scopes, name
+
+    def __enter__(self) -> str:
+        local = self._scopes._local
+        scope = self._outer = local.scope
+        whole = self._scopes._scope_name(scope, self._name)
+        local.scope = scope.named(whole)
+        return whole and whole + "/"
+
+    def __exit__(self, *raised) -> None:
+        self._scopes._local.scope = self._outer
+
+
+class _Device:
+    """What :meth:`Scopes.device` gives."""
+
+    __slots__ = ("_local", "_chosen", "_outer")
+
+    def __init__(self, local: _Local, chosen):
+        self._local, self._chosen = local, chosen
+
+    def __enter__(self) -> None:
+        local, chosen = self._local, self._chosen
+        scope, functions = self._outer = local.scope, local.device_functions
+        if isinstance(chosen, _device.DeviceSpec):
+            chosen = chosen.to_string()
+        if chosen is None:
+            local.scope, local.device_functions = scope.on_device(""), ()
+        elif callable(chosen):
+            local.device_functions = (*(functions or ((scope.device,) if scope.device else ())), chosen)
+        elif functions:
+            local.device_functions = (*functions, chosen)
+        else:
+            local.scope = scope.on_device(_device.merge(scope.device, chosen))
+
+    def __exit__(self, *raised) -> None:
+        self._local.scope, self._local.device_functions = self._outer
 
 
 class Scopes:
@@ -34,27 +94,17 @@ class Scopes:
     def __init__(self):
         self._local = _Local()
 
-    @contextlib.contextmanager
-    def _within(self, scope: _core.Scope) -> Iterator[None]:
-        local, outer = self._local, self._local.scope
-        local.scope = scope
-        try:
-            yield
-        finally:
-            local.scope = outer
+    def _within(self, scope: _core.Scope) -> _Within:
+        return _Within(self._local, lambda _: scope)
 
-    @contextlib.contextmanager
-    def name_scope(self, name: str | None) -> Iterator[str]:
+    def name_scope(self, name: str | None) -> contextlib.AbstractContextManager[str]:
         """Puts names behind ``name/``, or ``name_1/`` where that is taken. A slash at the end goes back to that very scope; None or ``""`` to
         the outermost. Gives the scope's whole name with a slash at its end, to be given to :func:`name_scope` again.
 
         Raises:
             ValueError: for a name that scopes cannot have.
         """
-        scope = self._local.scope
-        whole = self._scope_name(scope, name)
-        with self._within(scope.named(whole)):
-            yield whole and whole + "/"
+        return _NameScope(self, name)
 
     def _scope_name(self, scope: _core.Scope, name: str | None) -> str:
         """The whole name, without a slash at its end, of the scope that :func:`name_scope` makes within another one."""
@@ -71,52 +121,31 @@ class Scopes:
         """The name scope, without a slash at its end."""
         return self._local.scope.name
 
-    @contextlib.contextmanager
-    def device(self, device_name_or_function) -> Iterator[None]:
+    def device(self, device_name_or_function) -> contextlib.AbstractContextManager[None]:
         """Lets operations ask for a device: a (partial) name, a :class:`DeviceSpec`, or a function from an operation to either. Inner names
         complete outer ones; None forgets them."""
-        local = self._local
-        scope, functions = local.scope, local.device_functions
-        chosen = device_name_or_function
-        if isinstance(chosen, _device.DeviceSpec):
-            chosen = chosen.to_string()
-        if chosen is None:
-            local.scope, local.device_functions = scope.on_device(""), ()
-        elif callable(chosen):
-            local.device_functions = (*(functions or ((scope.device,) if scope.device else ())), chosen)
-        elif functions:
-            local.device_functions = (*functions, chosen)
-        else:
-            local.scope = scope.on_device(_device.merge(scope.device, chosen))
-        try:
-            yield
-        finally:
-            local.scope, local.device_functions = local.scope.on_device(scope.device), functions
+        return _Device(self._local, device_name_or_function)
 
     def _choose_device(self, op: Operation) -> None:
-        """Applies functions that choose devices to a new operation, innermost first."""
+        """Applies what chooses devices to a new operation, innermost first: names complete what there is, functions see it and say the whole."""
         chosen = ""
         for function in reversed(self._local.device_functions):
-            found = function if isinstance(function, str) else function(op)
-            if found is None:
-                continue
-            if isinstance(found, _device.DeviceSpec):
-                found = found.to_string()
-            chosen = _device.merge(found, chosen)
+            if isinstance(function, str):
+                chosen = _device.merge(function, chosen)
+            else:
+                found = function(op)
+                if found is None:
+                    continue
+                chosen = found.to_string() if isinstance(found, _device.DeviceSpec) else found
             self._core.set_device(op._id, chosen)
 
-    @contextlib.contextmanager
-    def control_dependencies(self, control_inputs) -> Iterator[None]:
+    def control_dependencies(self, control_inputs) -> contextlib.AbstractContextManager[None]:
         """Lets operations run after `control_inputs`, which are operations or tensors. None drops all control dependencies, and leaves
         control-flow contexts."""
-        scope = self._local.scope
         if control_inputs is None:
-            inner = scope.unconditional()
-        else:
-            nodes = [self._controlling(c)._id for c in control_inputs]
-            inner = scope.after(nodes) if nodes else scope
-        with self._within(inner):
-            yield
+            return _Within(self._local, _core.Scope.unconditional)
+        nodes = [self._controlling(c)._id for c in control_inputs]
+        return _Within(self._local, lambda outer: outer.after(nodes) if nodes else outer)
 
     def _controlling(self, element) -> Operation:
         if hasattr(element, "_handle"):  # waiting for a resource variable does not read it
@@ -124,29 +153,22 @@ class Scopes:
         found = self.as_graph_element(getattr(element, "values", element) if hasattr(element, "indices") else element)
         return found.op if isinstance(found, Tensor) else found
 
-    @contextlib.contextmanager
-    def colocate_with(self, op, ignore_existing: bool = False) -> Iterator[None]:
+    def colocate_with(self, op, ignore_existing: bool = False) -> contextlib.AbstractContextManager[None]:
         """Lets operations have the device of `op`, an operation or a tensor; None ends colocation within."""
-        scope = self._local.scope
-        if op is None:
-            inner = scope.colocated_with([])
-        else:
-            inner = scope.colocated_with([self._controlling(op)._id])
-        outer, self._local.colocated = self._local.colocated, op is not None
-        try:
-            with self._within(inner):
-                yield
-        finally:
-            self._local.colocated = outer
+        nodes = [] if op is None else [self._controlling(op)._id]
+        return _Within(self._local, lambda outer: outer.colocated_with(nodes))
 
-    @contextlib.contextmanager
-    def _attr_scope(self, attrs) -> Iterator[None]:
+    def _beside(self, name: str) -> contextlib.AbstractContextManager[None]:
+        """Lets operations have the device of the one called `name`, which need not be there yet; not where they have that of another."""
+        return _Within(self._local, lambda outer: outer if outer.is_colocated else outer.beside(name))
+
+    def _attr_scope(self, attrs) -> contextlib.AbstractContextManager[None]:
         """Gives operations attributes, `AttrValue` messages; None takes one away."""
-        scope = self._local.scope
-        for name, value in attrs.items():
-            scope = scope.with_attr(name, None if value is None else value.SerializeToString())
-        with self._within(scope):
-            yield
+        def with_attrs(scope: _core.Scope) -> _core.Scope:
+            for name, value in attrs.items():
+                scope = scope.with_attr(name, None if value is None else value.SerializeToString())
+            return scope
+        return _Within(self._local, with_attrs)
 
     @contextlib.contextmanager
     def gradient_override_map(self, op_type_map) -> Iterator[None]:

@@ -506,17 +506,18 @@ def check_arguments(collections, trainable: bool, constraint) -> list:
     return list(collections)
 
 
-@contextlib.contextmanager
-def lifted(graph: Graph) -> Iterator[None]:
-    """Leaves control-flow contexts and control dependencies: what is made here is made once, whatever surrounds it."""
-    with graph.as_default(), graph.control_dependencies(None):
-        yield
+class lifted:  # noqa: N801 - used like a function
+    """Leaves control-flow contexts and control dependencies of a graph: what is made here is made once, whatever surrounds it."""
 
+    __slots__ = ("_default", "_unconditional")
 
-def with_device_of(graph: Graph, name: str):
-    """Gives operations the device of the one called `name`, which need not exist yet; not where they have that of another."""
-    if graph._local.colocated:
-        return contextlib.nullcontext()
-    message = _protos.get("AttrValue")()
-    message.list.s.append(b"loc:@" + name.encode())
-    return graph._attr_scope({"_class": message})
+    def __init__(self, graph: Graph):
+        self._default, self._unconditional = graph.as_default(), graph.control_dependencies(None)
+
+    def __enter__(self) -> None:
+        self._default.__enter__()
+        self._unconditional.__enter__()
+
+    def __exit__(self, *raised) -> None:
+        self._unconditional.__exit__(*raised)
+        self._default.__exit__(*raised)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 from flowmill import _core, _protos
@@ -29,6 +28,8 @@ class Graph(Scopes):
         self._core = _core.Graph()
         self._lock = threading.RLock()
         self._operations: dict[int, Operation] = {}
+        # Where operations were made, by id, as `user_frames` gives it.
+        self._frames: dict[int, tuple] = {}
         self._collections: dict[Any, list] = {}
         self._finalized = False
         self._seed: int | None = None
@@ -68,8 +69,33 @@ class Graph(Scopes):
             raise ValueError(error.message) from None
         return self._made(node_id, (number,), local)._outputs[0]
 
+    def _add_all(self, name: str, nodes: list[tuple]) -> Operation:
+        """Adds several operations in a name scope of their own, and gives the last one. That has the scope's name where its own is empty.
+
+        Args:
+            name: the scope's, made unique; with a slash at its end the whole name.
+            nodes: each ``("Const", name, value, number of its type)`` or ``(op, name, inputs, attributes)``, where an input is what the core calls a
+                tensor, or the place of another of the nodes, whose first output it stands for.
+        """
+        local = self._local
+        if local.gradient_overrides or local.container:
+            nodes = [n if n[0] == "Const" else (*n[:3], self._attrs_of_surroundings(n[0], n[3], lambda n=n: "container" in _attrs_of(n[0])))
+                     for n in nodes]
+        try:
+            ids, types = self._core.add_ops(local.scope, name, nodes)
+        except InvalidArgumentError as error:
+            raise ValueError(error.message) from None
+        last = ids.pop()
+        frames = user_frames()
+        for node_id in ids:  # these have no objects until somebody asks for them
+            self._frames[node_id] = frames
+            if local.device_functions:
+                self._choose_device(self._operation(node_id))
+        return self._made(last, types, local)
+
     def _made(self, node_id: int, types, local) -> Operation:
-        made = self._operations[node_id] = Operation(self, node_id, types, user_frames())
+        made = self._operations[node_id] = Operation(self, node_id, types)
+        self._frames[node_id] = user_frames()
         if local.device_functions:
             self._choose_device(made)
         return made
@@ -315,7 +341,7 @@ class Graph(Scopes):
 
     def as_default(self) -> contextlib.AbstractContextManager[Graph]:
         """Makes this the thread's default graph within a ``with`` block."""
-        return _as_default(self)
+        return _AsDefault(self)
 
 
 def _attrs_of(op: str) -> frozenset[str]:
@@ -338,14 +364,21 @@ _global_default: Graph | None = None
 _global_lock = threading.Lock()
 
 
-@contextlib.contextmanager
-def _as_default(graph: Graph) -> Iterator[Graph]:
-    stack = _defaults.graphs
-    stack.append(graph)
-    try:
-        yield graph
-    finally:
-        if not stack or stack[-1] is not graph:
+class _AsDefault:
+    """What :meth:`Graph.as_default` gives."""
+
+    __slots__ = ("_graph",)
+
+    def __init__(self, graph: Graph):
+        self._graph = graph
+
+    def __enter__(self) -> Graph:
+        _defaults.graphs.append(self._graph)
+        return self._graph
+
+    def __exit__(self, *raised) -> None:
+        stack = _defaults.graphs
+        if not stack or stack[-1] is not self._graph:
             raise AssertionError("Nesting violated for the default graphs: `with graph.as_default()` blocks must end in the reverse order.")
         stack.pop()
 

@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 
-from flowmill._apply import call
+from flowmill._apply import Together, call
 from flowmill._convert import constant, convert_to_tensor
 from flowmill.dtypes import DType, as_dtype
 from flowmill.graph import get_default_graph
-from flowmill.random_seed import get_seed
+from flowmill.random import normal, truncated_normal, uniform
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
 
@@ -27,43 +27,15 @@ def _sizes(shape) -> list[int]:
 
 def _filled(name: str, shape, dtype: DType, value) -> Tensor:
     """A tensor of one value; `shape` may be a tensor."""
-    with get_default_graph().name_scope(name) as scope:
-        if not isinstance(shape, Tensor):
-            sizes = _sizes(shape)
-            if dtype._number == 7 or math.prod(sizes) < _MAX_CONSTANT:
-                filled = np.full(sizes, value, dtype=object if dtype._number == 7 else dtype._numpy())
-                return constant(filled, dtype, name=scope)
-            shape = constant(sizes, "int32" if max(sizes) < 2**31 else "int64", name="shape_as_tensor")
-        return call("Fill", scope, shape, constant(np.full((), value, dtype=dtype._numpy()), dtype))
-
-
-def _shape_tensor(shape) -> Tensor:
-    return convert_to_tensor(shape if isinstance(shape, Tensor) else _sizes(shape), None if isinstance(shape, Tensor) else "int32", "shape")
-
-
-def _normal(op: str, scope_name: str, shape, mean, stddev, dtype: DType, seed: int | None) -> Tensor:
-    with get_default_graph().name_scope(scope_name) as scope:
-        shape = _shape_tensor(shape)
-        mean, stddev = convert_to_tensor(mean, dtype, "mean"), convert_to_tensor(stddev, dtype, "stddev")
-        seed1, seed2 = get_seed(seed)
-        values = call(op, None, shape, dtype=dtype, seed=seed1, seed2=seed2)
-        return call("AddV2", scope, call("Mul", "mul", values, stddev), mean)
-
-
-def _uniform(shape, minval, maxval, dtype: DType, seed: int | None) -> Tensor:
-    if maxval is None:
-        if dtype.is_integer:
-            raise ValueError(f"Must specify maxval for integer dtype {dtype!r}")
-        maxval = 1
-    with get_default_graph().name_scope("random_uniform") as scope:
-        shape = _shape_tensor(shape)
-        minval, maxval = convert_to_tensor(minval, dtype, "min"), convert_to_tensor(maxval, dtype, "max")
-        seed1, seed2 = get_seed(seed)
-        if dtype.is_integer:
-            return call("RandomUniformInt", scope, shape, minval, maxval, seed=seed1, seed2=seed2)
-        values = call("RandomUniform", None, shape, dtype=dtype, seed=seed1, seed2=seed2)
-        spread = call("Sub", "sub", maxval, minval)
-        return call("AddV2", scope, call("Mul", "mul", values, spread), minval)
+    is_string = dtype._number == 7
+    if not isinstance(shape, Tensor):
+        sizes = _sizes(shape)
+        if is_string or math.prod(sizes) < _MAX_CONSTANT:
+            return constant(np.full(sizes, value, dtype=object if is_string else dtype._numpy()), dtype, name=name)
+        shape = np.array(sizes, np.int32 if max(sizes) < 2**31 else np.int64)
+    nodes = Together(name, name, shape)
+    sizes = nodes.input(shape, None, "shape_as_tensor")
+    return nodes.last("Fill", [sizes, nodes.input(np.full((), value, dtype=dtype._numpy()), dtype, "Const")])
 
 
 def _floating(dtype) -> DType:
@@ -169,7 +141,7 @@ class RandomUniform(Initializer):
 
     def __call__(self, shape, dtype=None, partition_info=None) -> Tensor:
         """The tensor."""
-        return _uniform(shape, self.minval, self.maxval, self._type(dtype), self.seed)
+        return uniform(shape, self.minval, self.maxval, self._type(dtype), self.seed)
 
 
 class RandomNormal(Initializer):
@@ -189,7 +161,7 @@ class RandomNormal(Initializer):
 
     def __call__(self, shape, dtype=None, partition_info=None) -> Tensor:
         """The tensor."""
-        return _normal("RandomStandardNormal", "random_normal", shape, self.mean, self.stddev, self._type(dtype), self.seed)
+        return normal(shape, self.mean, self.stddev, self._type(dtype), self.seed)
 
 
 class TruncatedNormal(RandomNormal):
@@ -197,7 +169,7 @@ class TruncatedNormal(RandomNormal):
 
     def __call__(self, shape, dtype=None, partition_info=None) -> Tensor:
         """The tensor."""
-        return _normal("TruncatedNormal", "truncated_normal", shape, self.mean, self.stddev, self._type(dtype), self.seed)
+        return truncated_normal(shape, self.mean, self.stddev, self._type(dtype), self.seed)
 
 
 def _fans(shape) -> tuple[float, float]:
@@ -236,7 +208,7 @@ class UniformUnitScaling(Initializer):
         for size in sizes[:-1]:
             inputs *= float(size)
         bound = math.sqrt(3 / max(inputs, 1.0)) * self.factor
-        return _uniform(shape, -bound, bound, self._type(dtype), self.seed)
+        return uniform(shape, -bound, bound, self._type(dtype), self.seed)
 
 
 class VarianceScaling(Initializer):
@@ -272,10 +244,10 @@ class VarianceScaling(Initializer):
         scale = self.scale / max(1.0, {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2.0}[self.mode])
         if self.distribution == "uniform":
             bound = math.sqrt(3.0 * scale)
-            return _uniform(shape, -bound, bound, dtype, self.seed)
+            return uniform(shape, -bound, bound, dtype, self.seed)
         if self.distribution == "untruncated_normal":
-            return _normal("RandomStandardNormal", "random_normal", shape, 0.0, math.sqrt(scale), dtype, self.seed)
-        return _normal("TruncatedNormal", "truncated_normal", shape, 0.0, math.sqrt(scale) / self._TRUNCATED, dtype, self.seed)
+            return normal(shape, 0.0, math.sqrt(scale), dtype, self.seed)
+        return truncated_normal(shape, 0.0, math.sqrt(scale) / self._TRUNCATED, dtype, self.seed)
 
 
 class GlorotUniform(VarianceScaling):
@@ -337,8 +309,8 @@ class Orthogonal(Initializer):
         if len(sizes) < 2:
             raise ValueError(f"The tensor to initialize, specified by argument `shape` must be at least two-dimensional. Received shape={shape}")
         rows, columns = math.prod(sizes[:-1]), sizes[-1]
-        normal = _normal("RandomStandardNormal", "random_normal", [columns, rows] if rows < columns else [rows, columns], 0.0, 1.0, dtype, self.seed)
-        q, r = call("Qr", None, normal, full_matrices=False)
+        numbers = normal([columns, rows] if rows < columns else [rows, columns], 0.0, 1.0, dtype, self.seed)
+        q, r = call("Qr", None, numbers, full_matrices=False)
         # The signs of R's diagonal make the distribution uniform.
         q = call("Mul", "mul", q, call("Sign", None, call("DiagPart", None, r)))
         if rows < columns:

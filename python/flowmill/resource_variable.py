@@ -7,7 +7,7 @@ import contextlib
 from flowmill._apply import apply_op, call
 from flowmill._convert import convert_to_tensor
 from flowmill._initial_values import guarded
-from flowmill._variable import Variable, check_arguments, check_modes, lifted, with_device_of
+from flowmill._variable import Variable, check_arguments, check_modes, lifted
 from flowmill.dtypes import DType, as_dtype
 from flowmill.graph import Graph, get_default_graph
 from flowmill.graph_keys import prepend_name_scope
@@ -40,7 +40,7 @@ class ResourceVariable(Variable):
         graph._check_not_finalized()
         with lifted(graph), graph.name_scope(name or "Variable") as scope:
             shared_name = scope[:-1]
-            with with_device_of(graph, shared_name):
+            with graph._beside(shared_name):
                 with graph.name_scope("Initializer"), graph.device(None):
                     value = convert_to_tensor(initial_value() if callable(initial_value) else initial_value, dtype, "initial_value")
                 self._static_shape = TensorShape(None) if not validate_shape and shape is None else value.shape if shape is None else TensorShape(shape)

@@ -18,14 +18,27 @@ _MAX_FRAMES = 16
 _PACKAGE = __file__[: -len("tensor.py")]
 
 
+class _Files(dict):
+    """Whether files are this package's, by their names."""
+
+    def __missing__(self, name: str) -> bool:
+        found = self[name] = name.startswith(_PACKAGE)
+        return found
+
+
+_is_ours = _Files()
+
+
 def user_frames() -> tuple:
-    """Where this package was called from: code and instruction of each frame, innermost first."""
+    """Where this package was called from: code and instruction of each frame in turn, innermost first."""
     frame = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and _is_ours[frame.f_code.co_filename]:
         frame = frame.f_back
-    found = []
-    while frame is not None and len(found) < _MAX_FRAMES:
-        found.append((frame.f_code, frame.f_lasti))
+    found: list = []
+    for _ in range(_MAX_FRAMES):
+        if frame is None:
+            break
+        found += frame.f_code, frame.f_lasti
         frame = frame.f_back
     return tuple(found)
 
@@ -38,13 +51,13 @@ def _line(code, instruction: int) -> int:
 class Operation:
     """A node of a graph. A graph has one object for each of its nodes."""
 
-    __slots__ = ("_graph", "_id", "_names", "_outputs", "_frames", "__dict__", "__weakref__")
+    __slots__ = ("_graph", "_id", "_names", "_outputs", "__dict__", "__weakref__")
 
-    def __init__(self, graph: Graph, node_id: int, types, frames: tuple = ()):
+    def __init__(self, graph: Graph, node_id: int, types):
         """For :class:`Graph` alone."""
-        self._graph, self._id, self._frames = graph, node_id, frames
+        self._graph, self._id = graph, node_id
         self._names: tuple[str, str] | None = None
-        self._outputs = [Tensor(self, i, t) for i, t in enumerate(types)]
+        self._outputs = [Tensor(self, 0, types[0])] if len(types) == 1 else [Tensor(self, i, t) for i, t in enumerate(types)]
 
     def _name_and_type(self) -> tuple[str, str]:
         found = self._names
@@ -112,7 +125,8 @@ class Operation:
         import linecache
 
         found = []
-        for code, instruction in reversed(self._frames):
+        frames = self._graph._frames.get(self._id, ())
+        for code, instruction in reversed(list(zip(frames[::2], frames[1::2]))):
             line = _line(code, instruction)
             found.append((code.co_filename, line, code.co_name, linecache.getline(code.co_filename, line).strip()))
         return found

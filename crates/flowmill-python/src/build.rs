@@ -4,15 +4,16 @@ use crate::convert::from_python;
 use crate::dtypes;
 use crate::errors::to_py_err;
 use crate::graph::PyGraph;
-use flowmill::builder::{Branch, CondBuilder, ContextId, GraphBuilder, Scope, WhileBuilder, WhileOptions};
+use flowmill::builder::{Branch, CondBuilder, ContextId, GraphBuilder, Scope, WhileBuilder, WhileOptions, check_scope_name};
 use flowmill_graph::{ArgType, AttrDef, AttrType, NodeId, OpDef, OutputId};
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, Message, NameAttrList, TensorProto, TensorShapeProto};
-use flowmill_tensor::{Bytes, PartialShape, Result};
+use flowmill_tensor::{Bytes, PartialShape, Result, Tensor, bail};
 use parking_lot::Mutex;
+use pyo3::Borrowed;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyAny, PyBool, PyBytes, PyDict, PyString};
+use pyo3::types::{PyAny, PyBool, PyBytes, PyDict, PyString, PyTuple};
 
 /// A node and one of its outputs.
 pub type Output = (u32, u32);
@@ -77,6 +78,19 @@ impl PyScope {
 
     fn colocated_with(&self, ids: Vec<u32>) -> PyScope {
         PyScope(self.0.colocated_with(&nodes(ids)))
+    }
+
+    /// Whether new nodes have the devices of others.
+    #[getter]
+    fn is_colocated(&self) -> bool {
+        !self.0.colocation().is_empty()
+    }
+
+    /// Gives new nodes the device of the node called `name`, which need not be there yet.
+    fn beside(&self, name: &str) -> PyScope {
+        let group = Bytes::from(format!("loc:@{name}"));
+        let value = Value::List(Box::new(ListValue { s: vec![group], ..ListValue::default() }));
+        PyScope(self.0.with_attr("_class", Some(value.into())))
     }
 
     /// Gives new nodes an attribute, a serialised `AttrValue`; `None` takes it away.
@@ -215,23 +229,27 @@ pub fn add_op(
     attrs: Option<&Bound<'_, PyDict>>,
     control: Vec<u32>,
 ) -> PyResult<(u32, Vec<i32>)> {
-    let mut given = Vec::new();
-    if let Some(attrs) = attrs {
-        let op_def = graph.shared().read().op_def(op).map_err(to_py_err)?.clone();
-        for (key, value) in attrs {
-            let key: String = key.extract()?;
-            let value = match op_def.attr(&key) {
-                Some(attr) => attr_from_python(&value, attr)?,
-                // Not declared: kept as it is, such as `_class` or `_output_shapes`.
-                None => {
-                    let bytes = value.cast::<PyBytes>().map_err(|_| PyTypeError::new_err(format!("'{key}' is no attribute of {op}")))?;
-                    attr_value(bytes.as_bytes())?
-                }
-            };
-            given.push((key, value));
-        }
-    }
-    add_node(graph, scope, op, name, inputs, given, control)
+    let attrs = attrs_from_python(graph, op, attrs)?;
+    add_node(graph, scope, op, name, inputs, attrs, control)
+}
+
+/// What Python gives as an op's attributes.
+fn attrs_from_python(graph: &PyGraph, op: &str, attrs: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, AttrValue)>> {
+    let Some(attrs) = attrs.filter(|attrs| !attrs.is_empty()) else { return Ok(Vec::new()) };
+    let op_def = graph.shared().read().op_def(op).map_err(to_py_err)?.clone();
+    let convert = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+        let key: String = key.extract()?;
+        let value = match op_def.attr(&key) {
+            Some(attr) => attr_from_python(&value, attr)?,
+            // Not declared: kept as it is, such as `_class` or `_output_shapes`.
+            None => {
+                let bytes = value.cast::<PyBytes>().map_err(|_| PyTypeError::new_err(format!("'{key}' is no attribute of {op}")))?;
+                attr_value(bytes.as_bytes())?
+            }
+        };
+        Ok((key, value))
+    };
+    attrs.iter().map(convert).collect()
 }
 
 /// Adds a node; gives its id and the numbers of its outputs' types.
@@ -256,8 +274,100 @@ pub fn add_node(
             node = node.after(NodeId(c));
         }
         let id = node.finish()?;
-        let types = b.graph().node(id)?.output_types().iter().map(|t| dtypes::number(t.dtype, t.is_ref)).collect();
-        Ok((id.0, types))
+        Ok((id.0, output_types(b, id)?))
+    })
+}
+
+/// The numbers of the types of a node's outputs.
+fn output_types(b: &GraphBuilder<'_>, id: NodeId) -> Result<Vec<i32>> {
+    Ok(b.graph().node(id)?.output_types().iter().map(|t| dtypes::number(t.dtype, t.is_ref)).collect())
+}
+
+/// An input of one of several nodes that are added together.
+enum NewInput {
+    Output(OutputId),
+    /// The first output of a node among them, by its place.
+    New(usize),
+}
+
+impl<'py> FromPyObject<'_, 'py> for NewInput {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<NewInput> {
+        match value.cast::<PyTuple>() {
+            Ok(output) => Ok(NewInput::Output(output_id(output.extract()?))),
+            Err(_) => value.extract().map(NewInput::New),
+        }
+    }
+}
+
+/// One of several nodes that are added together.
+enum NewNode {
+    Constant(Tensor),
+    Op(String, Vec<NewInput>, Vec<(String, AttrValue)>),
+}
+
+impl NewNode {
+    /// `("Const", name, value, type)` or `(op, name, inputs, attributes)`, without the name.
+    fn from_python(graph: &PyGraph, op: String, given: &Bound<'_, PyAny>, rest: &Bound<'_, PyAny>) -> PyResult<NewNode> {
+        if op == "Const" {
+            return from_python(given, Some(dtypes::from_number(rest.extract()?)?)).map(NewNode::Constant);
+        }
+        let attrs = attrs_from_python(graph, &op, rest.extract::<Option<Bound<'_, PyDict>>>()?.as_ref())?;
+        Ok(NewNode::Op(op, given.extract()?, attrs))
+    }
+
+    fn add(self, b: &mut GraphBuilder<'_>, name: &str, earlier: &[NodeId]) -> Result<NodeId> {
+        let (op, inputs, attrs) = match self {
+            NewNode::Constant(value) => return Ok(b.constant(name, &value)?.node),
+            NewNode::Op(op, inputs, attrs) => (op, inputs, attrs),
+        };
+        let mut node = b.op(&op).name(name);
+        for input in inputs {
+            node = node.input(match input {
+                NewInput::Output(output) => output,
+                NewInput::New(place) => match earlier.get(place) {
+                    Some(id) => id.output(0),
+                    None => bail!(InvalidArgument, "input {place} of '{name}' is not among the nodes before it"),
+                },
+            });
+        }
+        for (key, value) in attrs {
+            node = node.attr(&key, value);
+        }
+        node.finish()
+    }
+}
+
+/// Adds several nodes in a name scope of their own; one without a name has the scope's. Gives their ids, and the numbers of the types of the last
+/// one's outputs.
+pub fn add_ops(graph: &PyGraph, scope: &PyScope, name: &str, nodes: &Bound<'_, PyAny>) -> PyResult<(Vec<u32>, Vec<i32>)> {
+    let mut new = Vec::new();
+    for node in nodes.try_iter()? {
+        // Values are read before the graph is locked: doing so may run Python code.
+        let (op, name, given, rest): (String, String, Bound<'_, PyAny>, Bound<'_, PyAny>) = node?.extract()?;
+        new.push((name, NewNode::from_python(graph, op, &given, &rest)?));
+    }
+    graph.build(scope, |b| {
+        let whole = match name.strip_suffix('/') {
+            Some(whole) => whole.to_owned(),
+            None => {
+                check_scope_name(scope.0.name(), name)?;
+                b.unique_name(name, true)
+            }
+        };
+        let inner = scope.0.named(&whole);
+        let mut ids = Vec::with_capacity(new.len());
+        for (name, node) in new {
+            let id = if name.is_empty() {
+                node.add(b, &format!("{whole}/"), &ids)?
+            } else {
+                b.within(inner.clone(), |b| node.add(b, &name, &ids))?
+            };
+            ids.push(id);
+        }
+        let types = ids.last().map(|&id| output_types(b, id)).transpose()?.unwrap_or_default();
+        Ok((ids.into_iter().map(|id| id.0).collect(), types))
     })
 }
 

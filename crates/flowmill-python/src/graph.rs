@@ -14,8 +14,9 @@ use parking_lot::{Mutex, RwLock};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict, PyList};
+use rustc_hash::FxHashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -155,6 +156,23 @@ impl PyGraph {
         self.with_node(id, |graph, n| Ok(graph.control_inputs(n.id()).filter(|&c| c != NodeId::SOURCE).map(|c| c.0).collect()))
     }
 
+    /// Whether a node is of one of `ops` or takes, however indirectly, what a node of these gives; not by way of nodes of the ops `but`.
+    fn depends_on_ops(&self, id: u32, ops: Vec<PyBackedStr>, but: Vec<PyBackedStr>) -> bool {
+        let graph = self.graph.read();
+        let mut seen = FxHashSet::default();
+        let mut stack = vec![NodeId(id)];
+        while let Some(id) = stack.pop() {
+            let Some(node) = graph.get(id).filter(|_| seen.insert(id)) else { continue };
+            if ops.iter().any(|op| **op == *node.op()) {
+                return true;
+            }
+            if !but.iter().any(|op| **op == *node.op()) {
+                stack.extend(graph.inputs(id).map(|t| t.node));
+            }
+        }
+        false
+    }
+
     /// The nodes that take a tensor, once for each time they do.
     fn consumers(&self, id: u32, slot: u32) -> PyResult<Vec<u32>> {
         self.with_node(id, |graph, n| Ok(graph.consumers(n.id().output(slot)).map(|e| e.dst.0).collect()))
@@ -216,6 +234,13 @@ impl PyGraph {
         control: Vec<u32>,
     ) -> PyResult<(u32, Vec<i32>)> {
         build::add_op(self, scope, op, name, inputs, attrs, control)
+    }
+
+    /// Adds several nodes in a name scope of their own. Each is `("Const", name, value, type)` or `(op, name, inputs, attributes)`, where an empty
+    /// name stands for that of the scope, and an input is `(node, output)` or the place of a node before it among these. Gives their ids and the
+    /// types of the last one's outputs.
+    fn add_ops(&self, scope: &PyScope, name: &str, nodes: &Bound<'_, PyAny>) -> PyResult<(Vec<u32>, Vec<i32>)> {
+        build::add_ops(self, scope, name, nodes)
     }
 
     /// Adds a node whose attributes are serialised `AttrValue`s; gives its id and the types of its outputs.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from flowmill._apply import call, op_scope
+from flowmill._apply import Together, call, op_scope
 from flowmill._convert import convert_to_tensor
 from flowmill.dtypes import as_dtype, bfloat16, float16, float32, float64, int32, int64
 from flowmill.random_seed import get_seed
 from flowmill.tensor import Tensor
+from flowmill.tensor_shape import TensorShape
 
 _UNIFORM_TYPES = (float16, bfloat16, float32, float64, int32, int64)
 
@@ -45,25 +46,38 @@ def uniform(shape, minval=0, maxval=None, dtype=float32, seed: int | None = None
         if dtype.is_integer:
             raise ValueError(f"Must specify maxval for integer dtype {dtype!r}")
         maxval = 1
-    with op_scope(name, "random_uniform", shape, minval, maxval) as scope:
-        shape = shape_argument(shape)
-        from_zero, to_one = type(minval) is int and minval == 0, type(maxval) is int and maxval == 1
-        if not (from_zero and to_one) or dtype.is_integer:
-            minval, maxval = convert_to_tensor(minval, dtype, "min"), convert_to_tensor(maxval, dtype, "max")
-        seeds = _seeds(seed)
-        if dtype.is_integer:
-            return call("RandomUniformInt", scope, shape, minval, maxval, **seeds)
-        numbers = call("RandomUniform", None, shape, dtype=dtype, **seeds)
-        if from_zero:
-            return numbers if to_one else call("Mul", None, numbers, maxval)
-        return call("AddV2", scope, numbers * (maxval - minval), minval)
+    nodes = Together(name, "random_uniform", shape, minval, maxval)
+    sizes = _shape_input(nodes, shape)
+    from_zero, to_one = type(minval) is int and minval == 0, type(maxval) is int and maxval == 1
+    seed1, seed2 = get_seed(seed)
+    number = dtype._number
+    if dtype.is_integer:
+        low, high = nodes.input(minval, dtype, "min"), nodes.input(maxval, dtype, "max")
+        return nodes.last("RandomUniformInt", [sizes, low, high], seed=seed1, seed2=seed2)
+    if from_zero and to_one:
+        return nodes.last("RandomUniform", [sizes], "RandomUniform", dtype=number, seed=seed1, seed2=seed2)
+    low, high = nodes.input(minval, dtype, "min"), nodes.input(maxval, dtype, "max")
+    numbers = nodes.add("RandomUniform", "RandomUniform", [sizes], dtype=number, seed=seed1, seed2=seed2)
+    if from_zero:
+        return nodes.last("Mul", [numbers, high], "Mul")
+    spread = nodes.add("Sub", "sub", [high, low])
+    return nodes.last("AddV2", [nodes.add("Mul", "mul", [numbers, spread]), low])
 
 
-def _scaled(op: str, shape, mean, stddev, dtype, seed, scope: str) -> Tensor:
-    shape = shape_argument(shape)
-    mean, stddev = convert_to_tensor(mean, dtype, "mean"), convert_to_tensor(stddev, dtype, "stddev")
-    numbers = call(op, None, shape, dtype=dtype, **_seeds(seed))
-    return call("AddV2", scope, numbers * stddev, mean)
+def _shape_input(nodes: Together, shape):
+    """The shape that an operation is to give, as an input called ``shape``."""
+    if isinstance(shape, TensorShape) and shape.is_fully_defined():
+        shape = shape.as_list()
+    return nodes.input(shape, int32 if isinstance(shape, (list, tuple)) and not shape else None, "shape")
+
+
+def _scaled(op: str, default: str, shape, mean, stddev, dtype, seed, name: str | None) -> Tensor:
+    nodes = Together(name, default, shape, mean, stddev)
+    sizes = _shape_input(nodes, shape)
+    mean, stddev = nodes.input(mean, dtype, "mean"), nodes.input(stddev, dtype, "stddev")
+    seed1, seed2 = get_seed(seed)
+    numbers = nodes.add(op, op, [sizes], dtype=dtype._number, seed=seed1, seed2=seed2)
+    return nodes.last("AddV2", [nodes.add("Mul", "mul", [numbers, stddev]), mean])
 
 
 def normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed: int | None = None, name: str | None = None) -> Tensor:
@@ -77,14 +91,12 @@ def normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed: int | None = None, 
         seed: of the operation.
         name: of the scope.
     """
-    with op_scope(name, "random_normal", shape, mean, stddev) as scope:
-        return _scaled("RandomStandardNormal", shape, mean, stddev, as_dtype(dtype), seed, scope)
+    return _scaled("RandomStandardNormal", "random_normal", shape, mean, stddev, as_dtype(dtype), seed, name)
 
 
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed: int | None = None, name: str | None = None) -> Tensor:
     """As :func:`normal`, without numbers that are more than two standard deviations from the mean."""
-    with op_scope(name, "truncated_normal", shape, mean, stddev) as scope:
-        return _scaled("TruncatedNormal", shape, mean, stddev, as_dtype(dtype), seed, scope)
+    return _scaled("TruncatedNormal", "truncated_normal", shape, mean, stddev, as_dtype(dtype), seed, name)
 
 
 def shuffle(value, seed: int | None = None, name: str | None = None) -> Tensor:

@@ -118,6 +118,31 @@ def test_operations_know_the_line_that_made_them():
         x = flowmill.constant(1.0) + 2.0
     file, _, function, text = x.op.traceback[-1]
     assert (file, function) == (__file__, "test_operations_know_the_line_that_made_them") and "flowmill.constant(1.0) + 2.0" in text
+    # The constant that was made along with it was made there too.
+    assert x.op.inputs[1].op.type == "Const" and x.op.inputs[1].op.traceback == x.op.traceback
+
+
+def test_constants_made_along_have_the_surroundings_of_what_takes_them(tf1):
+    def build(tf):
+        x = placeholder(tf)
+        asked = []
+        graph = tf.get_default_graph()
+        with graph.device(lambda op: asked.append((op.name, op.type)) or ("/cpu:1" if op.type == "Const" else "/cpu:0")):
+            y = tf.reduce_sum(x * 2.0, [0])
+            z = tf.random_uniform([2], 1.0, 2.0)
+        with graph.gradient_override_map({"Mul": "Mine"}), graph.control_dependencies([y]):
+            w = 3.0 * x
+        assert asked == [(op.name, op.type) for op in graph.get_operations() if op.device]
+        return asked, [(op.name, op.device, [c.name for c in op.control_inputs], "_gradient_op_type" in op.node_def.attr) for op in graph.get_operations()]
+    with flowmill.Graph().as_default(), tf1.Graph().as_default():
+        assert build(flowmill) == build(tf1)
+
+
+def test_constants_before_and_after_arguments_that_take_operations(tf1):
+    compare(tf1, lambda tf: tf.slice(placeholder(tf), [placeholder(tf, "i", "int32", ()), 0], [1, 2]), {"x": X, "i": 1})
+    compare(tf1, lambda tf: tf.strided_slice(placeholder(tf), [0, 0], [placeholder(tf, "i", "int32", ()), 2], [1, 1]), {"x": X, "i": 1})
+    compare(tf1, lambda tf: tf.random_uniform([2], tf.Variable(1.0), 2.0), initialize=True, values=False)
+    compare(tf1, lambda tf: tf.random_normal([placeholder(tf, "i", "int32", ()), 2], 1.0, tf.Variable(0.0)), {"i": 1}, initialize=True, values=False)
 
 
 def test_a_finalized_graph_takes_nothing(tf1):
