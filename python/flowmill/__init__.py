@@ -21,8 +21,9 @@ from flowmill.tensor_shape import Dimension, TensorShape, dimension_value
 _operators.install()
 
 _LAZY = _lazy.messages(
-    "AttrValue ConfigProto Event FunctionDef FunctionDefLibrary GPUOptions GraphDef GraphOptions MetaGraphDef NameAttrList NodeDef OpDef OpList "
-    "OptimizerOptions RunMetadata RunOptions SavedModel SignatureDef StepStats Summary TensorInfo TensorProto TensorShapeProto VersionDef"
+    "AttrValue ConfigProto Event FunctionDef FunctionDefLibrary GPUOptions GraphDef GraphOptions HistogramProto LogMessage MetaGraphDef "
+    "NameAttrList NodeDef OpDef OpList OptimizerOptions RunMetadata RunOptions SavedModel SessionLog SignatureDef StepStats Summary "
+    "SummaryMetadata TensorInfo TensorProto TensorShapeProto VersionDef"
 ) | _NAMES
 
 __all__ = [

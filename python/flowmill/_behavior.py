@@ -78,6 +78,14 @@ def enable_v2_behavior() -> None:
     enable_eager_execution()
 
 
+def disable_tensor_equality() -> None:
+    """Does nothing: ``==`` of tensors of graphs asks whether they are the same one."""
+
+
+def enable_tensor_equality() -> None:
+    """Does nothing: ``==`` asks whether two tensors of graphs are the same one, as it does in TensorFlow without eager execution."""
+
+
 def disable_v2_tensorshape() -> None:
     """Does nothing: iterating over a shape gives a :class:`flowmill.Dimension` for each size."""
 

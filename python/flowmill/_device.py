@@ -45,6 +45,17 @@ class DeviceSpec:
             raise ValueError(f"Unknown attribute '{spec[end:]}' is encountered while parsing the device spec: '{spec}'")
         return found
 
+    def parse_from_string(self, spec: str) -> DeviceSpec:
+        """Replaces the parts by those of a name; gives itself.
+
+        Raises:
+            ValueError: where it is malformed.
+        """
+        found = DeviceSpec.from_string(spec)
+        for part in DeviceSpec.__slots__:
+            setattr(self, part, getattr(found, part))
+        return self
+
     def to_string(self) -> str:
         """The name, without the parts left open."""
         parts = [f"/{part}:{value}" for part, value in (("job", self.job), ("replica", self.replica), ("task", self.task)) if value is not None]
@@ -56,6 +67,21 @@ class DeviceSpec:
         """This, with the parts that `dev` has replaced by its."""
         values = (getattr(self, part) if getattr(dev, part) is None else getattr(dev, part) for part in DeviceSpec.__slots__)
         return DeviceSpec(*values)
+
+    def merge_from(self, dev: DeviceSpec) -> None:
+        """Replaces the parts that `dev` has by its."""
+        for part in DeviceSpec.__slots__:
+            if getattr(dev, part) is not None:
+                setattr(self, part, getattr(dev, part))
+
+    def replace(self, **kwargs) -> DeviceSpec:
+        """One like this with other parts.
+
+        Raises:
+            TypeError: for what is no part of a name.
+        """
+        parts = {part: getattr(self, part) for part in DeviceSpec.__slots__}
+        return DeviceSpec(**{**parts, **kwargs})
 
     def __eq__(self, other):
         return isinstance(other, DeviceSpec) and self.to_string() == other.to_string()

@@ -8,19 +8,21 @@ from __future__ import annotations
 from flowmill import _lazy
 
 _BY_MODULE = {
-    "_behavior": "control_flow_v2_enabled disable_control_flow_v2 disable_eager_execution disable_resource_variables disable_v2_behavior "
-                 "disable_v2_tensorshape enable_control_flow_v2 enable_eager_execution enable_resource_variables enable_v2_behavior "
-                 "enable_v2_tensorshape executing_eagerly executing_eagerly_outside_functions resource_variables_enabled",
+    "_behavior": "control_flow_v2_enabled disable_control_flow_v2 disable_eager_execution disable_resource_variables disable_tensor_equality "
+                 "disable_v2_behavior disable_v2_tensorshape enable_control_flow_v2 enable_eager_execution enable_resource_variables "
+                 "enable_tensor_equality enable_v2_behavior enable_v2_tensorshape executing_eagerly executing_eagerly_outside_functions resource_variables_enabled",
+    "_device": "DeviceSpec",
     "_convert": "constant convert_to_tensor register_tensor_conversion_function convert_to_tensor_or_indexed_slices",
     "default_graph": "colocate_with container control_dependencies device name_scope op_scope",
     "cases": "case switch_case",
-    "custom_gradients": "custom_gradient",
-    "script_ops": "numpy_function py_func",
+    "custom_gradients": "custom_gradient grad_pass_through recompute_grad",
+    "script_ops": "numpy_function py_func py_function",
     "control_flow": "Assert cond group no_op tuple",
     "functional_ops": "foldl foldr map_fn scan",
     "loops": "while_loop",
     "tensor_array": "TensorArray",
     "gradients_impl": "AggregationMethod NoGradient NotDifferentiable RegisterGradient UnconnectedGradients gradients hessians no_gradient stop_gradient",
+    "gradient_tape": "GradientTape",
     "graph_keys": "GraphKeys add_to_collection add_to_collections get_collection get_collection_ref",
     "array": (
         "argsort batch_gather batch_to_space batch_to_space_nd boolean_mask broadcast_dynamic_shape broadcast_static_shape "
@@ -96,6 +98,13 @@ _BY_MODULE = {
                "string_to_hash_bucket_fast=to_hash_bucket_fast string_to_hash_bucket_strong=to_hash_bucket_strong string_to_number=to_number substr",
     "tensor_shape": "dimension_at_index",
     "tensor_spec": "TensorSpec",
+    "type_spec": "IndexedSlicesSpec NoneTensorSpec SparseTensorSpec TensorArraySpec TypeSpec type_spec_from_value",
+    "dtypes": "QUANTIZED_DTYPES",
+    "errors": "OpError",
+    "logging": "get_logger",
+    "module": "Module",
+    "polymorphic_function": "function wrap_function",
+    "vectorized": "vectorized_map",
     "version": "COMPILER_VERSION GIT_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER VERSION",
 }
 

@@ -86,4 +86,44 @@ def _variables_of(grad_fn, graph, first: int, before) -> list:
     return used
 
 
-__all__ = ["custom_gradient"]
+def grad_pass_through(f):
+    """A function like `f` whose gradients by its arguments are those of its results, whatever `f` does in between."""
+    @custom_gradient
+    def passed(*args, **kwargs):
+        def grad(*dys, variables=()):
+            return (dys, [None] * len(variables)) if variables else dys
+        return f(*args, **kwargs), grad
+
+    return functools.wraps(f)(lambda *args, **kwargs: passed(*args, **kwargs))
+
+
+def recompute_grad(f):
+    """A function like `f` whose gradients compute it once more, instead of keeping what it computed in between.
+
+    Variables that `f` makes by `get_variable` are used again when it is computed again.
+    """
+    from flowmill.gradients_impl import gradients
+    from flowmill.variable_scopes import get_variable_scope, variable_scope
+
+    @custom_gradient
+    def recomputed(*args, **kwargs):
+        scope = get_variable_scope()
+        with variable_scope(scope):
+            result = f(*args, **kwargs)
+
+        def grad(*dys, variables=()):
+            graph = get_default_graph()
+            with graph.control_dependencies([d for d in dys if d is not None]):
+                again = nest.map_structure(lambda a: call("Identity", None, a), args, expand_composites=True)
+            inputs = [t for t in nest.flatten(again, expand_composites=True)]
+            with variable_scope(scope, reuse=True):
+                made = nest.flatten(f(*again, **kwargs), expand_composites=True)
+            found = gradients(made, [*inputs, *variables], list(dys))
+            of_inputs = found[:len(inputs)]
+            return (of_inputs, found[len(inputs):]) if variables else of_inputs
+        return result, grad
+
+    return functools.wraps(f)(lambda *args, **kwargs: recomputed(*args, **kwargs))
+
+
+__all__ = ["custom_gradient", "grad_pass_through", "recompute_grad"]

@@ -193,6 +193,10 @@ bool = _BY_NAME["bool"]  # noqa: A001 - TensorFlow's name
 string, resource, variant = _BY_NAME["string"], _BY_NAME["resource"], _BY_NAME["variant"]
 
 
+# The types of numbers that stand for real ones by a range, with references.
+QUANTIZED_DTYPES = frozenset(t for q in (qint8, quint8, qint16, quint16, qint32) for t in (q, q._as_ref))
+
+
 # What NumPy's types were found to be, but for those of strings, of which there is one for each length.
 _BY_NUMPY: dict[np.dtype, DType] = {}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flowmill import _lazy
 from flowmill.init_ops import (
     Constant as constant, GlorotNormal as glorot_normal, GlorotUniform as glorot_uniform, Identity as identity, Ones as ones,
     Orthogonal as orthogonal, RandomNormal as random_normal, RandomUniform as random_uniform, TruncatedNormal as truncated_normal,
@@ -17,3 +18,5 @@ __all__ = [
     "local_variables", "ones", "orthogonal", "random_normal", "random_uniform", "truncated_normal", "uniform_unit_scaling", "variables",
     "variance_scaling", "zeros",
 ]
+
+__getattr__, __dir__ = _lazy.attach(__name__, _lazy.table("flowmill", {"lookup": "tables_initializer"}))

@@ -47,6 +47,11 @@ def py_func(func, inp, Tout, stateful: bool = True, name: str | None = None):  #
     Raises:
         ValueError: where `func` cannot be called.
     """
+    return _added(func, inp, Tout, name, "PyFunc" if stateful else "PyFuncStateless")
+
+
+def _added(func, inp, Tout, name: str | None, op: str):  # noqa: N803 - TensorFlow's name
+    """The operation that calls a function, or what it gives."""
     if not callable(func):
         raise ValueError(f"Expected func to be callable. Received func={func} of type {type(func)}.")
     types = [as_dtype(t) for t in Tout] if isinstance(Tout, (list, tuple)) else [as_dtype(Tout)]
@@ -55,7 +60,7 @@ def py_func(func, inp, Tout, stateful: bool = True, name: str | None = None):  #
         token = f"pyfunc_{next(_numbers)}"
         _functions[token] = entry
     _outermost(get_default_graph()).__dict__.setdefault("_py_funcs_used_in_graph", []).append(entry)
-    found = call("PyFunc" if stateful else "PyFuncStateless", name, list(inp), token=token, Tout=types)
+    found = call(op, name, list(inp), token=token, Tout=types)
     return found if isinstance(Tout, (list, tuple)) or not types else found[0]
 
 
@@ -63,6 +68,30 @@ def _outermost(graph: Graph) -> Graph:
     while graph.building_function:
         graph = graph.outer_graph
     return graph
+
+
+class _Value(np.ndarray):
+    """An array as functions of :func:`py_function` get it: with `numpy()`, which gives a scalar as one."""
+
+    def numpy(self):
+        """The array itself, or the scalar."""
+        array = self.view(np.ndarray)
+        return array[()] if array.ndim == 0 else array
+
+
+def py_function(func=None, inp=None, Tout=None, name: str | None = None):  # noqa: N803 - TensorFlow's name
+    """As :func:`py_func`, for a function that asks its arguments for ``numpy()``, as tensors that are run eagerly have it.
+
+    The function gets arrays. What it does with them is Python's and NumPy's: operations of graphs are none of its business, and nothing is
+    differentiated through it.
+    """
+    types = [as_dtype(t).as_numpy_dtype for t in (Tout if isinstance(Tout, (list, tuple)) else [Tout])]
+
+    def called(*arrays):
+        made = func(*(np.asarray(a).view(_Value) for a in arrays))
+        made = [] if made is None else list(made) if isinstance(made, (list, tuple)) else [made]
+        return [np.asarray(value, dtype) for value, dtype in zip(made, types)] if len(made) == len(types) else made
+    return _added(called if callable(func) else func, inp, Tout, name, "EagerPyFunc")
 
 
 def numpy_function(func, inp, Tout, stateful: bool = True, name: str | None = None):  # noqa: N803 - TensorFlow's name
@@ -97,4 +126,4 @@ def _array(value) -> np.ndarray:
     return array
 
 
-__all__ = ["numpy_function", "py_func"]
+__all__ = ["numpy_function", "py_func", "py_function"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -80,6 +81,10 @@ def _of_config(config) -> dict[str, Any]:
     return options
 
 
+# Those that `Session.reset` closes.
+_open_sessions: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
 class Session:
     """Runs a graph and holds its variables. As a context manager it becomes the thread's default session, with its graph as the default
     graph, and is closed at the end.
@@ -103,6 +108,7 @@ class Session:
         options = config if isinstance(config, SessionOptions) else SessionOptions(config)
         self._core = _core.Session(self._graph._core, **options._options)
         self._closed = False
+        _open_sessions.add(self)
         # What to call for fetches and feeds met before, and what makes the result of its result.
         self._steps: dict[tuple, tuple[Any, Any]] = {}
         self._entered: contextlib.ExitStack | None = None
@@ -120,6 +126,26 @@ class Session:
     def graph_def(self):
         """The graph as a `GraphDef`."""
         return self._graph.as_graph_def()
+
+    @staticmethod
+    def reset(target: str, containers=None, config=None) -> None:
+        """Closes all sessions of this process; their variables are gone.
+
+        Args:
+            target: an address; only that of this process, the empty one, is there.
+            containers: which containers of variables to empty: all, as they go with their sessions.
+            config: not used.
+
+        Raises:
+            TypeError: where `target` is no string.
+            ValueError: for another address.
+        """
+        if not isinstance(target, (str, bytes)):
+            raise TypeError(f"Argument `target` must be a string, but got {type(target).__name__!r}.")
+        if target:
+            raise ValueError(f"There is no other process to reset: {target!r}")
+        for session in list(_open_sessions):
+            session.close()
 
     @property
     def sess_str(self) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from flowmill.dtypes import DType, as_dtype, float32
 from flowmill.tensor_shape import TensorShape
+from flowmill.type_spec import TypeSpec
 
 __all__ = ["TensorSpec"]
 
 
-class TensorSpec:
+class TensorSpec(TypeSpec):
     """The type, static shape and name of a tensor.
 
     Args:
@@ -33,6 +36,30 @@ class TensorSpec:
         return cls(tensor.shape, tensor.dtype, name or tensor.op.name)
 
     @property
+    def value_type(self) -> type:
+        """The class :class:`Tensor`."""
+        from flowmill.tensor import Tensor
+
+        return Tensor
+
+    def _parts(self) -> tuple:
+        return self._shape, self._dtype, self._name
+
+    @classmethod
+    def _of_value(cls, value):
+        if hasattr(value, "get_shape") and hasattr(value, "dtype"):
+            return cls(value.get_shape(), value.dtype.base_dtype)
+        if not isinstance(value, (bool, int, float, complex, str, bytes, list, tuple, np.ndarray, np.generic)):
+            return None
+        from flowmill._convert import array_of
+
+        try:
+            array, number = array_of(value, None)
+        except (TypeError, ValueError):
+            return None
+        return cls(np.shape(array), as_dtype(number))
+
+    @property
     def shape(self) -> TensorShape:
         """What is known of the shape."""
         return self._shape
@@ -49,19 +76,13 @@ class TensorSpec:
 
     def is_compatible_with(self, spec_or_tensor) -> bool:
         """Whether a tensor, or one with another spec, can be what this says: of the same type, of a compatible shape."""
-        return self._dtype.is_compatible_with(spec_or_tensor.dtype) and self._shape.is_compatible_with(spec_or_tensor.shape)
-
-    def __eq__(self, other):
-        return isinstance(other, TensorSpec) and (self._shape, self._dtype, self._name) == (other._shape, other._dtype, other._name)
-
-    def __ne__(self, other):
-        return not self == other
-
-    def __hash__(self):
-        return hash((tuple(self._shape.as_list()) if self._shape.rank is not None else None, self._dtype))
-
-    def __reduce__(self):
-        return TensorSpec, (self._shape, self._dtype, self._name)
+        if isinstance(spec_or_tensor, TypeSpec) or not hasattr(spec_or_tensor, "dtype"):
+            other = spec_or_tensor if isinstance(spec_or_tensor, TypeSpec) else TensorSpec._of_value(spec_or_tensor)
+            if not isinstance(other, TensorSpec):
+                return False
+        else:
+            other = spec_or_tensor
+        return self._dtype.is_compatible_with(other.dtype) and self._shape.is_compatible_with(other.shape)
 
     def __repr__(self):
         return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"

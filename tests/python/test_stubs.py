@@ -11,7 +11,7 @@ import flowmill
 from flowmill import _core
 
 PACKAGE = Path(flowmill.__file__).parent
-MODULES = ["flowmill", "flowmill.cases", "flowmill.control_flow", "flowmill.cond_v2", "flowmill.control_flow_contexts", "flowmill.custom_gradients", "flowmill.func_graph", "flowmill.function",
+MODULES = ["flowmill", "flowmill.cases", "flowmill.control_flow", "flowmill.cond_v2", "flowmill.control_flow_contexts", "flowmill.custom_gradients", "flowmill.func_graph", "flowmill.defun",
            "flowmill.functional_ops", "flowmill._rnn_base", "flowmill._rnn_wrappers", "flowmill.rnn", "flowmill.rnn_cell", "flowmill.script_ops", "flowmill.while_v2", "flowmill.loops", "flowmill.tensor_array",
            "flowmill.dtypes", "flowmill.errors", "flowmill.graph", "flowmill.importer", "flowmill.saved_model",
            "flowmill.saved_model.loader", "flowmill.session", "flowmill.tensor", "flowmill.tensor_shape", "flowmill.train",
@@ -40,6 +40,8 @@ MODULES += ["flowmill.default_graph", "flowmill.image._boxes", "flowmill.image._
            "flowmill.metrics._mean", "flowmill.metrics._thresholds", "flowmill.metrics._top", "flowmill.nn._activation", "flowmill.nn._atrous",
            "flowmill.nn._convolution", "flowmill.nn._cross_entropy", "flowmill.nn._ctc", "flowmill.nn._dropout", "flowmill.nn._embedding",
            "flowmill.nn._normalization", "flowmill.nn._pooling", "flowmill.nn._sampling", "flowmill.nn._top"]
+MODULES += ["flowmill.data._options", "flowmill.debugging._switches", "flowmill.gradient_tape", "flowmill.module", "flowmill.polymorphic_function",
+            "flowmill.saved_model.main_op", "flowmill.type_spec", "flowmill.vectorized"]
 
 
 def stub_parameters(function: ast.FunctionDef) -> list[tuple[str, str, bool]]:

@@ -13,6 +13,7 @@ from flowmill._convert import convert_to_tensor
 from flowmill.compat import as_text
 from flowmill.data import _pipeline
 from flowmill.data._function import Function
+from flowmill.data._options import Options
 from flowmill.data._pipeline import Run
 from flowmill.data._structure import Component, Structure, _leaves, as_array, of_values, rebuild
 from flowmill.dtypes import as_dtype
@@ -49,6 +50,9 @@ class Dataset(Elements):
     It is made by functions such as :meth:`from_tensor_slices`; methods give others. Numbers that they take may be tensors, which an iterator's
     initializer computes.
     """
+
+    # What `with_options` said.
+    _options: Options | None = None
 
     def __init__(self, structure: Structure, inputs: list[Dataset], arguments: list, elements: Callable):
         """For this module alone: `elements(run, arguments)` gives an iterator over lists of arrays, given the arguments' values."""
@@ -212,9 +216,20 @@ class Dataset(Elements):
         key = object()
         return self._derived(None, [], lambda run, upstream: _pipeline.cached(upstream, run.state, key))
 
-    def with_options(self, options, name=None) -> Dataset:
-        """The same elements."""
-        return self.prefetch()
+    def with_options(self, options: Options, name=None) -> Dataset:
+        """The same elements, with hints that :meth:`options` gives."""
+        made = self.prefetch()
+        made._options = self.options().merge(options)
+        return made
+
+    def options(self) -> Options:
+        """The hints that this dataset, and those that it is made of, were given."""
+        if self._options is not None:
+            return self._options
+        found = Options()
+        for dataset in self._inputs:
+            found = found.merge(dataset.options())
+        return found
 
     def map(self, map_func, num_parallel_calls=None, deterministic=None, synchronous=None, use_unbounded_threadpool=None, name=None) -> Dataset:
         """What a function makes of each element. It is called once, with tensors of a graph of its own: one for each part of a tuple."""

@@ -45,4 +45,5 @@ __all__ = [
 ]
 
 # Functions that are tf.nn's, too.
-__getattr__, __dir__ = _lazy.attach(__name__, _lazy.table("flowmill", {"nn": "l2_normalize log_softmax softmax softplus softsign"}))
+__getattr__, __dir__ = _lazy.attach(
+    __name__, _lazy.table("flowmill", {"nn": "l2_normalize log_softmax softmax softplus softsign"}) | _lazy.modules(__name__, "special"))

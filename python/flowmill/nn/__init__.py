@@ -16,7 +16,7 @@ _BY_MODULE = {
     "_cross_entropy": "log_poisson_loss sigmoid_cross_entropy_with_logits softmax_cross_entropy_with_logits "
                       "softmax_cross_entropy_with_logits_v2 sparse_softmax_cross_entropy_with_logits weighted_cross_entropy_with_logits "
                       "compute_average_loss scale_regularization_loss",
-    "_ctc": "collapse_repeated ctc_beam_search_decoder ctc_beam_search_decoder_v2 ctc_greedy_decoder ctc_loss",
+    "_ctc": "collapse_repeated ctc_beam_search_decoder ctc_beam_search_decoder_v2 ctc_greedy_decoder ctc_loss ctc_unique_labels",
     "_dropout": "dropout",
     "_embedding": "embedding_lookup embedding_lookup_sparse safe_embedding_lookup_sparse",
     "_normalization": "batch_norm_with_global_normalization batch_normalization fused_batch_norm l2_normalize local_response_normalization "
@@ -31,7 +31,7 @@ _BY_MODULE = {
 # Names of other modules that are also reached as ``tf.nn.name``.
 _ELSEWHERE = {
     "rnn": "bidirectional_dynamic_rnn dynamic_rnn raw_rnn static_bidirectional_rnn static_rnn static_state_saving_rnn",
-    "math": "sigmoid tanh",
+    "math": "approx_max_k approx_min_k sigmoid tanh",
     "array": "depth_to_space space_to_batch space_to_depth",
 }
 

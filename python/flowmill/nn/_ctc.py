@@ -45,6 +45,25 @@ def ctc_loss(labels, inputs=None, sequence_length=None, preprocess_collapse_repe
     return tf.cast(loss, dtype) if narrow else loss
 
 
+def ctc_unique_labels(labels, name: str | None = None):
+    """The different labels of each sequence, and where they are.
+
+    Args:
+        labels: ``[batch, time]``.
+        name: of the scope.
+
+    Returns:
+        A list: the labels, each once, with zeros after them, as `int64`; and for each label its place among them. Both are ``[batch, time]``.
+    """
+    with scope(name, "ctc_unique_labels", [labels]):
+        labels = convert_to_tensor(labels, name="labels")
+
+        def row(values):
+            found, places = tf.unique(values)
+            return [tf.cast(tf.pad(found, [[0, tf.size(values) - tf.size(found)]]), tf.int64), places]
+        return tf.map_fn(row, labels, dtype=[tf.int64, tf.int32])
+
+
 def ctc_greedy_decoder(inputs, sequence_length, merge_repeated: bool = True, blank_index: int | None = None):
     """The likeliest class of each step.
 

@@ -5,6 +5,7 @@ The operations of one graph with seeds give the same numbers in every session; w
 
 from __future__ import annotations
 
+from flowmill import _lazy
 from flowmill.random._stateful import (
     categorical, gamma, multinomial, normal, poisson, random_crop, random_poisson, shuffle, truncated_normal, uniform,
 )
@@ -20,3 +21,8 @@ __all__ = [
     "random_shuffle", "random_uniform", "set_random_seed", "shuffle", "stateless_categorical", "stateless_multinomial", "stateless_normal",
     "stateless_truncated_normal", "stateless_uniform", "truncated_normal", "uniform",
 ]
+
+# Samplers of candidates that are tf.nn's, too.
+__getattr__, __dir__ = _lazy.attach(__name__, _lazy.table("flowmill", {
+    "nn": "all_candidate_sampler fixed_unigram_candidate_sampler learned_unigram_candidate_sampler log_uniform_candidate_sampler "
+          "uniform_candidate_sampler"}))

@@ -17,11 +17,12 @@ from flowmill.saved_model.tag_constants import GPU, SERVING, TPU, TRAINING
 # Names that are for writing.
 _NAMES = _lazy.table(__name__, {
     "builder": "Builder=SavedModelBuilder simple_save",
-    "constants": "ASSETS_DIRECTORY ASSETS_KEY DEBUG_DIRECTORY LEGACY_INIT_OP_KEY MAIN_OP_KEY SAVED_MODEL_FILENAME_PB SAVED_MODEL_FILENAME_PBTXT "
-                 "SAVED_MODEL_SCHEMA_VERSION VARIABLES_DIRECTORY VARIABLES_FILENAME",
+    "constants": "ASSETS_DIRECTORY ASSETS_KEY DEBUG_DIRECTORY DEBUG_INFO_FILENAME_PB LEGACY_INIT_OP_KEY MAIN_OP_KEY SAVED_MODEL_FILENAME_PB "
+                 "SAVED_MODEL_FILENAME_PBTXT SAVED_MODEL_SCHEMA_VERSION VARIABLES_DIRECTORY VARIABLES_FILENAME",
     "signature_constants": "CLASSIFY_INPUTS CLASSIFY_OUTPUT_CLASSES CLASSIFY_OUTPUT_SCORES PREDICT_INPUTS PREDICT_OUTPUTS REGRESS_INPUTS "
                            "REGRESS_OUTPUTS",
     "signature_def_utils": "build_signature_def classification_signature_def is_valid_signature predict_signature_def regression_signature_def",
+    "main_op": "main_op_with_restore",
     "utils": "build_tensor_info get_tensor_from_tensor_info",
 }) | _lazy.modules(__name__, "builder constants main_op signature_def_utils utils")
 

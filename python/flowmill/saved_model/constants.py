@@ -3,6 +3,7 @@
 ASSETS_DIRECTORY = "assets"
 ASSETS_KEY = "saved_model_assets"
 DEBUG_DIRECTORY = "debug"
+DEBUG_INFO_FILENAME_PB = "saved_model_debug_info.pb"
 LEGACY_INIT_OP_KEY = "legacy_init_op"
 MAIN_OP_KEY = "saved_model_main_op"
 TRAIN_OP_KEY = "saved_model_train_op"

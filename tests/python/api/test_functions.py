@@ -5,7 +5,7 @@ import pytest
 from compare import compare, same_error
 
 import flowmill
-from flowmill.function import Defun
+from flowmill.defun import Defun
 
 X = np.array([1.0, 2.0], np.float32)
 

@@ -279,3 +279,7 @@ def test_every_name_is_there():
         assert callable(getattr(flowmill.nn, name)) or name == "rnn_cell", name
     with pytest.raises(AttributeError, match="flowmill has no tf.nn.nothing"):
         flowmill.nn.nothing
+
+
+def test_different_labels(tf1):
+    compare(tf1, lambda tf: tf.nn.ctc_unique_labels(tf.constant([[3, 1, 3, 1], [2, 2, 2, 0]])), nodes=False)

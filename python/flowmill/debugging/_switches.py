@@ -1,0 +1,53 @@
+"""Switches of what is said about failures."""
+
+from __future__ import annotations
+
+_is_filtering = True
+_logs_placement = False
+
+
+def disable_check_numerics() -> None:
+    """Does nothing: operations are checked only where the program adds checks, see :func:`flowmill.add_check_numerics_ops`."""
+
+
+def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
+    """Not there.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError("flowmill does not check operations as they are added: call tf.add_check_numerics_ops() when the graph is built.")
+
+
+def disable_traceback_filtering() -> None:
+    """Says that tracebacks shall show everything, which they do anyway."""
+    global _is_filtering
+    _is_filtering = False
+
+
+def enable_traceback_filtering() -> None:
+    """Says that tracebacks may leave out what is inside of this package. They show everything still."""
+    global _is_filtering
+    _is_filtering = True
+
+
+def is_traceback_filtering_enabled() -> bool:
+    """Which of the two was said last; true at first."""
+    return _is_filtering
+
+
+def get_log_device_placement() -> bool:
+    """What :func:`set_log_device_placement` was told last; false at first."""
+    return _logs_placement
+
+
+def set_log_device_placement(enabled: bool) -> None:
+    """Says whether devices of eager operations shall be logged. There are none, so nothing is."""
+    global _logs_placement
+    _logs_placement = bool(enabled)
+
+
+__all__ = [
+    "disable_check_numerics", "disable_traceback_filtering", "enable_check_numerics", "enable_traceback_filtering", "get_log_device_placement",
+    "is_traceback_filtering_enabled", "set_log_device_placement",
+]

@@ -1,0 +1,233 @@
+"""What is known of values without a graph: of tensors, and of what stands for several of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flowmill.dtypes import DType, as_dtype, float32, int64
+from flowmill.tensor_shape import TensorShape
+
+__all__ = ["IndexedSlicesSpec", "NoneTensorSpec", "SparseTensorSpec", "TensorArraySpec", "TypeSpec", "type_spec_from_value"]
+
+
+class TypeSpec:
+    """What all values of a kind have in common. Two of them are equal where they say the same."""
+
+    __slots__ = ()
+
+    @property
+    def value_type(self) -> type:
+        """The class of the values."""
+        raise NotImplementedError(f"{type(self).__name__}.value_type must be implemented.")
+
+    def _parts(self) -> tuple:
+        """What it was made of."""
+        raise NotImplementedError(f"{type(self).__name__} must say what it consists of.")
+
+    @classmethod
+    def _of_value(cls, value) -> TypeSpec | None:
+        """That of a value of this kind; None for others."""
+        raise NotImplementedError(f"{cls.__name__} must say how it is made of a value.")
+
+    def is_compatible_with(self, spec_or_value) -> bool:
+        """Whether a value, or one of another spec, can be what this says."""
+        if not isinstance(spec_or_value, TypeSpec):
+            spec_or_value = type_spec_from_value(spec_or_value)
+        return type(self) is type(spec_or_value) and all(map(_fits, self._parts(), spec_or_value._parts()))
+
+    def most_specific_compatible_type(self, other: TypeSpec) -> TypeSpec:
+        """What this and another one have in common.
+
+        Raises:
+            ValueError: where they have nothing in common.
+        """
+        common = None if type(self) is not type(other) else [_in_common(a, b) for a, b in zip(self._parts(), other._parts())]
+        if common is None or NotImplemented in common:
+            raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
+        return type(self)(*common)
+
+    def __eq__(self, other):
+        return type(self) is type(other) and all(map(_same, self._parts(), other._parts()))
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __hash__(self):
+        return hash((type(self), *(_plain(p) for p in self._parts())))
+
+    def __reduce__(self):
+        return type(self), self._parts()
+
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join(repr(p) for p in self._parts())})"
+
+
+def _plain(part):
+    return (None if part.rank is None else tuple(part.as_list())) if isinstance(part, TensorShape) else part
+
+
+def _same(a, b) -> bool:
+    return _plain(a) == _plain(b)
+
+
+def _fits(a, b) -> bool:
+    return a.is_compatible_with(b) if isinstance(a, TensorShape) else a == b
+
+
+def _in_common(a, b):
+    if not isinstance(a, TensorShape):
+        return a if a == b else NotImplemented
+    if a.rank != b.rank or a.rank is None:
+        return TensorShape(None)
+    return TensorShape([x if x == y else None for x, y in zip(a.as_list(), b.as_list())])
+
+
+class SparseTensorSpec(TypeSpec):
+    """That of a sparse tensor.
+
+    Args:
+        shape: what is known of the shape of the whole.
+        dtype: the type of the elements.
+    """
+
+    __slots__ = ("_shape", "_dtype")
+
+    def __init__(self, shape=None, dtype=float32):
+        self._shape, self._dtype = TensorShape(shape), as_dtype(dtype)
+
+    @property
+    def value_type(self) -> type:
+        """The class :class:`SparseTensor`."""
+        from flowmill.sparse_tensor import SparseTensor
+
+        return SparseTensor
+
+    @property
+    def shape(self) -> TensorShape:
+        """What is known of the shape of the whole."""
+        return self._shape
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return self._dtype
+
+    def _parts(self) -> tuple:
+        return self._shape, self._dtype
+
+    @classmethod
+    def _of_value(cls, value):
+        from flowmill.sparse_tensor import SparseTensor, SparseTensorValue
+
+        if isinstance(value, SparseTensor):
+            return cls(value.shape, value.dtype)
+        if isinstance(value, SparseTensorValue):
+            return cls(np.asarray(value.dense_shape).tolist(), np.asarray(value.values).dtype)
+        return None
+
+
+class IndexedSlicesSpec(TypeSpec):
+    """That of IndexedSlices.
+
+    Args:
+        shape: what is known of the shape of the whole.
+        dtype: the type of the slices.
+        indices_dtype: the type of their places.
+        dense_shape_dtype: the type of the tensor that says the whole's shape, None where there is none.
+        indices_shape: what is known of the shape of the places.
+    """
+
+    __slots__ = ("_shape", "_values_dtype", "_indices_dtype", "_dense_shape_dtype", "_indices_shape")
+
+    def __init__(self, shape=None, dtype=float32, indices_dtype=int64, dense_shape_dtype=None, indices_shape=None):
+        self._shape, self._values_dtype, self._indices_dtype = TensorShape(shape), as_dtype(dtype), as_dtype(indices_dtype)
+        self._dense_shape_dtype = None if dense_shape_dtype is None else as_dtype(dense_shape_dtype)
+        self._indices_shape = TensorShape(indices_shape).with_rank(1)
+
+    @property
+    def value_type(self) -> type:
+        """The class :class:`IndexedSlices`."""
+        from flowmill.indexed_slices import IndexedSlices
+
+        return IndexedSlices
+
+    def _parts(self) -> tuple:
+        return self._shape, self._values_dtype, self._indices_dtype, self._dense_shape_dtype, self._indices_shape
+
+    @classmethod
+    def _of_value(cls, value):
+        from flowmill.indexed_slices import IndexedSlices
+
+        if not isinstance(value, IndexedSlices):
+            return None
+        dense = value.dense_shape
+        shape = value.shape if dense is not None or value.values.shape.rank is None else TensorShape([None]).concatenate(value.values.shape[1:])
+        return cls(shape, value.dtype, value.indices.dtype, None if dense is None else dense.dtype, value.indices.shape)
+
+
+class TensorArraySpec(TypeSpec):
+    """That of a TensorArray.
+
+    Args:
+        element_shape: what is known of the shape of the elements.
+        dtype: their type.
+        dynamic_size: whether it may grow.
+        infer_shape: whether all elements have the same shape.
+    """
+
+    __slots__ = ("_element_shape", "_dtype", "_dynamic_size", "_infer_shape")
+
+    def __init__(self, element_shape=None, dtype=float32, dynamic_size: bool = False, infer_shape: bool = True):
+        self._element_shape, self._dtype = TensorShape(element_shape), as_dtype(dtype)
+        self._dynamic_size, self._infer_shape = dynamic_size, infer_shape
+
+    @property
+    def value_type(self) -> type:
+        """The class :class:`TensorArray`."""
+        from flowmill.tensor_array import TensorArray
+
+        return TensorArray
+
+    def _parts(self) -> tuple:
+        return self._element_shape, self._dtype, self._dynamic_size, self._infer_shape
+
+    @classmethod
+    def _of_value(cls, value):
+        from flowmill.tensor_array import TensorArray
+
+        if not isinstance(value, TensorArray):
+            return None
+        return cls(value.element_shape, value.dtype, value.dynamic_size, value._infer_shape)
+
+
+class NoneTensorSpec(TypeSpec):
+    """That of None."""
+
+    __slots__ = ()
+
+    @property
+    def value_type(self) -> type:
+        """The class of None."""
+        return type(None)
+
+    def _parts(self) -> tuple:
+        return ()
+
+    @classmethod
+    def _of_value(cls, value):
+        return cls() if value is None else None
+
+
+def type_spec_from_value(value) -> TypeSpec:
+    """What is known of a value: of a tensor, of what stands for several, of None, and of what can be made a tensor.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    from flowmill.tensor_spec import TensorSpec
+
+    for kind in (SparseTensorSpec, IndexedSlicesSpec, TensorArraySpec, NoneTensorSpec, TensorSpec):
+        found = kind._of_value(value)
+        if found is not None:
+            return found
+    raise TypeError(f"Could not build a TypeSpec for {value} of unsupported type {type(value)}.")

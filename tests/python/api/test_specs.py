@@ -1,0 +1,149 @@
+"""What is known of values without a graph, names of devices, and switches that say nothing here."""
+
+import re
+
+import numpy as np
+import pytest
+from compare import same_error
+
+import flowmill
+
+
+
+def described(spec):
+    """As TensorFlow writes it, where shapes do not say that their sizes are dimensions."""
+    return re.sub(r"Dimension\((\w+)\)", r"\1", repr(spec))
+
+
+SPECS = {
+    "sparse": lambda tf: tf.SparseTensorSpec([None, 3], tf.int32), "sparse default": lambda tf: tf.SparseTensorSpec(),
+    "slices": lambda tf: tf.IndexedSlicesSpec([2, None], tf.float64, tf.int32, tf.int64, [4]), "slices default": lambda tf: tf.IndexedSlicesSpec(),
+    "array": lambda tf: tf.TensorArraySpec([2], tf.int32, True, False), "array default": lambda tf: tf.TensorArraySpec(),
+    "tensor": lambda tf: tf.TensorSpec([1, None], tf.int32, "t"),
+}
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_specs(tf1, name):
+    theirs, ours = SPECS[name](tf1), SPECS[name](flowmill)
+    assert isinstance(ours, flowmill.TypeSpec) and ours.value_type.__name__ in (theirs.value_type.__name__, "Tensor")
+    assert described(ours) == described(theirs)
+    assert [ours == SPECS[n](flowmill) for n in SPECS] == [theirs == SPECS[n](tf1) for n in SPECS]
+    assert hash(ours) == hash(SPECS[name](flowmill)) and len({ours, SPECS[name](flowmill)}) == 1
+
+
+VALUES = {
+    "a tensor": lambda tf: tf.constant([[1, 2]], name="c"), "of unknown shape": lambda tf: tf.placeholder(tf.float32),
+    "a number": lambda tf: 3.0, "a list": lambda tf: [[1, 2], [3, 4]], "an array": lambda tf: np.zeros((2, 3), np.float64), "a string": lambda tf: "s",
+    "a sparse tensor": lambda tf: tf.SparseTensor([[0, 0]], [1.0], [2, 3]),
+    "slices": lambda tf: tf.IndexedSlices(tf.constant([[1.0]]), tf.constant([2]), tf.constant([3, 1])),
+    "slices of unknown shape": lambda tf: tf.IndexedSlices(tf.constant([[1.0]]), tf.constant([2])),
+    "a variable": lambda tf: tf.get_variable("v", [3]), "None": lambda tf: None,
+}
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_specs_of_values(tf1, value):
+    if value == "a variable":  # TensorFlow has specs of variables, which nothing else here has
+        with flowmill.Graph().as_default():
+            assert flowmill.type_spec_from_value(VALUES[value](flowmill)) == flowmill.TensorSpec([3], flowmill.float32)
+        return
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            spec = tf.type_spec_from_value(VALUES[value](tf))
+            found.append((described(spec), spec.is_compatible_with(SPECS["sparse default"](tf))))
+            assert tf is tf1 or spec.is_compatible_with(VALUES[value](tf))
+    assert found[0] == found[1]
+
+
+def test_values_without_a_spec(tf1):
+    same_error(tf1, lambda tf: tf.type_spec_from_value(object()), "Could not build a TypeSpec for")
+    for tf in (tf1, flowmill):
+        common = tf.SparseTensorSpec([2, 3], tf.int32).most_specific_compatible_type(tf.SparseTensorSpec([2, 4], tf.int32))
+        assert common == tf.SparseTensorSpec([2, None], tf.int32)
+        with pytest.raises(ValueError, match="No TypeSpec is compatible with both"):
+            tf.SparseTensorSpec([2, 3], tf.int32).most_specific_compatible_type(tf.SparseTensorSpec([2, 3], tf.int64))
+
+
+def test_specs_of_arrays(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            assert tf.type_spec_from_value(tf.TensorArray(tf.float32, 3, element_shape=[2])).is_compatible_with(tf.TensorArraySpec([2]))
+
+
+def test_devices(tf1):
+    found = []
+    for tf in (tf1, flowmill):
+        spec = tf.DeviceSpec(job="worker", task=1, device_type="gpu", device_index=0)
+        merged = tf.DeviceSpec.from_string("/job:ps/device:CPU:*")
+        merged.merge_from(spec)
+        other = tf.DeviceSpec().parse_from_string("/replica:3/cpu:2")
+        with tf.Graph().as_default(), tf.device(spec):
+            where = tf.constant(1).device
+        found.append([spec.to_string(), merged.to_string(), other.to_string(), spec.replace(task=2).to_string(), where, spec == tf.DeviceSpec.from_string(
+            "/job:worker/task:1/device:GPU:0"), spec.make_merged_spec(other).to_string(), (other.replica, other.device_type, other.device_index)])
+    assert found[0] == found[1]
+    same_error(tf1, lambda tf: tf.DeviceSpec.from_string("/nothing:1"), "Unknown attribute")
+
+
+def test_quantized_types(tf1):
+    assert {t.name for t in flowmill.QUANTIZED_DTYPES} == {t.name for t in tf1.QUANTIZED_DTYPES}
+    assert flowmill.dtypes.QUANTIZED_DTYPES is flowmill.QUANTIZED_DTYPES
+
+
+def test_switches(tf1):
+    for tf in (tf1, flowmill):
+        tf.enable_tensor_equality()
+        with tf.Graph().as_default():
+            a, b = tf.constant(1), tf.constant(1)
+            assert (a == b) is False and (a != b) is True and a in {a}
+        tf.disable_tensor_equality()
+        assert tf.debugging.is_traceback_filtering_enabled()
+        tf.debugging.disable_traceback_filtering()
+        assert not tf.debugging.is_traceback_filtering_enabled()
+        tf.debugging.enable_traceback_filtering()
+        tf.debugging.disable_check_numerics()
+    flowmill.debugging.set_log_device_placement(True)
+    assert flowmill.debugging.get_log_device_placement()
+    flowmill.debugging.set_log_device_placement(False)
+    with pytest.raises(NotImplementedError, match="add_check_numerics_ops"):
+        flowmill.debugging.enable_check_numerics()
+
+
+def test_messages():
+    histogram = flowmill.HistogramProto(min=1.0, bucket=[1.0, 2.0])
+    assert flowmill.HistogramProto.FromString(histogram.SerializeToString()) == histogram
+    assert flowmill.SessionLog(status=flowmill.SessionLog.START).status == 1 and flowmill.LogMessage(message="m").message == "m"
+    assert flowmill.SummaryMetadata(display_name="d").display_name == "d"
+    assert flowmill.get_logger() is flowmill.logging.get_logger() and flowmill.OpError is flowmill.errors.OpError
+
+
+def test_sessions_are_reset(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            x = tf.constant(1)
+            session = tf.Session()
+            assert session.run(x) == 1
+            tf.Session.reset("")
+            with pytest.raises((RuntimeError, tf.errors.CancelledError), match="[Cc]losed"):
+                session.run(x)
+    with pytest.raises(TypeError, match="must be a string"):
+        flowmill.Session.reset(None)
+
+
+def test_options_of_pipelines(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            options = tf.data.Options()
+            options.deterministic = False
+            options.threading.private_threadpool_size = 3
+            data = tf.data.Dataset.range(3).with_options(options).map(lambda x: x + 1)
+            assert data.options().deterministic is False and data.options().threading.private_threadpool_size == 3
+            assert tf.data.Dataset.range(3).options().threading.private_threadpool_size is None
+            value = tf.data.make_one_shot_iterator(data).get_next()
+            with tf.Session() as session:
+                assert [session.run(value) for _ in range(3)] == [1, 2, 3]
+            with pytest.raises(AttributeError, match="Cannot set the property nothing on Options."):
+                options.nothing = 3
+        assert (tf.data.INFINITE_CARDINALITY, tf.data.UNKNOWN_CARDINALITY) == (-1, -2)
