@@ -41,7 +41,7 @@ MODULES += ["flowmill.default_graph", "flowmill.image._boxes", "flowmill.image._
            "flowmill.nn._convolution", "flowmill.nn._cross_entropy", "flowmill.nn._ctc", "flowmill.nn._dropout", "flowmill.nn._embedding",
            "flowmill.nn._normalization", "flowmill.nn._pooling", "flowmill.nn._sampling", "flowmill.nn._top"]
 MODULES += ["flowmill.data._options", "flowmill.debugging._switches", "flowmill.gradient_tape", "flowmill.module", "flowmill.polymorphic_function",
-            "flowmill.saved_model.main_op", "flowmill.type_spec", "flowmill.vectorized"]
+            "flowmill.saved_model.main_op", "flowmill.train.checkpoint", "flowmill.type_spec", "flowmill.vectorized"]
 
 
 def stub_parameters(function: ast.FunctionDef) -> list[tuple[str, str, bool]]:

@@ -17,6 +17,7 @@ _BY_MODULE = {
     "_report_hooks": "LoggingTensorHook ProfilerHook StepCounterHook SummarySaverHook",
     "_steps": "SecondOrStepTimer",
     "basic_session_run_hooks": "FeedFnHook FinalOpsHook GlobalStepWaiterHook NanLossDuringTrainingError NanTensorHook StopAtStepHook",
+    "checkpoint": "Checkpoint CheckpointManager CheckpointOptions",
     "checkpoint_utils": "init_from_checkpoint",
     "coordinator": "Coordinator LooperThread",
     "learning_rate_decay": "cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay linear_cosine_decay natural_exp_decay "
