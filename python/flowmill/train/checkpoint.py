@@ -64,8 +64,8 @@ class Checkpoint:
         for name, value in sorted(kwargs.items()):
             if not is_trackable(value):
                 raise ValueError(
-                    f"`Checkpoint` was expecting {name} to be a trackable object (an object derived from `Trackable`), got {value}. If you believe "
-                    "this object should be trackable, set it as an attribute of a tf.Module.")
+                    f"`Checkpoint` was expecting a trackable object (an object derived from `Trackable`), got {value} as {name!r}. Values other than "
+                    "variables and what owns them are not saved.")
             setattr(self, name, value)
 
     def __setattr__(self, name: str, value) -> None:
