@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping
 # By name: a module, and the name there, empty for the module itself.
 Table = dict[str, tuple[str, str]]
 
+# What each module offers so, for what describes the package.
+TABLES: dict[str, Table] = {}
+
 
 def table(package: str, by_module: Mapping[str, str]) -> Table:
     """Where names are.
@@ -35,19 +38,30 @@ def modules(package: str, names: str) -> Table:
     return {name: (f"{package}.{name}", "") for name in names.split()}
 
 
-def attach(module: str, names: Table) -> tuple[Callable, Callable]:
-    """``__getattr__`` and ``__dir__`` of a module with these names beside its own."""
+def attach(module: str, names: Table, otherwise: Callable[[str], object] | None = None) -> tuple[Callable, Callable]:
+    """``__getattr__`` and ``__dir__`` of a module with these names beside its own.
+
+    Args:
+        module: the module's name.
+        names: where the names are.
+        otherwise: gives what other public names stand for, or raises the error for them.
+    """
+    TABLES[module] = names
     globals_of_module = vars(sys.modules[module])
     path = "tf" + module.removeprefix("flowmill")
 
     def __getattr__(name: str):  # noqa: N807 - it becomes the module's
         where = names.get(name)
-        if where is None:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}" if name.startswith("_") else f"flowmill has no {path}.{name}")
-        home, inner = where
-        found = importlib.import_module(home)
-        if inner:
-            found = getattr(found, inner)
+        if where is not None:
+            home, inner = where
+            found = importlib.import_module(home)
+            found = getattr(found, inner) if inner else found
+        elif name.startswith("_"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        elif otherwise is None:
+            raise AttributeError(f"flowmill has no {path}.{name}")
+        else:
+            found = otherwise(name)
         globals_of_module[name] = found
         return found
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numbers
 import os
+from typing import Any
 
 import numpy as np
 
+from flowmill import _lazy
 from flowmill.tensor_shape import Dimension, dimension_value
 
 __all__ = [
@@ -58,7 +60,7 @@ def as_str_any(value, encoding: str = "utf-8") -> str:
     return as_text(value, encoding) if isinstance(value, bytes) else str(value)
 
 
-def path_to_str(path):
+def path_to_str(path) -> Any:
     """A path as a string; what is no path stays what it is."""
     return as_str_any(os.fspath(path)) if hasattr(path, "__fspath__") else path
 
@@ -79,16 +81,15 @@ class forward_compatibility_horizon:
     def __init__(self, year: int, month: int, day: int):
         pass
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         return None
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info) -> None:
         return None
 
 
-def __getattr__(name: str):
-    if name == "v1":
-        import flowmill
-
-        return flowmill
+def _refuse(name: str):
     raise AttributeError(f"flowmill has no tf.compat.{name}; version 1's names are at the top level and in compat.v1")
+
+
+__getattr__, __dir__ = _lazy.attach(__name__, _lazy.modules(__name__, "v1"), otherwise=_refuse)
