@@ -6,40 +6,52 @@ be. What is returned is a tensor, a list, a tuple of those with the outputs' nam
 
 from __future__ import annotations
 
+import inspect
 import keyword
 
 from flowmill import _core
 from flowmill._apply import Signature, apply_op, outputs_of, signature
 
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
-def _parameter(name: str) -> str:
+
+def parameter_name(name: str) -> str:
+    """What an input or attribute is called in Python."""
     return name + "_" if keyword.iskeyword(name) else name
 
 
-def _function(op: str):
-    found: Signature = signature(op)
-    inputs = [_parameter(i.name) for i in found.inputs]
-    attrs = {_parameter(a): (a, has_default) for a, (_, has_default) in found.attrs.items() if a not in found.inferred}
-    required = [*inputs, *(p for p, (_, has_default) in attrs.items() if not has_default)]
-    optional = {p for p, (_, has_default) in attrs.items() if has_default}
+def parameters(op: Signature) -> list[tuple[str, str | None, bool]]:
+    """The parameters of an op's function but for ``name``: what each is called, the attribute that it is if it is one, whether it must be given."""
+    attrs = [(parameter_name(attr), attr, not has_default) for attr, (_, has_default) in op.attrs.items() if attr not in op.inferred]
     # An empty list says nothing of its type.
-    optional.update(a for a in found.inferred if a in found.attrs)
+    inferred = [(attr, attr, False) for attr in sorted(op.inferred) if attr in op.attrs]
+    found = [*((parameter_name(i.name), None, True) for i in op.inputs), *attrs, *inferred]
+    return sorted(found, key=lambda parameter: not parameter[2])
 
-    def function(name: str | None = None, **arguments):
-        unknown = arguments.keys() - set(required) - optional
+
+def _function(op: str):
+    found = signature(op)
+    known = parameters(found)
+    attrs = {name: attr for name, attr, _ in known}
+    required = [name for name, _, is_required in known if is_required]
+
+    def function(*, name: str | None = None, **arguments):
+        unknown = arguments.keys() - attrs.keys()
         if unknown:
             raise TypeError(f"{op}() got an unexpected keyword argument '{sorted(unknown)[0]}'")
         missing = [p for p in required if p not in arguments]
         if missing:
             raise TypeError(f"{op}() missing {len(missing)} required argument: '{missing[0]}'")
-        given = {attrs.get(p, (p,))[0]: v for p, v in arguments.items() if p not in inputs}
-        return outputs_of(apply_op(op, name, [arguments[i] for i in inputs], given))
+        given = {attrs[p]: v for p, v in arguments.items() if attrs[p] is not None}
+        return outputs_of(apply_op(op, name, [arguments[parameter_name(i.name)] for i in found.inputs], given))
 
     function.__name__ = function.__qualname__ = op
     function.__module__ = __name__
-    parameters = ", ".join([*required, *(f"{p}=…" for p in attrs if p in optional), "name=None"])
+    optional = [*(f"{name}=…" for name, _, is_required in known if not is_required), "name=None"]
     gives = ", ".join(name for name, _ in found.outputs) or "the operation"
-    function.__doc__ = f"``{op}({parameters})`` → {gives}: the op as TensorFlow defines it."
+    function.__doc__ = f"``{op}({', '.join([*required, *optional])})`` → {gives}: the op as TensorFlow defines it."
+    function.__signature__ = inspect.Signature(
+        [inspect.Parameter(name, _KEYWORD, default=inspect.Parameter.empty if is_required else None) for name, _, is_required in [*known, ("name", None, False)]])
     return function
 
 
