@@ -106,12 +106,12 @@ class FlagHolder:
         return self._flag.name
 
     @property
-    def value(self):
+    def value(self) -> Any:
         """The flag's value."""
         return getattr(self._flag_values, self._flag.name)
 
     @property
-    def default(self):
+    def default(self) -> Any:
         """The flag's default."""
         return self._flag.default
 
@@ -131,7 +131,7 @@ class FlagHolder:
 class FlagValues:
     """All flags, each an attribute. Called with a command line it parses it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.__dict__.update(_flags={}, _parsed=False, _validators=[], _modules={}, _auto_parse=False)
 
     def _define(self, flag: Flag, module: str) -> None:

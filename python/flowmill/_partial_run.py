@@ -7,7 +7,7 @@ the latter. So whatever the step computes, it computes once.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flowmill._feeds import flatten
 from flowmill._fetches import Fetches
@@ -81,7 +81,7 @@ class PartialRun:
             except OpError:
                 pass  # the session is closed: nobody waits
 
-    def run(self, fetches, feed_dict):
+    def run(self, fetches, feed_dict) -> Any:
         """Puts in some feeds and takes out some fetches."""
         feeds = flatten(self._graph, feed_dict)
         found = Fetches(self._graph, fetches, self._session)

@@ -19,7 +19,7 @@ class RefVariable(Variable):
     """A reference variable: what ``tf.Variable(...)`` makes by default. See :class:`flowmill.Variable` for its arguments."""
 
     def __init__(self, initial_value=None, trainable=None, collections=None, validate_shape=True, caching_device=None, name=None, variable_def=None,
-                 dtype=None, expected_shape=None, import_scope=None, constraint=None, synchronization=None, aggregation=None, shape=None):
+                 dtype=None, expected_shape=None, import_scope=None, constraint=None, synchronization=None, aggregation=None, shape=None) -> None:
         if variable_def is not None:
             if initial_value is not None:
                 raise ValueError("variable_def and initial_value are mutually exclusive.")

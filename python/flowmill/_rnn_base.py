@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import flowmill as tf
 from flowmill import nest
 from flowmill._convert import convert_to_tensor
-from flowmill.dtypes import as_dtype
+from flowmill.dtypes import DType, as_dtype
 from flowmill.graph import get_default_graph
 from flowmill.layers._base import Layer
 from flowmill.tensor import Tensor
@@ -25,7 +25,7 @@ class LSTMStateTuple(_Pair):
     __slots__ = ()
 
     @property
-    def dtype(self):
+    def dtype(self) -> DType:
         """The type of both.
 
         Raises:
@@ -110,7 +110,7 @@ class RNNCell(Layer):
     Subclasses have properties `state_size` and `output_size`, numbers, shapes or structures of them, and a method `call`.
     """
 
-    def __call__(self, inputs, state, scope=None):
+    def __call__(self, inputs, state, scope=None) -> Any:
         """One time step.
 
         Args:
@@ -141,7 +141,7 @@ class RNNCell(Layer):
         return variable
 
     @property
-    def state_size(self):
+    def state_size(self) -> Any:
         """The sizes of the state, without that of the batch.
 
         Raises:
@@ -150,7 +150,7 @@ class RNNCell(Layer):
         raise NotImplementedError(f"{type(self).__name__} has no state_size.")
 
     @property
-    def output_size(self):
+    def output_size(self) -> Any:
         """The size of the output, without that of the batch.
 
         Raises:
@@ -158,7 +158,7 @@ class RNNCell(Layer):
         """
         raise NotImplementedError(f"{type(self).__name__} has no output_size.")
 
-    def get_initial_state(self, inputs=None, batch_size=None, dtype=None):
+    def get_initial_state(self, inputs=None, batch_size=None, dtype=None) -> Any:
         """The state to begin with: zeros, for a batch of `inputs` or of `batch_size`.
 
         Raises:
@@ -173,7 +173,7 @@ class RNNCell(Layer):
             raise ValueError(f"batch_size and dtype cannot be None while constructing initial state: batch_size={batch_size}, dtype={dtype}")
         return self.zero_state(batch_size, dtype)
 
-    def zero_state(self, batch_size, dtype):
+    def zero_state(self, batch_size, dtype) -> Any:
         """Zeros of the form of the state.
 
         Args:
@@ -187,7 +187,7 @@ class RNNCell(Layer):
 class LayerRNNCell(RNNCell):
     """A cell whose variables are made by `build`."""
 
-    def __call__(self, inputs, state, scope=None):
+    def __call__(self, inputs, state, scope=None) -> Any:
         """One time step: the output and the next state."""
         return Layer.__call__(self, inputs, state, scope=scope)
 

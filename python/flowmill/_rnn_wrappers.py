@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from typing import Any
 
 import flowmill as tf
 from flowmill import nest
@@ -144,7 +145,7 @@ class DropoutWrapper(_Wrapper):
         structures = [filtered, values] + ([self._noise[what]] if self._variational else [])
         return _map_up_to(filtered, drop, *structures)
 
-    def __call__(self, inputs, state, scope=None):
+    def __call__(self, inputs, state, scope=None) -> Any:
         """One time step of the cell, with elements dropped."""
         inputs = self._dropped("input", inputs)
         output, new_state = self.cell(inputs, state, scope=scope)
@@ -175,7 +176,7 @@ class ResidualWrapper(_Wrapper):
         super().__init__(cell, **kwargs)
         self._residual_fn = residual_fn or _sum
 
-    def __call__(self, inputs, state, scope=None):
+    def __call__(self, inputs, state, scope=None) -> Any:
         """One time step of the cell, with the inputs added to the output."""
         outputs, new_state = self.cell(inputs, state, scope=scope)
         return self._residual_fn(inputs, outputs), new_state
@@ -197,17 +198,17 @@ class DeviceWrapper(_Wrapper):
         device: the device's name.
     """
 
-    def __init__(self, cell, device, **kwargs):
+    def __init__(self, cell, device, **kwargs) -> None:
         super().__init__(cell, **kwargs)
         self._device = device
 
-    def zero_state(self, batch_size, dtype):
+    def zero_state(self, batch_size, dtype) -> Any:
         """That of the cell inside, on the device."""
         graph = get_default_graph()
         with graph.name_scope(type(self).__name__ + "ZeroState"), graph.device(self._device):
             return self.cell.zero_state(batch_size, dtype)
 
-    def __call__(self, inputs, state, scope=None):
+    def __call__(self, inputs, state, scope=None) -> Any:
         """One time step of the cell, on the device."""
         with get_default_graph().device(self._device):
             return self.cell(inputs, state, scope=scope)

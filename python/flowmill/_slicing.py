@@ -18,7 +18,7 @@ class Spec:
         masks: the op's five masks by attribute.
     """
 
-    def __init__(self, index):
+    def __init__(self, index) -> None:
         items = list(index) if isinstance(index, (list, tuple)) else [index]
         self.begin: list = []
         self.end: list = []
@@ -73,7 +73,7 @@ def _check_index(item) -> None:
         f"Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are valid indices, got {item!r}")
 
 
-def getitem(tensor: Tensor, index, var=None):
+def getitem(tensor: Tensor, index, var=None) -> Tensor:
     """``tensor[index]``: integers, slices, ``...``, ``None`` (a new axis), scalar tensors of integers, a tensor of truth values, or a tuple of those.
 
     Args:

@@ -9,7 +9,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from flowmill import _behavior, _protos
 from flowmill._operators import OperatorsOfTensor
@@ -300,7 +300,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
     def _as_graph_element(self) -> Tensor:
         """The tensor that sessions fetch and feed for it."""
 
-    def eval(self, session=None):
+    def eval(self, session=None) -> Any:
         """Its value in a session, the default one where none is given."""
         tensor = self._as_graph_element()
         return _session_for(tensor, session).run(tensor)
@@ -468,10 +468,10 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         """The variable of the default graph that a `VariableDef` names."""
         return Variable(variable_def=variable_def, import_scope=import_scope, use_resource=variable_def.is_resource)
 
-    def __iter__(self):
+    def __iter__(self) -> NoReturn:
         raise TypeError("'Variable' object is not iterable.")
 
-    def __getitem__(self, index):
+    def __getitem__(self, index) -> Any:
         """A part of its value; where that is a slice, its method ``assign`` changes the part of the variable."""
         from flowmill._slicing import getitem
 

@@ -57,7 +57,7 @@ def takes(function, argument: str) -> bool:
 class VariableStore:
     """The variables that `get_variable` made, by name."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._vars: dict[str, Variable] = {}
         self._partitioned_vars: dict[str, Any] = {}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flowmill._apply import call, op_scope
 from flowmill._convert import constant, convert_to_tensor, convert_to_tensor_or_indexed_slices
 from flowmill.array import identity, ones_like, rank, size, where
@@ -20,7 +22,7 @@ def _like(t, values):
     return IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
 
 
-def clip_by_value(t, clip_value_min, clip_value_max, name: str | None = None):
+def clip_by_value(t, clip_value_min, clip_value_max, name: str | None = None) -> Tensor:
     """A tensor, or IndexedSlices, with what is out of bounds set to the bound.
 
     Args:
@@ -42,7 +44,7 @@ def clip_by_value(t, clip_value_min, clip_value_max, name: str | None = None):
 
 
 
-def clip_by_norm(t, clip_norm, axes=None, name: str | None = None):
+def clip_by_norm(t, clip_norm, axes=None, name: str | None = None) -> Tensor | IndexedSlices:
     """A tensor, or IndexedSlices, made smaller where its Euclidean norm is larger than a bound.
 
     Args:
@@ -70,7 +72,7 @@ def clip_by_average_norm(t, clip_norm, name: str | None = None) -> Tensor:
         return identity(t * clip_norm * minimum(inverse * count, constant(1.0) / clip_norm), scope)
 
 
-def global_norm(t_list, name: str | None = None):
+def global_norm(t_list, name: str | None = None) -> Tensor:
     """The Euclidean norm of the elements of several tensors together.
 
     Args:
@@ -101,7 +103,7 @@ def _sequence(t_list) -> list:
     return list(t_list)
 
 
-def clip_by_global_norm(t_list, clip_norm, use_norm=None, name: str | None = None):
+def clip_by_global_norm(t_list, clip_norm, use_norm=None, name: str | None = None) -> tuple[list[Any], Tensor]:
     """Tensors made smaller by one factor where their norm together is larger than a bound.
 
     Args:

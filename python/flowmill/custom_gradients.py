@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from typing import Any
 
 from flowmill import nest
 from flowmill._apply import call
@@ -14,7 +15,7 @@ from flowmill.graph import get_default_graph
 _numbers = itertools.count()
 
 
-def custom_gradient(f=None):
+def custom_gradient(f=None) -> Any:
     """A decorator for a function that gives its result and the function for its gradients.
 
     Args:

@@ -47,7 +47,7 @@ class name_scope:  # noqa: N801 - TensorFlow's name
             self._stack.append(stack.pop_all())
         return whole
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception) -> None:
         return self._stack.pop().__exit__(*exception)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 from flowmill import _protos
 from flowmill._apply import apply_op
@@ -99,7 +100,7 @@ class DefinedFunction:
         return self._built().name
 
     @property
-    def definition(self):
+    def definition(self) -> Any:
         """It as a `FunctionDef`."""
         return self._built().definition
 
@@ -141,7 +142,7 @@ class DefinedFunction:
             self._grad_func.add_to_graph(graph)
             graph._core.add_gradient_function(function.name, self._grad_func.name)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args, **kwargs) -> Any:
         graph = get_default_graph()
         self.add_to_graph(graph)
         name = kwargs.pop("name", None)
@@ -175,7 +176,7 @@ class OverloadedFunction:
             found = self._by_types[types] = DefinedFunction(self._func, self._names, types, func_name=name, **self._options)
         return found
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args, **kwargs) -> Any:
         tensors = [convert_to_tensor(a) for a in args]
         return self.instantiate([t.dtype for t in tensors])(*tensors, **kwargs)
 

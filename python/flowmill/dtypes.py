@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from flowmill import _core, _lazy
@@ -62,7 +64,7 @@ class DType:
         return real._as_ref if self._is_ref_dtype else real
 
     @property
-    def as_numpy_dtype(self):
+    def as_numpy_dtype(self) -> Any:
         """NumPy's scalar type, such as ``numpy.float32``; ``numpy.object_`` for strings."""
         return np.object_ if self.base_dtype._name in ("string", "resource", "variant") else self._numpy().type
 
@@ -111,7 +113,7 @@ class DType:
         return self._numpy().itemsize if has_size else 0
 
     @property
-    def min(self):
+    def min(self) -> Any:
         """The least finite value.
 
         Raises:
@@ -120,7 +122,7 @@ class DType:
         return self._limits("min")
 
     @property
-    def max(self):
+    def max(self) -> Any:
         """The greatest finite value.
 
         Raises:
@@ -129,7 +131,7 @@ class DType:
         return self._limits("max")
 
     @property
-    def limits(self):
+    def limits(self) -> Any:
         """The least and the largest value of an integer type of the kind that images have, (0, 1) for a floating one."""
         return (0, 1) if self.is_floating else (0 if self.is_unsigned else self.min, self.max)
 

@@ -4,6 +4,10 @@ Every exception is an `OpError` and tells the code (`error_code`), the message, 
 (`node_name`) and op (`op_type`) where they are known. `OutOfRangeError` is not an `IndexError`, `NotFoundError` no `KeyError`: as in TensorFlow.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 __all__ = [
     "OpError", "CancelledError", "UnknownError", "InvalidArgumentError", "DeadlineExceededError", "NotFoundError",
     "AlreadyExistsError", "PermissionDeniedError", "UnauthenticatedError", "ResourceExhaustedError",
@@ -29,14 +33,14 @@ class OpError(Exception):
         error_code: one of this module's codes.
     """
 
-    def __init__(self, node_def, op, message, error_code):
+    def __init__(self, node_def, op, message, error_code) -> None:
         super().__init__(node_def, op, message, error_code)
         self._node_def, self.op, self.message, self.error_code = node_def, op, message, error_code
         self.node_name = getattr(node_def, "name", None)
         self.op_type = getattr(node_def, "op", None)
 
     @property
-    def node_def(self):
+    def node_def(self) -> Any:
         """The node's definition, where it is known."""
         return self._node_def if self._node_def is not None or self.op is None else self.op.node_def
 
@@ -88,12 +92,12 @@ _BY_CODE = {
 }
 
 
-def exception_type_from_error_code(error_code):
+def exception_type_from_error_code(error_code) -> type[OpError]:
     """The exception class of a code; KeyError for one that does not exist."""
     return _BY_CODE[error_code]
 
 
-def error_code_from_exception_type(cls):
+def error_code_from_exception_type(cls) -> int:
     """The code of an exception class; UNKNOWN for a class of somebody else's."""
     return next((code for code, known in _BY_CODE.items() if known is cls), UNKNOWN)
 

@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from flowmill import _protos, nest
 from flowmill._convert import convert_to_tensor
@@ -114,7 +115,7 @@ class FuncGraph(Graph):
             yield
 
     @contextlib.contextmanager
-    def control_dependencies(self, control_inputs):
+    def control_dependencies(self, control_inputs) -> Any:
         """As in other graphs; operations outside are waited for by the call."""
         if control_inputs is not None:
             own = []

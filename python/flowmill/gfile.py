@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from typing import Any
 
 from flowmill import errors
 from flowmill.compat import as_bytes, as_text
@@ -70,7 +71,7 @@ class GFile:
         self._file = None
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The path it was made with."""
         return self._name
 
@@ -105,7 +106,7 @@ class GFile:
         with _errors(str(self._name)):
             return self._text(file.read(n))
 
-    def readline(self):
+    def readline(self) -> Any:
         """A line with its end; empty at the end of the file."""
         file = self._reading()
         with _errors(str(self._name)):
@@ -156,10 +157,10 @@ class GFile:
             with _errors(str(self._name)):
                 file.close()
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return self
 
-    def __next__(self):
+    def __next__(self) -> Any:
         """The next line with its end."""
         line = self.readline()
         if not line:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
+from typing import Any
 
 from flowmill import _core, nest
 from flowmill._apply import call
@@ -46,7 +47,7 @@ class RegisterGradient:
             raise TypeError("op_type must be a string")
         self._op_type = op_type
 
-    def __call__(self, f):
+    def __call__(self, f) -> Any:
         if self._op_type in _registry:
             raise KeyError(f"Registering two gradient with name '{self._op_type}'!")
         _registry[self._op_type] = f
@@ -64,7 +65,7 @@ NotDifferentiable = NoGradient = no_gradient
 
 
 def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_with_ops: bool = False, gate_gradients: bool = False,
-              aggregation_method: int | None = None, stop_gradients=None, unconnected_gradients=UnconnectedGradients.NONE):
+              aggregation_method: int | None = None, stop_gradients=None, unconnected_gradients=UnconnectedGradients.NONE) -> list[Any]:
     """The derivatives of the sum of `ys` by each of `xs`.
 
     Args:

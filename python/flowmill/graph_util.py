@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flowmill import _protos
 from flowmill._freezing import convert_variables_to_constants
 from flowmill.importer import import_graph_def
 
@@ -19,7 +20,7 @@ def _name_of(tensor_name: str) -> str:
     return name.rpartition(":")[0] if ":" in name else name
 
 
-def extract_sub_graph(graph_def, dest_nodes):
+def extract_sub_graph(graph_def, dest_nodes) -> _protos.GraphDef:
     """The nodes that some nodes need, as a `GraphDef`.
 
     Args:
@@ -49,7 +50,7 @@ def extract_sub_graph(graph_def, dest_nodes):
     return found
 
 
-def remove_training_nodes(input_graph, protected_nodes=None):
+def remove_training_nodes(input_graph, protected_nodes=None) -> _protos.GraphDef:
     """A graph without checks of numbers and identities that only training needs.
 
     Args:

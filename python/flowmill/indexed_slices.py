@@ -7,6 +7,7 @@ import collections
 from flowmill._apply import call
 from flowmill._convert import convert_to_tensor
 from flowmill.dtypes import DType, as_dtype
+from flowmill.graph import Graph
 from flowmill.tensor import Operation, Tensor
 from flowmill.tensor_shape import TensorShape
 
@@ -74,7 +75,7 @@ class IndexedSlices:
         return self._values.dtype
 
     @property
-    def graph(self):
+    def graph(self) -> Graph:
         """The graph of :attr:`values`."""
         return self._values.graph
 

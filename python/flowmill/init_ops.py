@@ -80,7 +80,7 @@ class Zeros(Initializer):
 
     _config = ("dtype",)
 
-    def __init__(self, dtype="float32"):
+    def __init__(self, dtype="float32") -> None:
         self.dtype = as_dtype(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None) -> Tensor:
@@ -94,7 +94,7 @@ class Ones(Initializer):
 
     _config = ("dtype",)
 
-    def __init__(self, dtype="float32"):
+    def __init__(self, dtype="float32") -> None:
         self.dtype = as_dtype(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None) -> Tensor:
@@ -331,7 +331,7 @@ class Identity(Initializer):
 
     _config = ("gain", "dtype")
 
-    def __init__(self, gain=1.0, dtype="float32"):
+    def __init__(self, gain=1.0, dtype="float32") -> None:
         self.gain, self.dtype = gain, _floating(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None) -> Tensor:

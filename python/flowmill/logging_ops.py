@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flowmill._apply import call
-from flowmill.tensor import Tensor
+from flowmill.tensor import Operation, Tensor
 
 
 def Print(input_, data, message: str | None = None, first_n: int | None = None, summarize: int | None = None, name: str | None = None) -> Tensor:
@@ -25,7 +25,7 @@ def timestamp(name: str | None = None) -> Tensor:
     return call("Timestamp", name)
 
 
-def print(*inputs, **kwargs):  # noqa: A001 - TensorFlow's name
+def print(*inputs, **kwargs) -> Operation:  # noqa: A001 - TensorFlow's name
     """An operation that writes values when it runs.
 
     Args:

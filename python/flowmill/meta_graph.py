@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import Any
 
 from flowmill import _core, _protos
 from flowmill.graph import get_default_graph
@@ -198,7 +199,7 @@ def _write(message, filename, as_text: bool) -> None:
 
 # Import
 
-def read_meta_graph_file(filename):
+def read_meta_graph_file(filename) -> Any:
     """The `MetaGraphDef` in a file, binary or text.
 
     Raises:

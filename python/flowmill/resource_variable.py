@@ -24,7 +24,7 @@ class ResourceVariable(Variable):
     """
 
     def __init__(self, initial_value=None, trainable=None, collections=None, validate_shape=True, caching_device=None, name=None, dtype=None,
-                 variable_def=None, import_scope=None, constraint=None, expected_shape=None, synchronization=None, aggregation=None, shape=None):
+                 variable_def=None, import_scope=None, constraint=None, expected_shape=None, synchronization=None, aggregation=None, shape=None) -> None:
         if variable_def is not None:
             if initial_value is not None:
                 raise ValueError("The variable_def and initial_value args to `tf.Variable` are mutually exclusive, but got both.")

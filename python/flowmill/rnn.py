@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import flowmill as tf
 from flowmill import nest
 from flowmill._convert import convert_to_tensor
@@ -85,7 +87,7 @@ def _rank_checked(sequence_length: Tensor, batch_size) -> None:
 
 
 def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=None, parallel_iterations: int | None = None, swap_memory: bool = False,
-                time_major: bool = False, scope=None):
+                time_major: bool = False, scope=None) -> tuple[Any, Any]:
     """A recurrent network in a loop over time.
 
     Args:
@@ -225,7 +227,7 @@ def _rnn_step(time, sequence_length, shortest, longest, zero_output, state, call
 
 
 def bidirectional_dynamic_rnn(cell_fw, cell_bw, inputs, sequence_length=None, initial_state_fw=None, initial_state_bw=None, dtype=None,
-                              parallel_iterations: int | None = None, swap_memory: bool = False, time_major: bool = False, scope=None):
+                              parallel_iterations: int | None = None, swap_memory: bool = False, time_major: bool = False, scope=None) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Two recurrent networks, of which one goes back in time.
 
     Args:
@@ -347,7 +349,7 @@ def _check_sequence(inputs) -> None:
         raise ValueError("Argument `inputs` must not be empty.")
 
 
-def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
+def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None) -> tuple[list[Any], Any]:
     """A recurrent network written out: a copy of the cell for each time step.
 
     Args:
@@ -402,7 +404,7 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
         return outputs, state
 
 
-def static_state_saving_rnn(cell, inputs, state_saver, state_name, sequence_length=None, scope=None):
+def static_state_saving_rnn(cell, inputs, state_saver, state_name, sequence_length=None, scope=None) -> Any:
     """As :func:`static_rnn`, with a state that is kept from one step to the next.
 
     Args:
@@ -433,7 +435,7 @@ def static_state_saving_rnn(cell, inputs, state_saver, state_name, sequence_leng
     return outputs, state
 
 
-def static_bidirectional_rnn(cell_fw, cell_bw, inputs, initial_state_fw=None, initial_state_bw=None, dtype=None, sequence_length=None, scope=None):
+def static_bidirectional_rnn(cell_fw, cell_bw, inputs, initial_state_fw=None, initial_state_bw=None, dtype=None, sequence_length=None, scope=None) -> Any:
     """Two recurrent networks written out, of which one goes back in time.
 
     Args:

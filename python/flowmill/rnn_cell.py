@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import flowmill as tf
 from flowmill import nest
@@ -61,7 +62,7 @@ class BasicRNNCell(LayerRNNCell):
         self._bias = self.add_weight("bias", shape=[self._num_units], initializer=tf.zeros_initializer(dtype=self.dtype))
         super().build(input_shape)
 
-    def call(self, inputs, state):
+    def call(self, inputs, state) -> Any:
         """One time step."""
         check_types([inputs, state])
         output = self._activation(_gates(inputs, state, self._kernel, self._bias))
@@ -108,7 +109,7 @@ class GRUCell(LayerRNNCell):
         self._candidate_bias = self.add_weight("candidate/bias", shape=[units], initializer=biases or tf.zeros_initializer(dtype=self.dtype))
         super().build(input_shape)
 
-    def call(self, inputs, state):
+    def call(self, inputs, state) -> Any:
         """One time step."""
         check_types([inputs, state])
         gates = tf.sigmoid(_gates(inputs, state, self._gate_kernel, self._gate_bias))
@@ -141,7 +142,7 @@ class BasicLSTMCell(LayerRNNCell):
         self._activation = _activation(activation)
 
     @property
-    def state_size(self):
+    def state_size(self) -> Any:
         """An :class:`LSTMStateTuple` of sizes, or twice `num_units`."""
         return LSTMStateTuple(self._num_units, self._num_units) if self._state_is_tuple else 2 * self._num_units
 
@@ -157,7 +158,7 @@ class BasicLSTMCell(LayerRNNCell):
         self._bias = self.add_weight("bias", shape=[4 * self._num_units], initializer=tf.zeros_initializer(dtype=self.dtype))
         super().build(input_shape)
 
-    def call(self, inputs, state):
+    def call(self, inputs, state) -> Any:
         """One time step."""
         check_types([inputs, state])
         one = tf.constant(1, dtype=tf.int32)
@@ -202,7 +203,7 @@ class LSTMCell(LayerRNNCell):
         self._forget_bias, self._state_is_tuple, self._activation = forget_bias, state_is_tuple, _activation(activation)
 
     @property
-    def state_size(self):
+    def state_size(self) -> Any:
         """An :class:`LSTMStateTuple` of sizes, or their sum."""
         pair = LSTMStateTuple(self._num_units, self.output_size)
         return pair if self._state_is_tuple else sum(pair)
@@ -229,7 +230,7 @@ class LSTMCell(LayerRNNCell):
                 "projection/kernel", shape=[units, self._num_proj], initializer=start, partitioner=cut(self._num_proj_shards))
         super().build(input_shape)
 
-    def call(self, inputs, state):
+    def call(self, inputs, state) -> Any:
         """One time step.
 
         Raises:
@@ -283,16 +284,16 @@ class MultiRNNCell(RNNCell):
                              f"State sizes are: {[c.state_size for c in cells]}")
 
     @property
-    def state_size(self):
+    def state_size(self) -> Any:
         """A tuple of the cells' sizes, or their sum."""
         return tuple(c.state_size for c in self._cells) if self._state_is_tuple else sum(c.state_size for c in self._cells)
 
     @property
-    def output_size(self):
+    def output_size(self) -> Any:
         """That of the last cell."""
         return self._cells[-1].output_size
 
-    def zero_state(self, batch_size, dtype):
+    def zero_state(self, batch_size, dtype) -> Any:
         """Zeros of the form of the state."""
         with get_default_graph().name_scope(type(self).__name__ + "ZeroState"):
             if self._state_is_tuple:
@@ -311,7 +312,7 @@ class MultiRNNCell(RNNCell):
         own = [w for cell in layers for w in cell.non_trainable_weights]
         return own if self.trainable else [w for cell in layers for w in cell.trainable_weights] + own
 
-    def call(self, inputs, state):
+    def call(self, inputs, state) -> Any:
         """One time step of each cell."""
         at, states = 0, []
         for i, cell in enumerate(self._cells):

@@ -43,7 +43,7 @@ class SessionOptions:
         timeout: seconds after which a step ends with `DeadlineExceededError`.
     """
 
-    def __init__(self, config=None, **options):
+    def __init__(self, config=None, **options) -> None:
         unknown = options.keys() - _SWITCHES
         if unknown:
             raise TypeError(f"SessionOptions has no argument {sorted(unknown)[0]!r}; it has {', '.join(sorted(_SWITCHES))}.")
@@ -123,7 +123,7 @@ class Session:
         return self._graph
 
     @property
-    def graph_def(self):
+    def graph_def(self) -> Any:
         """The graph as a `GraphDef`."""
         return self._graph.as_graph_def()
 
@@ -152,7 +152,7 @@ class Session:
         """The address it was made with; empty for this process."""
         return self._target
 
-    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+    def run(self, fetches, feed_dict=None, options=None, run_metadata=None) -> Any:
         """Runs what `fetches` needs and gives its values in the same structure.
 
         Args:

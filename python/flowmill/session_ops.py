@@ -37,7 +37,7 @@ class TensorHandle:
         """The type of the tensor."""
         return self._dtype
 
-    def eval(self):
+    def eval(self) -> Any:
         """The tensor's value.
 
         Raises:

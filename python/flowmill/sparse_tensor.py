@@ -7,7 +7,7 @@ import collections
 from flowmill._apply import call, graph_of
 from flowmill._convert import convert_to_tensor
 from flowmill.dtypes import DType, as_dtype, int64
-from flowmill.graph import get_default_graph
+from flowmill.graph import Graph, get_default_graph
 from flowmill.tensor import Operation, Tensor, _session_for
 from flowmill.tensor_shape import TensorShape
 
@@ -24,7 +24,7 @@ class SparseTensor:
         dense_shape: the shape of the whole, int64 of shape ``[rank]``.
     """
 
-    def __init__(self, indices, values, dense_shape):
+    def __init__(self, indices, values, dense_shape) -> None:
         with graph_of((indices, values, dense_shape)).name_scope("SparseTensor"):
             self._indices = convert_to_tensor(indices, int64, "indices")
             self._values = convert_to_tensor(values, name="values")
@@ -101,7 +101,7 @@ class SparseTensor:
         return self._values.dtype
 
     @property
-    def graph(self):
+    def graph(self) -> Graph:
         """The graph it belongs to."""
         return self._indices.graph
 

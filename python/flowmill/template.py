@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from flowmill._variable import lifted
 from flowmill.graph import get_default_graph
@@ -31,7 +32,7 @@ class Template:
             # No name scope yet: its name is taken at the first call.
             self._scope = reserved(unique_name, name, custom_getter)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args, **kwargs) -> Any:
         """Calls the function in its variable scope.
 
         Raises:

@@ -12,7 +12,7 @@ from flowmill._apply import call, graph_of
 from flowmill._convert import constant, convert_to_tensor
 from flowmill._functional import is_functional
 from flowmill.dtypes import DType, as_dtype
-from flowmill.graph import get_default_graph, target
+from flowmill.graph import Graph, get_default_graph, target
 from flowmill.tensor import Operation, Tensor
 from flowmill.tensor_shape import TensorShape, as_shape
 
@@ -111,7 +111,7 @@ class TensorArray:
         return self._dynamic_size
 
     @property
-    def graph(self):
+    def graph(self) -> Graph:
         """The graph of :attr:`flow`."""
         return self._flow.graph
 
@@ -321,7 +321,7 @@ class _ListArray(TensorArray):
     def grad(self, source, flow=None, name=None):
         raise NotImplementedError("A TensorArray of functional control flow has no gradient array.")
 
-    def read(self, index, name=None):
+    def read(self, index, name=None) -> Tensor:
         with contextlib.ExitStack() as stack:
             self._scope(stack, name, "TensorArrayV2Read", index)
             value = call("TensorListGetItem", name, self._flow, index, _shape_tensor(self.element_shape), element_dtype=self._dtype)
@@ -336,7 +336,7 @@ class _ListArray(TensorArray):
             self._merge_element_shape(value.shape)
             return self._with_flow(call("TensorListSetItem", name, self._flow, index, value, resize_if_index_out_of_bounds=self._dynamic_size))
 
-    def stack(self, name=None):
+    def stack(self, name=None) -> Tensor:
         with contextlib.ExitStack() as stack:
             self._scope(stack, name, "TensorArrayV2Stack")
             size = self._known_size()
@@ -349,13 +349,13 @@ class _ListArray(TensorArray):
                 value.set_shape([size, *self.element_shape.as_list()])
             return value
 
-    def gather(self, indices, name=None):
+    def gather(self, indices, name=None) -> Tensor:
         value = call("TensorListGather", name, self._flow, indices, _shape_tensor(self.element_shape), element_dtype=self._dtype)
         if self.element_shape.rank is not None:
             value.set_shape([None, *self.element_shape.as_list()])
         return value
 
-    def concat(self, name=None):
+    def concat(self, name=None) -> Tensor:
         shape = self.element_shape
         rest = TensorShape(None) if shape.rank is None else TensorShape([None, *shape.as_list()[1:]])
         return call("TensorListConcatV2", name, self._flow, _shape_tensor(rest), constant([], "int64"),
@@ -383,7 +383,7 @@ class _ListArray(TensorArray):
             lengths = self._lengths(value, lengths)
             return self._with_flow(call("TensorListSplit", name, value, _shape_tensor(self.element_shape), lengths))
 
-    def size(self, name=None):
+    def size(self, name=None) -> Tensor:
         if not self._dynamic_size and self._size is not None:
             return convert_to_tensor(self._size, "int32")
         return call("TensorListLength", name, self._flow)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 
 class Dimension:
@@ -10,7 +11,7 @@ class Dimension:
 
     __slots__ = ("_value",)
 
-    def __init__(self, value):
+    def __init__(self, value) -> None:
         if isinstance(value, Dimension):
             value = value._value
         if value is not None:
@@ -129,7 +130,7 @@ def as_dimension(value) -> Dimension:
     return value if isinstance(value, Dimension) else Dimension(value)
 
 
-def dimension_value(dimension):
+def dimension_value(dimension) -> Any:
     """The size of a Dimension; anything else as it is."""
     return dimension._value if isinstance(dimension, Dimension) else dimension
 
@@ -147,7 +148,7 @@ class TensorShape:
 
     __slots__ = ("_dims",)
 
-    def __init__(self, dims):
+    def __init__(self, dims) -> None:
         if dims is None:
             self._dims = None
         elif isinstance(dims, TensorShape):
@@ -181,7 +182,7 @@ class TensorShape:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self._dims)
 
-    def as_proto(self):
+    def as_proto(self) -> _protos.TensorShapeProto:
         """The shape as a `TensorShapeProto`."""
         from flowmill import _protos
 
@@ -296,7 +297,7 @@ class TensorShape:
             raise ValueError(f"Shape {self} must have rank at most {rank}")
         return self
 
-    def __len__(self):
+    def __len__(self) -> int:
         if self._dims is None:
             raise ValueError("Cannot take the length of shape with unknown rank.")
         return len(self._dims)
@@ -309,7 +310,7 @@ class TensorShape:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
         return (Dimension(d) for d in self._dims)
 
-    def __getitem__(self, key):
+    def __getitem__(self, key) -> Any:
         if isinstance(key, slice):
             if self._dims is not None:
                 return TensorShape(self._dims[key])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from flowmill import _protos
@@ -11,7 +13,7 @@ from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
 
 
-def constant_value(tensor, partial: bool = False):
+def constant_value(tensor, partial: bool = False) -> Any:
     """The value that a tensor always has, where that follows from the graph.
 
     Args:
@@ -122,7 +124,7 @@ def is_symbolic_tensor(tensor) -> bool:
     return isinstance(tensor, Tensor)
 
 
-def make_tensor_proto(values, dtype=None, shape=None, verify_shape: bool = False, allow_broadcast: bool = False):
+def make_tensor_proto(values, dtype=None, shape=None, verify_shape: bool = False, allow_broadcast: bool = False) -> _protos.TensorProto:
     """A value as a `TensorProto`.
 
     Args:
@@ -178,7 +180,7 @@ def _field_values(kind, flat):
     return [int(v) for v in flat] if kind.is_quantized else flat.tolist()
 
 
-def make_ndarray(tensor):
+def make_ndarray(tensor) -> np.ndarray:
     """The value of a `TensorProto` as a NumPy array; strings as an array of `bytes` objects.
 
     Raises:

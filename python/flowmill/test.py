@@ -7,6 +7,8 @@ import os
 import shutil
 import tempfile
 import unittest
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -84,7 +86,7 @@ __getattr__, __dir__ = _lazy.attach(__name__, _lazy.table("flowmill", {"gradient
 class TestCase(unittest.TestCase):
     """A test with a default graph of its own, and with comparisons of arrays."""
 
-    def setUp(self):
+    def setUp(self) -> None:
         """Begins with an empty default graph and known seeds."""
         from flowmill import graph
 
@@ -95,7 +97,7 @@ class TestCase(unittest.TestCase):
         np.random.seed(_SEED)
         graph.get_default_graph().seed = _SEED
 
-    def tearDown(self):
+    def tearDown(self) -> None:
         """Closes the test's session."""
         if self._cached is not None:
             self._cached.close()
@@ -131,13 +133,13 @@ class TestCase(unittest.TestCase):
 
     test_session.__test__ = False
 
-    def evaluate(self, tensors):
+    def evaluate(self, tensors) -> Any:
         """The values of tensors in the default session."""
         from flowmill.session import get_default_session
 
         return get_default_session().run(tensors)
 
-    def assertAllClose(self, a, b, rtol: float = 1e-6, atol: float = 1e-6, msg=None):
+    def assertAllClose(self, a, b, rtol: float = 1e-6, atol: float = 1e-6, msg=None) -> None:
         """Checks that arrays, or structures of them, are nearly equal."""
         if isinstance(a, dict):
             self.assertEqual(sorted(a), sorted(b), msg)
@@ -152,7 +154,7 @@ class TestCase(unittest.TestCase):
             np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=msg or "")
 
     def assertAllCloseAccordingToType(self, a, b, rtol=1e-6, atol=1e-6, float_rtol=1e-6, float_atol=1e-6, half_rtol=1e-3, half_atol=1e-3,
-                                      bfloat16_rtol=1e-2, bfloat16_atol=1e-2, msg=None):
+                                      bfloat16_rtol=1e-2, bfloat16_atol=1e-2, msg=None) -> None:
         """As :meth:`assertAllClose`, with the tolerance of the less precise type."""
         names = {np.asarray(a).dtype.name, np.asarray(b).dtype.name}
         for name, r, t in (("float32", float_rtol, float_atol), ("float16", half_rtol, half_atol), ("bfloat16", bfloat16_rtol, bfloat16_atol)):
@@ -160,7 +162,7 @@ class TestCase(unittest.TestCase):
                 rtol, atol = max(rtol, r), max(atol, t)
         self.assertAllClose(a, b, rtol, atol, msg)
 
-    def assertAllEqual(self, a, b, msg=None):
+    def assertAllEqual(self, a, b, msg=None) -> None:
         """Checks that arrays are equal; NaN is equal to itself."""
         self.assertEqual(np.shape(a), np.shape(b), msg)
         a, b = (np.asarray(v) if not isinstance(v, (str, bytes)) else np.asarray(v, object) for v in (a, b))
@@ -170,7 +172,7 @@ class TestCase(unittest.TestCase):
             a, b = (np.array([as_bytes(v) if isinstance(v, str) else v for v in x.reshape(-1).tolist()], object).reshape(x.shape) for x in (a, b))
         np.testing.assert_array_equal(a, b, err_msg=msg or "")
 
-    def assertNotAllClose(self, a, b, rtol: float = 1e-6, atol: float = 1e-6, msg=None):
+    def assertNotAllClose(self, a, b, rtol: float = 1e-6, atol: float = 1e-6, msg=None) -> None:
         """Checks that arrays are not nearly equal."""
         try:
             self.assertAllClose(a, b, rtol, atol, msg)
@@ -178,7 +180,7 @@ class TestCase(unittest.TestCase):
             return
         raise AssertionError(msg or "The two values are close at all elements.")
 
-    def assertNotAllEqual(self, a, b, msg=None):
+    def assertNotAllEqual(self, a, b, msg=None) -> None:
         """Checks that arrays are not equal."""
         try:
             self.assertAllEqual(a, b, msg)
@@ -186,19 +188,19 @@ class TestCase(unittest.TestCase):
             return
         raise AssertionError(msg or "The two values are equal at all elements.")
 
-    def assertAllInRange(self, target, lower_bound, upper_bound, open_lower_bound: bool = False, open_upper_bound: bool = False):
+    def assertAllInRange(self, target, lower_bound, upper_bound, open_lower_bound: bool = False, open_upper_bound: bool = False) -> None:
         """Checks that all elements lie between bounds."""
         target = np.asarray(target)
         low = target > lower_bound if open_lower_bound else target >= lower_bound
         high = target < upper_bound if open_upper_bound else target <= upper_bound
         self.assertTrue(bool(np.all(low & high)), f"not all of {target} are between {lower_bound} and {upper_bound}")
 
-    def assertShapeEqual(self, input_a, input_b, msg=None):
+    def assertShapeEqual(self, input_a, input_b, msg=None) -> None:
         """Checks that arrays or tensors have the same shape."""
         shapes = [x.get_shape().as_list() if hasattr(x, "get_shape") else list(np.shape(x)) for x in (input_a, input_b)]
         self.assertEqual(*shapes, msg)
 
-    def assertProtoEquals(self, expected, actual, msg=None):
+    def assertProtoEquals(self, expected, actual, msg=None) -> None:
         """Checks that two messages are equal; `expected` may be one in text form."""
         if isinstance(expected, (str, bytes)):
             from google.protobuf import text_format
@@ -207,7 +209,7 @@ class TestCase(unittest.TestCase):
         self.assertEqual(expected, actual, msg)
 
     @contextlib.contextmanager
-    def assertRaisesWithPredicateMatch(self, exception_type, expected_err_re_or_predicate):
+    def assertRaisesWithPredicateMatch(self, exception_type, expected_err_re_or_predicate) -> Iterator[None]:
         """Checks that an exception is raised that a function accepts, or whose message a regular expression finds."""
         import re
 
@@ -221,7 +223,7 @@ class TestCase(unittest.TestCase):
         else:
             self.fail(f"{exception_type} not raised")
 
-    def assertRaisesOpError(self, expected_err_re_or_predicate):
+    def assertRaisesOpError(self, expected_err_re_or_predicate) -> contextlib.AbstractContextManager[None]:
         """Checks that a step fails."""
         from flowmill import errors
 

@@ -7,6 +7,7 @@ import contextlib
 import enum
 import functools
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from flowmill._variable import Variable, VariableAggregation, VariableSynchronization, variable_creator_scope
 from flowmill._variable_store import VariableStore, takes
@@ -111,17 +112,17 @@ class VariableScope:
         return self._name_scope
 
     @property
-    def reuse(self):
+    def reuse(self) -> Any:
         """Whether variables are found."""
         return self._reuse
 
     @property
-    def initializer(self):
+    def initializer(self) -> Any:
         """The initializer by default."""
         return self._initializer
 
     @property
-    def dtype(self):
+    def dtype(self) -> Any:
         """The type by default."""
         return self._dtype
 
@@ -131,27 +132,27 @@ class VariableScope:
         return self._use_resource
 
     @property
-    def regularizer(self):
+    def regularizer(self) -> Any:
         """The regularizer by default."""
         return self._regularizer
 
     @property
-    def caching_device(self):
+    def caching_device(self) -> Any:
         """The caching device by default."""
         return self._caching_device
 
     @property
-    def partitioner(self):
+    def partitioner(self) -> Any:
         """The partitioner by default."""
         return self._partitioner
 
     @property
-    def custom_getter(self):
+    def custom_getter(self) -> Any:
         """What is asked for variables."""
         return self._custom_getter
 
     @property
-    def constraint(self):
+    def constraint(self) -> Any:
         """The constraint by default."""
         return self._constraint
 
@@ -379,7 +380,7 @@ class variable_scope:  # noqa: N801 - TensorFlow's name
     def __exit__(self, *exc_info) -> None:
         self._entered.pop().__exit__(*exc_info)
 
-    def __call__(self, function):
+    def __call__(self, function) -> Any:
         """As a decorator: opens the scope whenever the function is called."""
         @functools.wraps(function)
         def within(*args, **kwargs):

@@ -11,7 +11,7 @@ from flowmill._ref_variable import RefVariable
 from flowmill._variable import Variable, VariableAggregation, VariableSynchronization
 from flowmill.control_flow import group
 from flowmill.dtypes import DType, as_dtype
-from flowmill.graph import get_default_graph
+from flowmill.graph import Graph, get_default_graph
 from flowmill.graph_keys import GraphKeys
 from flowmill.resource_variable import ResourceVariable
 from flowmill.state import is_variable_initialized
@@ -221,7 +221,7 @@ class PartitionedVariable(OperatorsOfTensor):
         return self._shape
 
     @property
-    def graph(self):
+    def graph(self) -> Graph:
         """The graph it is of."""
         return self._variables[0].graph
 

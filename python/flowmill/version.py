@@ -9,6 +9,7 @@ __all__ = ["COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION", "GRAPH_DEF_VE
 # Nothing of the build is recorded.
 GIT_VERSION = "unknown"
 COMPILER_VERSION = "rustc"
+GRAPH_DEF_VERSION: int  # what the core writes, which is asked when it is needed
 GRAPH_DEF_VERSION_MIN_CONSUMER = 0
 GRAPH_DEF_VERSION_MIN_PRODUCER = 0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flowmill import _protos, nest
 from flowmill._apply import apply_op, call
 from flowmill._convert import constant, convert_to_tensor
@@ -63,7 +65,7 @@ def while_v2(graph: Graph, cond, body, loop_vars, invariants, parallel_iteration
         return tensors_alone(result) if not return_same_structure else result
 
 
-def tensors_alone(result):
+def tensors_alone(result) -> Any:
     """What a structure of one element holds; any other as it is."""
     flat = nest.flatten(result)
     return flat[0] if len(flat) == 1 else result

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from flowmill._apply import call, op_scope
@@ -10,6 +12,9 @@ from flowmill._convert import convert_to_tensor
 from flowmill.array._layout import stack
 from flowmill.dtypes import as_dtype, float32, int32
 from flowmill.tensor import Tensor
+
+if TYPE_CHECKING:
+    from flowmill.raw_ops import _QuantizeV2
 
 
 def space_to_batch(input, paddings, block_size=None, name: str | None = None, block_shape=None) -> Tensor:  # noqa: A002
@@ -131,7 +136,7 @@ def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding
 
 
 def quantize(input, min_range, max_range, T, mode: str = "MIN_COMBINED", round_mode: str = "HALF_AWAY_FROM_ZERO",  # noqa: A002
-             name: str | None = None, narrow_range: bool = False, axis: int | None = None, ensure_minimum_range: float = 0.01):
+             name: str | None = None, narrow_range: bool = False, axis: int | None = None, ensure_minimum_range: float = 0.01) -> _QuantizeV2:
     """Numbers as integers that stand for a range.
 
     Args:
@@ -154,7 +159,7 @@ def quantize(input, min_range, max_range, T, mode: str = "MIN_COMBINED", round_m
 
 
 def quantize_v2(input, min_range, max_range, T, mode: str = "MIN_COMBINED", name: str | None = None,  # noqa: A002
-                round_mode: str = "HALF_AWAY_FROM_ZERO", narrow_range: bool = False, axis: int | None = None, ensure_minimum_range: float = 0.01):
+                round_mode: str = "HALF_AWAY_FROM_ZERO", narrow_range: bool = False, axis: int | None = None, ensure_minimum_range: float = 0.01) -> _QuantizeV2:
     """:func:`quantize` with its arguments in another order."""
     return quantize(input, min_range, max_range, T, mode, round_mode, name, narrow_range, axis, ensure_minimum_range)
 

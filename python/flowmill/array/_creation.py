@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from flowmill._apply import call, dims, op_scope
@@ -9,6 +11,10 @@ from flowmill._convert import constant, convert_to_tensor
 from flowmill.dtypes import as_dtype, float32, int32
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import Dimension, TensorShape
+
+if TYPE_CHECKING:
+    from flowmill.indexed_slices import IndexedSlices
+    from flowmill.sparse_tensor import SparseTensor
 
 # Fewer elements than this become one constant; more are filled in when the graph runs.
 _SMALL = 1000
@@ -213,7 +219,7 @@ def reshape(tensor, shape, name: str | None = None) -> Tensor:
     return call("Reshape", name, tensor, shape)
 
 
-def identity(input, name: str | None = None):  # noqa: A002
+def identity(input, name: str | None = None) -> Tensor | SparseTensor | IndexedSlices:  # noqa: A002
     """A tensor as it is; composites such as sparse tensors have each of their tensors passed on."""
     if hasattr(input, "_components") and not isinstance(input, Tensor):
         return input._with_components([identity(part, name) for part in input._components()])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from flowmill._apply import call, op_scope
@@ -11,6 +13,9 @@ from flowmill.array._layout import concat, expand_dims, squeeze, tile
 from flowmill.dtypes import as_dtype, bool as bool_, float32, int32
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    from flowmill.raw_ops import _ListDiff, _Unique, _UniqueWithCounts
 
 
 def gather(params, indices, validate_indices=None, name: str | None = None, axis=None, batch_dims: int = 0) -> Tensor:
@@ -251,17 +256,17 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis: int | None = No
         return call("OneHot", scope, indices, depth, on, off, axis=-1 if axis is None else axis)
 
 
-def unique(x, out_idx=int32, name: str | None = None):
+def unique(x, out_idx=int32, name: str | None = None) -> _Unique:
     """The elements of a vector without repetition, in the order in which they first appear, and for each element its place among those."""
     return call("Unique", name, x, out_idx=out_idx)
 
 
-def unique_with_counts(x, out_idx=int32, name: str | None = None):
+def unique_with_counts(x, out_idx=int32, name: str | None = None) -> _UniqueWithCounts:
     """As :func:`unique`; also how often each is there."""
     return call("UniqueWithCounts", name, x, out_idx=out_idx)
 
 
-def setdiff1d(x, y, index_dtype=int32, name: str | None = None):
+def setdiff1d(x, y, index_dtype=int32, name: str | None = None) -> _ListDiff:
     """The elements of a vector that are not in another one, and their places."""
     return call("ListDiff", name, x, y, out_idx=index_dtype)
 

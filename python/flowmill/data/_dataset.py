@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from flowmill.random_seed import get_seed
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
 
+if TYPE_CHECKING:
+    from flowmill.data._iterator import Iterator
+
 
 class Elements:
     """What gives elements: a dataset or an iterator. Tells of what form they are."""
@@ -29,17 +32,17 @@ class Elements:
     _structure: Structure
 
     @property
-    def output_types(self):
+    def output_types(self) -> Any:
         """The types of the elements, in their form."""
         return get_output_types(self)
 
     @property
-    def output_shapes(self):
+    def output_shapes(self) -> Any:
         """What is known of the shapes of the elements, in their form."""
         return get_output_shapes(self)
 
     @property
-    def output_classes(self):
+    def output_classes(self) -> Any:
         """What the elements are, in their form: `Tensor` or `SparseTensor`."""
         return get_output_classes(self)
 
@@ -332,19 +335,19 @@ class Dataset(Elements):
     # What it is
 
     @property
-    def element_spec(self):
+    def element_spec(self) -> Any:
         """The elements' types and shapes, in their form."""
         from flowmill.tensor_spec import TensorSpec
 
         return self._structure.map(lambda c: TensorSpec(c.shape, c.dtype))
 
-    def make_one_shot_iterator(self):
+    def make_one_shot_iterator(self) -> Iterator:
         """An iterator that goes through the elements once. See :func:`flowmill.data.make_one_shot_iterator`."""
         from flowmill.data._iterator import make_one_shot_iterator
 
         return make_one_shot_iterator(self)
 
-    def make_initializable_iterator(self, shared_name=None):
+    def make_initializable_iterator(self, shared_name=None) -> Iterator:
         """An iterator that begins when its initializer runs. See :func:`flowmill.data.make_initializable_iterator`."""
         from flowmill.data._iterator import make_initializable_iterator
 
@@ -354,17 +357,17 @@ class Dataset(Elements):
         return f"<Dataset element_spec={self.element_spec}>"
 
 
-def get_output_types(dataset_or_iterator):
+def get_output_types(dataset_or_iterator) -> Any:
     """The types of the elements of a dataset or an iterator, in their form."""
     return dataset_or_iterator._structure.map(lambda c: c.dtype)
 
 
-def get_output_shapes(dataset_or_iterator):
+def get_output_shapes(dataset_or_iterator) -> Any:
     """What is known of the shapes of the elements of a dataset or an iterator, in their form."""
     return dataset_or_iterator._structure.map(lambda c: c.shape)
 
 
-def get_output_classes(dataset_or_iterator):
+def get_output_classes(dataset_or_iterator) -> Any:
     """What the elements of a dataset or an iterator are, in their form."""
     from flowmill.sparse_tensor import SparseTensor
 
@@ -447,7 +450,7 @@ class TFRecordDataset(_Files):
         buffer_size, num_parallel_reads: not used.
     """
 
-    def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
+    def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None) -> None:
         from flowmill.io._records import tf_record_iterator
 
         super().__init__(filenames, lambda path: tf_record_iterator(path, compression_type))
@@ -456,7 +459,7 @@ class TFRecordDataset(_Files):
 class TextLineDataset(_Files):
     """The lines of text files, without their ends. Arguments are as for :class:`TFRecordDataset`."""
 
-    def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
+    def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None) -> None:
         super().__init__(filenames, lambda path: _pipeline.lines(path, compression_type))
 
 
@@ -473,5 +476,5 @@ class FixedLengthRecordDataset(_Files):
     """
 
     def __init__(self, filenames, record_bytes, header_bytes=None, footer_bytes=None, buffer_size=None, compression_type=None,
-                 num_parallel_reads=None, name=None):
+                 num_parallel_reads=None, name=None) -> None:
         super().__init__(filenames, lambda path: _pipeline.fixed(path, compression_type, record_bytes, header_bytes or 0, footer_bytes or 0))

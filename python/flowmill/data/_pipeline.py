@@ -25,7 +25,7 @@ class Run:
     def __init__(self, values: dict[int, Any], state: dict | None = None):
         self._values, self.state = values, {} if state is None else state
 
-    def value(self, argument):
+    def value(self, argument) -> Any:
         """The value of a dataset's argument."""
         return self._values[id(argument)] if isinstance(argument, Tensor) else argument
 

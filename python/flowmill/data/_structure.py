@@ -35,7 +35,7 @@ class Component:
 class Structure:
     """The form of elements: `template` is a structure with a :class:`Component` for each tensor."""
 
-    def __init__(self, template):
+    def __init__(self, template) -> None:
         self.template = template
         self.components: list[Component] = _leaves(template)
 
@@ -58,7 +58,7 @@ class Structure:
                 at += 1
         return rebuild(self.template, values)
 
-    def map(self, function):
+    def map(self, function) -> Any:
         """The same form with what `function` makes of each component."""
         return rebuild(self.template, [function(c) for c in self.components])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from flowmill._apply import call, dims, op_scope
@@ -172,7 +174,7 @@ def assert_proper_iterable(values) -> None:
         raise TypeError(f'Expected argument "values" to be iterable.  Found: {type(values)}')
 
 
-def assert_same_float_dtype(tensors=None, dtype=None):
+def assert_same_float_dtype(tensors=None, dtype=None) -> Any:
     """The type of floating-point numbers that all tensors have, `float32` where there are none.
 
     Args:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import flowmill as tf
 from flowmill._apply import call
 from flowmill._arguments import one_of
 from flowmill._convert import convert_to_tensor
 from flowmill.nn._scope import scope
 from flowmill.tensor import Tensor
+
+if TYPE_CHECKING:
+    from flowmill.raw_ops import _CombinedNonMaxSuppression, _SampleDistortedBoundingBoxV2
 
 _NO_THRESHOLD = float("-inf")
 
@@ -68,7 +73,7 @@ def non_max_suppression(boxes, scores, max_output_size, iou_threshold=0.5, score
 
 
 def non_max_suppression_with_scores(boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=_NO_THRESHOLD, soft_nms_sigma=0.0,
-                                    name: str | None = None):
+                                    name: str | None = None) -> tuple[Tensor, Tensor]:
     """As :func:`non_max_suppression`; with `soft_nms_sigma` above 0, what boxes have in common makes scores smaller instead of leaving boxes out.
 
     Returns:
@@ -85,7 +90,7 @@ def non_max_suppression_with_scores(boxes, scores, max_output_size, iou_threshol
 
 def non_max_suppression_padded(boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=_NO_THRESHOLD,
                                pad_to_max_output_size: bool = False, name: str | None = None, sorted_input: bool = False,
-                               canonicalized_coordinates: bool = False, tile_size: int = 512):
+                               canonicalized_coordinates: bool = False, tile_size: int = 512) -> tuple[Tensor, Tensor]:
     """As :func:`non_max_suppression`, of the boxes of one image.
 
     Args:
@@ -126,7 +131,7 @@ def non_max_suppression_overlaps(overlaps, scores, max_output_size, overlap_thre
 
 
 def combined_non_max_suppression(boxes, scores, max_output_size_per_class, max_total_size, iou_threshold=0.5,
-                                 score_threshold=_NO_THRESHOLD, pad_per_class: bool = False, clip_boxes: bool = True, name: str | None = None):
+                                 score_threshold=_NO_THRESHOLD, pad_per_class: bool = False, clip_boxes: bool = True, name: str | None = None) -> _CombinedNonMaxSuppression:
     """:func:`non_max_suppression` of each class of each image of a batch.
 
     Args:
@@ -153,7 +158,7 @@ def combined_non_max_suppression(boxes, scores, max_output_size_per_class, max_t
 
 def sample_distorted_bounding_box(image_size, bounding_boxes, seed: int | None = None, seed2: int | None = None, min_object_covered=0.1,
                                   aspect_ratio_range=None, area_range=None, max_attempts: int | None = None,
-                                  use_image_if_no_bounding_boxes: bool | None = None, name: str | None = None):
+                                  use_image_if_no_bounding_boxes: bool | None = None, name: str | None = None) -> _SampleDistortedBoundingBoxV2:
     """A random part of an image that has enough of one of the boxes.
 
     Args:

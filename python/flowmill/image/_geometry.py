@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import flowmill as tf
 from flowmill._apply import call
 from flowmill._arguments import one_of
@@ -212,7 +214,7 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
         return cropped if is_batch else tf.squeeze(cropped, axis=[0])
 
 
-def maximum(x, y):
+def maximum(x, y) -> Any:
     """The larger of two sizes."""
     return tf.maximum(x, y) if is_tensor(x) or is_tensor(y) else max(x, y)
 

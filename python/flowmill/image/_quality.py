@@ -32,7 +32,7 @@ def total_variation(images, name: str | None = None) -> Tensor:
         return tf.reduce_sum(tf.abs(down), axis=axis) + tf.reduce_sum(tf.abs(right), axis=axis)
 
 
-def image_gradients(image):
+def image_gradients(image) -> tuple[Tensor, Tensor]:
     """How much each element of a batch differs from that below and that on the right; 0 at the ends.
 
     Returns:

@@ -35,7 +35,7 @@ class TFRecordOptions:
     compression_type_map = {TFRecordCompressionType.ZLIB: "ZLIB", TFRecordCompressionType.GZIP: "GZIP", TFRecordCompressionType.NONE: ""}
 
     def __init__(self, compression_type=None, flush_mode=None, input_buffer_size=None, output_buffer_size=None, window_bits=None,
-                 compression_level=None, compression_method=None, mem_level=None, compression_strategy=None):
+                 compression_level=None, compression_method=None, mem_level=None, compression_strategy=None) -> None:
         self.get_compression_type_string(compression_type)
         self.compression_type = compression_type
         self.flush_mode, self.input_buffer_size, self.output_buffer_size = flush_mode, input_buffer_size, output_buffer_size
@@ -78,7 +78,7 @@ class TFRecordWriter:
         options: `TFRecordOptions`, or the name or number of a compression.
     """
 
-    def __init__(self, path, options=None):
+    def __init__(self, path, options=None) -> None:
         kind = TFRecordOptions.get_compression_type_string(options)
         self._file = gfile.GFile(as_text(os.fspath(path)), "wb")
         self._file._open()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from flowmill.compat import path_to_str
 from flowmill.gfile import (
@@ -14,7 +15,7 @@ __all__ = ["GFile", "copy", "exists", "get_registered_schemes", "glob", "isdir",
            "stat", "walk"]
 
 
-def walk(top, topdown: bool = True, onerror=None):
+def walk(top, topdown: bool = True, onerror=None) -> Iterator[tuple[str, list[str], list[str]]]:
     """Each directory below `top` with the names of its directories and of its files. `onerror` is not used: what cannot be read is left out."""
     return Walk(top, topdown)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import flowmill as tf
 from flowmill import nest
@@ -170,7 +171,7 @@ class Layer:
         return self._scope.name
 
     @property
-    def dtype(self):
+    def dtype(self) -> Any:
         """The type of its variables, None before it was called."""
         return self._dtype
 
@@ -202,7 +203,7 @@ class Layer:
         return list(self._updates) if self.trainable else []
 
     @property
-    def activity_regularizer(self):
+    def activity_regularizer(self) -> Any:
         """A function from an output to a loss, or None."""
         return self._activity_regularizer
 
@@ -321,7 +322,7 @@ class Layer:
         """Makes the variables, for inputs of a static shape."""
         self.built = True
 
-    def call(self, inputs, **kwargs):
+    def call(self, inputs, **kwargs) -> Any:
         """What the layer computes."""
         return inputs
 
@@ -343,7 +344,7 @@ class Layer:
             with tf.variable_scope(scope, default_name=self._base_name) as captured:
                 self._scope = captured
 
-    def __call__(self, inputs, *args, **kwargs):
+    def __call__(self, inputs, *args, **kwargs) -> Any:
         """Builds it where that was not done, and gives what `call` does of the inputs.
 
         Args:
@@ -386,7 +387,7 @@ class Layer:
                 batch = tf.cast(tf.shape(output)[0], loss.dtype)
                 self.add_loss(loss / batch, inputs=inputs)
 
-    def apply(self, inputs, *args, **kwargs):
+    def apply(self, inputs, *args, **kwargs) -> Any:
         """As calling it."""
         return self(inputs, *args, **kwargs)
 

@@ -6,6 +6,7 @@ import flowmill as tf
 from flowmill.layers._base import InputSpec, Layer, function_of
 from flowmill.layers._sizes import data_format_of, op_format, padding_of, sizes, transposed_length, window_length
 from flowmill.nn._convolution import batched
+from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
 
 
@@ -299,7 +300,7 @@ class SeparableConv2D(_SeparableConv):
 def conv1d(inputs, filters: int, kernel_size, strides=1, padding: str = "valid", data_format: str = "channels_last", dilation_rate=1,
            activation=None, use_bias: bool = True, kernel_initializer=None, bias_initializer="zeros", kernel_regularizer=None,
            bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable: bool = True,
-           name: str | None = None, reuse: bool | None = None):
+           name: str | None = None, reuse: bool | None = None) -> Tensor:
     """Makes a convolution of sequences, ``[batch, width, channels]``, and calls it. Arguments are as for :func:`conv2d`."""
     layer = Conv1D(filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, kernel_initializer, bias_initializer,
                    kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint, trainable, name, _scope=name,
@@ -310,7 +311,7 @@ def conv1d(inputs, filters: int, kernel_size, strides=1, padding: str = "valid",
 def conv2d(inputs, filters: int, kernel_size, strides=(1, 1), padding: str = "valid", data_format: str = "channels_last", dilation_rate=(1, 1),
            activation=None, use_bias: bool = True, kernel_initializer=None, bias_initializer="zeros", kernel_regularizer=None,
            bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable: bool = True,
-           name: str | None = None, reuse: bool | None = None):
+           name: str | None = None, reuse: bool | None = None) -> Tensor:
     """Makes a convolution of images and calls it.
 
     Args:
@@ -343,7 +344,7 @@ def conv2d(inputs, filters: int, kernel_size, strides=(1, 1), padding: str = "va
 def conv3d(inputs, filters: int, kernel_size, strides=(1, 1, 1), padding: str = "valid", data_format: str = "channels_last",
            dilation_rate=(1, 1, 1), activation=None, use_bias: bool = True, kernel_initializer=None, bias_initializer="zeros",
            kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None,
-           trainable: bool = True, name: str | None = None, reuse: bool | None = None):
+           trainable: bool = True, name: str | None = None, reuse: bool | None = None) -> Tensor:
     """Makes a convolution of volumes, ``[batch, depth, height, width, channels]``, and calls it. Arguments are as for :func:`conv2d`."""
     layer = Conv3D(filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, kernel_initializer, bias_initializer,
                    kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint, trainable, name, _scope=name,
@@ -354,7 +355,7 @@ def conv3d(inputs, filters: int, kernel_size, strides=(1, 1, 1), padding: str = 
 def conv2d_transpose(inputs, filters: int, kernel_size, strides=(1, 1), padding: str = "valid", data_format: str = "channels_last",
                      activation=None, use_bias: bool = True, kernel_initializer=None, bias_initializer="zeros", kernel_regularizer=None,
                      bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable: bool = True,
-                     name: str | None = None, reuse: bool | None = None):
+                     name: str | None = None, reuse: bool | None = None) -> Tensor:
     """Makes the transpose of a convolution of images and calls it. Arguments are as for :func:`conv2d`."""
     layer = Conv2DTranspose(filters, kernel_size, strides, padding, data_format, activation, use_bias, kernel_initializer, bias_initializer,
                             kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint, trainable, name,
@@ -365,7 +366,7 @@ def conv2d_transpose(inputs, filters: int, kernel_size, strides=(1, 1), padding:
 def conv3d_transpose(inputs, filters: int, kernel_size, strides=(1, 1, 1), padding: str = "valid", data_format: str = "channels_last",
                      activation=None, use_bias: bool = True, kernel_initializer=None, bias_initializer="zeros", kernel_regularizer=None,
                      bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable: bool = True,
-                     name: str | None = None, reuse: bool | None = None):
+                     name: str | None = None, reuse: bool | None = None) -> Tensor:
     """Makes the transpose of a convolution of volumes and calls it. Arguments are as for :func:`conv2d`."""
     layer = Conv3DTranspose(filters, kernel_size, strides, padding, data_format, activation, use_bias, kernel_initializer, bias_initializer,
                             kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint, trainable, name,
@@ -377,7 +378,7 @@ def separable_conv1d(inputs, filters: int, kernel_size, strides=1, padding: str 
                      depth_multiplier: int = 1, activation=None, use_bias: bool = True, depthwise_initializer=None, pointwise_initializer=None,
                      bias_initializer="zeros", depthwise_regularizer=None, pointwise_regularizer=None, bias_regularizer=None,
                      activity_regularizer=None, depthwise_constraint=None, pointwise_constraint=None, bias_constraint=None,
-                     trainable: bool = True, name: str | None = None, reuse: bool | None = None):
+                     trainable: bool = True, name: str | None = None, reuse: bool | None = None) -> Tensor:
     """Makes a convolution of sequences in two steps and calls it. Arguments are as for :func:`separable_conv2d`."""
     layer = SeparableConv1D(filters, kernel_size, strides, padding, data_format, dilation_rate, depth_multiplier, activation, use_bias,
                             depthwise_initializer, pointwise_initializer, bias_initializer, depthwise_regularizer, pointwise_regularizer,
@@ -390,7 +391,7 @@ def separable_conv2d(inputs, filters: int, kernel_size, strides=(1, 1), padding:
                      dilation_rate=(1, 1), depth_multiplier: int = 1, activation=None, use_bias: bool = True, depthwise_initializer=None,
                      pointwise_initializer=None, bias_initializer="zeros", depthwise_regularizer=None, pointwise_regularizer=None,
                      bias_regularizer=None, activity_regularizer=None, depthwise_constraint=None, pointwise_constraint=None,
-                     bias_constraint=None, trainable: bool = True, name: str | None = None, reuse: bool | None = None):
+                     bias_constraint=None, trainable: bool = True, name: str | None = None, reuse: bool | None = None) -> Tensor:
     """Makes a convolution of images in two steps and calls it: each channel by itself, ``depth_multiplier`` outputs each, then all mixed.
 
     Arguments are as for :func:`conv2d`, those of the kernel once for each of the two.

@@ -7,6 +7,7 @@ import math
 import flowmill as tf
 from flowmill.layers._base import InputSpec, Layer, function_of, smart_cond
 from flowmill.layers._sizes import data_format_of
+from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
 
 
@@ -63,7 +64,7 @@ class Dense(Layer):
                                         constraint=self.bias_constraint, trainable=True)
         self.built = True
 
-    def call(self, inputs):
+    def call(self, inputs) -> Tensor:
         """The product, of tensors of any rank from two on."""
         if inputs.dtype.base_dtype is not self._dtype.base_dtype:
             inputs = tf.cast(inputs, self._dtype)
@@ -88,7 +89,7 @@ class Dense(Layer):
 
 def dense(inputs, units: int, activation=None, use_bias: bool = True, kernel_initializer=None, bias_initializer="zeros", kernel_regularizer=None,
           bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable: bool = True,
-          name: str | None = None, reuse: bool | None = None):
+          name: str | None = None, reuse: bool | None = None) -> Tensor:
     """Makes a :class:`Dense` layer and calls it; with `reuse`, with the variables that there are."""
     layer = Dense(units, activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
                   kernel_constraint, bias_constraint, trainable, name, _scope=name, _reuse=reuse)
@@ -117,7 +118,7 @@ class Dropout(Layer):
         shape = tf.shape(inputs)
         return tf.convert_to_tensor([shape[i] if size is None else size for i, size in enumerate(self.noise_shape)])
 
-    def call(self, inputs, training=False):
+    def call(self, inputs, training=False) -> Tensor:
         """The input as it is, or with zeros where `training` is true: a boolean or a boolean scalar."""
         return smart_cond(
             training, lambda: tf.nn.dropout(inputs, noise_shape=self._noise_shape(inputs), seed=self.seed, rate=self.rate),
@@ -128,7 +129,7 @@ class Dropout(Layer):
         return TensorShape(input_shape)
 
 
-def dropout(inputs, rate=0.5, noise_shape=None, seed: int | None = None, training=False, name: str | None = None):
+def dropout(inputs, rate=0.5, noise_shape=None, seed: int | None = None, training=False, name: str | None = None) -> Tensor:
     """Makes a :class:`Dropout` layer and calls it."""
     return Dropout(rate, noise_shape=noise_shape, seed=seed, name=name)(inputs, training=training)
 
@@ -146,7 +147,7 @@ class Flatten(Layer):
         self.data_format = data_format_of(data_format or "channels_last")
         self.input_spec = InputSpec(min_ndim=1)
 
-    def call(self, inputs):
+    def call(self, inputs) -> Tensor:
         """The input, ``[batch, elements]``."""
         rank = inputs.shape.rank
         if self.data_format == "channels_first" and rank is not None and rank > 1:
@@ -168,6 +169,6 @@ class Flatten(Layer):
         return TensorShape([sizes[0] if sizes else 1, None if None in sizes[1:] else math.prod(sizes[1:])])
 
 
-def flatten(inputs, name: str | None = None, data_format: str = "channels_last"):
+def flatten(inputs, name: str | None = None, data_format: str = "channels_last") -> Tensor:
     """Makes a :class:`Flatten` layer and calls it."""
     return Flatten(data_format, name=name)(inputs)

@@ -172,7 +172,7 @@ class BatchNormalization(Layer):
 
     # Calls
 
-    def call(self, inputs, training=False):
+    def call(self, inputs, training=False) -> Tensor:
         """The input, normalised by its own moments where `training` is true: a boolean or a boolean scalar."""
         if isinstance(training, int):
             training = bool(training)
@@ -332,7 +332,7 @@ def batch_normalization(inputs, axis=-1, momentum=0.99, epsilon: float = 1e-3, c
                         gamma_initializer="ones", moving_mean_initializer="zeros", moving_variance_initializer="ones", beta_regularizer=None,
                         gamma_regularizer=None, beta_constraint=None, gamma_constraint=None, training=False, trainable: bool = True,
                         name: str | None = None, reuse: bool | None = None, renorm: bool = False, renorm_clipping=None, renorm_momentum=0.99,
-                        fused: bool | None = None, virtual_batch_size: int | None = None, adjustment=None):
+                        fused: bool | None = None, virtual_batch_size: int | None = None, adjustment=None) -> Tensor:
     """Makes a :class:`BatchNormalization` layer and calls it.
 
     What moves its averages is in the collection ``tf.GraphKeys.UPDATE_OPS``: let the training step depend on it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import flowmill as tf
 from flowmill.layers._base import InputSpec, Layer
 from flowmill.layers._sizes import data_format_of, op_format, padding_of, sizes, window_length
+from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
 
 
@@ -107,7 +108,7 @@ class AveragePooling3D(_Pooling):
     _rank, _kind = 3, "avg"
 
 
-def max_pooling1d(inputs, pool_size, strides, padding: str = "valid", data_format: str = "channels_last", name: str | None = None):
+def max_pooling1d(inputs, pool_size, strides, padding: str = "valid", data_format: str = "channels_last", name: str | None = None) -> Tensor:
     """The largest element of each window of sequences.
 
     Args:
@@ -121,26 +122,26 @@ def max_pooling1d(inputs, pool_size, strides, padding: str = "valid", data_forma
     return MaxPooling1D(pool_size, strides, padding, data_format, name)(inputs)
 
 
-def average_pooling1d(inputs, pool_size, strides, padding: str = "valid", data_format: str = "channels_last", name: str | None = None):
+def average_pooling1d(inputs, pool_size, strides, padding: str = "valid", data_format: str = "channels_last", name: str | None = None) -> Tensor:
     """The mean of each window of sequences. Arguments are as for :func:`max_pooling1d`."""
     return AveragePooling1D(pool_size, strides, padding, data_format, name)(inputs)
 
 
-def max_pooling2d(inputs, pool_size, strides, padding: str = "valid", data_format: str = "channels_last", name: str | None = None):
+def max_pooling2d(inputs, pool_size, strides, padding: str = "valid", data_format: str = "channels_last", name: str | None = None) -> Tensor:
     """The largest element of each window of images, ``[batch, height, width, channels]``. Sizes are numbers or pairs; see :func:`max_pooling1d`."""
     return MaxPooling2D(pool_size, strides, padding, data_format, name)(inputs)
 
 
-def average_pooling2d(inputs, pool_size, strides, padding: str = "valid", data_format: str = "channels_last", name: str | None = None):
+def average_pooling2d(inputs, pool_size, strides, padding: str = "valid", data_format: str = "channels_last", name: str | None = None) -> Tensor:
     """The mean of each window of images, ``[batch, height, width, channels]``. Sizes are numbers or pairs; see :func:`max_pooling1d`."""
     return AveragePooling2D(pool_size, strides, padding, data_format, name)(inputs)
 
 
-def max_pooling3d(inputs, pool_size, strides, padding: str = "valid", data_format: str = "channels_last", name: str | None = None):
+def max_pooling3d(inputs, pool_size, strides, padding: str = "valid", data_format: str = "channels_last", name: str | None = None) -> Tensor:
     """The largest element of each window of volumes, ``[batch, depth, height, width, channels]``. See :func:`max_pooling1d`."""
     return MaxPooling3D(pool_size, strides, padding, data_format, name)(inputs)
 
 
-def average_pooling3d(inputs, pool_size, strides, padding: str = "valid", data_format: str = "channels_last", name: str | None = None):
+def average_pooling3d(inputs, pool_size, strides, padding: str = "valid", data_format: str = "channels_last", name: str | None = None) -> Tensor:
     """The mean of each window of volumes, ``[batch, depth, height, width, channels]``. See :func:`max_pooling1d`."""
     return AveragePooling3D(pool_size, strides, padding, data_format, name)(inputs)

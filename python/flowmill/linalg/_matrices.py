@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from typing import TYPE_CHECKING, Any
 
 from flowmill._apply import call, dims, op_scope
 from flowmill._convert import convert_to_tensor
@@ -10,6 +11,9 @@ from flowmill.array import concat, matrix_transpose, ones, shape, zeros
 from flowmill.dtypes import as_dtype, float32, int32
 from flowmill.math import log, matmul, minimum, real, reduce_sum
 from flowmill.tensor import Tensor
+
+if TYPE_CHECKING:
+    from flowmill.raw_ops import _LogMatrixDeterminant, _Qr
 
 
 def _padding(diagonal, value):
@@ -120,7 +124,7 @@ def det(input, name: str | None = None) -> Tensor:  # noqa: A002
     return call("MatrixDeterminant", name, input)
 
 
-def slogdet(input, name: str | None = None):  # noqa: A002
+def slogdet(input, name: str | None = None) -> _LogMatrixDeterminant:  # noqa: A002
     """The signs of the determinants of square matrices, and the logarithms of their absolute values."""
     return call("LogMatrixDeterminant", name, input)
 
@@ -213,7 +217,7 @@ def _gramian(matrix: Tensor, regularizer, is_tall: bool) -> Tensor:
     return product
 
 
-def svd(tensor, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None):
+def svd(tensor, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
     """The singular value decomposition of matrices: ``tensor == u @ diag(s) @ adjoint(v)``.
 
     Args:
@@ -229,7 +233,7 @@ def svd(tensor, full_matrices: bool = False, compute_uv: bool = True, name: str 
     return (s, u, v) if compute_uv else s
 
 
-def qr(input, full_matrices: bool = False, name: str | None = None):  # noqa: A002
+def qr(input, full_matrices: bool = False, name: str | None = None) -> _Qr:  # noqa: A002
     """The unitary and the upper triangular matrices q and r whose products matrices are.
 
     Args:

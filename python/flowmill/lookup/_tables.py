@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import uuid
+from typing import Any
 
 import flowmill as tf
 from flowmill._apply import call, op_scope
@@ -17,7 +18,7 @@ from flowmill.tensor import Operation, Tensor
 class Table(Typed):
     """What all tables have: types, a handle, functions that ask it."""
 
-    def __init__(self, key_dtype, value_dtype):
+    def __init__(self, key_dtype, value_dtype) -> None:
         self._key_dtype, self._value_dtype = as_dtype(key_dtype).base_dtype, as_dtype(value_dtype).base_dtype
 
     @property
@@ -30,7 +31,7 @@ class Table(Typed):
         """The tensor that stands for it."""
         return self._handle
 
-    def __getitem__(self, keys):
+    def __getitem__(self, keys) -> Any:
         return self.lookup(keys)
 
     def _checked(self, keys) -> Tensor:

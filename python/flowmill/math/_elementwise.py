@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,17 +14,21 @@ from flowmill.array._creation import is_sparse
 from flowmill.dtypes import as_dtype, bfloat16, complex64, complex128, float32, float64, int32, int64
 from flowmill.tensor import Tensor
 
+if TYPE_CHECKING:
+    from flowmill.sparse_tensor import SparseTensor
+
 
 def _exported(function, name: str, doc: str):
     function.__name__ = function.__qualname__ = name
     function.__module__ = __name__
     function.__doc__ = doc
+    function.__annotations__.setdefault("return", "Tensor")
     return function
 
 
 def unary(op: str, function_name: str, doc: str):
     """A function of an op of one tensor `x`; it is applied to the values of sparse tensors."""
-    def function(x, name: str | None = None):
+    def function(x, name: str | None = None) -> Tensor | SparseTensor:
         if type(x) is not Tensor and is_sparse(x):
             indices, values, *rest = x.indices, x.values, x.dense_shape
             return x._with_components([indices, call(op, name, values), *rest])
@@ -189,7 +194,7 @@ def logical_xor(x, y, name: str = "LogicalXor") -> Tensor:
     return call("LogicalAnd", name, call("LogicalOr", None, x, y), call("LogicalNot", None, call("LogicalAnd", None, x, y)))
 
 
-def abs(x, name: str | None = None):  # noqa: A001 - TensorFlow's name
+def abs(x, name: str | None = None) -> Tensor | SparseTensor:  # noqa: A001 - TensorFlow's name
     """The absolute value; of complex numbers a real one."""
     if is_sparse(x):
         return x._with_components([x.indices, abs(x.values, name), x.dense_shape])
@@ -339,7 +344,7 @@ def conj(x, name: str | None = None) -> Tensor:
 # Casts
 
 
-def cast(x, dtype, name: str | None = None):
+def cast(x, dtype, name: str | None = None) -> Tensor | SparseTensor:
     """Elements as those of another type; floating-point numbers lose what is behind the point.
 
     Args:

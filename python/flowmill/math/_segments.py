@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from flowmill._apply import call, op_scope
@@ -12,6 +14,9 @@ from flowmill.dtypes import as_dtype, float32, int32, int64
 from flowmill.math._elementwise import cast, maximum, minimum, sqrt
 from flowmill.math._reductions import reduce_max
 from flowmill.tensor import Tensor
+
+if TYPE_CHECKING:
+    from flowmill.raw_ops import _TopKV2
 
 _SEGMENTS = """{what} of each segment.
 
@@ -186,7 +191,7 @@ def confusion_matrix(labels, predictions, num_classes=None, dtype=int32, name: s
         return scatter_nd(indices=places, updates=counts, shape=cast(sizes, int64))
 
 
-def remove_squeezable_dimensions(labels: Tensor, predictions: Tensor, expected_rank_diff: int = 0, name: str | None = None):
+def remove_squeezable_dimensions(labels: Tensor, predictions: Tensor, expected_rank_diff: int = 0, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Labels and predictions of which one has a last dimension of size 1 more, without that dimension.
 
     Args:
@@ -258,7 +263,7 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=int32, name
         return reshape(cast(clip_by_value(indices, 0, count - 1), dtype), sizes)
 
 
-def top_k(input, k=1, sorted: bool = True, index_type=int32, name: str | None = None):  # noqa: A002
+def top_k(input, k=1, sorted: bool = True, index_type=int32, name: str | None = None) -> _TopKV2:  # noqa: A002
     """The `k` greatest elements along the last dimension, and their places.
 
     Args:
@@ -285,7 +290,7 @@ def in_top_k(predictions, targets, k, name: str | None = None) -> Tensor:
 
 
 def approx_max_k(operand, k, reduction_dimension: int = -1, recall_target: float = 0.95, reduction_input_size_override: int = -1,
-                 aggregate_to_topk: bool = True, name: str | None = None):
+                 aggregate_to_topk: bool = True, name: str | None = None) -> _TopKV2:
     """The `k` greatest elements along a dimension, and their places; here they are exact.
 
     Args:
@@ -306,7 +311,7 @@ def approx_max_k(operand, k, reduction_dimension: int = -1, recall_target: float
 
 
 def approx_min_k(operand, k, reduction_dimension: int = -1, recall_target: float = 0.95, reduction_input_size_override: int = -1,
-                 aggregate_to_topk: bool = True, name: str | None = None):
+                 aggregate_to_topk: bool = True, name: str | None = None) -> _TopKV2:
     """The `k` smallest elements along a dimension, and their places; the arguments are those of :func:`approx_max_k`."""
     with op_scope(name, "approx_min_k", operand):
         found = approx_max_k(-convert_to_tensor(operand), k, reduction_dimension)

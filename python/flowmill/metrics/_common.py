@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import flowmill as tf
 from flowmill._convert import convert_to_tensor
 from flowmill._weights import remove_squeezable_dimensions
@@ -16,14 +18,14 @@ def metric_variable(shape, dtype, name: str | None = None):
     return tf.Variable(lambda: tf.zeros(shape, dtype), trainable=False, collections=[_LOCAL_VARIABLES, _METRIC_VARIABLES], name=name)
 
 
-def collected(value, collections):
+def collected(value, collections) -> Tensor:
     """A metric, added to collections."""
     if collections:
         get_default_graph().add_to_collections(collections, value)
     return value
 
 
-def squeezed(predictions, labels, weights):
+def squeezed(predictions, labels, weights) -> Any:
     """Predictions, labels and weights of ranks that go together; labels and weights may be None.
 
     Raises:

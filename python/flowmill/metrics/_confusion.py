@@ -5,6 +5,7 @@ from __future__ import annotations
 import flowmill as tf
 from flowmill._apply import call
 from flowmill.metrics._common import collected, metric_variable, squeezed
+from flowmill.tensor import Tensor
 
 
 def _booleans(predictions, labels, weights):
@@ -32,22 +33,22 @@ def _decisions(default: str, label: bool, prediction: bool, labels, predictions,
         return _count(condition, weights, metrics_collections, updates_collections)
 
 
-def true_positives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None):
+def true_positives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """How often both were true."""
     return _decisions("true_positives", True, True, labels, predictions, weights, metrics_collections, updates_collections, name)
 
 
-def true_negatives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None):
+def true_negatives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """How often both were false."""
     return _decisions("true_negatives", False, False, labels, predictions, weights, metrics_collections, updates_collections, name)
 
 
-def false_positives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None):
+def false_positives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """How often predictions were true and labels false."""
     return _decisions("false_positives", False, True, labels, predictions, weights, metrics_collections, updates_collections, name)
 
 
-def false_negatives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None):
+def false_negatives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """How often predictions were false and labels true."""
     return _decisions("false_negatives", True, False, labels, predictions, weights, metrics_collections, updates_collections, name)
 
@@ -56,7 +57,7 @@ def _part(of, rest, name: str):
     return tf.where(tf.greater(of + rest, 0), tf.divide(of, of + rest), 0, name)
 
 
-def precision(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None):
+def precision(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """How much of what was predicted true was true, 0 before anything was."""
     with tf.variable_scope(name, "precision", (predictions, labels, weights)):
         predictions, labels, weights = _booleans(predictions, labels, weights)
@@ -66,7 +67,7 @@ def precision(labels, predictions, weights=None, metrics_collections=None, updat
         return value, collected(_part(update_true, update_false, "update_op"), updates_collections)
 
 
-def recall(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None):
+def recall(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """How much of what was true was predicted so, 0 before anything was."""
     with tf.variable_scope(name, "recall", (predictions, labels, weights)):
         predictions, labels, weights = _booleans(predictions, labels, weights)
@@ -81,7 +82,7 @@ def _flat(tensor):
 
 
 def mean_per_class_accuracy(labels, predictions, num_classes: int, weights=None, metrics_collections=None, updates_collections=None,
-                            name: str | None = None):
+                            name: str | None = None) -> tuple[Tensor, Tensor]:
     """The mean over classes of how often each was predicted where it was right."""
     with tf.variable_scope(name, "mean_accuracy", (predictions, labels, weights)):
         labels = _flat(tf.cast(labels, tf.int64))
@@ -106,7 +107,7 @@ def mean_per_class_accuracy(labels, predictions, num_classes: int, weights=None,
 
 
 def mean_iou(labels, predictions, num_classes: int, weights=None, metrics_collections=None, updates_collections=None,
-             name: str | None = None):
+             name: str | None = None) -> tuple[Tensor, Tensor]:
     """The mean over classes of what labels and predictions have in common over what either has.
 
     Returns:

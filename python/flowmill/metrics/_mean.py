@@ -5,9 +5,10 @@ from __future__ import annotations
 import flowmill as tf
 from flowmill._weights import broadcast_weights, remove_squeezable_dimensions
 from flowmill.metrics._common import collected, metric_variable, squeezed
+from flowmill.tensor import Tensor
 
 
-def mean(values, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None):
+def mean(values, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The mean of values, 0 before there are any.
 
     Args:
@@ -36,7 +37,7 @@ def mean(values, weights=None, metrics_collections=None, updates_collections=Non
         return value, collected(update, updates_collections)
 
 
-def mean_tensor(values, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None):
+def mean_tensor(values, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The mean of tensors, element by element. The shape of `values` must be known."""
     with tf.variable_scope(name, "mean", (values, weights)):
         values = tf.cast(values, tf.float32)
@@ -56,7 +57,7 @@ def mean_tensor(values, weights=None, metrics_collections=None, updates_collecti
         return value, collected(update, updates_collections)
 
 
-def accuracy(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None):
+def accuracy(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """How often predictions equal labels.
 
     Raises:
@@ -69,21 +70,21 @@ def accuracy(labels, predictions, weights=None, metrics_collections=None, update
     return mean(correct, weights, metrics_collections, updates_collections, name or "accuracy")
 
 
-def mean_absolute_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None):
+def mean_absolute_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The mean of ``abs(predictions - labels)``."""
     predictions, labels, weights = squeezed(predictions, labels, weights)
     errors = tf.abs(predictions - labels)
     return mean(errors, weights, metrics_collections, updates_collections, name or "mean_absolute_error")
 
 
-def mean_squared_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None):
+def mean_squared_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The mean of ``(predictions - labels) ** 2``."""
     predictions, labels, weights = squeezed(predictions, labels, weights)
     errors = tf.squared_difference(labels, predictions)
     return mean(errors, weights, metrics_collections, updates_collections, name or "mean_squared_error")
 
 
-def root_mean_squared_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None):
+def root_mean_squared_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The root of :func:`mean_squared_error`."""
     predictions, labels, weights = squeezed(predictions, labels, weights)
     value, update = mean_squared_error(labels, predictions, weights, None, None, name or "root_mean_squared_error")
@@ -92,7 +93,7 @@ def root_mean_squared_error(labels, predictions, weights=None, metrics_collectio
 
 
 def mean_relative_error(labels, predictions, normalizer, weights=None, metrics_collections=None, updates_collections=None,
-                        name: str | None = None):
+                        name: str | None = None) -> tuple[Tensor, Tensor]:
     """The mean of ``abs(labels - predictions) / normalizer``; what is over 0 counts as 0."""
     predictions, labels, weights = squeezed(predictions, labels, weights)
     predictions, normalizer = remove_squeezable_dimensions(predictions, normalizer)
@@ -102,7 +103,7 @@ def mean_relative_error(labels, predictions, normalizer, weights=None, metrics_c
 
 
 def mean_cosine_distance(labels, predictions, dim: int, weights=None, metrics_collections=None, updates_collections=None,
-                         name: str | None = None):
+                         name: str | None = None) -> tuple[Tensor, Tensor]:
     """One less the mean cosine between vectors of length 1 along the dimension `dim`."""
     predictions, labels, weights = squeezed(predictions, labels, weights)
     cosines = tf.reduce_sum(tf.multiply(predictions, labels), axis=[dim], keepdims=True)
@@ -111,7 +112,7 @@ def mean_cosine_distance(labels, predictions, dim: int, weights=None, metrics_co
     return collected(value, metrics_collections), collected(update, updates_collections)
 
 
-def percentage_below(values, threshold: float, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None):
+def percentage_below(values, threshold: float, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """How often values are less than a threshold."""
     below = tf.cast(tf.less(values, threshold), tf.float32)
     return mean(below, weights, metrics_collections, updates_collections, name or "percentage_below_threshold")

@@ -61,31 +61,31 @@ def _one_kind(kind: str, labels, predictions, thresholds, weights, metrics_colle
 
 
 def true_positives_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
-                                 name: str | None = None):
+                                 name: str | None = None) -> tuple[Tensor, Tensor]:
     """How often a probability was above each threshold where the label was true."""
     return _one_kind("tp", labels, predictions, thresholds, weights, metrics_collections, updates_collections, name)
 
 
 def true_negatives_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
-                                 name: str | None = None):
+                                 name: str | None = None) -> tuple[Tensor, Tensor]:
     """How often a probability was not above each threshold where the label was false."""
     return _one_kind("tn", labels, predictions, thresholds, weights, metrics_collections, updates_collections, name)
 
 
 def false_positives_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
-                                  name: str | None = None):
+                                  name: str | None = None) -> tuple[Tensor, Tensor]:
     """How often a probability was above each threshold where the label was false."""
     return _one_kind("fp", labels, predictions, thresholds, weights, metrics_collections, updates_collections, name)
 
 
 def false_negatives_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
-                                  name: str | None = None):
+                                  name: str | None = None) -> tuple[Tensor, Tensor]:
     """How often a probability was not above each threshold where the label was true."""
     return _one_kind("fn", labels, predictions, thresholds, weights, metrics_collections, updates_collections, name)
 
 
 def precision_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
-                            name: str | None = None):
+                            name: str | None = None) -> tuple[Tensor, Tensor]:
     """How much of what was above each threshold was true."""
     with tf.variable_scope(name, "precision_at_thresholds", (predictions, labels, weights)):
         values, updates = _decisions(labels, predictions, thresholds, weights, ("tp", "fp"))
@@ -98,7 +98,7 @@ def precision_at_thresholds(labels, predictions, thresholds, weights=None, metri
 
 
 def recall_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
-                         name: str | None = None):
+                         name: str | None = None) -> tuple[Tensor, Tensor]:
     """How much of what was true was above each threshold."""
     with tf.variable_scope(name, "recall_at_thresholds", (predictions, labels, weights)):
         values, updates = _decisions(labels, predictions, thresholds, weights, ("tp", "fn"))
@@ -115,7 +115,7 @@ def _between(num_thresholds: int) -> list[float]:
 
 
 def auc(labels, predictions, weights=None, num_thresholds: int = 200, metrics_collections=None, updates_collections=None, curve: str = "ROC",
-        name: str | None = None, summation_method: str = "trapezoidal", thresholds=None):
+        name: str | None = None, summation_method: str = "trapezoidal", thresholds=None) -> tuple[Tensor, Tensor]:
     """The area under a curve, approximated at thresholds.
 
     Args:
@@ -180,7 +180,7 @@ def _interpolated(tp, fp, fn, last: int) -> Tensor:
 
 
 def sensitivity_at_specificity(labels, predictions, specificity: float, weights=None, num_thresholds: int = 200, metrics_collections=None,
-                               updates_collections=None, name: str | None = None):
+                               updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """How much of what was true is above the threshold below which the part `specificity` of what was false is.
 
     Raises:
@@ -201,7 +201,7 @@ def sensitivity_at_specificity(labels, predictions, specificity: float, weights=
 
 
 def specificity_at_sensitivity(labels, predictions, sensitivity: float, weights=None, num_thresholds: int = 200, metrics_collections=None,
-                               updates_collections=None, name: str | None = None):
+                               updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """How much of what was false is below the threshold above which the part `sensitivity` of what was true is.
 
     Raises:

@@ -82,7 +82,7 @@ def _ratio(kind: str, rest: str, labels, predictions_idx, k, class_id, weights, 
 
 
 def recall_at_top_k(labels, predictions_idx, k: int | None = None, class_id: int | None = None, weights=None, metrics_collections=None,
-                    updates_collections=None, name: str | None = None):
+                    updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """How much of what is right is among the classes predicted.
 
     Args:
@@ -99,13 +99,13 @@ def recall_at_top_k(labels, predictions_idx, k: int | None = None, class_id: int
 
 
 def precision_at_top_k(labels, predictions_idx, k: int | None = None, class_id: int | None = None, weights=None, metrics_collections=None,
-                       updates_collections=None, name: str | None = None):
+                       updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """How many of the classes predicted are right. Arguments are as for :func:`recall_at_top_k`."""
     return _ratio("precision", "false_positive", labels, predictions_idx, k, class_id, weights, metrics_collections, updates_collections, name)
 
 
 def recall_at_k(labels, predictions, k: int, class_id: int | None = None, weights=None, metrics_collections=None, updates_collections=None,
-                name: str | None = None):
+                name: str | None = None) -> tuple[Tensor, Tensor]:
     """:func:`recall_at_top_k` of the `k` classes with the largest predictions, ``[..., classes]``."""
     with _scope(name, _name("recall", k, class_id), [predictions]) as whole:
         _, found = tf.nn.top_k(predictions, k)
@@ -113,7 +113,7 @@ def recall_at_k(labels, predictions, k: int, class_id: int | None = None, weight
 
 
 def precision_at_k(labels, predictions, k: int, class_id: int | None = None, weights=None, metrics_collections=None,
-                   updates_collections=None, name: str | None = None):
+                   updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """:func:`precision_at_top_k` of the `k` classes with the largest predictions, ``[..., classes]``."""
     with _scope(name, _name("precision", k, class_id), [predictions]) as whole:
         _, found = tf.nn.top_k(predictions, k)
@@ -121,13 +121,13 @@ def precision_at_k(labels, predictions, k: int, class_id: int | None = None, wei
 
 
 def sparse_precision_at_k(labels, predictions, k: int, class_id: int | None = None, weights=None, metrics_collections=None,
-                          updates_collections=None, name: str | None = None):
+                          updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """:func:`precision_at_k` by its old name."""
     return precision_at_k(labels, predictions, k, class_id, weights, metrics_collections, updates_collections, name)
 
 
 def average_precision_at_k(labels, predictions, k: int, weights=None, metrics_collections=None, updates_collections=None,
-                           name: str | None = None):
+                           name: str | None = None) -> tuple[Tensor, Tensor]:
     """The mean of the average precision of the `k` classes with the largest predictions.
 
     Args:
@@ -167,7 +167,7 @@ def average_precision_at_k(labels, predictions, k: int, weights=None, metrics_co
 
 
 def sparse_average_precision_at_k(labels, predictions, k: int, weights=None, metrics_collections=None, updates_collections=None,
-                                  name: str | None = None):
+                                  name: str | None = None) -> tuple[Tensor, Tensor]:
     """:func:`average_precision_at_k` by its old name."""
     return average_precision_at_k(labels, predictions, k, weights, metrics_collections, updates_collections, name)
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import flowmill as tf
 from flowmill._apply import call
 from flowmill._arguments import one_of
 from flowmill._convert import convert_to_tensor
 from flowmill.nn._scope import scope
 from flowmill.tensor import Tensor
+
+if TYPE_CHECKING:
+    from flowmill.sparse_tensor import SparseTensor
 
 
 def ctc_loss(labels, inputs=None, sequence_length=None, preprocess_collapse_repeated: bool = False, ctc_merge_repeated: bool = True,
@@ -64,7 +69,7 @@ def ctc_unique_labels(labels, name: str | None = None):
         return tf.map_fn(row, labels, dtype=[tf.int64, tf.int32])
 
 
-def ctc_greedy_decoder(inputs, sequence_length, merge_repeated: bool = True, blank_index: int | None = None):
+def ctc_greedy_decoder(inputs, sequence_length, merge_repeated: bool = True, blank_index: int | None = None) -> tuple[list[SparseTensor], Tensor]:
     """The likeliest class of each step.
 
     Args:
@@ -80,7 +85,7 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated: bool = True, bla
     return [tf.SparseTensor(indices, values, shape)], scores
 
 
-def ctc_beam_search_decoder(inputs, sequence_length, beam_width: int = 100, top_paths: int = 1, merge_repeated: bool = True):
+def ctc_beam_search_decoder(inputs, sequence_length, beam_width: int = 100, top_paths: int = 1, merge_repeated: bool = True) -> tuple[list[SparseTensor], Tensor]:
     """The likeliest sequences, found among `beam_width` at each step.
 
     Returns:
@@ -91,12 +96,12 @@ def ctc_beam_search_decoder(inputs, sequence_length, beam_width: int = 100, top_
     return [tf.SparseTensor(*parts) for parts in zip(indices, values, shapes)], scores
 
 
-def ctc_beam_search_decoder_v2(inputs, sequence_length, beam_width: int = 100, top_paths: int = 1):
+def ctc_beam_search_decoder_v2(inputs, sequence_length, beam_width: int = 100, top_paths: int = 1) -> tuple[list[SparseTensor], Tensor]:
     """:func:`ctc_beam_search_decoder` that leaves equal classes in a row as they are."""
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, merge_repeated=False)
 
 
-def collapse_repeated(labels, seq_length, name: str | None = None):
+def collapse_repeated(labels, seq_length, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Equal labels in a row as one.
 
     Args:

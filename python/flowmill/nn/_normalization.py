@@ -50,7 +50,7 @@ def l2_normalize(x, axis=None, epsilon: float = 1e-12, name: str | None = None, 
         return tf.multiply(x, tf.rsqrt(tf.maximum(total, epsilon)), name=whole)
 
 
-def sufficient_statistics(x, axes, shift=None, keep_dims: bool | None = None, name: str | None = None, keepdims: bool | None = None):
+def sufficient_statistics(x, axes, shift=None, keep_dims: bool | None = None, name: str | None = None, keepdims: bool | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """What mean and variance can be computed from, for data that come in parts.
 
     Args:
@@ -88,7 +88,7 @@ def sufficient_statistics(x, axes, shift=None, keep_dims: bool | None = None, na
     return counts, first, second, shift
 
 
-def normalize_moments(counts, mean_ss, variance_ss, shift, name: str | None = None):
+def normalize_moments(counts, mean_ss, variance_ss, shift, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Mean and variance from :func:`sufficient_statistics`."""
     with scope(name, "normalize", [counts, mean_ss, variance_ss, shift]):
         divisor = tf.reciprocal(counts, name="divisor")
@@ -101,7 +101,7 @@ def normalize_moments(counts, mean_ss, variance_ss, shift, name: str | None = No
     return mean, variance
 
 
-def moments(x, axes, shift=None, name: str | None = None, keep_dims: bool | None = None, keepdims: bool | None = None):
+def moments(x, axes, shift=None, name: str | None = None, keep_dims: bool | None = None, keepdims: bool | None = None) -> tuple[Tensor, Tensor]:
     """Mean and variance. `float16` is summed as `float32`.
 
     Args:
@@ -127,7 +127,7 @@ def moments(x, axes, shift=None, name: str | None = None, keep_dims: bool | None
         return (tf.cast(mean, tf.float16), tf.cast(variance, tf.float16)) if half else (mean, variance)
 
 
-def weighted_moments(x, axes, frequency_weights, name: str | None = None, keep_dims: bool | None = None, keepdims: bool | None = None):
+def weighted_moments(x, axes, frequency_weights, name: str | None = None, keep_dims: bool | None = None, keepdims: bool | None = None) -> tuple[Tensor, Tensor]:
     """Mean and variance where elements count by weights.
 
     Args:
@@ -189,7 +189,7 @@ def batch_norm_with_global_normalization(t=None, m=None, v=None, beta=None, gamm
 
 
 def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon: float = 0.001, data_format: str = "NHWC", is_training: bool = True,
-                     name: str | None = None, exponential_avg_factor: float | None = 1.0):
+                     name: str | None = None, exponential_avg_factor: float | None = 1.0) -> tuple[Tensor, Tensor, Tensor]:
     """Batch normalisation as one op.
 
     Args:

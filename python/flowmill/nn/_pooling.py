@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import flowmill as tf
 from flowmill._apply import call
 from flowmill._arguments import one_of
@@ -9,6 +11,9 @@ from flowmill.dtypes import int64
 from flowmill.nn._scope import scope
 from flowmill.nn._window import channels_at, padding_of, rank_of, sizes
 from flowmill.tensor import Tensor
+
+if TYPE_CHECKING:
+    from flowmill.raw_ops import _FractionalAvgPool, _FractionalMaxPool, _MaxPoolWithArgmax
 
 
 def _pool2d(op: str, value, ksize, strides, padding, data_format: str | None, name: str) -> Tensor:
@@ -133,7 +138,7 @@ def _by_rank(functions, value, ksize, strides, padding, data_format: str | None,
 
 
 def max_pool_with_argmax(input, ksize, strides, padding: str, data_format: str = "NHWC", Targmax=None, name: str | None = None,  # noqa: A002, N803
-                         output_dtype=None, include_batch_in_index: bool = False):
+                         output_dtype=None, include_batch_in_index: bool = False) -> _MaxPoolWithArgmax:
     """The largest element of each window of images and its place.
 
     Returns:
@@ -148,14 +153,14 @@ def max_pool_with_argmax(input, ksize, strides, padding: str, data_format: str =
 
 
 def fractional_max_pool(value, pooling_ratio, pseudo_random: bool = False, overlapping: bool = False, deterministic: bool = False,
-                        seed: int = 0, seed2: int = 0, name: str | None = None):
+                        seed: int = 0, seed2: int = 0, name: str | None = None) -> _FractionalMaxPool:
     """The largest element of windows of random sizes. Returns a named tuple of the result and where windows begin."""
     return call("FractionalMaxPool", name, value, pooling_ratio=pooling_ratio, pseudo_random=pseudo_random, overlapping=overlapping,
                 deterministic=deterministic, seed=seed, seed2=seed2)
 
 
 def fractional_avg_pool(value, pooling_ratio, pseudo_random: bool = False, overlapping: bool = False, deterministic: bool = False,
-                        seed: int = 0, seed2: int = 0, name: str | None = None):
+                        seed: int = 0, seed2: int = 0, name: str | None = None) -> _FractionalAvgPool:
     """The mean of windows of random sizes. Returns a named tuple of the result and where windows begin."""
     return call("FractionalAvgPool", name, value, pooling_ratio=pooling_ratio, pseudo_random=pseudo_random, overlapping=overlapping,
                 deterministic=deterministic, seed=seed, seed2=seed2)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import flowmill as tf
 from flowmill._apply import call
 from flowmill.nn._cross_entropy import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits_v2
 from flowmill.nn._embedding import _parts, embedding_lookup
 from flowmill.nn._scope import scope
 from flowmill.tensor import Tensor
+
+if TYPE_CHECKING:
+    from flowmill.raw_ops import (
+        _AllCandidateSampler, _ComputeAccidentalHits, _FixedUnigramCandidateSampler, _LearnedUnigramCandidateSampler, _LogUniformCandidateSampler,
+        _UniformCandidateSampler,
+    )
 
 
 def _sampler(op: str, true_classes, num_true: int, num_sampled: int, unique: bool, seed: int | None, name: str | None, **attrs):
@@ -16,7 +24,7 @@ def _sampler(op: str, true_classes, num_true: int, num_sampled: int, unique: boo
 
 
 def uniform_candidate_sampler(true_classes, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
-                              name: str | None = None):
+                              name: str | None = None) -> _UniformCandidateSampler:
     """Draws classes of equal probability.
 
     Args:
@@ -35,7 +43,7 @@ def uniform_candidate_sampler(true_classes, num_true: int, num_sampled: int, uni
 
 
 def log_uniform_candidate_sampler(true_classes, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
-                                  name: str | None = None):
+                                  name: str | None = None) -> _LogUniformCandidateSampler:
     """Draws classes by Zipf's law: class c with probability ``(log(c + 2) - log(c + 1)) / log(range_max + 1)``.
 
     Arguments and result are those of :func:`uniform_candidate_sampler`.
@@ -44,14 +52,14 @@ def log_uniform_candidate_sampler(true_classes, num_true: int, num_sampled: int,
 
 
 def learned_unigram_candidate_sampler(true_classes, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
-                                      name: str | None = None):
+                                      name: str | None = None) -> _LearnedUnigramCandidateSampler:
     """Draws classes as often as they were right so far. Arguments and result are those of :func:`uniform_candidate_sampler`."""
     return _sampler("LearnedUnigramCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name, range_max=range_max)
 
 
 def fixed_unigram_candidate_sampler(true_classes, num_true: int, num_sampled: int, unique: bool, range_max: int, vocab_file: str = "",
                                     distortion: float = 1.0, num_reserved_ids: int = 0, num_shards: int = 1, shard: int = 0, unigrams=(),
-                                    seed: int | None = None, name: str | None = None):
+                                    seed: int | None = None, name: str | None = None) -> _FixedUnigramCandidateSampler:
     """Draws classes by counts that are given, in a file or as a list.
 
     Args:
@@ -77,12 +85,12 @@ def fixed_unigram_candidate_sampler(true_classes, num_true: int, num_sampled: in
                     unigrams=[float(u) for u in unigrams])
 
 
-def all_candidate_sampler(true_classes, num_true: int, num_sampled: int, unique: bool, seed: int | None = None, name: str | None = None):
+def all_candidate_sampler(true_classes, num_true: int, num_sampled: int, unique: bool, seed: int | None = None, name: str | None = None) -> _AllCandidateSampler:
     """Gives all classes, for tests of what takes samples. Returns what :func:`uniform_candidate_sampler` does."""
     return _sampler("AllCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name)
 
 
-def compute_accidental_hits(true_classes, sampled_candidates, num_true: int, seed: int | None = None, name: str | None = None):
+def compute_accidental_hits(true_classes, sampled_candidates, num_true: int, seed: int | None = None, name: str | None = None) -> _ComputeAccidentalHits:
     """Where a class that was drawn is right.
 
     Args:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from flowmill._apply import call
 from flowmill.dtypes import int32
 from flowmill.nn._scope import scope
 from flowmill.tensor import Tensor
 
+if TYPE_CHECKING:
+    from flowmill.raw_ops import _TopKV2
 
-def top_k(input, k=1, sorted: bool = True, index_type=int32, name: str | None = None):  # noqa: A002 - TensorFlow's names
+
+def top_k(input, k=1, sorted: bool = True, index_type=int32, name: str | None = None) -> _TopKV2:  # noqa: A002 - TensorFlow's names
     """The `k` largest elements along the last dimension.
 
     Args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from flowmill import _lazy
 from flowmill.saved_model import loader, signature_constants, tag_constants
@@ -35,7 +36,7 @@ __all__ = [
 __getattr__, __dir__ = _lazy.attach(__name__, _NAMES)
 
 
-def load(sess, tags=None, export_dir=None, import_scope=None, *, config=None):
+def load(sess, tags=None, export_dir=None, import_scope=None, *, config=None) -> Any:
     """Loads a SavedModel, in one of two ways.
 
     ``load(path, tags=None)`` gives a :class:`Model`, whose signatures are called by name::

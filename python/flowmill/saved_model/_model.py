@@ -109,6 +109,6 @@ class Model:
         self.signatures: Mapping[str, Signature] = _Signatures(self.session, self._core.signatures())
 
     @property
-    def meta_graph_def(self):
+    def meta_graph_def(self) -> Any:
         """The model's `MetaGraphDef`."""
         return _protos.get("MetaGraphDef").FromString(self._core.meta_graph_def())

@@ -25,7 +25,7 @@ class SavedModelBuilder:
         AssertionError: where there is something in the directory.
     """
 
-    def __init__(self, export_dir):
+    def __init__(self, export_dir) -> None:
         self._export_dir = os.fspath(export_dir)
         self._saved_model = _protos.get("SavedModel")(saved_model_schema_version=constants.SAVED_MODEL_SCHEMA_VERSION)
         if os.path.isdir(self._export_dir) and os.listdir(self._export_dir):

@@ -15,7 +15,7 @@ def maybe_saved_model_directory(export_dir) -> bool:
     return any(os.path.isfile(os.path.join(export_dir, name)) for name in ("saved_model.pb", "saved_model.pbtxt"))
 
 
-def load(sess, tags, export_dir, import_scope=None, **saver_kwargs):
+def load(sess, tags, export_dir, import_scope=None, **saver_kwargs) -> _protos.MetaGraphDef:
     """Adds the graph with exactly these tags to the session's graph, restores its variables and runs its initialisation op.
 
     Args:

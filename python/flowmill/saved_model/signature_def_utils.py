@@ -8,7 +8,7 @@ from flowmill.saved_model import signature_constants as names
 from flowmill.saved_model.utils import build_tensor_info
 
 
-def build_signature_def(inputs=None, outputs=None, method_name: str | None = None, defaults=None):
+def build_signature_def(inputs=None, outputs=None, method_name: str | None = None, defaults=None) -> _protos.SignatureDef:
     """A `SignatureDef` of dictionaries of `TensorInfo` messages."""
     signature = _protos.get("SignatureDef")()
     for key, info in (inputs or {}).items():
@@ -28,7 +28,7 @@ def _infos(tensors) -> dict:
     return {key: build_tensor_info(value if hasattr(value, "get_shape") else convert_to_tensor(value)) for key, value in tensors.items()}
 
 
-def predict_signature_def(inputs, outputs):
+def predict_signature_def(inputs, outputs) -> _protos.SignatureDef:
     """The signature of a graph that takes and gives dictionaries of tensors.
 
     Raises:
@@ -46,7 +46,7 @@ def _strings(tensor, what: str) -> None:
         raise ValueError(f"{what} must be of type string.")
 
 
-def regression_signature_def(examples, predictions):
+def regression_signature_def(examples, predictions) -> _protos.SignatureDef:
     """The signature of a graph that gives numbers for serialised examples.
 
     Raises:
@@ -63,7 +63,7 @@ def regression_signature_def(examples, predictions):
         _infos({names.REGRESS_INPUTS: examples}), _infos({names.REGRESS_OUTPUTS: predictions}), names.REGRESS_METHOD_NAME)
 
 
-def classification_signature_def(examples, classes, scores):
+def classification_signature_def(examples, classes, scores) -> _protos.SignatureDef:
     """The signature of a graph that gives classes, scores of classes, or both, for serialised examples.
 
     Raises:

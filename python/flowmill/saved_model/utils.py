@@ -7,7 +7,7 @@ from flowmill.graph import get_default_graph
 from flowmill.graph_keys import prepend_name_scope
 
 
-def build_tensor_info(tensor):
+def build_tensor_info(tensor) -> _protos.TensorInfo:
     """A `TensorInfo`: name, type and shape of a tensor, or those of a sparse one's parts."""
     info = _protos.get("TensorInfo")(dtype=tensor.dtype.base_dtype.as_datatype_enum, tensor_shape=tensor.get_shape().as_proto())
     if hasattr(tensor, "indices") and hasattr(tensor, "dense_shape") and hasattr(tensor, "values"):

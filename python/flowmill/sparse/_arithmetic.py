@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flowmill._apply import call, graph_of
 from flowmill._convert import convert_to_tensor
 from flowmill.graph import get_default_graph
@@ -16,7 +18,7 @@ def _renamed(new, new_name: str, old, old_name: str):
     return old if new is None else new
 
 
-def add(a, b, threshold=None, thresh=None):
+def add(a, b, threshold=None, thresh=None) -> Any:
     """The sum of two tensors, one of which or both are sparse.
 
     Args:

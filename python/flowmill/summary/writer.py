@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Iterator
 
 from flowmill import _protos
 
@@ -208,7 +209,7 @@ class FileWriterCache:
             return found
 
 
-def summary_iterator(path):
+def summary_iterator(path) -> Iterator[_protos.Event]:
     """The events of a file, one after another."""
     from flowmill.io._records import tf_record_iterator
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from flowmill import logging
 from flowmill.graph import get_default_graph
@@ -20,7 +21,7 @@ class CheckpointSaverListener:
     def before_save(self, session, global_step_value) -> None:
         """Called before a checkpoint is written."""
 
-    def after_save(self, session, global_step_value):
+    def after_save(self, session, global_step_value) -> Any:
         """Called after; True asks to stop."""
 
     def end(self, session, global_step_value) -> None:
@@ -51,7 +52,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._listeners, self._save_graph_def = list(listeners or ()), save_graph_def
         self._steps_per_run = 1
 
-    def begin(self):
+    def begin(self) -> None:
         """Looks up the global step."""
         from flowmill.summary import FileWriterCache
 
@@ -60,7 +61,7 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self._listeners:
             listener.begin()
 
-    def after_create_session(self, session, coord):
+    def after_create_session(self, session, coord) -> None:
         """Writes the graph and the first checkpoint."""
         from flowmill.train import write_graph
 
@@ -70,11 +71,11 @@ class CheckpointSaverHook(SessionRunHook):
         self._save(session, step)
         self._timer.update_last_triggered_step(step)
 
-    def before_run(self, run_context):
+    def before_run(self, run_context) -> SessionRunArgs:
         """Asks for the step."""
         return SessionRunArgs(self._step)
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context, run_values) -> None:
         """Writes one where it is due."""
         if self._timer.should_trigger_for_step(run_values.results + self._steps_per_run):
             step = run_context.session.run(self._step)
@@ -83,7 +84,7 @@ class CheckpointSaverHook(SessionRunHook):
                 if self._save(run_context.session, step):
                     run_context.request_stop()
 
-    def end(self, session):
+    def end(self, session) -> None:
         """Writes the last one."""
         step = session.run(self._step)
         if step != self._timer.last_triggered_step():

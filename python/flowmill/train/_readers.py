@@ -14,7 +14,7 @@ def latest_checkpoint(checkpoint_dir, latest_filename: str | None = None) -> str
     return _core.latest_checkpoint(os.fspath(checkpoint_dir), latest_filename or "checkpoint")
 
 
-def get_checkpoint_state(checkpoint_dir, latest_filename: str | None = None):
+def get_checkpoint_state(checkpoint_dir, latest_filename: str | None = None) -> _protos.CheckpointState | None:
     """What a directory's state file says, as a `CheckpointState`; None where there is none."""
     state = _core.checkpoint_state(os.fspath(checkpoint_dir), latest_filename or "checkpoint")
     return None if state is None else _protos.get("CheckpointState").FromString(state)
@@ -29,7 +29,7 @@ def checkpoint_exists(checkpoint_prefix) -> bool:
 class CheckpointReader:
     """Reads the tensors of a checkpoint, one at a time."""
 
-    def __init__(self, filename):
+    def __init__(self, filename) -> None:
         """Opens the checkpoint with this prefix.
 
         Raises:

@@ -27,7 +27,7 @@ class StepCounterHook(SessionRunHook):
         self._timer = SecondOrStepTimer(every_n_secs, every_n_steps)
         self._writer, self._directory = summary_writer, output_dir
 
-    def begin(self):
+    def begin(self) -> None:
         """Looks up the global step."""
         from flowmill.summary import FileWriterCache
 
@@ -36,11 +36,11 @@ class StepCounterHook(SessionRunHook):
         self._step = step_tensor("StepCounterHook")
         self._tag = training_util.get_global_step().op.name + "/sec"
 
-    def before_run(self, run_context):
+    def before_run(self, run_context) -> SessionRunArgs:
         """Asks for the step."""
         return SessionRunArgs(self._step)
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context, run_values) -> None:
         """Writes the number where it is due."""
         if self._timer.should_trigger_for_step(run_values.results + 1):
             step = run_context.session.run(self._step)
@@ -80,25 +80,25 @@ class LoggingTensorHook(SessionRunHook):
         self._tensors, self._formatter, self._at_end = tensors, formatter, at_end
         self._timer = Never() if only_at_end else SecondOrStepTimer(every_n_secs, every_n_iter)
 
-    def begin(self):
+    def begin(self) -> None:
         """Looks up the tensors."""
         graph = get_default_graph()
         self._timer.reset()
         self._count = 0
         self._current = {tag: graph.as_graph_element(t) for tag, t in self._tensors.items()}
 
-    def before_run(self, run_context):
+    def before_run(self, run_context) -> SessionRunArgs | None:
         """Asks for the tensors where it is due."""
         self._due = self._timer.should_trigger_for_step(self._count)
         return SessionRunArgs(self._current) if self._due else None
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context, run_values) -> None:
         """Writes them."""
         if self._due:
             self._log(run_values.results)
         self._count += 1
 
-    def end(self, session):
+    def end(self, session) -> None:
         """Writes them at the end."""
         if self._at_end:
             self._log(session.run(self._current))
@@ -131,7 +131,7 @@ class SummarySaverHook(SessionRunHook):
         self._summary_op, self._writer, self._directory, self._scaffold = summary_op, summary_writer, output_dir, scaffold
         self._timer = SecondOrStepTimer(save_secs, save_steps)
 
-    def begin(self):
+    def begin(self) -> None:
         """Looks up the global step."""
         from flowmill.summary import FileWriterCache
 
@@ -140,7 +140,7 @@ class SummarySaverHook(SessionRunHook):
         self._next_step = None
         self._step = step_tensor("SummarySaverHook")
 
-    def before_run(self, run_context):
+    def before_run(self, run_context) -> SessionRunArgs:
         """Asks for the summaries where they are due."""
         self._due = self._next_step is None or self._timer.should_trigger_for_step(self._next_step)
         requests = {"global_step": self._step}
@@ -149,7 +149,7 @@ class SummarySaverHook(SessionRunHook):
             requests["summary"] = summary
         return SessionRunArgs(requests)
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context, run_values) -> None:
         """Writes them."""
         if self._writer is None:
             return
@@ -162,7 +162,7 @@ class SummarySaverHook(SessionRunHook):
                 self._writer.add_summary(summary, step)
         self._next_step = step + 1
 
-    def end(self, session):
+    def end(self, session) -> None:
         """Hands them to the operating system."""
         if self._writer is not None:
             self._writer.flush()
@@ -187,12 +187,12 @@ class ProfilerHook(SessionRunHook):
                  show_memory: bool = False):
         self._directory, self._timer = os.fspath(output_dir), SecondOrStepTimer(save_secs, save_steps)
 
-    def begin(self):
+    def begin(self) -> None:
         """Looks up the global step."""
         self._next_step = None
         self._step = step_tensor("ProfilerHook")
 
-    def before_run(self, run_context):
+    def before_run(self, run_context) -> SessionRunArgs:
         """Asks for a trace where it is due."""
         from flowmill import _protos
 
@@ -200,7 +200,7 @@ class ProfilerHook(SessionRunHook):
         options = _protos.get("RunOptions")(trace_level=3) if self._due else None
         return SessionRunArgs(self._step, options=options)
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context, run_values) -> None:
         """Writes it."""
         step = run_context.session.run(self._step) if self._next_step is None or self._due else run_values.results
         if self._next_step is None:

@@ -71,7 +71,7 @@ class _Reference(SaveableObject):
         tensor = variable if isinstance(variable, Tensor) else variable.value() if slice_spec else variable._ref()
         super().__init__(variable, [SaveSpec(tensor, slice_spec, name, variable.dtype)], name)
 
-    def restore(self, restored_tensors, restored_shapes):
+    def restore(self, restored_tensors, restored_shapes) -> Operation:
         """Assigns the tensor."""
         value = restored_tensors[0]
         if restored_shapes is not None:
@@ -86,7 +86,7 @@ class _Resource(SaveableObject):
         tensor = (lambda: _read_again(variable)) if slice_spec else variable._graph_element
         super().__init__(variable, [SaveSpec(tensor, slice_spec, name, variable.dtype)], name)
 
-    def restore(self, restored_tensors, restored_shapes):
+    def restore(self, restored_tensors, restored_shapes) -> Operation:
         """Assigns the tensor.
 
         Raises:

@@ -52,7 +52,7 @@ class SecondOrStepTimer:
 class Never(SecondOrStepTimer):
     """Never due."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.reset()
 
     def should_trigger_for_step(self, step: int) -> bool:

@@ -18,7 +18,7 @@ class Coordinator:
         clean_stop_exception_types: exceptions that ask to stop without being failures; `OutOfRangeError` where it is None.
     """
 
-    def __init__(self, clean_stop_exception_types=None):
+    def __init__(self, clean_stop_exception_types=None) -> None:
         self._clean = tuple(clean_stop_exception_types) if clean_stop_exception_types else (OutOfRangeError,)
         self._lock = threading.Lock()
         self._stop = threading.Event()

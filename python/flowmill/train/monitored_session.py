@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import os
+from typing import Any
 
 from flowmill import logging
 from flowmill._apply import call
@@ -11,6 +12,8 @@ from flowmill.control_flow import group
 from flowmill.errors import AbortedError, OutOfRangeError, UnavailableError
 from flowmill.graph import Graph, get_default_graph
 from flowmill.graph_keys import GraphKeys
+from flowmill.session import Session
+from flowmill.tensor import Operation
 from flowmill.train._checkpoint_hooks import CheckpointSaverHook
 from flowmill.train._report_hooks import StepCounterHook, SummarySaverHook
 from flowmill.train.coordinator import Coordinator
@@ -40,7 +43,7 @@ class Scaffold:
     """
 
     def __init__(self, init_op=None, init_feed_dict=None, init_fn=None, ready_op=None, ready_for_local_init_op=None, local_init_op=None,
-                 summary_op=None, saver=None, copy_from_scaffold=None, local_init_feed_dict=None):
+                 summary_op=None, saver=None, copy_from_scaffold=None, local_init_feed_dict=None) -> None:
         def chosen(name: str, own):
             return own if own is not None or copy_from_scaffold is None else getattr(copy_from_scaffold, name)
 
@@ -93,62 +96,62 @@ class Scaffold:
         return made
 
     @property
-    def init_fn(self):
+    def init_fn(self) -> Any:
         """Called with the session after `init_op`."""
         return None if self._user_init_fn is None else lambda session: self._user_init_fn(self, session)
 
     @property
-    def init_op(self):
+    def init_op(self) -> Any:
         """Initializes variables."""
         return self._init_op
 
     @property
-    def init_feed_dict(self):
+    def init_feed_dict(self) -> Any:
         """What `init_op` is fed."""
         return self._init_feed_dict
 
     @property
-    def ready_op(self):
+    def ready_op(self) -> Any:
         """Gives the names of variables without a value."""
         return self._ready_op
 
     @property
-    def ready_for_local_init_op(self):
+    def ready_for_local_init_op(self) -> Any:
         """The same before `local_init_op` runs."""
         return self._ready_for_local_init_op
 
     @property
-    def local_init_op(self):
+    def local_init_op(self) -> Any:
         """Initializes what is not saved."""
         return self._local_init_op
 
     @property
-    def local_init_feed_dict(self):
+    def local_init_feed_dict(self) -> Any:
         """What `local_init_op` is fed."""
         return self._local_init_feed_dict
 
     @property
-    def summary_op(self):
+    def summary_op(self) -> Any:
         """The summaries."""
         return self._summary_op
 
     @property
-    def saver(self):
+    def saver(self) -> Any:
         """The saver."""
         return self._saver
 
     @staticmethod
-    def default_local_init_op():
+    def default_local_init_op() -> Operation:
         """What `local_init_op` is by default: local variables and tables."""
         return default_local_init_op()
 
 
-def global_variables_initializer_and_resources():
+def global_variables_initializer_and_resources() -> Operation:
     """Initializes global variables, and what a loaded model asks for."""
     return group(global_variables_initializer(), *get_default_graph().get_collection("saved_model_initializers"))
 
 
-def default_local_init_op():
+def default_local_init_op() -> Operation:
     """Initializes local variables and tables."""
     tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
     init_tables = group(*tables, name="init_all_tables") if tables else call("NoOp", "init_all_tables")
@@ -159,7 +162,7 @@ class SessionCreator(abc.ABC):
     """Makes sessions: what :class:`MonitoredSession` asks."""
 
     @abc.abstractmethod
-    def create_session(self):
+    def create_session(self) -> Session:
         """A session that is ready."""
 
 
@@ -170,7 +173,7 @@ class ChiefSessionCreator(SessionCreator):
         self._scaffold, self._master, self._config = scaffold or Scaffold(), master, config
         self._checkpoint_dir, self._file, self._sessions = checkpoint_dir, checkpoint_filename_with_path, None
 
-    def create_session(self):
+    def create_session(self) -> Session:
         """A session that is ready."""
         scaffold = self._scaffold
         if self._sessions is None:
@@ -190,7 +193,7 @@ class WorkerSessionCreator(SessionCreator):
         self._scaffold, self._master, self._config, self._max_wait_secs = scaffold or Scaffold(), master, config, max_wait_secs
         self._sessions = None
 
-    def create_session(self):
+    def create_session(self) -> Session:
         """A session that is ready."""
         if self._sessions is None:
             self._scaffold.finalize()
@@ -342,7 +345,7 @@ class MonitoredSession(_Monitored):
 
     StepContext = SessionRunContext
 
-    def run_step_fn(self, step_fn):
+    def run_step_fn(self, step_fn) -> Any:
         """Calls ``step_fn(step_context)``, whose `session` has no hooks and whose `run_with_hooks` has; `request_stop` ends the loop.
 
         Raises:
@@ -369,7 +372,7 @@ class SingularMonitoredSession(_Monitored):
         creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path)
         super().__init__(creator, hooks, stop_grace_period_secs)
 
-    def raw_session(self):
+    def raw_session(self) -> Session:
         """The session without hooks."""
         return self._session
 
@@ -377,7 +380,7 @@ class SingularMonitoredSession(_Monitored):
 def MonitoredTrainingSession(master: str = "", is_chief: bool = True, checkpoint_dir=None, scaffold: Scaffold | None = None,  # noqa: N802
                              hooks=None, chief_only_hooks=None, save_checkpoint_secs=USE_DEFAULT, save_summaries_steps=USE_DEFAULT,
                              save_summaries_secs=USE_DEFAULT, config=None, stop_grace_period_secs: float = 120,
-                             log_step_count_steps: int | None = 100, max_wait_secs: float = 7200, save_checkpoint_steps=USE_DEFAULT, summary_dir=None, save_graph_def: bool = True):
+                             log_step_count_steps: int | None = 100, max_wait_secs: float = 7200, save_checkpoint_steps=USE_DEFAULT, summary_dir=None, save_graph_def: bool = True) -> MonitoredSession:
     """A :class:`MonitoredSession` for training: with a directory, it goes on from the newest checkpoint, and writes checkpoints and summaries.
 
     Args:

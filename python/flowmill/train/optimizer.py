@@ -25,7 +25,7 @@ def deduplicated(values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
     return call("UnsortedSegmentSum", None, values, positions, call("Shape", None, unique)[0]), unique
 
 
-def held(variable):
+def held(variable) -> Tensor:
     """What an op takes that changes a variable: its handle, or a reference."""
     return variable.handle if isinstance(variable, ResourceVariable) else variable._ref()
 

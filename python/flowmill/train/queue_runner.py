@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 from flowmill import _protos
 from flowmill.errors import CancelledError, OutOfRangeError, error_code_from_exception_type, exception_type_from_error_code
@@ -56,7 +57,7 @@ class QueueRunner:
         self._types = tuple(exception_type_from_error_code(code) for code in message.queue_closed_exception_types) or (OutOfRangeError,)
 
     @property
-    def queue(self):
+    def queue(self) -> Any:
         """The queue."""
         return self._queue
 
@@ -66,12 +67,12 @@ class QueueRunner:
         return self._enqueue_ops
 
     @property
-    def close_op(self):
+    def close_op(self) -> Any:
         """The operation that closes the queue."""
         return self._close_op
 
     @property
-    def cancel_op(self):
+    def cancel_op(self) -> Any:
         """The operation that closes the queue and drops what waits."""
         return self._cancel_op
 

@@ -224,7 +224,7 @@ class Saver:
 
     def export_meta_graph(self, filename: str | None = None, collection_list=None, as_text: bool = False, export_scope: str | None = None,
                           clear_devices: bool = False, clear_extraneous_savers: bool = False, strip_default_attrs: bool = False,
-                          save_debug_info: bool = False):
+                          save_debug_info: bool = False) -> _protos.MetaGraphDef:
         """Writes the default graph with the saver to a file, and gives the `MetaGraphDef`; arguments as of :func:`export_meta_graph`."""
         return export_meta_graph(
             filename, graph_def=None, saver_def=self.saver_def, collection_list=collection_list, as_text=as_text, export_scope=export_scope,
@@ -282,7 +282,7 @@ class Saver:
 
     # Messages
 
-    def as_saver_def(self):
+    def as_saver_def(self) -> _protos.SaverDef:
         """The names of its operations as a `SaverDef`."""
         return self.saver_def
 
@@ -334,7 +334,7 @@ def _explained(error, what: str):
 
 def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_def=None, collection_list=None, as_text: bool = False, graph=None,
                       export_scope: str | None = None, clear_devices: bool = False, clear_extraneous_savers: bool = False,
-                      strip_default_attrs: bool = False, save_debug_info: bool = False, **kwargs):
+                      strip_default_attrs: bool = False, save_debug_info: bool = False, **kwargs) -> _protos.MetaGraphDef:
     """A graph with its collections as a `MetaGraphDef`, written to a file where one is named.
 
     Args:

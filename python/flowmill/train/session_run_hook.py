@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import collections
 
+from flowmill.session import Session
+
 
 class SessionRunArgs(collections.namedtuple("SessionRunArgs", ["fetches", "feed_dict", "options"])):
     """What a step is asked for: as the arguments of `Session.run`."""
@@ -30,7 +32,7 @@ class SessionRunContext:
         return self._original_args
 
     @property
-    def session(self):
+    def session(self) -> Session:
         """The session."""
         return self._session
 

@@ -6,6 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator
+from typing import Any
 
 from flowmill import _protos
 from flowmill.graph import get_default_graph
@@ -115,32 +116,32 @@ class Supervisor:
         return self._coord
 
     @property
-    def init_op(self):
+    def init_op(self) -> Any:
         """Initializes variables."""
         return self._init_op
 
     @property
-    def init_feed_dict(self):
+    def init_feed_dict(self) -> Any:
         """What `init_op` is fed."""
         return self._feeds
 
     @property
-    def ready_op(self):
+    def ready_op(self) -> Any:
         """Gives the names of variables without a value."""
         return self._ready_op
 
     @property
-    def ready_for_local_init_op(self):
+    def ready_for_local_init_op(self) -> Any:
         """The same before what is not saved is initialized."""
         return self._ready_for_local
 
     @property
-    def summary_writer(self):
+    def summary_writer(self) -> Any:
         """The writer of summaries."""
         return self._writer
 
     @property
-    def summary_op(self):
+    def summary_op(self) -> Any:
         """The summaries."""
         return self._summary_op
 
@@ -150,12 +151,12 @@ class Supervisor:
         return self._save_summaries_secs
 
     @property
-    def global_step(self):
+    def global_step(self) -> Any:
         """What counts steps."""
         return self._global_step
 
     @property
-    def saver(self):
+    def saver(self) -> Any:
         """The saver."""
         return self._saver
 
@@ -291,7 +292,7 @@ class Supervisor:
         """Waits until threads shall stop."""
         self._coord.wait_for_stop()
 
-    def stop_on_exception(self):
+    def stop_on_exception(self) -> Any:
         """A context that asks to stop where an exception leaves it."""
         return self._coord.stop_on_exception()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flowmill.graph import get_default_graph
 from flowmill.graph_keys import GraphKeys
 from flowmill.init_ops import Zeros
@@ -10,7 +12,7 @@ from flowmill.variable_scopes import get_variable
 from flowmill.variables import Variable, VariableAggregation
 
 
-def get_global_step(graph=None):
+def get_global_step(graph=None) -> Any:
     """The global step of a graph, the default one where it is None: what is in its collection, else the tensor ``global_step:0``; None where there is
     neither.
 
@@ -47,7 +49,7 @@ def create_global_step(graph=None) -> Variable:
             collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP])
 
 
-def get_or_create_global_step(graph=None):
+def get_or_create_global_step(graph=None) -> Variable:
     """The global step of a graph, a new one where it has none."""
     graph = graph or get_default_graph()
     found = get_global_step(graph)
