@@ -63,6 +63,10 @@ lint: | tools ## formatting, clippy
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 
+.PHONY: stubs
+stubs: install ## writes the package's stubs, for type checkers and editors
+	$(BIN)/python python/make_stubs
+
 .PHONY: test-rust test-loom test-fuzz test-python
 # Always the whole workspace: with `-p` cargo picks other features for the dependencies and builds all of it again.
 test-rust: | tools ## Rust's tests; crate layers, dependencies, generated code

@@ -1,0 +1,1164 @@
+# Made by python/make_stubs from the code.
+
+from flowmill import app as app
+from flowmill import bitwise as bitwise
+from flowmill import compat as compat
+from flowmill import contrib as contrib
+from flowmill import data as data
+from flowmill import debugging as debugging
+from flowmill import errors as errors
+from flowmill import flags as flags
+from flowmill import gfile as gfile
+from flowmill import graph_util as graph_util
+from flowmill import image as image
+from flowmill import initializers as initializers
+from flowmill import io as io
+from flowmill import layers as layers
+from flowmill import linalg as linalg
+from flowmill import logging as logging
+from flowmill import lookup as lookup
+from flowmill import losses as losses
+from flowmill import manip as manip
+from flowmill import math as math
+from flowmill import metrics as metrics
+from flowmill import nest as nest
+from flowmill import nn as nn
+from flowmill import python as python
+from flowmill import python_io as python_io
+from flowmill import quantization as quantization
+from flowmill import queue as queue
+from flowmill import random as random
+from flowmill import raw_ops as raw_ops
+from flowmill import saved_model as saved_model
+from flowmill import sets as sets
+from flowmill import signal as signal
+from flowmill import sparse as sparse
+from flowmill import spectral as spectral
+from flowmill import strings as strings
+from flowmill import summary as summary
+from flowmill import test as test
+from flowmill import train as train
+from flowmill import version as version
+from flowmill._behavior import control_flow_v2_enabled as control_flow_v2_enabled
+from flowmill._behavior import disable_control_flow_v2 as disable_control_flow_v2
+from flowmill._behavior import disable_eager_execution as disable_eager_execution
+from flowmill._behavior import disable_resource_variables as disable_resource_variables
+from flowmill._behavior import disable_v2_behavior as disable_v2_behavior
+from flowmill._behavior import disable_v2_tensorshape as disable_v2_tensorshape
+from flowmill._behavior import enable_control_flow_v2 as enable_control_flow_v2
+from flowmill._behavior import enable_eager_execution as enable_eager_execution
+from flowmill._behavior import enable_resource_variables as enable_resource_variables
+from flowmill._behavior import enable_v2_behavior as enable_v2_behavior
+from flowmill._behavior import enable_v2_tensorshape as enable_v2_tensorshape
+from flowmill._behavior import executing_eagerly as executing_eagerly
+from flowmill._behavior import executing_eagerly_outside_functions as executing_eagerly_outside_functions
+from flowmill._behavior import resource_variables_enabled as resource_variables_enabled
+from flowmill._convert import constant as constant
+from flowmill._convert import convert_to_tensor as convert_to_tensor
+from flowmill._convert import convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices
+from flowmill._convert import register_tensor_conversion_function as register_tensor_conversion_function
+from flowmill._core import VERSION as __version__
+from flowmill._protos import AttrValue as AttrValue
+from flowmill._protos import ConfigProto as ConfigProto
+from flowmill._protos import Event as Event
+from flowmill._protos import FunctionDef as FunctionDef
+from flowmill._protos import FunctionDefLibrary as FunctionDefLibrary
+from flowmill._protos import GPUOptions as GPUOptions
+from flowmill._protos import GraphDef as GraphDef
+from flowmill._protos import GraphOptions as GraphOptions
+from flowmill._protos import MetaGraphDef as MetaGraphDef
+from flowmill._protos import NameAttrList as NameAttrList
+from flowmill._protos import NodeDef as NodeDef
+from flowmill._protos import OpDef as OpDef
+from flowmill._protos import OpList as OpList
+from flowmill._protos import OptimizerOptions as OptimizerOptions
+from flowmill._protos import RunMetadata as RunMetadata
+from flowmill._protos import RunOptions as RunOptions
+from flowmill._protos import SavedModel as SavedModel
+from flowmill._protos import SignatureDef as SignatureDef
+from flowmill._protos import StepStats as StepStats
+from flowmill._protos import Summary as Summary
+from flowmill._protos import TensorInfo as TensorInfo
+from flowmill._protos import TensorProto as TensorProto
+from flowmill._protos import TensorShapeProto as TensorShapeProto
+from flowmill._protos import VersionDef as VersionDef
+from flowmill.array import argsort as argsort
+from flowmill.array import batch_gather as batch_gather
+from flowmill.array import batch_to_space as batch_to_space
+from flowmill.array import batch_to_space_nd as batch_to_space_nd
+from flowmill.array import boolean_mask as boolean_mask
+from flowmill.array import broadcast_dynamic_shape as broadcast_dynamic_shape
+from flowmill.array import broadcast_static_shape as broadcast_static_shape
+from flowmill.array import broadcast_to as broadcast_to
+from flowmill.array import concat as concat
+from flowmill.array import depth_to_space as depth_to_space
+from flowmill.array import dequantize as dequantize
+from flowmill.array import dynamic_partition as dynamic_partition
+from flowmill.array import dynamic_stitch as dynamic_stitch
+from flowmill.array import ensure_shape as ensure_shape
+from flowmill.array import expand_dims as expand_dims
+from flowmill.array import extract_image_patches as extract_image_patches
+from flowmill.array import fake_quant_with_min_max_args as fake_quant_with_min_max_args
+from flowmill.array import fake_quant_with_min_max_vars as fake_quant_with_min_max_vars
+from flowmill.array import fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel
+from flowmill.array import fill as fill
+from flowmill.array import gather as gather
+from flowmill.array import gather_nd as gather_nd
+from flowmill.array import guarantee_const as guarantee_const
+from flowmill.array import identity as identity
+from flowmill.array import identity_n as identity_n
+from flowmill.array import invert_permutation as invert_permutation
+from flowmill.array import matrix_transpose as matrix_transpose
+from flowmill.array import meshgrid as meshgrid
+from flowmill.array import newaxis as newaxis
+from flowmill.array import one_hot as one_hot
+from flowmill.array import ones as ones
+from flowmill.array import ones_like as ones_like
+from flowmill.array import pad as pad
+from flowmill.array import parallel_stack as parallel_stack
+from flowmill.array import placeholder as placeholder
+from flowmill.array import placeholder_with_default as placeholder_with_default
+from flowmill.array import quantize as quantize
+from flowmill.array import quantize_v2 as quantize_v2
+from flowmill.array import rank as rank
+from flowmill.array import repeat as repeat
+from flowmill.array import required_space_to_batch_paddings as required_space_to_batch_paddings
+from flowmill.array import reshape as reshape
+from flowmill.array import reverse as reverse
+from flowmill.array import reverse_sequence as reverse_sequence
+from flowmill.array import reverse_v2 as reverse_v2
+from flowmill.array import roll as roll
+from flowmill.array import scatter_nd as scatter_nd
+from flowmill.array import searchsorted as searchsorted
+from flowmill.array import sequence_mask as sequence_mask
+from flowmill.array import setdiff1d as setdiff1d
+from flowmill.array import shape as shape
+from flowmill.array import shape_n as shape_n
+from flowmill.array import size as size
+from flowmill.array import slice as slice
+from flowmill.array import sort as sort
+from flowmill.array import space_to_batch as space_to_batch
+from flowmill.array import space_to_batch_nd as space_to_batch_nd
+from flowmill.array import space_to_depth as space_to_depth
+from flowmill.array import split as split
+from flowmill.array import squeeze as squeeze
+from flowmill.array import stack as stack
+from flowmill.array import strided_slice as strided_slice
+from flowmill.array import tensor_scatter_add as tensor_scatter_add
+from flowmill.array import tensor_scatter_nd_add as tensor_scatter_nd_add
+from flowmill.array import tensor_scatter_nd_max as tensor_scatter_nd_max
+from flowmill.array import tensor_scatter_nd_min as tensor_scatter_nd_min
+from flowmill.array import tensor_scatter_nd_sub as tensor_scatter_nd_sub
+from flowmill.array import tensor_scatter_nd_update as tensor_scatter_nd_update
+from flowmill.array import tensor_scatter_sub as tensor_scatter_sub
+from flowmill.array import tensor_scatter_update as tensor_scatter_update
+from flowmill.array import tile as tile
+from flowmill.array import transpose as transpose
+from flowmill.array import unique as unique
+from flowmill.array import unique_with_counts as unique_with_counts
+from flowmill.array import unravel_index as unravel_index
+from flowmill.array import unstack as unstack
+from flowmill.array import where as where
+from flowmill.array import where_v2 as where_v2
+from flowmill.array import zeros as zeros
+from flowmill.array import zeros_like as zeros_like
+from flowmill.cases import case as case
+from flowmill.cases import switch_case as switch_case
+from flowmill.clip_ops import clip_by_average_norm as clip_by_average_norm
+from flowmill.clip_ops import clip_by_global_norm as clip_by_global_norm
+from flowmill.clip_ops import clip_by_norm as clip_by_norm
+from flowmill.clip_ops import clip_by_value as clip_by_value
+from flowmill.clip_ops import global_norm as global_norm
+from flowmill.control_flow import Assert as Assert
+from flowmill.control_flow import cond as cond
+from flowmill.control_flow import group as group
+from flowmill.control_flow import no_op as no_op
+from flowmill.control_flow import tuple as tuple
+from flowmill.custom_gradients import custom_gradient as custom_gradient
+from flowmill.debugging import add_check_numerics_ops as add_check_numerics_ops
+from flowmill.debugging import assert_equal as assert_equal
+from flowmill.debugging import assert_greater as assert_greater
+from flowmill.debugging import assert_greater_equal as assert_greater_equal
+from flowmill.debugging import assert_integer as assert_integer
+from flowmill.debugging import assert_less as assert_less
+from flowmill.debugging import assert_less_equal as assert_less_equal
+from flowmill.debugging import assert_near as assert_near
+from flowmill.debugging import assert_negative as assert_negative
+from flowmill.debugging import assert_non_negative as assert_non_negative
+from flowmill.debugging import assert_non_positive as assert_non_positive
+from flowmill.debugging import assert_none_equal as assert_none_equal
+from flowmill.debugging import assert_positive as assert_positive
+from flowmill.debugging import assert_proper_iterable as assert_proper_iterable
+from flowmill.debugging import assert_rank as assert_rank
+from flowmill.debugging import assert_rank_at_least as assert_rank_at_least
+from flowmill.debugging import assert_rank_in as assert_rank_in
+from flowmill.debugging import assert_same_float_dtype as assert_same_float_dtype
+from flowmill.debugging import assert_scalar as assert_scalar
+from flowmill.debugging import assert_type as assert_type
+from flowmill.debugging import check_numerics as check_numerics
+from flowmill.debugging import is_numeric_tensor as is_numeric_tensor
+from flowmill.debugging import verify_tensor_all_finite as verify_tensor_all_finite
+from flowmill.default_graph import colocate_with as colocate_with
+from flowmill.default_graph import container as container
+from flowmill.default_graph import control_dependencies as control_dependencies
+from flowmill.default_graph import device as device
+from flowmill.default_graph import name_scope as name_scope
+from flowmill.default_graph import op_scope as op_scope
+from flowmill.dtypes import DType as DType
+from flowmill.dtypes import as_dtype as as_dtype
+from flowmill.dtypes import bfloat16 as bfloat16
+from flowmill.dtypes import bool as bool
+from flowmill.dtypes import complex128 as complex128
+from flowmill.dtypes import complex64 as complex64
+from flowmill.dtypes import double as double
+from flowmill.dtypes import float16 as float16
+from flowmill.dtypes import float32 as float32
+from flowmill.dtypes import float64 as float64
+from flowmill.dtypes import half as half
+from flowmill.dtypes import int16 as int16
+from flowmill.dtypes import int32 as int32
+from flowmill.dtypes import int4 as int4
+from flowmill.dtypes import int64 as int64
+from flowmill.dtypes import int8 as int8
+from flowmill.dtypes import qint16 as qint16
+from flowmill.dtypes import qint32 as qint32
+from flowmill.dtypes import qint8 as qint8
+from flowmill.dtypes import quint16 as quint16
+from flowmill.dtypes import quint8 as quint8
+from flowmill.dtypes import resource as resource
+from flowmill.dtypes import string as string
+from flowmill.dtypes import uint16 as uint16
+from flowmill.dtypes import uint32 as uint32
+from flowmill.dtypes import uint4 as uint4
+from flowmill.dtypes import uint64 as uint64
+from flowmill.dtypes import uint8 as uint8
+from flowmill.dtypes import variant as variant
+from flowmill.functional_ops import foldl as foldl
+from flowmill.functional_ops import foldr as foldr
+from flowmill.functional_ops import map_fn as map_fn
+from flowmill.functional_ops import scan as scan
+from flowmill.gradients_impl import AggregationMethod as AggregationMethod
+from flowmill.gradients_impl import NoGradient as NoGradient
+from flowmill.gradients_impl import NotDifferentiable as NotDifferentiable
+from flowmill.gradients_impl import RegisterGradient as RegisterGradient
+from flowmill.gradients_impl import UnconnectedGradients as UnconnectedGradients
+from flowmill.gradients_impl import gradients as gradients
+from flowmill.gradients_impl import hessians as hessians
+from flowmill.gradients_impl import no_gradient as no_gradient
+from flowmill.gradients_impl import stop_gradient as stop_gradient
+from flowmill.graph import Graph as Graph
+from flowmill.graph import get_default_graph as get_default_graph
+from flowmill.graph import reset_default_graph as reset_default_graph
+from flowmill.graph_keys import GraphKeys as GraphKeys
+from flowmill.graph_keys import add_to_collection as add_to_collection
+from flowmill.graph_keys import add_to_collections as add_to_collections
+from flowmill.graph_keys import get_collection as get_collection
+from flowmill.graph_keys import get_collection_ref as get_collection_ref
+from flowmill.importer import import_graph_def as import_graph_def
+from flowmill.indexed_slices import IndexedSlices as IndexedSlices
+from flowmill.indexed_slices import IndexedSlicesValue as IndexedSlicesValue
+from flowmill.init_ops import constant_initializer as constant_initializer
+from flowmill.init_ops import glorot_normal_initializer as glorot_normal_initializer
+from flowmill.init_ops import glorot_uniform_initializer as glorot_uniform_initializer
+from flowmill.init_ops import ones_initializer as ones_initializer
+from flowmill.init_ops import orthogonal_initializer as orthogonal_initializer
+from flowmill.init_ops import random_normal_initializer as random_normal_initializer
+from flowmill.init_ops import random_uniform_initializer as random_uniform_initializer
+from flowmill.init_ops import truncated_normal_initializer as truncated_normal_initializer
+from flowmill.init_ops import uniform_unit_scaling_initializer as uniform_unit_scaling_initializer
+from flowmill.init_ops import variance_scaling_initializer as variance_scaling_initializer
+from flowmill.init_ops import zeros_initializer as zeros_initializer
+from flowmill.io import FixedLenFeature as FixedLenFeature
+from flowmill.io import FixedLenSequenceFeature as FixedLenSequenceFeature
+from flowmill.io import SparseFeature as SparseFeature
+from flowmill.io import VarLenFeature as VarLenFeature
+from flowmill.io import decode_base64 as decode_base64
+from flowmill.io import decode_compressed as decode_compressed
+from flowmill.io import decode_csv as decode_csv
+from flowmill.io import decode_json_example as decode_json_example
+from flowmill.io import decode_raw as decode_raw
+from flowmill.io import encode_base64 as encode_base64
+from flowmill.io import matching_files as matching_files
+from flowmill.io import parse_example as parse_example
+from flowmill.io import parse_single_example as parse_single_example
+from flowmill.io import parse_single_sequence_example as parse_single_sequence_example
+from flowmill.io import parse_tensor as parse_tensor
+from flowmill.io import read_file as read_file
+from flowmill.io import serialize_tensor as serialize_tensor
+from flowmill.io import write_file as write_file
+from flowmill.linalg import cholesky as cholesky
+from flowmill.linalg import cholesky_solve as cholesky_solve
+from flowmill.linalg import cross as cross
+from flowmill.linalg import tensor_diag as diag
+from flowmill.linalg import tensor_diag_part as diag_part
+from flowmill.linalg import eye as eye
+from flowmill.linalg import band_part as matrix_band_part
+from flowmill.linalg import det as matrix_determinant
+from flowmill.linalg import diag as matrix_diag
+from flowmill.linalg import diag_part as matrix_diag_part
+from flowmill.linalg import inv as matrix_inverse
+from flowmill.linalg import set_diag as matrix_set_diag
+from flowmill.linalg import solve as matrix_solve
+from flowmill.linalg import lstsq as matrix_solve_ls
+from flowmill.linalg import triangular_solve as matrix_triangular_solve
+from flowmill.linalg import norm as norm
+from flowmill.linalg import qr as qr
+from flowmill.linalg import eigh as self_adjoint_eig
+from flowmill.linalg import eigvalsh as self_adjoint_eigvals
+from flowmill.linalg import svd as svd
+from flowmill.linalg import trace as trace
+from flowmill.logging_ops import Print as Print
+from flowmill.logging_ops import print as print
+from flowmill.logging_ops import timestamp as timestamp
+from flowmill.lookup import initialize_all_tables as initialize_all_tables
+from flowmill.lookup import tables_initializer as tables_initializer
+from flowmill.loops import while_loop as while_loop
+from flowmill.math import abs as abs
+from flowmill.math import accumulate_n as accumulate_n
+from flowmill.math import acos as acos
+from flowmill.math import acosh as acosh
+from flowmill.math import add as add
+from flowmill.math import add_n as add_n
+from flowmill.math import angle as angle
+from flowmill.math import arg_max as arg_max
+from flowmill.math import arg_min as arg_min
+from flowmill.math import argmax as argmax
+from flowmill.math import argmin as argmin
+from flowmill.math import asin as asin
+from flowmill.math import asinh as asinh
+from flowmill.math import atan as atan
+from flowmill.math import atan2 as atan2
+from flowmill.math import atanh as atanh
+from flowmill.math import betainc as betainc
+from flowmill.math import bincount as bincount
+from flowmill.math import bitcast as bitcast
+from flowmill.math import cast as cast
+from flowmill.math import ceil as ceil
+from flowmill.math import complex as complex
+from flowmill.math import confusion_matrix as confusion_matrix
+from flowmill.math import conj as conj
+from flowmill.math import cos as cos
+from flowmill.math import cosh as cosh
+from flowmill.math import count_nonzero as count_nonzero
+from flowmill.math import cumprod as cumprod
+from flowmill.math import cumsum as cumsum
+from flowmill.math import digamma as digamma
+from flowmill.math import div as div
+from flowmill.math import div_no_nan as div_no_nan
+from flowmill.math import divide as divide
+from flowmill.math import einsum as einsum
+from flowmill.math import equal as equal
+from flowmill.math import erf as erf
+from flowmill.math import erfc as erfc
+from flowmill.math import exp as exp
+from flowmill.math import expm1 as expm1
+from flowmill.math import floor as floor
+from flowmill.math import floor_div as floor_div
+from flowmill.math import floordiv as floordiv
+from flowmill.math import floormod as floormod
+from flowmill.math import greater as greater
+from flowmill.math import greater_equal as greater_equal
+from flowmill.math import histogram_fixed_width as histogram_fixed_width
+from flowmill.math import histogram_fixed_width_bins as histogram_fixed_width_bins
+from flowmill.math import igamma as igamma
+from flowmill.math import igammac as igammac
+from flowmill.math import imag as imag
+from flowmill.math import is_finite as is_finite
+from flowmill.math import is_inf as is_inf
+from flowmill.math import is_nan as is_nan
+from flowmill.math import is_non_decreasing as is_non_decreasing
+from flowmill.math import is_strictly_increasing as is_strictly_increasing
+from flowmill.math import lbeta as lbeta
+from flowmill.math import less as less
+from flowmill.math import less_equal as less_equal
+from flowmill.math import lgamma as lgamma
+from flowmill.math import lin_space as lin_space
+from flowmill.math import linspace as linspace
+from flowmill.math import log as log
+from flowmill.math import log1p as log1p
+from flowmill.math import log_sigmoid as log_sigmoid
+from flowmill.math import logical_and as logical_and
+from flowmill.math import logical_not as logical_not
+from flowmill.math import logical_or as logical_or
+from flowmill.math import logical_xor as logical_xor
+from flowmill.math import matmul as matmul
+from flowmill.math import maximum as maximum
+from flowmill.math import minimum as minimum
+from flowmill.math import mod as mod
+from flowmill.math import multiply as multiply
+from flowmill.math import negative as negative
+from flowmill.math import not_equal as not_equal
+from flowmill.math import polygamma as polygamma
+from flowmill.math import pow as pow
+from flowmill.math import range as range
+from flowmill.math import real as real
+from flowmill.math import realdiv as realdiv
+from flowmill.math import reciprocal as reciprocal
+from flowmill.math import reduce_all as reduce_all
+from flowmill.math import reduce_any as reduce_any
+from flowmill.math import reduce_logsumexp as reduce_logsumexp
+from flowmill.math import reduce_max as reduce_max
+from flowmill.math import reduce_mean as reduce_mean
+from flowmill.math import reduce_min as reduce_min
+from flowmill.math import reduce_prod as reduce_prod
+from flowmill.math import reduce_sum as reduce_sum
+from flowmill.math import rint as rint
+from flowmill.math import round as round
+from flowmill.math import rsqrt as rsqrt
+from flowmill.math import saturate_cast as saturate_cast
+from flowmill.math import scalar_mul as scalar_mul
+from flowmill.math import segment_max as segment_max
+from flowmill.math import segment_mean as segment_mean
+from flowmill.math import segment_min as segment_min
+from flowmill.math import segment_prod as segment_prod
+from flowmill.math import segment_sum as segment_sum
+from flowmill.math import sigmoid as sigmoid
+from flowmill.math import sign as sign
+from flowmill.math import sin as sin
+from flowmill.math import sinh as sinh
+from flowmill.math import sparse_matmul as sparse_matmul
+from flowmill.math import sqrt as sqrt
+from flowmill.math import square as square
+from flowmill.math import squared_difference as squared_difference
+from flowmill.math import subtract as subtract
+from flowmill.math import tan as tan
+from flowmill.math import tanh as tanh
+from flowmill.math import tensordot as tensordot
+from flowmill.math import to_bfloat16 as to_bfloat16
+from flowmill.math import to_complex128 as to_complex128
+from flowmill.math import to_complex64 as to_complex64
+from flowmill.math import to_double as to_double
+from flowmill.math import to_float as to_float
+from flowmill.math import to_int32 as to_int32
+from flowmill.math import to_int64 as to_int64
+from flowmill.math import truediv as truediv
+from flowmill.math import truncatediv as truncatediv
+from flowmill.math import truncatemod as truncatemod
+from flowmill.math import unsorted_segment_max as unsorted_segment_max
+from flowmill.math import unsorted_segment_mean as unsorted_segment_mean
+from flowmill.math import unsorted_segment_min as unsorted_segment_min
+from flowmill.math import unsorted_segment_prod as unsorted_segment_prod
+from flowmill.math import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
+from flowmill.math import unsorted_segment_sum as unsorted_segment_sum
+from flowmill.math import zeta as zeta
+from flowmill.partitioned_variables import create_partitioned_variables as create_partitioned_variables
+from flowmill.partitioned_variables import fixed_size_partitioner as fixed_size_partitioner
+from flowmill.partitioned_variables import min_max_variable_partitioner as min_max_variable_partitioner
+from flowmill.partitioned_variables import variable_axis_size_partitioner as variable_axis_size_partitioner
+from flowmill.queue import FIFOQueue as FIFOQueue
+from flowmill.queue import PaddingFIFOQueue as PaddingFIFOQueue
+from flowmill.queue import PriorityQueue as PriorityQueue
+from flowmill.queue import QueueBase as QueueBase
+from flowmill.queue import RandomShuffleQueue as RandomShuffleQueue
+from flowmill.random import multinomial as multinomial
+from flowmill.random import random_crop as random_crop
+from flowmill.random import random_gamma as random_gamma
+from flowmill.random import random_normal as random_normal
+from flowmill.random import random_poisson as random_poisson
+from flowmill.random import random_shuffle as random_shuffle
+from flowmill.random import random_uniform as random_uniform
+from flowmill.random import truncated_normal as truncated_normal
+from flowmill.random_seed import get_seed as get_seed
+from flowmill.random_seed import set_random_seed as set_random_seed
+from flowmill.script_ops import numpy_function as numpy_function
+from flowmill.script_ops import py_func as py_func
+from flowmill.session import InteractiveSession as InteractiveSession
+from flowmill.session import Session as Session
+from flowmill.session import SessionOptions as SessionOptions
+from flowmill.session import get_default_session as get_default_session
+from flowmill.session_ops import delete_session_tensor as delete_session_tensor
+from flowmill.session_ops import get_session_handle as get_session_handle
+from flowmill.session_ops import get_session_tensor as get_session_tensor
+from flowmill.signal import fft as fft
+from flowmill.signal import fft2d as fft2d
+from flowmill.signal import ifft as ifft
+from flowmill.signal import ifft2d as ifft2d
+from flowmill.sparse import deserialize_many_sparse as deserialize_many_sparse
+from flowmill.sparse import serialize_many_sparse as serialize_many_sparse
+from flowmill.sparse import serialize_sparse as serialize_sparse
+from flowmill.sparse import add as sparse_add
+from flowmill.sparse import concat as sparse_concat
+from flowmill.sparse import fill_empty_rows as sparse_fill_empty_rows
+from flowmill.sparse import mask as sparse_mask
+from flowmill.sparse import maximum as sparse_maximum
+from flowmill.sparse import merge as sparse_merge
+from flowmill.sparse import minimum as sparse_minimum
+from flowmill.sparse import placeholder as sparse_placeholder
+from flowmill.sparse import reduce_max as sparse_reduce_max
+from flowmill.sparse import reduce_max_sparse as sparse_reduce_max_sparse
+from flowmill.sparse import reduce_sum as sparse_reduce_sum
+from flowmill.sparse import reduce_sum_sparse as sparse_reduce_sum_sparse
+from flowmill.sparse import reorder as sparse_reorder
+from flowmill.sparse import reset_shape as sparse_reset_shape
+from flowmill.sparse import reshape as sparse_reshape
+from flowmill.sparse import retain as sparse_retain
+from flowmill.sparse import segment_mean as sparse_segment_mean
+from flowmill.sparse import segment_sqrt_n as sparse_segment_sqrt_n
+from flowmill.sparse import segment_sum as sparse_segment_sum
+from flowmill.sparse import slice as sparse_slice
+from flowmill.sparse import softmax as sparse_softmax
+from flowmill.sparse import split as sparse_split
+from flowmill.sparse import matmul as sparse_tensor_dense_matmul
+from flowmill.sparse import to_dense as sparse_tensor_to_dense
+from flowmill.sparse import sparse_to_dense as sparse_to_dense
+from flowmill.sparse import to_indicator as sparse_to_indicator
+from flowmill.sparse import transpose as sparse_transpose
+from flowmill.sparse_tensor import SparseTensor as SparseTensor
+from flowmill.sparse_tensor import SparseTensorValue as SparseTensorValue
+from flowmill.sparse_tensor import convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor
+from flowmill.state import assign as assign
+from flowmill.state import assign_add as assign_add
+from flowmill.state import assign_sub as assign_sub
+from flowmill.state import batch_scatter_update as batch_scatter_update
+from flowmill.state import count_up_to as count_up_to
+from flowmill.state import is_variable_initialized as is_variable_initialized
+from flowmill.state import scatter_add as scatter_add
+from flowmill.state import scatter_div as scatter_div
+from flowmill.state import scatter_max as scatter_max
+from flowmill.state import scatter_min as scatter_min
+from flowmill.state import scatter_mul as scatter_mul
+from flowmill.state import scatter_nd_add as scatter_nd_add
+from flowmill.state import scatter_nd_sub as scatter_nd_sub
+from flowmill.state import scatter_nd_update as scatter_nd_update
+from flowmill.state import scatter_sub as scatter_sub
+from flowmill.state import scatter_update as scatter_update
+from flowmill.strings import as_string as as_string
+from flowmill.strings import reduce_join as reduce_join
+from flowmill.strings import regex_replace as regex_replace
+from flowmill.strings import join as string_join
+from flowmill.strings import string_split as string_split
+from flowmill.strings import strip as string_strip
+from flowmill.strings import to_hash_bucket as string_to_hash_bucket
+from flowmill.strings import to_hash_bucket_fast as string_to_hash_bucket_fast
+from flowmill.strings import to_hash_bucket_strong as string_to_hash_bucket_strong
+from flowmill.strings import to_number as string_to_number
+from flowmill.strings import substr as substr
+from flowmill.template import init_scope as init_scope
+from flowmill.template import make_template as make_template
+from flowmill.tensor import Operation as Operation
+from flowmill.tensor import Tensor as Tensor
+from flowmill.tensor_array import TensorArray as TensorArray
+from flowmill.tensor_shape import Dimension as Dimension
+from flowmill.tensor_shape import TensorShape as TensorShape
+from flowmill.tensor_shape import dimension_at_index as dimension_at_index
+from flowmill.tensor_shape import dimension_value as dimension_value
+from flowmill.tensor_spec import TensorSpec as TensorSpec
+from flowmill.tensor_util import constant_value as get_static_value
+from flowmill.tensor_util import is_symbolic_tensor as is_symbolic_tensor
+from flowmill.tensor_util import is_tensor as is_tensor
+from flowmill.tensor_util import make_ndarray as make_ndarray
+from flowmill.tensor_util import make_tensor_proto as make_tensor_proto
+from flowmill.variable_scopes import AUTO_REUSE as AUTO_REUSE
+from flowmill.variable_scopes import VariableScope as VariableScope
+from flowmill.variable_scopes import get_local_variable as get_local_variable
+from flowmill.variable_scopes import get_variable as get_variable
+from flowmill.variable_scopes import get_variable_scope as get_variable_scope
+from flowmill.variable_scopes import no_regularizer as no_regularizer
+from flowmill.variable_scopes import variable_creator_scope as variable_creator_scope
+from flowmill.variable_scopes import variable_op_scope as variable_op_scope
+from flowmill.variable_scopes import variable_scope as variable_scope
+from flowmill.variables import Variable as Variable
+from flowmill.variables import VariableAggregation as VariableAggregation
+from flowmill.variables import VariableSynchronization as VariableSynchronization
+from flowmill.variables import all_variables as all_variables
+from flowmill.variables import assert_variables_initialized as assert_variables_initialized
+from flowmill.variables import global_variables as global_variables
+from flowmill.variables import global_variables_initializer as global_variables_initializer
+from flowmill.variables import initialize_all_variables as initialize_all_variables
+from flowmill.variables import initialize_local_variables as initialize_local_variables
+from flowmill.variables import initialize_variables as initialize_variables
+from flowmill.variables import local_variables as local_variables
+from flowmill.variables import local_variables_initializer as local_variables_initializer
+from flowmill.variables import model_variables as model_variables
+from flowmill.variables import moving_average_variables as moving_average_variables
+from flowmill.variables import report_uninitialized_variables as report_uninitialized_variables
+from flowmill.variables import trainable_variables as trainable_variables
+from flowmill.variables import variables_initializer as variables_initializer
+from flowmill.version import COMPILER_VERSION as COMPILER_VERSION
+from flowmill.version import GIT_VERSION as GIT_VERSION
+from flowmill.version import GRAPH_DEF_VERSION as GRAPH_DEF_VERSION
+from flowmill.version import GRAPH_DEF_VERSION_MIN_CONSUMER as GRAPH_DEF_VERSION_MIN_CONSUMER
+from flowmill.version import GRAPH_DEF_VERSION_MIN_PRODUCER as GRAPH_DEF_VERSION_MIN_PRODUCER
+from flowmill.version import VERSION as VERSION
+
+__all__ = [
+    "AUTO_REUSE",
+    "AggregationMethod",
+    "Assert",
+    "AttrValue",
+    "COMPILER_VERSION",
+    "ConfigProto",
+    "DType",
+    "Dimension",
+    "Event",
+    "FIFOQueue",
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
+    "FunctionDef",
+    "FunctionDefLibrary",
+    "GIT_VERSION",
+    "GPUOptions",
+    "GRAPH_DEF_VERSION",
+    "GRAPH_DEF_VERSION_MIN_CONSUMER",
+    "GRAPH_DEF_VERSION_MIN_PRODUCER",
+    "Graph",
+    "GraphDef",
+    "GraphKeys",
+    "GraphOptions",
+    "IndexedSlices",
+    "IndexedSlicesValue",
+    "InteractiveSession",
+    "MetaGraphDef",
+    "NameAttrList",
+    "NoGradient",
+    "NodeDef",
+    "NotDifferentiable",
+    "OpDef",
+    "OpList",
+    "Operation",
+    "OptimizerOptions",
+    "PaddingFIFOQueue",
+    "Print",
+    "PriorityQueue",
+    "QueueBase",
+    "RandomShuffleQueue",
+    "RegisterGradient",
+    "RunMetadata",
+    "RunOptions",
+    "SavedModel",
+    "Session",
+    "SessionOptions",
+    "SignatureDef",
+    "SparseFeature",
+    "SparseTensor",
+    "SparseTensorValue",
+    "StepStats",
+    "Summary",
+    "Tensor",
+    "TensorArray",
+    "TensorInfo",
+    "TensorProto",
+    "TensorShape",
+    "TensorShapeProto",
+    "TensorSpec",
+    "UnconnectedGradients",
+    "VERSION",
+    "VarLenFeature",
+    "Variable",
+    "VariableAggregation",
+    "VariableScope",
+    "VariableSynchronization",
+    "VersionDef",
+    "abs",
+    "accumulate_n",
+    "acos",
+    "acosh",
+    "add",
+    "add_check_numerics_ops",
+    "add_n",
+    "add_to_collection",
+    "add_to_collections",
+    "all_variables",
+    "angle",
+    "app",
+    "arg_max",
+    "arg_min",
+    "argmax",
+    "argmin",
+    "argsort",
+    "as_dtype",
+    "as_string",
+    "asin",
+    "asinh",
+    "assert_equal",
+    "assert_greater",
+    "assert_greater_equal",
+    "assert_integer",
+    "assert_less",
+    "assert_less_equal",
+    "assert_near",
+    "assert_negative",
+    "assert_non_negative",
+    "assert_non_positive",
+    "assert_none_equal",
+    "assert_positive",
+    "assert_proper_iterable",
+    "assert_rank",
+    "assert_rank_at_least",
+    "assert_rank_in",
+    "assert_same_float_dtype",
+    "assert_scalar",
+    "assert_type",
+    "assert_variables_initialized",
+    "assign",
+    "assign_add",
+    "assign_sub",
+    "atan",
+    "atan2",
+    "atanh",
+    "batch_gather",
+    "batch_scatter_update",
+    "batch_to_space",
+    "batch_to_space_nd",
+    "betainc",
+    "bfloat16",
+    "bincount",
+    "bitcast",
+    "bitwise",
+    "bool",
+    "boolean_mask",
+    "broadcast_dynamic_shape",
+    "broadcast_static_shape",
+    "broadcast_to",
+    "case",
+    "cast",
+    "ceil",
+    "check_numerics",
+    "cholesky",
+    "cholesky_solve",
+    "clip_by_average_norm",
+    "clip_by_global_norm",
+    "clip_by_norm",
+    "clip_by_value",
+    "colocate_with",
+    "compat",
+    "complex",
+    "complex128",
+    "complex64",
+    "concat",
+    "cond",
+    "confusion_matrix",
+    "conj",
+    "constant",
+    "constant_initializer",
+    "container",
+    "contrib",
+    "control_dependencies",
+    "control_flow_v2_enabled",
+    "convert_to_tensor",
+    "convert_to_tensor_or_indexed_slices",
+    "convert_to_tensor_or_sparse_tensor",
+    "cos",
+    "cosh",
+    "count_nonzero",
+    "count_up_to",
+    "create_partitioned_variables",
+    "cross",
+    "cumprod",
+    "cumsum",
+    "custom_gradient",
+    "data",
+    "debugging",
+    "decode_base64",
+    "decode_compressed",
+    "decode_csv",
+    "decode_json_example",
+    "decode_raw",
+    "delete_session_tensor",
+    "depth_to_space",
+    "dequantize",
+    "deserialize_many_sparse",
+    "device",
+    "diag",
+    "diag_part",
+    "digamma",
+    "dimension_at_index",
+    "dimension_value",
+    "disable_control_flow_v2",
+    "disable_eager_execution",
+    "disable_resource_variables",
+    "disable_v2_behavior",
+    "disable_v2_tensorshape",
+    "div",
+    "div_no_nan",
+    "divide",
+    "double",
+    "dynamic_partition",
+    "dynamic_stitch",
+    "einsum",
+    "enable_control_flow_v2",
+    "enable_eager_execution",
+    "enable_resource_variables",
+    "enable_v2_behavior",
+    "enable_v2_tensorshape",
+    "encode_base64",
+    "ensure_shape",
+    "equal",
+    "erf",
+    "erfc",
+    "errors",
+    "executing_eagerly",
+    "executing_eagerly_outside_functions",
+    "exp",
+    "expand_dims",
+    "expm1",
+    "extract_image_patches",
+    "eye",
+    "fake_quant_with_min_max_args",
+    "fake_quant_with_min_max_vars",
+    "fake_quant_with_min_max_vars_per_channel",
+    "fft",
+    "fft2d",
+    "fill",
+    "fixed_size_partitioner",
+    "flags",
+    "float16",
+    "float32",
+    "float64",
+    "floor",
+    "floor_div",
+    "floordiv",
+    "floormod",
+    "foldl",
+    "foldr",
+    "gather",
+    "gather_nd",
+    "get_collection",
+    "get_collection_ref",
+    "get_default_graph",
+    "get_default_session",
+    "get_local_variable",
+    "get_seed",
+    "get_session_handle",
+    "get_session_tensor",
+    "get_static_value",
+    "get_variable",
+    "get_variable_scope",
+    "gfile",
+    "global_norm",
+    "global_variables",
+    "global_variables_initializer",
+    "glorot_normal_initializer",
+    "glorot_uniform_initializer",
+    "gradients",
+    "graph_util",
+    "greater",
+    "greater_equal",
+    "group",
+    "guarantee_const",
+    "half",
+    "hessians",
+    "histogram_fixed_width",
+    "histogram_fixed_width_bins",
+    "identity",
+    "identity_n",
+    "ifft",
+    "ifft2d",
+    "igamma",
+    "igammac",
+    "imag",
+    "image",
+    "import_graph_def",
+    "init_scope",
+    "initialize_all_tables",
+    "initialize_all_variables",
+    "initialize_local_variables",
+    "initialize_variables",
+    "initializers",
+    "int16",
+    "int32",
+    "int4",
+    "int64",
+    "int8",
+    "invert_permutation",
+    "io",
+    "is_finite",
+    "is_inf",
+    "is_nan",
+    "is_non_decreasing",
+    "is_numeric_tensor",
+    "is_strictly_increasing",
+    "is_symbolic_tensor",
+    "is_tensor",
+    "is_variable_initialized",
+    "layers",
+    "lbeta",
+    "less",
+    "less_equal",
+    "lgamma",
+    "lin_space",
+    "linalg",
+    "linspace",
+    "local_variables",
+    "local_variables_initializer",
+    "log",
+    "log1p",
+    "log_sigmoid",
+    "logging",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "lookup",
+    "losses",
+    "make_ndarray",
+    "make_template",
+    "make_tensor_proto",
+    "manip",
+    "map_fn",
+    "matching_files",
+    "math",
+    "matmul",
+    "matrix_band_part",
+    "matrix_determinant",
+    "matrix_diag",
+    "matrix_diag_part",
+    "matrix_inverse",
+    "matrix_set_diag",
+    "matrix_solve",
+    "matrix_solve_ls",
+    "matrix_transpose",
+    "matrix_triangular_solve",
+    "maximum",
+    "meshgrid",
+    "metrics",
+    "min_max_variable_partitioner",
+    "minimum",
+    "mod",
+    "model_variables",
+    "moving_average_variables",
+    "multinomial",
+    "multiply",
+    "name_scope",
+    "negative",
+    "nest",
+    "newaxis",
+    "nn",
+    "no_gradient",
+    "no_op",
+    "no_regularizer",
+    "norm",
+    "not_equal",
+    "numpy_function",
+    "one_hot",
+    "ones",
+    "ones_initializer",
+    "ones_like",
+    "op_scope",
+    "orthogonal_initializer",
+    "pad",
+    "parallel_stack",
+    "parse_example",
+    "parse_single_example",
+    "parse_single_sequence_example",
+    "parse_tensor",
+    "placeholder",
+    "placeholder_with_default",
+    "polygamma",
+    "pow",
+    "print",
+    "py_func",
+    "python",
+    "python_io",
+    "qint16",
+    "qint32",
+    "qint8",
+    "qr",
+    "quantization",
+    "quantize",
+    "quantize_v2",
+    "queue",
+    "quint16",
+    "quint8",
+    "random",
+    "random_crop",
+    "random_gamma",
+    "random_normal",
+    "random_normal_initializer",
+    "random_poisson",
+    "random_shuffle",
+    "random_uniform",
+    "random_uniform_initializer",
+    "range",
+    "rank",
+    "raw_ops",
+    "read_file",
+    "real",
+    "realdiv",
+    "reciprocal",
+    "reduce_all",
+    "reduce_any",
+    "reduce_join",
+    "reduce_logsumexp",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+    "regex_replace",
+    "register_tensor_conversion_function",
+    "repeat",
+    "report_uninitialized_variables",
+    "required_space_to_batch_paddings",
+    "reset_default_graph",
+    "reshape",
+    "resource",
+    "resource_variables_enabled",
+    "reverse",
+    "reverse_sequence",
+    "reverse_v2",
+    "rint",
+    "roll",
+    "round",
+    "rsqrt",
+    "saturate_cast",
+    "saved_model",
+    "scalar_mul",
+    "scan",
+    "scatter_add",
+    "scatter_div",
+    "scatter_max",
+    "scatter_min",
+    "scatter_mul",
+    "scatter_nd",
+    "scatter_nd_add",
+    "scatter_nd_sub",
+    "scatter_nd_update",
+    "scatter_sub",
+    "scatter_update",
+    "searchsorted",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
+    "self_adjoint_eig",
+    "self_adjoint_eigvals",
+    "sequence_mask",
+    "serialize_many_sparse",
+    "serialize_sparse",
+    "serialize_tensor",
+    "set_random_seed",
+    "setdiff1d",
+    "sets",
+    "shape",
+    "shape_n",
+    "sigmoid",
+    "sign",
+    "signal",
+    "sin",
+    "sinh",
+    "size",
+    "slice",
+    "sort",
+    "space_to_batch",
+    "space_to_batch_nd",
+    "space_to_depth",
+    "sparse",
+    "sparse_add",
+    "sparse_concat",
+    "sparse_fill_empty_rows",
+    "sparse_mask",
+    "sparse_matmul",
+    "sparse_maximum",
+    "sparse_merge",
+    "sparse_minimum",
+    "sparse_placeholder",
+    "sparse_reduce_max",
+    "sparse_reduce_max_sparse",
+    "sparse_reduce_sum",
+    "sparse_reduce_sum_sparse",
+    "sparse_reorder",
+    "sparse_reset_shape",
+    "sparse_reshape",
+    "sparse_retain",
+    "sparse_segment_mean",
+    "sparse_segment_sqrt_n",
+    "sparse_segment_sum",
+    "sparse_slice",
+    "sparse_softmax",
+    "sparse_split",
+    "sparse_tensor_dense_matmul",
+    "sparse_tensor_to_dense",
+    "sparse_to_dense",
+    "sparse_to_indicator",
+    "sparse_transpose",
+    "spectral",
+    "split",
+    "sqrt",
+    "square",
+    "squared_difference",
+    "squeeze",
+    "stack",
+    "stop_gradient",
+    "strided_slice",
+    "string",
+    "string_join",
+    "string_split",
+    "string_strip",
+    "string_to_hash_bucket",
+    "string_to_hash_bucket_fast",
+    "string_to_hash_bucket_strong",
+    "string_to_number",
+    "strings",
+    "substr",
+    "subtract",
+    "summary",
+    "svd",
+    "switch_case",
+    "tables_initializer",
+    "tan",
+    "tanh",
+    "tensor_scatter_add",
+    "tensor_scatter_nd_add",
+    "tensor_scatter_nd_max",
+    "tensor_scatter_nd_min",
+    "tensor_scatter_nd_sub",
+    "tensor_scatter_nd_update",
+    "tensor_scatter_sub",
+    "tensor_scatter_update",
+    "tensordot",
+    "test",
+    "tile",
+    "timestamp",
+    "to_bfloat16",
+    "to_complex128",
+    "to_complex64",
+    "to_double",
+    "to_float",
+    "to_int32",
+    "to_int64",
+    "trace",
+    "train",
+    "trainable_variables",
+    "transpose",
+    "truediv",
+    "truncated_normal",
+    "truncated_normal_initializer",
+    "truncatediv",
+    "truncatemod",
+    "tuple",
+    "uint16",
+    "uint32",
+    "uint4",
+    "uint64",
+    "uint8",
+    "uniform_unit_scaling_initializer",
+    "unique",
+    "unique_with_counts",
+    "unravel_index",
+    "unsorted_segment_max",
+    "unsorted_segment_mean",
+    "unsorted_segment_min",
+    "unsorted_segment_prod",
+    "unsorted_segment_sqrt_n",
+    "unsorted_segment_sum",
+    "unstack",
+    "variable_axis_size_partitioner",
+    "variable_creator_scope",
+    "variable_op_scope",
+    "variable_scope",
+    "variables_initializer",
+    "variance_scaling_initializer",
+    "variant",
+    "verify_tensor_all_finite",
+    "version",
+    "where",
+    "where_v2",
+    "while_loop",
+    "write_file",
+    "zeros",
+    "zeros_initializer",
+    "zeros_like",
+    "zeta",
+]

@@ -1,0 +1,1 @@
+from flowmill import *

@@ -1,0 +1,11 @@
+# Made by python/make_stubs from the code.
+
+from flowmill.contrib import framework as framework
+from flowmill.contrib import layers as layers
+from flowmill.contrib import rnn as rnn
+
+__all__ = [
+    "framework",
+    "layers",
+    "rnn",
+]

@@ -1,0 +1,4607 @@
+# Made by python/make_stubs from the code.
+
+import typing
+from collections.abc import Sequence
+
+from flowmill.dtypes import DType
+from flowmill.tensor import Operation, Tensor
+from flowmill.tensor_shape import TensorShape
+
+# A tensor, or what `flowmill.convert_to_tensor` takes.
+_Input = typing.Any
+# What `flowmill.as_dtype` takes.
+_Type = DType | str | int | type[typing.Any]
+_Shape = TensorShape | Sequence[int | None] | int | None
+
+def Abort(*, error_msg: str | bytes | None = None, exit_without_error: bool | None = None, name: str | None = None) -> Operation: ...
+def Abs(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def AccumulateNV2(*, inputs: Sequence[_Input], shape: _Shape, N: int | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Acos(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Acosh(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Add(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def AddN(*, inputs: Sequence[_Input], N: int | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def AddV2(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def AdjustContrastv2(*, images: _Input, contrast_factor: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def AdjustHue(*, images: _Input, delta: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def AdjustSaturation(*, images: _Input, scale: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def All(*, input: _Input, reduction_indices: _Input, keep_dims: bool | None = None, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Angle(*, input: _Input, Tout: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def AnonymousHashTable(*, key_dtype: _Type, value_dtype: _Type, name: str | None = None) -> Tensor: ...
+def Any(*, input: _Input, reduction_indices: _Input, keep_dims: bool | None = None, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ApplyAdaMax(
+    *,
+    var: _Input,
+    m: _Input,
+    v: _Input,
+    beta1_power: _Input,
+    lr: _Input,
+    beta1: _Input,
+    beta2: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ApplyAdadelta(
+    *,
+    var: _Input,
+    accum: _Input,
+    accum_update: _Input,
+    lr: _Input,
+    rho: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ApplyAdagrad(
+    *,
+    var: _Input,
+    accum: _Input,
+    lr: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
+    update_slots: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ApplyAdagradV2(
+    *,
+    var: _Input,
+    accum: _Input,
+    lr: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
+    update_slots: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ApplyAdam(
+    *,
+    var: _Input,
+    m: _Input,
+    v: _Input,
+    beta1_power: _Input,
+    beta2_power: _Input,
+    lr: _Input,
+    beta1: _Input,
+    beta2: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
+    use_nesterov: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ApplyCenteredRMSProp(
+    *,
+    var: _Input,
+    mg: _Input,
+    ms: _Input,
+    mom: _Input,
+    lr: _Input,
+    rho: _Input,
+    momentum: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ApplyFtrl(
+    *,
+    var: _Input,
+    accum: _Input,
+    linear: _Input,
+    grad: _Input,
+    lr: _Input,
+    l1: _Input,
+    l2: _Input,
+    lr_power: _Input,
+    use_locking: bool | None = None,
+    multiply_linear_by_lr: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ApplyFtrlV2(
+    *,
+    var: _Input,
+    accum: _Input,
+    linear: _Input,
+    grad: _Input,
+    lr: _Input,
+    l1: _Input,
+    l2: _Input,
+    l2_shrinkage: _Input,
+    lr_power: _Input,
+    use_locking: bool | None = None,
+    multiply_linear_by_lr: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ApplyGradientDescent(
+    *,
+    var: _Input,
+    alpha: _Input,
+    delta: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ApplyMomentum(
+    *,
+    var: _Input,
+    accum: _Input,
+    lr: _Input,
+    grad: _Input,
+    momentum: _Input,
+    use_locking: bool | None = None,
+    use_nesterov: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ApplyProximalAdagrad(
+    *,
+    var: _Input,
+    accum: _Input,
+    lr: _Input,
+    l1: _Input,
+    l2: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ApplyProximalGradientDescent(
+    *,
+    var: _Input,
+    alpha: _Input,
+    l1: _Input,
+    l2: _Input,
+    delta: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ApplyRMSProp(
+    *,
+    var: _Input,
+    ms: _Input,
+    mom: _Input,
+    lr: _Input,
+    rho: _Input,
+    momentum: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ApproximateEqual(*, x: _Input, y: _Input, tolerance: float | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ArgMax(
+    *,
+    input: _Input,
+    dimension: _Input,
+    output_type: _Type | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ArgMin(
+    *,
+    input: _Input,
+    dimension: _Input,
+    output_type: _Type | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def AsString(
+    *,
+    input: _Input,
+    precision: int | None = None,
+    scientific: bool | None = None,
+    shortest: bool | None = None,
+    width: int | None = None,
+    fill: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Asin(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Asinh(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Assert(
+    *,
+    condition: _Input,
+    data: Sequence[_Input],
+    summarize: int | None = None,
+    T: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def Assign(
+    *,
+    ref: _Input,
+    value: _Input,
+    validate_shape: bool | None = None,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def AssignAdd(*, ref: _Input, value: _Input, use_locking: bool | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def AssignAddVariableOp(*, resource: _Input, value: _Input, dtype: _Type | None = None, name: str | None = None) -> Operation: ...
+def AssignSub(*, ref: _Input, value: _Input, use_locking: bool | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def AssignSubVariableOp(*, resource: _Input, value: _Input, dtype: _Type | None = None, name: str | None = None) -> Operation: ...
+def AssignVariableOp(
+    *,
+    resource: _Input,
+    value: _Input,
+    validate_shape: bool | None = None,
+    dtype: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def Atan(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Atan2(*, y: _Input, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Atanh(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def AvgPool(
+    *,
+    value: _Input,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def AvgPool3D(
+    *,
+    input: _Input,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def AvgPool3DGrad(
+    *,
+    orig_input_shape: _Input,
+    grad: _Input,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def AvgPoolGrad(
+    *,
+    orig_input_shape: _Input,
+    grad: _Input,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _Batch(typing.NamedTuple):
+    batched_tensors: list[Tensor]
+    batch_index: Tensor
+    id: Tensor
+
+def Batch(
+    *,
+    in_tensors: Sequence[_Input],
+    num_batch_threads: int,
+    max_batch_size: int,
+    batch_timeout_micros: int,
+    grad_timeout_micros: int,
+    max_enqueued_batches: int | None = None,
+    allowed_batch_sizes: Sequence[int] | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    batching_queue: str | bytes | None = None,
+    T: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> _Batch: ...
+def BatchFunction(
+    *,
+    in_tensors: Sequence[_Input],
+    captured_tensors: Sequence[_Input],
+    f: typing.Any,
+    num_batch_threads: int,
+    max_batch_size: int,
+    batch_timeout_micros: int,
+    Tout: Sequence[_Type],
+    max_enqueued_batches: int | None = None,
+    allowed_batch_sizes: Sequence[int] | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    batching_queue: str | bytes | None = None,
+    low_priority_max_batch_size: int | None = None,
+    low_priority_batch_timeout_micros: int | None = None,
+    low_priority_allowed_batch_sizes: Sequence[int] | None = None,
+    low_priority_max_enqueued_batches: int | None = None,
+    mixed_priority_policy: str | bytes | None = None,
+    batch_padding_policy: str | bytes | None = None,
+    enable_large_batch_splitting: bool | None = None,
+    Tcaptured: Sequence[_Type] | None = None,
+    Tin: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def BatchMatMul(
+    *,
+    x: _Input,
+    y: _Input,
+    adj_x: bool | None = None,
+    adj_y: bool | None = None,
+    grad_x: bool | None = None,
+    grad_y: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def BatchMatMulV2(
+    *,
+    x: _Input,
+    y: _Input,
+    adj_x: bool | None = None,
+    adj_y: bool | None = None,
+    grad_x: bool | None = None,
+    grad_y: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def BatchMatMulV3(
+    *,
+    x: _Input,
+    y: _Input,
+    Tout: _Type,
+    adj_x: bool | None = None,
+    adj_y: bool | None = None,
+    grad_x: bool | None = None,
+    grad_y: bool | None = None,
+    Ta: _Type | None = None,
+    Tb: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def BatchNormWithGlobalNormalization(
+    *,
+    t: _Input,
+    m: _Input,
+    v: _Input,
+    beta: _Input,
+    gamma: _Input,
+    variance_epsilon: float,
+    scale_after_normalization: bool,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def BatchToSpace(
+    *,
+    input: _Input,
+    crops: _Input,
+    block_size: int,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def BatchToSpaceND(
+    *,
+    input: _Input,
+    block_shape: _Input,
+    crops: _Input,
+    T: _Type | None = None,
+    Tblock_shape: _Type | None = None,
+    Tcrops: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def BesselI0e(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def BesselI1e(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Betainc(*, a: _Input, b: _Input, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def BiasAdd(*, value: _Input, bias: _Input, data_format: str | bytes | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def BiasAddGrad(*, out_backprop: _Input, data_format: str | bytes | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def BiasAddV1(*, value: _Input, bias: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Bincount(*, arr: _Input, size: _Input, weights: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Bitcast(*, input: _Input, type: _Type, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def BitwiseAnd(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def BitwiseOr(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def BitwiseXor(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _BlockLSTM(typing.NamedTuple):
+    i: Tensor
+    cs: Tensor
+    f: Tensor
+    o: Tensor
+    ci: Tensor
+    co: Tensor
+    h: Tensor
+
+def BlockLSTM(
+    *,
+    seq_len_max: _Input,
+    x: _Input,
+    cs_prev: _Input,
+    h_prev: _Input,
+    w: _Input,
+    wci: _Input,
+    wcf: _Input,
+    wco: _Input,
+    b: _Input,
+    forget_bias: float | None = None,
+    cell_clip: float | None = None,
+    use_peephole: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _BlockLSTM: ...
+class _BlockLSTMV2(typing.NamedTuple):
+    i: Tensor
+    cs: Tensor
+    f: Tensor
+    o: Tensor
+    ci: Tensor
+    co: Tensor
+    h: Tensor
+
+def BlockLSTMV2(
+    *,
+    seq_len_max: _Input,
+    x: _Input,
+    cs_prev: _Input,
+    h_prev: _Input,
+    w: _Input,
+    wci: _Input,
+    wcf: _Input,
+    wco: _Input,
+    b: _Input,
+    cell_clip: float | None = None,
+    use_peephole: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _BlockLSTMV2: ...
+def BroadcastArgs(*, s0: _Input, s1: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _BroadcastGradientArgs(typing.NamedTuple):
+    r0: Tensor
+    r1: Tensor
+
+def BroadcastGradientArgs(*, s0: _Input, s1: _Input, T: _Type | None = None, name: str | None = None) -> _BroadcastGradientArgs: ...
+def BroadcastTo(*, input: _Input, shape: _Input, T: _Type | None = None, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Bucketize(*, input: _Input, boundaries: Sequence[float], T: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _CTCGreedyDecoder(typing.NamedTuple):
+    decoded_indices: Tensor
+    decoded_values: Tensor
+    decoded_shape: Tensor
+    log_probability: Tensor
+
+def CTCGreedyDecoder(
+    *,
+    inputs: _Input,
+    sequence_length: _Input,
+    merge_repeated: bool | None = None,
+    blank_index: int | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _CTCGreedyDecoder: ...
+def Case(
+    *,
+    branch_index: _Input,
+    input: Sequence[_Input],
+    Tout: Sequence[_Type],
+    branches: Sequence[typing.Any],
+    output_shapes: Sequence[_Shape] | None = None,
+    Tin: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def Cast(*, x: _Input, DstT: _Type, Truncate: bool | None = None, SrcT: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Ceil(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def CheckNumerics(*, tensor: _Input, message: str | bytes, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def CheckNumericsV2(*, tensor: _Input, message: str | bytes, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Cholesky(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def CholeskyGrad(*, l: _Input, grad: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ClipByValue(*, t: _Input, clip_value_min: _Input, clip_value_max: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _CombinedNonMaxSuppression(typing.NamedTuple):
+    nmsed_boxes: Tensor
+    nmsed_scores: Tensor
+    nmsed_classes: Tensor
+    valid_detections: Tensor
+
+def CombinedNonMaxSuppression(
+    *,
+    boxes: _Input,
+    scores: _Input,
+    max_output_size_per_class: _Input,
+    max_total_size: _Input,
+    iou_threshold: _Input,
+    score_threshold: _Input,
+    pad_per_class: bool | None = None,
+    clip_boxes: bool | None = None,
+    name: str | None = None,
+) -> _CombinedNonMaxSuppression: ...
+def Complex(*, real: _Input, imag: _Input, Tout: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ComplexAbs(*, x: _Input, Tout: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _ComputeAccidentalHits(typing.NamedTuple):
+    indices: Tensor
+    ids: Tensor
+    weights: Tensor
+
+def ComputeAccidentalHits(
+    *,
+    true_classes: _Input,
+    sampled_candidates: _Input,
+    num_true: int,
+    seed: int | None = None,
+    seed2: int | None = None,
+    name: str | None = None,
+) -> _ComputeAccidentalHits: ...
+def Concat(*, concat_dim: _Input, values: Sequence[_Input], N: int | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ConcatOffset(
+    *,
+    concat_dim: _Input,
+    shape: Sequence[_Input],
+    N: int | None = None,
+    shape_type: _Type | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def ConcatV2(
+    *,
+    values: Sequence[_Input],
+    axis: _Input,
+    N: int | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Conj(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ConjugateTranspose(*, x: _Input, perm: _Input, T: _Type | None = None, Tperm: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Const(*, value: typing.Any, dtype: _Type, name: str | None = None) -> Tensor: ...
+def ControlTrigger(*, name: str | None = None) -> Operation: ...
+def Conv(
+    *,
+    input: _Input,
+    filter: _Input,
+    strides: Sequence[int],
+    padding: str | bytes,
+    explicit_paddings: Sequence[int] | None = None,
+    data_format: str | bytes | None = None,
+    dilations: Sequence[int] | None = None,
+    batch_dims: int | None = None,
+    groups: int | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Conv2D(
+    *,
+    input: _Input,
+    filter: _Input,
+    strides: Sequence[int],
+    padding: str | bytes,
+    use_cudnn_on_gpu: bool | None = None,
+    explicit_paddings: Sequence[int] | None = None,
+    data_format: str | bytes | None = None,
+    dilations: Sequence[int] | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Conv2DBackpropFilter(
+    *,
+    input: _Input,
+    filter_sizes: _Input,
+    out_backprop: _Input,
+    strides: Sequence[int],
+    padding: str | bytes,
+    use_cudnn_on_gpu: bool | None = None,
+    explicit_paddings: Sequence[int] | None = None,
+    data_format: str | bytes | None = None,
+    dilations: Sequence[int] | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Conv2DBackpropInput(
+    *,
+    input_sizes: _Input,
+    filter: _Input,
+    out_backprop: _Input,
+    strides: Sequence[int],
+    padding: str | bytes,
+    use_cudnn_on_gpu: bool | None = None,
+    explicit_paddings: Sequence[int] | None = None,
+    data_format: str | bytes | None = None,
+    dilations: Sequence[int] | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Conv3D(
+    *,
+    input: _Input,
+    filter: _Input,
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes | None = None,
+    dilations: Sequence[int] | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Conv3DBackpropFilterV2(
+    *,
+    input: _Input,
+    filter_sizes: _Input,
+    out_backprop: _Input,
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes | None = None,
+    dilations: Sequence[int] | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Conv3DBackpropInputV2(
+    *,
+    input_sizes: _Input,
+    filter: _Input,
+    out_backprop: _Input,
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes | None = None,
+    dilations: Sequence[int] | None = None,
+    T: _Type | None = None,
+    Tshape: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Cos(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Cosh(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def CountUpTo(*, ref: _Input, limit: int, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def CropAndResize(
+    *,
+    image: _Input,
+    boxes: _Input,
+    box_ind: _Input,
+    crop_size: _Input,
+    method: str | bytes | None = None,
+    extrapolation_value: float | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def CropAndResizeGradBoxes(
+    *,
+    grads: _Input,
+    image: _Input,
+    boxes: _Input,
+    box_ind: _Input,
+    method: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def CropAndResizeGradImage(
+    *,
+    grads: _Input,
+    boxes: _Input,
+    box_ind: _Input,
+    image_size: _Input,
+    T: _Type,
+    method: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Cross(*, a: _Input, b: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Cumprod(
+    *,
+    x: _Input,
+    axis: _Input,
+    exclusive: bool | None = None,
+    reverse: bool | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Cumsum(
+    *,
+    x: _Input,
+    axis: _Input,
+    exclusive: bool | None = None,
+    reverse: bool | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def CumulativeLogsumexp(
+    *,
+    x: _Input,
+    axis: _Input,
+    exclusive: bool | None = None,
+    reverse: bool | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def DataFormatDimMap(
+    *,
+    x: _Input,
+    src_format: str | bytes | None = None,
+    dst_format: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def DataFormatVecPermute(
+    *,
+    x: _Input,
+    src_format: str | bytes | None = None,
+    dst_format: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def DecodeAndCropJpeg(
+    *,
+    contents: _Input,
+    crop_window: _Input,
+    channels: int | None = None,
+    ratio: int | None = None,
+    fancy_upscaling: bool | None = None,
+    try_recover_truncated: bool | None = None,
+    acceptable_fraction: float | None = None,
+    dct_method: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def DecodeBase64(*, input: _Input, name: str | None = None) -> Tensor: ...
+def DecodeBmp(*, contents: _Input, channels: int | None = None, name: str | None = None) -> Tensor: ...
+def DecodeCSV(
+    *,
+    records: _Input,
+    record_defaults: Sequence[_Input],
+    field_delim: str | bytes | None = None,
+    use_quote_delim: bool | None = None,
+    na_value: str | bytes | None = None,
+    select_cols: Sequence[int] | None = None,
+    OUT_TYPE: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def DecodeGif(*, contents: _Input, name: str | None = None) -> Tensor: ...
+def DecodeImage(
+    *,
+    contents: _Input,
+    channels: int | None = None,
+    dtype: _Type | None = None,
+    expand_animations: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def DecodeJpeg(
+    *,
+    contents: _Input,
+    channels: int | None = None,
+    ratio: int | None = None,
+    fancy_upscaling: bool | None = None,
+    try_recover_truncated: bool | None = None,
+    acceptable_fraction: float | None = None,
+    dct_method: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def DecodePaddedRaw(
+    *,
+    input_bytes: _Input,
+    fixed_length: _Input,
+    out_type: _Type,
+    little_endian: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def DecodePng(*, contents: _Input, channels: int | None = None, dtype: _Type | None = None, name: str | None = None) -> Tensor: ...
+def DecodeRaw(*, bytes: _Input, out_type: _Type, little_endian: bool | None = None, name: str | None = None) -> Tensor: ...
+def DeepCopy(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def DeleteSessionTensor(*, handle: _Input, name: str | None = None) -> Operation: ...
+def DenseBincount(
+    *,
+    input: _Input,
+    size: _Input,
+    weights: _Input,
+    binary_output: bool | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def DepthToSpace(
+    *,
+    input: _Input,
+    block_size: int,
+    data_format: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def DepthwiseConv2dNative(
+    *,
+    input: _Input,
+    filter: _Input,
+    strides: Sequence[int],
+    padding: str | bytes,
+    explicit_paddings: Sequence[int] | None = None,
+    data_format: str | bytes | None = None,
+    dilations: Sequence[int] | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def DepthwiseConv2dNativeBackpropFilter(
+    *,
+    input: _Input,
+    filter_sizes: _Input,
+    out_backprop: _Input,
+    strides: Sequence[int],
+    padding: str | bytes,
+    explicit_paddings: Sequence[int] | None = None,
+    data_format: str | bytes | None = None,
+    dilations: Sequence[int] | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def DepthwiseConv2dNativeBackpropInput(
+    *,
+    input_sizes: _Input,
+    filter: _Input,
+    out_backprop: _Input,
+    strides: Sequence[int],
+    padding: str | bytes,
+    explicit_paddings: Sequence[int] | None = None,
+    data_format: str | bytes | None = None,
+    dilations: Sequence[int] | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Dequantize(
+    *,
+    input: _Input,
+    min_range: _Input,
+    max_range: _Input,
+    mode: str | bytes | None = None,
+    narrow_range: bool | None = None,
+    axis: int | None = None,
+    dtype: _Type | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def DestroyResourceOp(*, resource: _Input, ignore_lookup_error: bool | None = None, name: str | None = None) -> Operation: ...
+def DestroyTemporaryVariable(*, ref: _Input, var_name: str | bytes, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Diag(*, diagonal: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def DiagPart(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Digamma(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Dilation2D(
+    *,
+    input: _Input,
+    filter: _Input,
+    strides: Sequence[int],
+    rates: Sequence[int],
+    padding: str | bytes,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Dilation2DBackpropFilter(
+    *,
+    input: _Input,
+    filter: _Input,
+    out_backprop: _Input,
+    strides: Sequence[int],
+    rates: Sequence[int],
+    padding: str | bytes,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Dilation2DBackpropInput(
+    *,
+    input: _Input,
+    filter: _Input,
+    out_backprop: _Input,
+    strides: Sequence[int],
+    rates: Sequence[int],
+    padding: str | bytes,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Div(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def DivNoNan(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def DrawBoundingBoxes(*, images: _Input, boxes: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def DrawBoundingBoxesV2(*, images: _Input, boxes: _Input, colors: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def DynamicPartition(*, data: _Input, partitions: _Input, num_partitions: int, T: _Type | None = None, name: str | None = None) -> list[Tensor]: ...
+def DynamicStitch(
+    *,
+    indices: Sequence[_Input],
+    data: Sequence[_Input],
+    N: int | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def EagerPyFunc(
+    *,
+    input: Sequence[_Input],
+    token: str | bytes,
+    Tout: Sequence[_Type],
+    is_async: bool | None = None,
+    Tin: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def Einsum(*, inputs: Sequence[_Input], equation: str | bytes, N: int | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Elu(*, features: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def EluGrad(*, gradients: _Input, outputs: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Empty(*, shape: _Input, dtype: _Type, init: bool | None = None, name: str | None = None) -> Tensor: ...
+def EmptyTensorList(
+    *,
+    element_shape: _Input,
+    max_num_elements: _Input,
+    element_dtype: _Type,
+    shape_type: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def EncodeBase64(*, input: _Input, pad: bool | None = None, name: str | None = None) -> Tensor: ...
+def EncodeJpeg(
+    *,
+    image: _Input,
+    format: str | bytes | None = None,
+    quality: int | None = None,
+    progressive: bool | None = None,
+    optimize_size: bool | None = None,
+    chroma_downsampling: bool | None = None,
+    density_unit: str | bytes | None = None,
+    x_density: int | None = None,
+    y_density: int | None = None,
+    xmp_metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def EncodePng(*, image: _Input, compression: int | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def EnsureShape(*, input: _Input, shape: _Shape, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Enter(
+    *,
+    data: _Input,
+    frame_name: str | bytes,
+    is_constant: bool | None = None,
+    parallel_iterations: int | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Equal(*, x: _Input, y: _Input, incompatible_shape_error: bool | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Erf(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Erfc(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Erfinv(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def EuclideanNorm(
+    *,
+    input: _Input,
+    reduction_indices: _Input,
+    keep_dims: bool | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Exit(*, data: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Exp(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ExpandDims(*, input: _Input, dim: _Input, T: _Type | None = None, Tdim: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Expm1(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ExtractImagePatches(
+    *,
+    images: _Input,
+    ksizes: Sequence[int],
+    strides: Sequence[int],
+    rates: Sequence[int],
+    padding: str | bytes,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ExtractJpegShape(*, contents: _Input, output_type: _Type | None = None, name: str | None = None) -> Tensor: ...
+def FFT(*, input: _Input, Tcomplex: _Type | None = None, name: str | None = None) -> Tensor: ...
+def FFT2D(*, input: _Input, Tcomplex: _Type | None = None, name: str | None = None) -> Tensor: ...
+def FIFOQueueV2(
+    *,
+    component_types: Sequence[_Type],
+    shapes: Sequence[_Shape] | None = None,
+    capacity: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def FakeQuantWithMinMaxArgs(
+    *,
+    inputs: _Input,
+    min: float | None = None,
+    max: float | None = None,
+    num_bits: int | None = None,
+    narrow_range: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def FakeQuantWithMinMaxArgsGradient(
+    *,
+    gradients: _Input,
+    inputs: _Input,
+    min: float | None = None,
+    max: float | None = None,
+    num_bits: int | None = None,
+    narrow_range: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def FakeQuantWithMinMaxVars(
+    *,
+    inputs: _Input,
+    min: _Input,
+    max: _Input,
+    num_bits: int | None = None,
+    narrow_range: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _FakeQuantWithMinMaxVarsGradient(typing.NamedTuple):
+    backprops_wrt_input: Tensor
+    backprop_wrt_min: Tensor
+    backprop_wrt_max: Tensor
+
+def FakeQuantWithMinMaxVarsGradient(
+    *,
+    gradients: _Input,
+    inputs: _Input,
+    min: _Input,
+    max: _Input,
+    num_bits: int | None = None,
+    narrow_range: bool | None = None,
+    name: str | None = None,
+) -> _FakeQuantWithMinMaxVarsGradient: ...
+def FakeQuantWithMinMaxVarsPerChannel(
+    *,
+    inputs: _Input,
+    min: _Input,
+    max: _Input,
+    num_bits: int | None = None,
+    narrow_range: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _FakeQuantWithMinMaxVarsPerChannelGradient(typing.NamedTuple):
+    backprops_wrt_input: Tensor
+    backprop_wrt_min: Tensor
+    backprop_wrt_max: Tensor
+
+def FakeQuantWithMinMaxVarsPerChannelGradient(
+    *,
+    gradients: _Input,
+    inputs: _Input,
+    min: _Input,
+    max: _Input,
+    num_bits: int | None = None,
+    narrow_range: bool | None = None,
+    name: str | None = None,
+) -> _FakeQuantWithMinMaxVarsPerChannelGradient: ...
+def Fill(*, dims: _Input, value: _Input, T: _Type | None = None, index_type: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Floor(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def FloorDiv(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def FloorMod(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def For(
+    *,
+    start: _Input,
+    limit: _Input,
+    delta: _Input,
+    input: Sequence[_Input],
+    body: typing.Any,
+    T: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+class _FusedBatchNorm(typing.NamedTuple):
+    y: Tensor
+    batch_mean: Tensor
+    batch_variance: Tensor
+    reserve_space_1: Tensor
+    reserve_space_2: Tensor
+
+def FusedBatchNorm(
+    *,
+    x: _Input,
+    scale: _Input,
+    offset: _Input,
+    mean: _Input,
+    variance: _Input,
+    epsilon: float | None = None,
+    exponential_avg_factor: float | None = None,
+    data_format: str | bytes | None = None,
+    is_training: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _FusedBatchNorm: ...
+class _FusedBatchNormGrad(typing.NamedTuple):
+    x_backprop: Tensor
+    scale_backprop: Tensor
+    offset_backprop: Tensor
+    reserve_space_3: Tensor
+    reserve_space_4: Tensor
+
+def FusedBatchNormGrad(
+    *,
+    y_backprop: _Input,
+    x: _Input,
+    scale: _Input,
+    reserve_space_1: _Input,
+    reserve_space_2: _Input,
+    epsilon: float | None = None,
+    data_format: str | bytes | None = None,
+    is_training: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _FusedBatchNormGrad: ...
+class _FusedBatchNormGradV2(typing.NamedTuple):
+    x_backprop: Tensor
+    scale_backprop: Tensor
+    offset_backprop: Tensor
+    reserve_space_3: Tensor
+    reserve_space_4: Tensor
+
+def FusedBatchNormGradV2(
+    *,
+    y_backprop: _Input,
+    x: _Input,
+    scale: _Input,
+    reserve_space_1: _Input,
+    reserve_space_2: _Input,
+    epsilon: float | None = None,
+    data_format: str | bytes | None = None,
+    is_training: bool | None = None,
+    T: _Type | None = None,
+    U: _Type | None = None,
+    name: str | None = None,
+) -> _FusedBatchNormGradV2: ...
+class _FusedBatchNormGradV3(typing.NamedTuple):
+    x_backprop: Tensor
+    scale_backprop: Tensor
+    offset_backprop: Tensor
+    reserve_space_4: Tensor
+    reserve_space_5: Tensor
+
+def FusedBatchNormGradV3(
+    *,
+    y_backprop: _Input,
+    x: _Input,
+    scale: _Input,
+    reserve_space_1: _Input,
+    reserve_space_2: _Input,
+    reserve_space_3: _Input,
+    epsilon: float | None = None,
+    data_format: str | bytes | None = None,
+    is_training: bool | None = None,
+    T: _Type | None = None,
+    U: _Type | None = None,
+    name: str | None = None,
+) -> _FusedBatchNormGradV3: ...
+class _FusedBatchNormV2(typing.NamedTuple):
+    y: Tensor
+    batch_mean: Tensor
+    batch_variance: Tensor
+    reserve_space_1: Tensor
+    reserve_space_2: Tensor
+
+def FusedBatchNormV2(
+    *,
+    x: _Input,
+    scale: _Input,
+    offset: _Input,
+    mean: _Input,
+    variance: _Input,
+    epsilon: float | None = None,
+    exponential_avg_factor: float | None = None,
+    data_format: str | bytes | None = None,
+    is_training: bool | None = None,
+    T: _Type | None = None,
+    U: _Type | None = None,
+    name: str | None = None,
+) -> _FusedBatchNormV2: ...
+class _FusedBatchNormV3(typing.NamedTuple):
+    y: Tensor
+    batch_mean: Tensor
+    batch_variance: Tensor
+    reserve_space_1: Tensor
+    reserve_space_2: Tensor
+    reserve_space_3: Tensor
+
+def FusedBatchNormV3(
+    *,
+    x: _Input,
+    scale: _Input,
+    offset: _Input,
+    mean: _Input,
+    variance: _Input,
+    epsilon: float | None = None,
+    exponential_avg_factor: float | None = None,
+    data_format: str | bytes | None = None,
+    is_training: bool | None = None,
+    T: _Type | None = None,
+    U: _Type | None = None,
+    name: str | None = None,
+) -> _FusedBatchNormV3: ...
+class _GRUBlockCell(typing.NamedTuple):
+    r: Tensor
+    u: Tensor
+    c: Tensor
+    h: Tensor
+
+def GRUBlockCell(
+    *,
+    x: _Input,
+    h_prev: _Input,
+    w_ru: _Input,
+    w_c: _Input,
+    b_ru: _Input,
+    b_c: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _GRUBlockCell: ...
+def Gather(
+    *,
+    params: _Input,
+    indices: _Input,
+    validate_indices: bool | None = None,
+    Tindices: _Type | None = None,
+    Tparams: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def GatherNd(
+    *,
+    params: _Input,
+    indices: _Input,
+    bad_indices_policy: str | bytes | None = None,
+    Tindices: _Type | None = None,
+    Tparams: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def GatherV2(
+    *,
+    params: _Input,
+    indices: _Input,
+    axis: _Input,
+    batch_dims: int | None = None,
+    Taxis: _Type | None = None,
+    Tindices: _Type | None = None,
+    Tparams: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def GetSessionHandle(*, value: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def GetSessionHandleV2(*, value: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def GetSessionTensor(*, handle: _Input, dtype: _Type, name: str | None = None) -> Tensor: ...
+def Greater(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def GreaterEqual(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def GuaranteeConst(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def HSVToRGB(*, images: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def HashTable(
+    *,
+    key_dtype: _Type,
+    value_dtype: _Type,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    use_node_name_sharing: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def HashTableV2(
+    *,
+    key_dtype: _Type,
+    value_dtype: _Type,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    use_node_name_sharing: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def HistogramFixedWidth(
+    *,
+    values: _Input,
+    value_range: _Input,
+    nbins: _Input,
+    dtype: _Type | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def HistogramSummary(*, tag: _Input, values: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def IFFT(*, input: _Input, Tcomplex: _Type | None = None, name: str | None = None) -> Tensor: ...
+def IFFT2D(*, input: _Input, Tcomplex: _Type | None = None, name: str | None = None) -> Tensor: ...
+def IRFFT(*, input: _Input, fft_length: _Input, Treal: _Type | None = None, Tcomplex: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Identity(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def IdentityN(*, input: Sequence[_Input], T: Sequence[_Type] | None = None, name: str | None = None) -> list[Tensor]: ...
+def If(
+    *,
+    cond: _Input,
+    input: Sequence[_Input],
+    Tout: Sequence[_Type],
+    then_branch: typing.Any,
+    else_branch: typing.Any,
+    output_shapes: Sequence[_Shape] | None = None,
+    Tcond: _Type | None = None,
+    Tin: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def Igamma(*, a: _Input, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Igammac(*, a: _Input, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Imag(*, input: _Input, Tout: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ImageSummary(
+    *,
+    tag: _Input,
+    tensor: _Input,
+    max_images: int | None = None,
+    bad_color: typing.Any | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ImmutableConst(*, dtype: _Type, shape: _Shape, memory_region_name: str | bytes, name: str | None = None) -> Tensor: ...
+def InTopK(*, predictions: _Input, targets: _Input, k: int, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def InTopKV2(*, predictions: _Input, targets: _Input, k: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def InitializeTable(
+    *,
+    table_handle: _Input,
+    keys: _Input,
+    values: _Input,
+    Tkey: _Type | None = None,
+    Tval: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def InitializeTableFromTextFileV2(
+    *,
+    table_handle: _Input,
+    filename: _Input,
+    key_index: int,
+    value_index: int,
+    vocab_size: int | None = None,
+    delimiter: str | bytes | None = None,
+    offset: int | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def InitializeTableV2(
+    *,
+    table_handle: _Input,
+    keys: _Input,
+    values: _Input,
+    Tkey: _Type | None = None,
+    Tval: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def Inv(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def InvGrad(*, y: _Input, dy: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Invert(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def InvertPermutation(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def IsFinite(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def IsInf(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def IsNan(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def IsVariableInitialized(*, ref: _Input, dtype: _Type | None = None, name: str | None = None) -> Tensor: ...
+def L2Loss(*, t: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def LRN(
+    *,
+    input: _Input,
+    depth_radius: int | None = None,
+    bias: float | None = None,
+    alpha: float | None = None,
+    beta: float | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def LRNGrad(
+    *,
+    input_grads: _Input,
+    input_image: _Input,
+    output_image: _Input,
+    depth_radius: int | None = None,
+    bias: float | None = None,
+    alpha: float | None = None,
+    beta: float | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _LSTMBlockCell(typing.NamedTuple):
+    i: Tensor
+    cs: Tensor
+    f: Tensor
+    o: Tensor
+    ci: Tensor
+    co: Tensor
+    h: Tensor
+
+def LSTMBlockCell(
+    *,
+    x: _Input,
+    cs_prev: _Input,
+    h_prev: _Input,
+    w: _Input,
+    wci: _Input,
+    wcf: _Input,
+    wco: _Input,
+    b: _Input,
+    forget_bias: float | None = None,
+    cell_clip: float | None = None,
+    use_peephole: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _LSTMBlockCell: ...
+def LeakyRelu(*, features: _Input, alpha: float | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def LeakyReluGrad(*, gradients: _Input, features: _Input, alpha: float | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def LeftShift(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Less(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def LessEqual(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Lgamma(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def LinSpace(*, start: _Input, stop: _Input, num: _Input, T: _Type | None = None, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _ListDiff(typing.NamedTuple):
+    out: Tensor
+    idx: Tensor
+
+def ListDiff(*, x: _Input, y: _Input, out_idx: _Type | None = None, T: _Type | None = None, name: str | None = None) -> _ListDiff: ...
+def Log(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Log1p(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _LogMatrixDeterminant(typing.NamedTuple):
+    sign: Tensor
+    log_abs_determinant: Tensor
+
+def LogMatrixDeterminant(*, input: _Input, T: _Type | None = None, name: str | None = None) -> _LogMatrixDeterminant: ...
+def LogSoftmax(*, logits: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _LogUniformCandidateSampler(typing.NamedTuple):
+    sampled_candidates: Tensor
+    true_expected_count: Tensor
+    sampled_expected_count: Tensor
+
+def LogUniformCandidateSampler(
+    *,
+    true_classes: _Input,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    seed2: int | None = None,
+    name: str | None = None,
+) -> _LogUniformCandidateSampler: ...
+def LogicalAnd(*, x: _Input, y: _Input, name: str | None = None) -> Tensor: ...
+def LogicalNot(*, x: _Input, name: str | None = None) -> Tensor: ...
+def LogicalOr(*, x: _Input, y: _Input, name: str | None = None) -> Tensor: ...
+class _LookupTableExportV2(typing.NamedTuple):
+    keys: Tensor
+    values: Tensor
+
+def LookupTableExportV2(*, table_handle: _Input, Tkeys: _Type, Tvalues: _Type, name: str | None = None) -> _LookupTableExportV2: ...
+def LookupTableFind(
+    *,
+    table_handle: _Input,
+    keys: _Input,
+    default_value: _Input,
+    Tin: _Type | None = None,
+    Tout: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def LookupTableFindV2(
+    *,
+    table_handle: _Input,
+    keys: _Input,
+    default_value: _Input,
+    Tin: _Type | None = None,
+    Tout: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def LookupTableImportV2(
+    *,
+    table_handle: _Input,
+    keys: _Input,
+    values: _Input,
+    Tin: _Type | None = None,
+    Tout: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def LookupTableInsertV2(
+    *,
+    table_handle: _Input,
+    keys: _Input,
+    values: _Input,
+    Tin: _Type | None = None,
+    Tout: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def LookupTableRemoveV2(*, table_handle: _Input, keys: _Input, Tin: _Type | None = None, name: str | None = None) -> Operation: ...
+def LookupTableSizeV2(*, table_handle: _Input, name: str | None = None) -> Tensor: ...
+def LoopCond(*, input: _Input, name: str | None = None) -> Tensor: ...
+def LowerBound(
+    *,
+    sorted_inputs: _Input,
+    values: _Input,
+    out_type: _Type | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MatMul(
+    *,
+    a: _Input,
+    b: _Input,
+    transpose_a: bool | None = None,
+    transpose_b: bool | None = None,
+    grad_a: bool | None = None,
+    grad_b: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MatchingFiles(*, pattern: _Input, name: str | None = None) -> Tensor: ...
+def MatrixBandPart(
+    *,
+    input: _Input,
+    num_lower: _Input,
+    num_upper: _Input,
+    T: _Type | None = None,
+    Tindex: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MatrixDeterminant(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def MatrixDiag(*, diagonal: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def MatrixDiagPart(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def MatrixDiagPartV2(*, input: _Input, k: _Input, padding_value: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def MatrixDiagPartV3(
+    *,
+    input: _Input,
+    k: _Input,
+    padding_value: _Input,
+    align: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MatrixDiagV2(
+    *,
+    diagonal: _Input,
+    k: _Input,
+    num_rows: _Input,
+    num_cols: _Input,
+    padding_value: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MatrixDiagV3(
+    *,
+    diagonal: _Input,
+    k: _Input,
+    num_rows: _Input,
+    num_cols: _Input,
+    padding_value: _Input,
+    align: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MatrixInverse(*, input: _Input, adjoint: bool | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def MatrixSetDiag(*, input: _Input, diagonal: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def MatrixSetDiagV2(*, input: _Input, diagonal: _Input, k: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def MatrixSetDiagV3(
+    *,
+    input: _Input,
+    diagonal: _Input,
+    k: _Input,
+    align: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MatrixSolve(*, matrix: _Input, rhs: _Input, adjoint: bool | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def MatrixTriangularSolve(
+    *,
+    matrix: _Input,
+    rhs: _Input,
+    lower: bool | None = None,
+    adjoint: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Max(
+    *,
+    input: _Input,
+    reduction_indices: _Input,
+    keep_dims: bool | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPool(
+    *,
+    input: _Input,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    explicit_paddings: Sequence[int] | None = None,
+    data_format: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPool3D(
+    *,
+    input: _Input,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPool3DGrad(
+    *,
+    orig_input: _Input,
+    orig_output: _Input,
+    grad: _Input,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes | None = None,
+    T: _Type | None = None,
+    TInput: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPool3DGradGrad(
+    *,
+    orig_input: _Input,
+    orig_output: _Input,
+    grad: _Input,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPoolGrad(
+    *,
+    orig_input: _Input,
+    orig_output: _Input,
+    grad: _Input,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    explicit_paddings: Sequence[int] | None = None,
+    data_format: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPoolGradGrad(
+    *,
+    orig_input: _Input,
+    orig_output: _Input,
+    grad: _Input,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPoolGradV2(
+    *,
+    orig_input: _Input,
+    orig_output: _Input,
+    grad: _Input,
+    ksize: _Input,
+    strides: _Input,
+    padding: str | bytes,
+    data_format: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPoolGradWithArgmax(
+    *,
+    input: _Input,
+    grad: _Input,
+    argmax: _Input,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    include_batch_in_index: bool | None = None,
+    T: _Type | None = None,
+    Targmax: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPoolV2(
+    *,
+    input: _Input,
+    ksize: _Input,
+    strides: _Input,
+    padding: str | bytes,
+    data_format: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _MaxPoolWithArgmax(typing.NamedTuple):
+    output: Tensor
+    argmax: Tensor
+
+def MaxPoolWithArgmax(
+    *,
+    input: _Input,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    Targmax: _Type | None = None,
+    include_batch_in_index: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _MaxPoolWithArgmax: ...
+def Maximum(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Mean(
+    *,
+    input: _Input,
+    reduction_indices: _Input,
+    keep_dims: bool | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _Merge(typing.NamedTuple):
+    output: Tensor
+    value_index: Tensor
+
+def Merge(*, inputs: Sequence[_Input], N: int | None = None, T: _Type | None = None, name: str | None = None) -> _Merge: ...
+def MergeSummary(*, inputs: Sequence[_Input], N: int | None = None, name: str | None = None) -> Tensor: ...
+def MergeV2Checkpoints(
+    *,
+    checkpoint_prefixes: _Input,
+    destination_prefix: _Input,
+    delete_old_dirs: bool | None = None,
+    allow_missing_files: bool | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def Min(
+    *,
+    input: _Input,
+    reduction_indices: _Input,
+    keep_dims: bool | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Minimum(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def MirrorPad(
+    *,
+    input: _Input,
+    paddings: _Input,
+    mode: str | bytes,
+    T: _Type | None = None,
+    Tpaddings: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MirrorPadGrad(
+    *,
+    input: _Input,
+    paddings: _Input,
+    mode: str | bytes,
+    T: _Type | None = None,
+    Tpaddings: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Mod(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Mul(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def MulNoNan(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Multinomial(
+    *,
+    logits: _Input,
+    num_samples: _Input,
+    seed: int | None = None,
+    seed2: int | None = None,
+    output_dtype: _Type | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MutableDenseHashTableV2(
+    *,
+    empty_key: _Input,
+    deleted_key: _Input,
+    value_dtype: _Type,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    use_node_name_sharing: bool | None = None,
+    value_shape: _Shape | None = None,
+    initial_num_buckets: int | None = None,
+    max_load_factor: float | None = None,
+    key_dtype: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MutableHashTableV2(
+    *,
+    key_dtype: _Type,
+    value_dtype: _Type,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    use_node_name_sharing: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Ndtri(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Neg(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def NextAfter(*, x1: _Input, x2: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def NextIteration(*, data: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def NoOp(*, name: str | None = None) -> Operation: ...
+def NonMaxSuppression(
+    *,
+    boxes: _Input,
+    scores: _Input,
+    max_output_size: _Input,
+    iou_threshold: float | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def NonMaxSuppressionV2(
+    *,
+    boxes: _Input,
+    scores: _Input,
+    max_output_size: _Input,
+    iou_threshold: _Input,
+    T: _Type | None = None,
+    T_threshold: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def NonMaxSuppressionV3(
+    *,
+    boxes: _Input,
+    scores: _Input,
+    max_output_size: _Input,
+    iou_threshold: _Input,
+    score_threshold: _Input,
+    T: _Type | None = None,
+    T_threshold: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _NonMaxSuppressionV4(typing.NamedTuple):
+    selected_indices: Tensor
+    valid_outputs: Tensor
+
+def NonMaxSuppressionV4(
+    *,
+    boxes: _Input,
+    scores: _Input,
+    max_output_size: _Input,
+    iou_threshold: _Input,
+    score_threshold: _Input,
+    pad_to_max_output_size: bool | None = None,
+    T: _Type | None = None,
+    T_threshold: _Type | None = None,
+    name: str | None = None,
+) -> _NonMaxSuppressionV4: ...
+class _NonMaxSuppressionV5(typing.NamedTuple):
+    selected_indices: Tensor
+    selected_scores: Tensor
+    valid_outputs: Tensor
+
+def NonMaxSuppressionV5(
+    *,
+    boxes: _Input,
+    scores: _Input,
+    max_output_size: _Input,
+    iou_threshold: _Input,
+    score_threshold: _Input,
+    soft_nms_sigma: _Input,
+    pad_to_max_output_size: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _NonMaxSuppressionV5: ...
+def NotEqual(*, x: _Input, y: _Input, incompatible_shape_error: bool | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def NthElement(*, input: _Input, n: _Input, reverse: bool | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def OneHot(
+    *,
+    indices: _Input,
+    depth: _Input,
+    on_value: _Input,
+    off_value: _Input,
+    axis: int | None = None,
+    T: _Type | None = None,
+    TI: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def OnesLike(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def OptionalFromValue(*, components: Sequence[_Input], Toutput_types: Sequence[_Type] | None = None, name: str | None = None) -> Tensor: ...
+def OptionalGetValue(
+    *,
+    optional: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> list[Tensor]: ...
+def OptionalHasValue(*, optional: _Input, name: str | None = None) -> Tensor: ...
+def OptionalNone(*, name: str | None = None) -> Tensor: ...
+def Pack(*, values: Sequence[_Input], axis: int | None = None, N: int | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Pad(*, input: _Input, paddings: _Input, T: _Type | None = None, Tpaddings: _Type | None = None, name: str | None = None) -> Tensor: ...
+def PadV2(
+    *,
+    input: _Input,
+    paddings: _Input,
+    constant_values: _Input,
+    T: _Type | None = None,
+    Tpaddings: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def PaddingFIFOQueueV2(
+    *,
+    component_types: Sequence[_Type],
+    shapes: Sequence[_Shape] | None = None,
+    capacity: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ParallelDynamicStitch(
+    *,
+    indices: Sequence[_Input],
+    data: Sequence[_Input],
+    N: int | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _ParseExample(typing.NamedTuple):
+    sparse_indices: list[Tensor]
+    sparse_values: list[Tensor]
+    sparse_shapes: list[Tensor]
+    dense_values: list[Tensor]
+
+def ParseExample(
+    *,
+    serialized: _Input,
+    names: _Input,
+    sparse_keys: Sequence[_Input],
+    dense_keys: Sequence[_Input],
+    dense_defaults: Sequence[_Input],
+    sparse_types: Sequence[_Type],
+    dense_shapes: Sequence[_Shape],
+    Ndense: int | None = None,
+    Nsparse: int | None = None,
+    Tdense: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> _ParseExample: ...
+class _ParseExampleV2(typing.NamedTuple):
+    sparse_indices: list[Tensor]
+    sparse_values: list[Tensor]
+    sparse_shapes: list[Tensor]
+    dense_values: list[Tensor]
+    ragged_values: list[Tensor]
+    ragged_row_splits: list[Tensor]
+
+def ParseExampleV2(
+    *,
+    serialized: _Input,
+    names: _Input,
+    sparse_keys: _Input,
+    dense_keys: _Input,
+    ragged_keys: _Input,
+    dense_defaults: Sequence[_Input],
+    num_sparse: int,
+    sparse_types: Sequence[_Type],
+    ragged_value_types: Sequence[_Type],
+    ragged_split_types: Sequence[_Type],
+    dense_shapes: Sequence[_Shape],
+    Tdense: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> _ParseExampleV2: ...
+class _ParseSequenceExampleV2(typing.NamedTuple):
+    context_sparse_indices: list[Tensor]
+    context_sparse_values: list[Tensor]
+    context_sparse_shapes: list[Tensor]
+    context_dense_values: list[Tensor]
+    context_ragged_values: list[Tensor]
+    context_ragged_row_splits: list[Tensor]
+    feature_list_sparse_indices: list[Tensor]
+    feature_list_sparse_values: list[Tensor]
+    feature_list_sparse_shapes: list[Tensor]
+    feature_list_dense_values: list[Tensor]
+    feature_list_dense_lengths: list[Tensor]
+    feature_list_ragged_values: list[Tensor]
+    feature_list_ragged_outer_splits: list[Tensor]
+    feature_list_ragged_inner_splits: list[Tensor]
+
+def ParseSequenceExampleV2(
+    *,
+    serialized: _Input,
+    debug_name: _Input,
+    context_sparse_keys: _Input,
+    context_dense_keys: _Input,
+    context_ragged_keys: _Input,
+    feature_list_sparse_keys: _Input,
+    feature_list_dense_keys: _Input,
+    feature_list_ragged_keys: _Input,
+    feature_list_dense_missing_assumed_empty: _Input,
+    context_dense_defaults: Sequence[_Input],
+    Ncontext_sparse: int | None = None,
+    context_sparse_types: Sequence[_Type] | None = None,
+    context_ragged_value_types: Sequence[_Type] | None = None,
+    context_ragged_split_types: Sequence[_Type] | None = None,
+    context_dense_shapes: Sequence[_Shape] | None = None,
+    Nfeature_list_sparse: int | None = None,
+    Nfeature_list_dense: int | None = None,
+    feature_list_dense_types: Sequence[_Type] | None = None,
+    feature_list_sparse_types: Sequence[_Type] | None = None,
+    feature_list_ragged_value_types: Sequence[_Type] | None = None,
+    feature_list_ragged_split_types: Sequence[_Type] | None = None,
+    feature_list_dense_shapes: Sequence[_Shape] | None = None,
+    Tcontext_dense: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> _ParseSequenceExampleV2: ...
+class _ParseSingleExample(typing.NamedTuple):
+    sparse_indices: list[Tensor]
+    sparse_values: list[Tensor]
+    sparse_shapes: list[Tensor]
+    dense_values: list[Tensor]
+
+def ParseSingleExample(
+    *,
+    serialized: _Input,
+    dense_defaults: Sequence[_Input],
+    num_sparse: int,
+    sparse_keys: Sequence[str | bytes],
+    dense_keys: Sequence[str | bytes],
+    sparse_types: Sequence[_Type],
+    dense_shapes: Sequence[_Shape],
+    Tdense: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> _ParseSingleExample: ...
+def ParseTensor(*, serialized: _Input, out_type: _Type, name: str | None = None) -> Tensor: ...
+def PartitionedCall(
+    *,
+    args: Sequence[_Input],
+    Tout: Sequence[_Type],
+    f: typing.Any,
+    config: str | bytes | None = None,
+    config_proto: str | bytes | None = None,
+    executor_type: str | bytes | None = None,
+    Tin: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def Placeholder(*, dtype: _Type, shape: _Shape | None = None, name: str | None = None) -> Tensor: ...
+def PlaceholderV2(*, dtype: _Type, shape: _Shape, name: str | None = None) -> Tensor: ...
+def PlaceholderWithDefault(*, input: _Input, shape: _Shape, dtype: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Polygamma(*, a: _Input, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def PopulationCount(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Pow(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def PreventGradient(*, input: _Input, message: str | bytes | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Print(
+    *,
+    input: _Input,
+    data: Sequence[_Input],
+    message: str | bytes | None = None,
+    first_n: int | None = None,
+    summarize: int | None = None,
+    T: _Type | None = None,
+    U: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def PrintV2(*, input: _Input, output_stream: str | bytes | None = None, end: str | bytes | None = None, name: str | None = None) -> Operation: ...
+def PriorityQueueV2(
+    *,
+    shapes: Sequence[_Shape],
+    component_types: Sequence[_Type] | None = None,
+    capacity: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Prod(
+    *,
+    input: _Input,
+    reduction_indices: _Input,
+    keep_dims: bool | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def PyFunc(
+    *,
+    input: Sequence[_Input],
+    token: str | bytes,
+    Tout: Sequence[_Type],
+    Tin: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def PyFuncStateless(
+    *,
+    input: Sequence[_Input],
+    token: str | bytes,
+    Tout: Sequence[_Type],
+    Tin: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+class _Qr(typing.NamedTuple):
+    q: Tensor
+    r: Tensor
+
+def Qr(*, input: _Input, full_matrices: bool | None = None, T: _Type | None = None, name: str | None = None) -> _Qr: ...
+def QuantizeAndDequantizeV2(
+    *,
+    input: _Input,
+    input_min: _Input,
+    input_max: _Input,
+    signed_input: bool | None = None,
+    num_bits: int | None = None,
+    range_given: bool | None = None,
+    round_mode: str | bytes | None = None,
+    narrow_range: bool | None = None,
+    axis: int | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def QuantizeAndDequantizeV3(
+    *,
+    input: _Input,
+    input_min: _Input,
+    input_max: _Input,
+    num_bits: _Input,
+    signed_input: bool | None = None,
+    range_given: bool | None = None,
+    narrow_range: bool | None = None,
+    axis: int | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def QuantizeAndDequantizeV4(
+    *,
+    input: _Input,
+    input_min: _Input,
+    input_max: _Input,
+    signed_input: bool | None = None,
+    num_bits: int | None = None,
+    range_given: bool | None = None,
+    round_mode: str | bytes | None = None,
+    narrow_range: bool | None = None,
+    axis: int | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _QuantizeV2(typing.NamedTuple):
+    output: Tensor
+    output_min: Tensor
+    output_max: Tensor
+
+def QuantizeV2(
+    *,
+    input: _Input,
+    min_range: _Input,
+    max_range: _Input,
+    T: _Type,
+    mode: str | bytes | None = None,
+    round_mode: str | bytes | None = None,
+    narrow_range: bool | None = None,
+    axis: int | None = None,
+    ensure_minimum_range: float | None = None,
+    name: str | None = None,
+) -> _QuantizeV2: ...
+def QueueCloseV2(*, handle: _Input, cancel_pending_enqueues: bool | None = None, name: str | None = None) -> Operation: ...
+def QueueDequeueManyV2(
+    *,
+    handle: _Input,
+    n: _Input,
+    component_types: Sequence[_Type],
+    timeout_ms: int | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def QueueDequeueUpToV2(
+    *,
+    handle: _Input,
+    n: _Input,
+    component_types: Sequence[_Type],
+    timeout_ms: int | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def QueueDequeueV2(*, handle: _Input, component_types: Sequence[_Type], timeout_ms: int | None = None, name: str | None = None) -> list[Tensor]: ...
+def QueueEnqueueManyV2(
+    *,
+    handle: _Input,
+    components: Sequence[_Input],
+    timeout_ms: int | None = None,
+    Tcomponents: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def QueueEnqueueV2(
+    *,
+    handle: _Input,
+    components: Sequence[_Input],
+    timeout_ms: int | None = None,
+    Tcomponents: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def QueueIsClosedV2(*, handle: _Input, name: str | None = None) -> Tensor: ...
+def QueueSizeV2(*, handle: _Input, name: str | None = None) -> Tensor: ...
+def RFFT(*, input: _Input, fft_length: _Input, Tcomplex: _Type | None = None, Treal: _Type | None = None, name: str | None = None) -> Tensor: ...
+def RGBToHSV(*, images: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _RaggedGather(typing.NamedTuple):
+    output_nested_splits: list[Tensor]
+    output_dense_values: Tensor
+
+def RaggedGather(
+    *,
+    params_nested_splits: Sequence[_Input],
+    params_dense_values: _Input,
+    indices: _Input,
+    OUTPUT_RAGGED_RANK: int,
+    PARAMS_RAGGED_RANK: int | None = None,
+    Tindices: _Type | None = None,
+    Tsplits: _Type | None = None,
+    Tvalues: _Type | None = None,
+    name: str | None = None,
+) -> _RaggedGather: ...
+class _RaggedRange(typing.NamedTuple):
+    rt_nested_splits: Tensor
+    rt_dense_values: Tensor
+
+def RaggedRange(
+    *,
+    starts: _Input,
+    limits: _Input,
+    deltas: _Input,
+    Tsplits: _Type | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _RaggedRange: ...
+class _RaggedTensorFromVariant(typing.NamedTuple):
+    output_nested_splits: list[Tensor]
+    output_dense_values: Tensor
+
+def RaggedTensorFromVariant(
+    *,
+    encoded_ragged: _Input,
+    input_ragged_rank: int,
+    output_ragged_rank: int,
+    Tvalues: _Type,
+    Tsplits: _Type | None = None,
+    name: str | None = None,
+) -> _RaggedTensorFromVariant: ...
+class _RaggedTensorToSparse(typing.NamedTuple):
+    sparse_indices: Tensor
+    sparse_values: Tensor
+    sparse_dense_shape: Tensor
+
+def RaggedTensorToSparse(
+    *,
+    rt_nested_splits: Sequence[_Input],
+    rt_dense_values: _Input,
+    RAGGED_RANK: int | None = None,
+    T: _Type | None = None,
+    Tsplits: _Type | None = None,
+    name: str | None = None,
+) -> _RaggedTensorToSparse: ...
+def RaggedTensorToTensor(
+    *,
+    shape: _Input,
+    values: _Input,
+    default_value: _Input,
+    row_partition_tensors: Sequence[_Input],
+    row_partition_types: Sequence[str | bytes],
+    T: _Type | None = None,
+    Tindex: _Type | None = None,
+    Tshape: _Type | None = None,
+    num_row_partition_tensors: int | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def RaggedTensorToVariant(
+    *,
+    rt_nested_splits: Sequence[_Input],
+    rt_dense_values: _Input,
+    batched_input: bool,
+    RAGGED_RANK: int | None = None,
+    Tsplits: _Type | None = None,
+    Tvalues: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def RaggedTensorToVariantGradient(
+    *,
+    encoded_ragged_grad: _Input,
+    row_splits: _Input,
+    dense_values_shape: _Input,
+    Tvalues: _Type,
+    Tsplits: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def RandomGamma(
+    *,
+    shape: _Input,
+    alpha: _Input,
+    seed: int | None = None,
+    seed2: int | None = None,
+    S: _Type | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def RandomPoissonV2(
+    *,
+    shape: _Input,
+    rate: _Input,
+    seed: int | None = None,
+    seed2: int | None = None,
+    dtype: _Type | None = None,
+    R: _Type | None = None,
+    S: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def RandomShuffle(*, value: _Input, seed: int | None = None, seed2: int | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def RandomShuffleQueueV2(
+    *,
+    component_types: Sequence[_Type],
+    shapes: Sequence[_Shape] | None = None,
+    capacity: int | None = None,
+    min_after_dequeue: int | None = None,
+    seed: int | None = None,
+    seed2: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def RandomStandardNormal(
+    *,
+    shape: _Input,
+    dtype: _Type,
+    seed: int | None = None,
+    seed2: int | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def RandomUniform(
+    *,
+    shape: _Input,
+    dtype: _Type,
+    seed: int | None = None,
+    seed2: int | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def RandomUniformInt(
+    *,
+    shape: _Input,
+    minval: _Input,
+    maxval: _Input,
+    seed: int | None = None,
+    seed2: int | None = None,
+    T: _Type | None = None,
+    Tout: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Range(*, start: _Input, limit: _Input, delta: _Input, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Rank(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ReadFile(*, filename: _Input, name: str | None = None) -> Tensor: ...
+def ReadVariableOp(*, resource: _Input, dtype: _Type, name: str | None = None) -> Tensor: ...
+def Real(*, input: _Input, Tout: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def RealDiv(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Reciprocal(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ReciprocalGrad(*, y: _Input, dy: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ReduceJoin(
+    *,
+    inputs: _Input,
+    reduction_indices: _Input,
+    keep_dims: bool | None = None,
+    separator: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def RefEnter(
+    *,
+    data: _Input,
+    frame_name: str | bytes,
+    is_constant: bool | None = None,
+    parallel_iterations: int | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def RefExit(*, data: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def RefIdentity(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _RefMerge(typing.NamedTuple):
+    output: Tensor
+    value_index: Tensor
+
+def RefMerge(*, inputs: Sequence[_Input], N: int | None = None, T: _Type | None = None, name: str | None = None) -> _RefMerge: ...
+def RefNextIteration(*, data: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _RefSwitch(typing.NamedTuple):
+    output_false: Tensor
+    output_true: Tensor
+
+def RefSwitch(*, data: _Input, pred: _Input, T: _Type | None = None, name: str | None = None) -> _RefSwitch: ...
+def RegexFullMatch(*, input: _Input, pattern: _Input, name: str | None = None) -> Tensor: ...
+def RegexReplace(*, input: _Input, pattern: _Input, rewrite: _Input, replace_global: bool | None = None, name: str | None = None) -> Tensor: ...
+def Relu(*, features: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Relu6(*, features: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Relu6Grad(*, gradients: _Input, features: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ReluGrad(*, gradients: _Input, features: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Reshape(*, tensor: _Input, shape: _Input, T: _Type | None = None, Tshape: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ResizeArea(*, images: _Input, size: _Input, align_corners: bool | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ResizeBicubic(
+    *,
+    images: _Input,
+    size: _Input,
+    align_corners: bool | None = None,
+    half_pixel_centers: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ResizeBicubicGrad(
+    *,
+    grads: _Input,
+    original_image: _Input,
+    align_corners: bool | None = None,
+    half_pixel_centers: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ResizeBilinear(
+    *,
+    images: _Input,
+    size: _Input,
+    align_corners: bool | None = None,
+    half_pixel_centers: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ResizeBilinearGrad(
+    *,
+    grads: _Input,
+    original_image: _Input,
+    align_corners: bool | None = None,
+    half_pixel_centers: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ResizeNearestNeighbor(
+    *,
+    images: _Input,
+    size: _Input,
+    align_corners: bool | None = None,
+    half_pixel_centers: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ResizeNearestNeighborGrad(
+    *,
+    grads: _Input,
+    size: _Input,
+    align_corners: bool | None = None,
+    half_pixel_centers: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ResourceApplyAdaMax(
+    *,
+    var: _Input,
+    m: _Input,
+    v: _Input,
+    beta1_power: _Input,
+    lr: _Input,
+    beta1: _Input,
+    beta2: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceApplyAdadelta(
+    *,
+    var: _Input,
+    accum: _Input,
+    accum_update: _Input,
+    lr: _Input,
+    rho: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceApplyAdagrad(
+    *,
+    var: _Input,
+    accum: _Input,
+    lr: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
+    update_slots: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceApplyAdagradV2(
+    *,
+    var: _Input,
+    accum: _Input,
+    lr: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
+    update_slots: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceApplyAdam(
+    *,
+    var: _Input,
+    m: _Input,
+    v: _Input,
+    beta1_power: _Input,
+    beta2_power: _Input,
+    lr: _Input,
+    beta1: _Input,
+    beta2: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
+    use_nesterov: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceApplyAdamWithAmsgrad(
+    *,
+    var: _Input,
+    m: _Input,
+    v: _Input,
+    vhat: _Input,
+    beta1_power: _Input,
+    beta2_power: _Input,
+    lr: _Input,
+    beta1: _Input,
+    beta2: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceApplyCenteredRMSProp(
+    *,
+    var: _Input,
+    mg: _Input,
+    ms: _Input,
+    mom: _Input,
+    lr: _Input,
+    rho: _Input,
+    momentum: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceApplyFtrl(
+    *,
+    var: _Input,
+    accum: _Input,
+    linear: _Input,
+    grad: _Input,
+    lr: _Input,
+    l1: _Input,
+    l2: _Input,
+    lr_power: _Input,
+    use_locking: bool | None = None,
+    multiply_linear_by_lr: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceApplyFtrlV2(
+    *,
+    var: _Input,
+    accum: _Input,
+    linear: _Input,
+    grad: _Input,
+    lr: _Input,
+    l1: _Input,
+    l2: _Input,
+    l2_shrinkage: _Input,
+    lr_power: _Input,
+    use_locking: bool | None = None,
+    multiply_linear_by_lr: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceApplyGradientDescent(
+    *,
+    var: _Input,
+    alpha: _Input,
+    delta: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceApplyKerasMomentum(
+    *,
+    var: _Input,
+    accum: _Input,
+    lr: _Input,
+    grad: _Input,
+    momentum: _Input,
+    use_locking: bool | None = None,
+    use_nesterov: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceApplyMomentum(
+    *,
+    var: _Input,
+    accum: _Input,
+    lr: _Input,
+    grad: _Input,
+    momentum: _Input,
+    use_locking: bool | None = None,
+    use_nesterov: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceApplyProximalAdagrad(
+    *,
+    var: _Input,
+    accum: _Input,
+    lr: _Input,
+    l1: _Input,
+    l2: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceApplyProximalGradientDescent(
+    *,
+    var: _Input,
+    alpha: _Input,
+    l1: _Input,
+    l2: _Input,
+    delta: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceApplyRMSProp(
+    *,
+    var: _Input,
+    ms: _Input,
+    mom: _Input,
+    lr: _Input,
+    rho: _Input,
+    momentum: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceCountUpTo(*, resource: _Input, limit: int, T: _Type, name: str | None = None) -> Tensor: ...
+def ResourceGather(
+    *,
+    resource: _Input,
+    indices: _Input,
+    dtype: _Type,
+    batch_dims: int | None = None,
+    validate_indices: bool | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ResourceGatherNd(*, resource: _Input, indices: _Input, dtype: _Type, Tindices: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ResourceScatterAdd(
+    *,
+    resource: _Input,
+    indices: _Input,
+    updates: _Input,
+    Tindices: _Type | None = None,
+    dtype: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceScatterDiv(
+    *,
+    resource: _Input,
+    indices: _Input,
+    updates: _Input,
+    Tindices: _Type | None = None,
+    dtype: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceScatterMax(
+    *,
+    resource: _Input,
+    indices: _Input,
+    updates: _Input,
+    Tindices: _Type | None = None,
+    dtype: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceScatterMin(
+    *,
+    resource: _Input,
+    indices: _Input,
+    updates: _Input,
+    Tindices: _Type | None = None,
+    dtype: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceScatterMul(
+    *,
+    resource: _Input,
+    indices: _Input,
+    updates: _Input,
+    Tindices: _Type | None = None,
+    dtype: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceScatterNdAdd(
+    *,
+    ref: _Input,
+    indices: _Input,
+    updates: _Input,
+    use_locking: bool | None = None,
+    bad_indices_policy: str | bytes | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceScatterNdUpdate(
+    *,
+    ref: _Input,
+    indices: _Input,
+    updates: _Input,
+    use_locking: bool | None = None,
+    bad_indices_policy: str | bytes | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceScatterSub(
+    *,
+    resource: _Input,
+    indices: _Input,
+    updates: _Input,
+    Tindices: _Type | None = None,
+    dtype: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceScatterUpdate(
+    *,
+    resource: _Input,
+    indices: _Input,
+    updates: _Input,
+    Tindices: _Type | None = None,
+    dtype: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceSparseApplyAdadelta(
+    *,
+    var: _Input,
+    accum: _Input,
+    accum_update: _Input,
+    lr: _Input,
+    rho: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    indices: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceSparseApplyAdagrad(
+    *,
+    var: _Input,
+    accum: _Input,
+    lr: _Input,
+    grad: _Input,
+    indices: _Input,
+    use_locking: bool | None = None,
+    update_slots: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceSparseApplyAdagradV2(
+    *,
+    var: _Input,
+    accum: _Input,
+    lr: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    indices: _Input,
+    use_locking: bool | None = None,
+    update_slots: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceSparseApplyCenteredRMSProp(
+    *,
+    var: _Input,
+    mg: _Input,
+    ms: _Input,
+    mom: _Input,
+    lr: _Input,
+    rho: _Input,
+    momentum: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    indices: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceSparseApplyFtrl(
+    *,
+    var: _Input,
+    accum: _Input,
+    linear: _Input,
+    grad: _Input,
+    indices: _Input,
+    lr: _Input,
+    l1: _Input,
+    l2: _Input,
+    lr_power: _Input,
+    use_locking: bool | None = None,
+    multiply_linear_by_lr: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceSparseApplyFtrlV2(
+    *,
+    var: _Input,
+    accum: _Input,
+    linear: _Input,
+    grad: _Input,
+    indices: _Input,
+    lr: _Input,
+    l1: _Input,
+    l2: _Input,
+    l2_shrinkage: _Input,
+    lr_power: _Input,
+    use_locking: bool | None = None,
+    multiply_linear_by_lr: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceSparseApplyMomentum(
+    *,
+    var: _Input,
+    accum: _Input,
+    lr: _Input,
+    grad: _Input,
+    indices: _Input,
+    momentum: _Input,
+    use_locking: bool | None = None,
+    use_nesterov: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceSparseApplyProximalAdagrad(
+    *,
+    var: _Input,
+    accum: _Input,
+    lr: _Input,
+    l1: _Input,
+    l2: _Input,
+    grad: _Input,
+    indices: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceSparseApplyProximalGradientDescent(
+    *,
+    var: _Input,
+    alpha: _Input,
+    l1: _Input,
+    l2: _Input,
+    grad: _Input,
+    indices: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceSparseApplyRMSProp(
+    *,
+    var: _Input,
+    ms: _Input,
+    mom: _Input,
+    lr: _Input,
+    rho: _Input,
+    momentum: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    indices: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceStridedSliceAssign(
+    *,
+    ref: _Input,
+    begin: _Input,
+    end: _Input,
+    strides: _Input,
+    value: _Input,
+    begin_mask: int | None = None,
+    end_mask: int | None = None,
+    ellipsis_mask: int | None = None,
+    new_axis_mask: int | None = None,
+    shrink_axis_mask: int | None = None,
+    Index: _Type | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def Restore(*, file_pattern: _Input, tensor_name: _Input, dt: _Type, preferred_shard: int | None = None, name: str | None = None) -> Tensor: ...
+def RestoreV2(
+    *,
+    prefix: _Input,
+    tensor_names: _Input,
+    shape_and_slices: _Input,
+    dtypes: Sequence[_Type],
+    name: str | None = None,
+) -> list[Tensor]: ...
+def Reverse(*, tensor: _Input, dims: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ReverseSequence(
+    *,
+    input: _Input,
+    seq_lengths: _Input,
+    seq_dim: int,
+    batch_dim: int | None = None,
+    T: _Type | None = None,
+    Tlen: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ReverseV2(*, tensor: _Input, axis: _Input, T: _Type | None = None, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
+def RightShift(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Rint(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Roll(
+    *,
+    input: _Input,
+    shift: _Input,
+    axis: _Input,
+    T: _Type | None = None,
+    Taxis: _Type | None = None,
+    Tshift: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Round(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Rsqrt(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def RsqrtGrad(*, y: _Input, dy: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Save(
+    *,
+    filename: _Input,
+    tensor_names: _Input,
+    data: Sequence[_Input],
+    T: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def SaveV2(
+    *,
+    prefix: _Input,
+    tensor_names: _Input,
+    shape_and_slices: _Input,
+    tensors: Sequence[_Input],
+    dtypes: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ScalarSummary(*, tags: _Input, values: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ScatterAdd(
+    *,
+    ref: _Input,
+    indices: _Input,
+    updates: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ScatterDiv(
+    *,
+    ref: _Input,
+    indices: _Input,
+    updates: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ScatterMax(
+    *,
+    ref: _Input,
+    indices: _Input,
+    updates: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ScatterMin(
+    *,
+    ref: _Input,
+    indices: _Input,
+    updates: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ScatterMul(
+    *,
+    ref: _Input,
+    indices: _Input,
+    updates: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ScatterNd(
+    *,
+    indices: _Input,
+    updates: _Input,
+    shape: _Input,
+    bad_indices_policy: str | bytes | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ScatterNdAdd(
+    *,
+    ref: _Input,
+    indices: _Input,
+    updates: _Input,
+    use_locking: bool | None = None,
+    bad_indices_policy: str | bytes | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ScatterNdSub(
+    *,
+    ref: _Input,
+    indices: _Input,
+    updates: _Input,
+    use_locking: bool | None = None,
+    bad_indices_policy: str | bytes | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ScatterNdUpdate(
+    *,
+    ref: _Input,
+    indices: _Input,
+    updates: _Input,
+    use_locking: bool | None = None,
+    bad_indices_policy: str | bytes | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ScatterSub(
+    *,
+    ref: _Input,
+    indices: _Input,
+    updates: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ScatterUpdate(
+    *,
+    ref: _Input,
+    indices: _Input,
+    updates: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SegmentMax(*, data: _Input, segment_ids: _Input, T: _Type | None = None, Tindices: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SegmentMean(*, data: _Input, segment_ids: _Input, T: _Type | None = None, Tindices: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SegmentMin(*, data: _Input, segment_ids: _Input, T: _Type | None = None, Tindices: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SegmentProd(*, data: _Input, segment_ids: _Input, T: _Type | None = None, Tindices: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SegmentSum(*, data: _Input, segment_ids: _Input, T: _Type | None = None, Tindices: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Select(*, condition: _Input, t: _Input, e: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SelectV2(*, condition: _Input, t: _Input, e: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _SelfAdjointEigV2(typing.NamedTuple):
+    e: Tensor
+    v: Tensor
+
+def SelfAdjointEigV2(*, input: _Input, compute_v: bool | None = None, T: _Type | None = None, name: str | None = None) -> _SelfAdjointEigV2: ...
+def Selu(*, features: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SeluGrad(*, gradients: _Input, outputs: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SerializeTensor(*, tensor: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Shape(*, input: _Input, out_type: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ShapeN(
+    *,
+    input: Sequence[_Input],
+    out_type: _Type | None = None,
+    N: int | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def ShardedFilename(*, basename: _Input, shard: _Input, num_shards: _Input, name: str | None = None) -> Tensor: ...
+def Sigmoid(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SigmoidGrad(*, y: _Input, dy: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Sign(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Sin(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Sinh(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Size(*, input: _Input, out_type: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Slice(*, input: _Input, begin: _Input, size: _Input, Index: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Snapshot(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Softmax(*, logits: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _SoftmaxCrossEntropyWithLogits(typing.NamedTuple):
+    loss: Tensor
+    backprop: Tensor
+
+def SoftmaxCrossEntropyWithLogits(
+    *,
+    features: _Input,
+    labels: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _SoftmaxCrossEntropyWithLogits: ...
+def Softplus(*, features: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SoftplusGrad(*, gradients: _Input, features: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Softsign(*, features: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SoftsignGrad(*, gradients: _Input, features: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SpaceToBatch(
+    *,
+    input: _Input,
+    paddings: _Input,
+    block_size: int,
+    T: _Type | None = None,
+    Tpaddings: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SpaceToBatchND(
+    *,
+    input: _Input,
+    block_shape: _Input,
+    paddings: _Input,
+    T: _Type | None = None,
+    Tblock_shape: _Type | None = None,
+    Tpaddings: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SpaceToDepth(
+    *,
+    input: _Input,
+    block_size: int,
+    data_format: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _SparseAdd(typing.NamedTuple):
+    sum_indices: Tensor
+    sum_values: Tensor
+    sum_shape: Tensor
+
+def SparseAdd(
+    *,
+    a_indices: _Input,
+    a_values: _Input,
+    a_shape: _Input,
+    b_indices: _Input,
+    b_values: _Input,
+    b_shape: _Input,
+    thresh: _Input,
+    T: _Type | None = None,
+    Treal: _Type | None = None,
+    name: str | None = None,
+) -> _SparseAdd: ...
+class _SparseAddGrad(typing.NamedTuple):
+    a_val_grad: Tensor
+    b_val_grad: Tensor
+
+def SparseAddGrad(
+    *,
+    backprop_val_grad: _Input,
+    a_indices: _Input,
+    b_indices: _Input,
+    sum_indices: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _SparseAddGrad: ...
+def SparseApplyAdadelta(
+    *,
+    var: _Input,
+    accum: _Input,
+    accum_update: _Input,
+    lr: _Input,
+    rho: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    indices: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseApplyAdagrad(
+    *,
+    var: _Input,
+    accum: _Input,
+    lr: _Input,
+    grad: _Input,
+    indices: _Input,
+    use_locking: bool | None = None,
+    update_slots: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseApplyAdagradV2(
+    *,
+    var: _Input,
+    accum: _Input,
+    lr: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    indices: _Input,
+    use_locking: bool | None = None,
+    update_slots: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseApplyCenteredRMSProp(
+    *,
+    var: _Input,
+    mg: _Input,
+    ms: _Input,
+    mom: _Input,
+    lr: _Input,
+    rho: _Input,
+    momentum: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    indices: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseApplyFtrl(
+    *,
+    var: _Input,
+    accum: _Input,
+    linear: _Input,
+    grad: _Input,
+    indices: _Input,
+    lr: _Input,
+    l1: _Input,
+    l2: _Input,
+    lr_power: _Input,
+    use_locking: bool | None = None,
+    multiply_linear_by_lr: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseApplyFtrlV2(
+    *,
+    var: _Input,
+    accum: _Input,
+    linear: _Input,
+    grad: _Input,
+    indices: _Input,
+    lr: _Input,
+    l1: _Input,
+    l2: _Input,
+    l2_shrinkage: _Input,
+    lr_power: _Input,
+    use_locking: bool | None = None,
+    multiply_linear_by_lr: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseApplyMomentum(
+    *,
+    var: _Input,
+    accum: _Input,
+    lr: _Input,
+    grad: _Input,
+    indices: _Input,
+    momentum: _Input,
+    use_locking: bool | None = None,
+    use_nesterov: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseApplyProximalAdagrad(
+    *,
+    var: _Input,
+    accum: _Input,
+    lr: _Input,
+    l1: _Input,
+    l2: _Input,
+    grad: _Input,
+    indices: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseApplyProximalGradientDescent(
+    *,
+    var: _Input,
+    alpha: _Input,
+    l1: _Input,
+    l2: _Input,
+    grad: _Input,
+    indices: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseApplyRMSProp(
+    *,
+    var: _Input,
+    ms: _Input,
+    mom: _Input,
+    lr: _Input,
+    rho: _Input,
+    momentum: _Input,
+    epsilon: _Input,
+    grad: _Input,
+    indices: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _SparseConcat(typing.NamedTuple):
+    output_indices: Tensor
+    output_values: Tensor
+    output_shape: Tensor
+
+def SparseConcat(
+    *,
+    indices: Sequence[_Input],
+    values: Sequence[_Input],
+    shapes: Sequence[_Input],
+    concat_dim: int,
+    N: int | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _SparseConcat: ...
+class _SparseCross(typing.NamedTuple):
+    output_indices: Tensor
+    output_values: Tensor
+    output_shape: Tensor
+
+def SparseCross(
+    *,
+    indices: Sequence[_Input],
+    values: Sequence[_Input],
+    shapes: Sequence[_Input],
+    dense_inputs: Sequence[_Input],
+    hashed_output: bool,
+    num_buckets: int,
+    hash_key: int,
+    out_type: _Type,
+    internal_type: _Type,
+    N: int | None = None,
+    dense_types: Sequence[_Type] | None = None,
+    sparse_types: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> _SparseCross: ...
+class _SparseCrossHashed(typing.NamedTuple):
+    output_indices: Tensor
+    output_values: Tensor
+    output_shape: Tensor
+
+def SparseCrossHashed(
+    *,
+    indices: Sequence[_Input],
+    values: Sequence[_Input],
+    shapes: Sequence[_Input],
+    dense_inputs: Sequence[_Input],
+    num_buckets: _Input,
+    strong_hash: _Input,
+    salt: _Input,
+    N: int | None = None,
+    dense_types: Sequence[_Type] | None = None,
+    sparse_types: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> _SparseCrossHashed: ...
+class _SparseCrossV2(typing.NamedTuple):
+    output_indices: Tensor
+    output_values: Tensor
+    output_shape: Tensor
+
+def SparseCrossV2(
+    *,
+    indices: Sequence[_Input],
+    values: Sequence[_Input],
+    shapes: Sequence[_Input],
+    dense_inputs: Sequence[_Input],
+    sep: _Input,
+    N: int | None = None,
+    dense_types: Sequence[_Type] | None = None,
+    sparse_types: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> _SparseCrossV2: ...
+def SparseDenseCwiseAdd(
+    *,
+    sp_indices: _Input,
+    sp_values: _Input,
+    sp_shape: _Input,
+    dense: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseDenseCwiseDiv(
+    *,
+    sp_indices: _Input,
+    sp_values: _Input,
+    sp_shape: _Input,
+    dense: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseDenseCwiseMul(
+    *,
+    sp_indices: _Input,
+    sp_values: _Input,
+    sp_shape: _Input,
+    dense: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _SparseFillEmptyRows(typing.NamedTuple):
+    output_indices: Tensor
+    output_values: Tensor
+    empty_row_indicator: Tensor
+    reverse_index_map: Tensor
+
+def SparseFillEmptyRows(
+    *,
+    indices: _Input,
+    values: _Input,
+    dense_shape: _Input,
+    default_value: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _SparseFillEmptyRows: ...
+class _SparseFillEmptyRowsGrad(typing.NamedTuple):
+    d_values: Tensor
+    d_default_value: Tensor
+
+def SparseFillEmptyRowsGrad(
+    *,
+    reverse_index_map: _Input,
+    grad_values: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _SparseFillEmptyRowsGrad: ...
+def SparseMatMul(
+    *,
+    a: _Input,
+    b: _Input,
+    transpose_a: bool | None = None,
+    transpose_b: bool | None = None,
+    a_is_sparse: bool | None = None,
+    b_is_sparse: bool | None = None,
+    Ta: _Type | None = None,
+    Tb: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseReduceMax(
+    *,
+    input_indices: _Input,
+    input_values: _Input,
+    input_shape: _Input,
+    reduction_axes: _Input,
+    keep_dims: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _SparseReduceMaxSparse(typing.NamedTuple):
+    output_indices: Tensor
+    output_values: Tensor
+    output_shape: Tensor
+
+def SparseReduceMaxSparse(
+    *,
+    input_indices: _Input,
+    input_values: _Input,
+    input_shape: _Input,
+    reduction_axes: _Input,
+    keep_dims: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _SparseReduceMaxSparse: ...
+def SparseReduceSum(
+    *,
+    input_indices: _Input,
+    input_values: _Input,
+    input_shape: _Input,
+    reduction_axes: _Input,
+    keep_dims: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _SparseReduceSumSparse(typing.NamedTuple):
+    output_indices: Tensor
+    output_values: Tensor
+    output_shape: Tensor
+
+def SparseReduceSumSparse(
+    *,
+    input_indices: _Input,
+    input_values: _Input,
+    input_shape: _Input,
+    reduction_axes: _Input,
+    keep_dims: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _SparseReduceSumSparse: ...
+class _SparseReorder(typing.NamedTuple):
+    output_indices: Tensor
+    output_values: Tensor
+
+def SparseReorder(
+    *,
+    input_indices: _Input,
+    input_values: _Input,
+    input_shape: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _SparseReorder: ...
+class _SparseReshape(typing.NamedTuple):
+    output_indices: Tensor
+    output_shape: Tensor
+
+def SparseReshape(*, input_indices: _Input, input_shape: _Input, new_shape: _Input, name: str | None = None) -> _SparseReshape: ...
+def SparseSegmentMean(
+    *,
+    data: _Input,
+    indices: _Input,
+    segment_ids: _Input,
+    sparse_gradient: bool | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    Tsegmentids: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseSegmentMeanGrad(
+    *,
+    grad: _Input,
+    indices: _Input,
+    segment_ids: _Input,
+    output_dim0: _Input,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    Tsegmentids: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseSegmentMeanWithNumSegments(
+    *,
+    data: _Input,
+    indices: _Input,
+    segment_ids: _Input,
+    num_segments: _Input,
+    sparse_gradient: bool | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    Tnumsegments: _Type | None = None,
+    Tsegmentids: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseSegmentSqrtN(
+    *,
+    data: _Input,
+    indices: _Input,
+    segment_ids: _Input,
+    sparse_gradient: bool | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    Tsegmentids: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseSegmentSqrtNGrad(
+    *,
+    grad: _Input,
+    indices: _Input,
+    segment_ids: _Input,
+    output_dim0: _Input,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    Tsegmentids: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseSegmentSqrtNWithNumSegments(
+    *,
+    data: _Input,
+    indices: _Input,
+    segment_ids: _Input,
+    num_segments: _Input,
+    sparse_gradient: bool | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    Tnumsegments: _Type | None = None,
+    Tsegmentids: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseSegmentSum(
+    *,
+    data: _Input,
+    indices: _Input,
+    segment_ids: _Input,
+    sparse_gradient: bool | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    Tsegmentids: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseSegmentSumGrad(
+    *,
+    grad: _Input,
+    indices: _Input,
+    segment_ids: _Input,
+    output_dim0: _Input,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    Tsegmentids: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseSegmentSumWithNumSegments(
+    *,
+    data: _Input,
+    indices: _Input,
+    segment_ids: _Input,
+    num_segments: _Input,
+    sparse_gradient: bool | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    Tnumsegments: _Type | None = None,
+    Tsegmentids: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _SparseSlice(typing.NamedTuple):
+    output_indices: Tensor
+    output_values: Tensor
+    output_shape: Tensor
+
+def SparseSlice(
+    *,
+    indices: _Input,
+    values: _Input,
+    shape: _Input,
+    start: _Input,
+    size: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _SparseSlice: ...
+def SparseSliceGrad(
+    *,
+    backprop_val_grad: _Input,
+    input_indices: _Input,
+    input_start: _Input,
+    output_indices: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseSoftmax(*, sp_indices: _Input, sp_values: _Input, sp_shape: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _SparseSoftmaxCrossEntropyWithLogits(typing.NamedTuple):
+    loss: Tensor
+    backprop: Tensor
+
+def SparseSoftmaxCrossEntropyWithLogits(
+    *,
+    features: _Input,
+    labels: _Input,
+    T: _Type | None = None,
+    Tlabels: _Type | None = None,
+    name: str | None = None,
+) -> _SparseSoftmaxCrossEntropyWithLogits: ...
+class _SparseSparseMaximum(typing.NamedTuple):
+    output_indices: Tensor
+    output_values: Tensor
+
+def SparseSparseMaximum(
+    *,
+    a_indices: _Input,
+    a_values: _Input,
+    a_shape: _Input,
+    b_indices: _Input,
+    b_values: _Input,
+    b_shape: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _SparseSparseMaximum: ...
+class _SparseSparseMinimum(typing.NamedTuple):
+    output_indices: Tensor
+    output_values: Tensor
+
+def SparseSparseMinimum(
+    *,
+    a_indices: _Input,
+    a_values: _Input,
+    a_shape: _Input,
+    b_indices: _Input,
+    b_values: _Input,
+    b_shape: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _SparseSparseMinimum: ...
+class _SparseSplit(typing.NamedTuple):
+    output_indices: list[Tensor]
+    output_values: list[Tensor]
+    output_shape: list[Tensor]
+
+def SparseSplit(
+    *,
+    split_dim: _Input,
+    indices: _Input,
+    values: _Input,
+    shape: _Input,
+    num_split: int,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _SparseSplit: ...
+def SparseTensorDenseAdd(
+    *,
+    a_indices: _Input,
+    a_values: _Input,
+    a_shape: _Input,
+    b: _Input,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseTensorDenseMatMul(
+    *,
+    a_indices: _Input,
+    a_values: _Input,
+    a_shape: _Input,
+    b: _Input,
+    adjoint_a: bool | None = None,
+    adjoint_b: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseToDense(
+    *,
+    sparse_indices: _Input,
+    output_shape: _Input,
+    sparse_values: _Input,
+    default_value: _Input,
+    validate_indices: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Split(*, split_dim: _Input, value: _Input, num_split: int, T: _Type | None = None, name: str | None = None) -> list[Tensor]: ...
+def SplitV(
+    *,
+    value: _Input,
+    size_splits: _Input,
+    split_dim: _Input,
+    num_split: int,
+    T: _Type | None = None,
+    Tlen: _Type | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def Sqrt(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SqrtGrad(*, y: _Input, dy: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Square(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SquaredDifference(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Squeeze(*, input: _Input, squeeze_dims: Sequence[int] | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def StackCloseV2(*, handle: _Input, name: str | None = None) -> Operation: ...
+def StackPopV2(*, handle: _Input, elem_type: _Type, name: str | None = None) -> Tensor: ...
+def StackPushV2(*, handle: _Input, elem: _Input, swap_memory: bool | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def StackV2(*, max_size: _Input, elem_type: _Type, stack_name: str | bytes | None = None, name: str | None = None) -> Tensor: ...
+def StatefulPartitionedCall(
+    *,
+    args: Sequence[_Input],
+    Tout: Sequence[_Type],
+    f: typing.Any,
+    config: str | bytes | None = None,
+    config_proto: str | bytes | None = None,
+    executor_type: str | bytes | None = None,
+    Tin: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def StatelessCase(
+    *,
+    branch_index: _Input,
+    input: Sequence[_Input],
+    Tout: Sequence[_Type],
+    branches: Sequence[typing.Any],
+    output_shapes: Sequence[_Shape] | None = None,
+    Tin: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def StatelessIf(
+    *,
+    cond: _Input,
+    input: Sequence[_Input],
+    Tout: Sequence[_Type],
+    then_branch: typing.Any,
+    else_branch: typing.Any,
+    output_shapes: Sequence[_Shape] | None = None,
+    Tcond: _Type | None = None,
+    Tin: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def StatelessMultinomial(
+    *,
+    logits: _Input,
+    num_samples: _Input,
+    seed: _Input,
+    output_dtype: _Type | None = None,
+    T: _Type | None = None,
+    Tseed: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def StatelessRandomGetAlg(*, name: str | None = None) -> Tensor: ...
+class _StatelessRandomGetKeyCounter(typing.NamedTuple):
+    key: Tensor
+    counter: Tensor
+
+def StatelessRandomGetKeyCounter(*, seed: _Input, Tseed: _Type | None = None, name: str | None = None) -> _StatelessRandomGetKeyCounter: ...
+def StatelessRandomNormal(
+    *,
+    shape: _Input,
+    seed: _Input,
+    dtype: _Type | None = None,
+    T: _Type | None = None,
+    Tseed: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def StatelessRandomNormalV2(
+    *,
+    shape: _Input,
+    key: _Input,
+    counter: _Input,
+    alg: _Input,
+    dtype: _Type | None = None,
+    Tshape: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def StatelessRandomUniform(
+    *,
+    shape: _Input,
+    seed: _Input,
+    dtype: _Type | None = None,
+    T: _Type | None = None,
+    Tseed: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def StatelessRandomUniformInt(
+    *,
+    shape: _Input,
+    seed: _Input,
+    minval: _Input,
+    maxval: _Input,
+    T: _Type | None = None,
+    Tseed: _Type | None = None,
+    dtype: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def StatelessRandomUniformIntV2(
+    *,
+    shape: _Input,
+    key: _Input,
+    counter: _Input,
+    alg: _Input,
+    minval: _Input,
+    maxval: _Input,
+    Tshape: _Type | None = None,
+    dtype: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def StatelessRandomUniformV2(
+    *,
+    shape: _Input,
+    key: _Input,
+    counter: _Input,
+    alg: _Input,
+    dtype: _Type | None = None,
+    Tshape: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def StatelessTruncatedNormal(
+    *,
+    shape: _Input,
+    seed: _Input,
+    dtype: _Type | None = None,
+    T: _Type | None = None,
+    Tseed: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def StatelessTruncatedNormalV2(
+    *,
+    shape: _Input,
+    key: _Input,
+    counter: _Input,
+    alg: _Input,
+    dtype: _Type | None = None,
+    Tshape: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def StatelessWhile(
+    *,
+    input: Sequence[_Input],
+    cond: typing.Any,
+    body: typing.Any,
+    output_shapes: Sequence[_Shape] | None = None,
+    parallel_iterations: int | None = None,
+    T: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def StaticRegexFullMatch(*, input: _Input, pattern: str | bytes, name: str | None = None) -> Tensor: ...
+def StaticRegexReplace(
+    *,
+    input: _Input,
+    pattern: str | bytes,
+    rewrite: str | bytes,
+    replace_global: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def StopGradient(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def StridedSlice(
+    *,
+    input: _Input,
+    begin: _Input,
+    end: _Input,
+    strides: _Input,
+    begin_mask: int | None = None,
+    end_mask: int | None = None,
+    ellipsis_mask: int | None = None,
+    new_axis_mask: int | None = None,
+    shrink_axis_mask: int | None = None,
+    Index: _Type | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def StridedSliceAssign(
+    *,
+    ref: _Input,
+    begin: _Input,
+    end: _Input,
+    strides: _Input,
+    value: _Input,
+    begin_mask: int | None = None,
+    end_mask: int | None = None,
+    ellipsis_mask: int | None = None,
+    new_axis_mask: int | None = None,
+    shrink_axis_mask: int | None = None,
+    Index: _Type | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def StridedSliceGrad(
+    *,
+    shape: _Input,
+    begin: _Input,
+    end: _Input,
+    strides: _Input,
+    dy: _Input,
+    begin_mask: int | None = None,
+    end_mask: int | None = None,
+    ellipsis_mask: int | None = None,
+    new_axis_mask: int | None = None,
+    shrink_axis_mask: int | None = None,
+    Index: _Type | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def StringFormat(
+    *,
+    inputs: Sequence[_Input],
+    template: str | bytes | None = None,
+    placeholder: str | bytes | None = None,
+    summarize: int | None = None,
+    T: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def StringJoin(*, inputs: Sequence[_Input], separator: str | bytes | None = None, N: int | None = None, name: str | None = None) -> Tensor: ...
+def StringLength(*, input: _Input, unit: str | bytes | None = None, name: str | None = None) -> Tensor: ...
+def StringLower(*, input: _Input, encoding: str | bytes | None = None, name: str | None = None) -> Tensor: ...
+class _StringNGrams(typing.NamedTuple):
+    ngrams: Tensor
+    ngrams_splits: Tensor
+
+def StringNGrams(
+    *,
+    data: _Input,
+    data_splits: _Input,
+    separator: str | bytes,
+    ngram_widths: Sequence[int],
+    left_pad: str | bytes,
+    right_pad: str | bytes,
+    pad_width: int,
+    preserve_short_sequences: bool,
+    Tsplits: _Type | None = None,
+    name: str | None = None,
+) -> _StringNGrams: ...
+class _StringSplit(typing.NamedTuple):
+    indices: Tensor
+    values: Tensor
+    shape: Tensor
+
+def StringSplit(*, input: _Input, delimiter: _Input, skip_empty: bool | None = None, name: str | None = None) -> _StringSplit: ...
+class _StringSplitV2(typing.NamedTuple):
+    indices: Tensor
+    values: Tensor
+    shape: Tensor
+
+def StringSplitV2(*, input: _Input, sep: _Input, maxsplit: int | None = None, name: str | None = None) -> _StringSplitV2: ...
+def StringStrip(*, input: _Input, name: str | None = None) -> Tensor: ...
+def StringToHashBucket(*, string_tensor: _Input, num_buckets: int, name: str | None = None) -> Tensor: ...
+def StringToHashBucketFast(*, input: _Input, num_buckets: int, name: str | None = None) -> Tensor: ...
+def StringToHashBucketStrong(*, input: _Input, num_buckets: int, key: Sequence[int], name: str | None = None) -> Tensor: ...
+def StringToNumber(*, string_tensor: _Input, out_type: _Type | None = None, name: str | None = None) -> Tensor: ...
+def StringUpper(*, input: _Input, encoding: str | bytes | None = None, name: str | None = None) -> Tensor: ...
+def Sub(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Substr(
+    *,
+    input: _Input,
+    pos: _Input,
+    len: _Input,
+    unit: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Sum(
+    *,
+    input: _Input,
+    reduction_indices: _Input,
+    keep_dims: bool | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _Svd(typing.NamedTuple):
+    s: Tensor
+    u: Tensor
+    v: Tensor
+
+def Svd(
+    *,
+    input: _Input,
+    compute_uv: bool | None = None,
+    full_matrices: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _Svd: ...
+class _Switch(typing.NamedTuple):
+    output_false: Tensor
+    output_true: Tensor
+
+def Switch(*, data: _Input, pred: _Input, T: _Type | None = None, name: str | None = None) -> _Switch: ...
+def SymbolicGradient(
+    *,
+    input: Sequence[_Input],
+    Tout: Sequence[_Type],
+    f: typing.Any,
+    Tin: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def Tan(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Tanh(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def TanhGrad(*, y: _Input, dy: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def TemporaryVariable(*, shape: _Shape, dtype: _Type, var_name: str | bytes | None = None, name: str | None = None) -> Tensor: ...
+def TensorArrayCloseV3(*, handle: _Input, name: str | None = None) -> Operation: ...
+class _TensorArrayConcatV2(typing.NamedTuple):
+    value: Tensor
+    lengths: Tensor
+
+def TensorArrayConcatV2(
+    *,
+    handle: _Input,
+    flow_in: _Input,
+    dtype: _Type,
+    element_shape_except0: _Shape | None = None,
+    name: str | None = None,
+) -> _TensorArrayConcatV2: ...
+class _TensorArrayConcatV3(typing.NamedTuple):
+    value: Tensor
+    lengths: Tensor
+
+def TensorArrayConcatV3(
+    *,
+    handle: _Input,
+    flow_in: _Input,
+    dtype: _Type,
+    element_shape_except0: _Shape | None = None,
+    name: str | None = None,
+) -> _TensorArrayConcatV3: ...
+def TensorArrayGatherV3(
+    *,
+    handle: _Input,
+    indices: _Input,
+    flow_in: _Input,
+    dtype: _Type,
+    element_shape: _Shape | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _TensorArrayGradV3(typing.NamedTuple):
+    grad_handle: Tensor
+    flow_out: Tensor
+
+def TensorArrayGradV3(*, handle: _Input, flow_in: _Input, source: str | bytes, name: str | None = None) -> _TensorArrayGradV3: ...
+class _TensorArrayGradWithShape(typing.NamedTuple):
+    grad_handle: Tensor
+    flow_out: Tensor
+
+def TensorArrayGradWithShape(
+    *,
+    handle: _Input,
+    flow_in: _Input,
+    shape_to_prepend: _Input,
+    source: str | bytes,
+    name: str | None = None,
+) -> _TensorArrayGradWithShape: ...
+def TensorArrayReadV3(*, handle: _Input, index: _Input, flow_in: _Input, dtype: _Type, name: str | None = None) -> Tensor: ...
+def TensorArrayScatterV3(
+    *,
+    handle: _Input,
+    indices: _Input,
+    value: _Input,
+    flow_in: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorArraySizeV3(*, handle: _Input, flow_in: _Input, name: str | None = None) -> Tensor: ...
+def TensorArraySplitV3(
+    *,
+    handle: _Input,
+    value: _Input,
+    lengths: _Input,
+    flow_in: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _TensorArrayV3(typing.NamedTuple):
+    handle: Tensor
+    flow: Tensor
+
+def TensorArrayV3(
+    *,
+    size: _Input,
+    dtype: _Type,
+    element_shape: _Shape | None = None,
+    dynamic_size: bool | None = None,
+    clear_after_read: bool | None = None,
+    identical_element_shapes: bool | None = None,
+    tensor_array_name: str | bytes | None = None,
+    name: str | None = None,
+) -> _TensorArrayV3: ...
+def TensorArrayWriteV3(
+    *,
+    handle: _Input,
+    index: _Input,
+    value: _Input,
+    flow_in: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _TensorListConcat(typing.NamedTuple):
+    tensor: Tensor
+    lengths: Tensor
+
+def TensorListConcat(
+    *,
+    input_handle: _Input,
+    element_dtype: _Type,
+    element_shape: _Shape | None = None,
+    name: str | None = None,
+) -> _TensorListConcat: ...
+class _TensorListConcatV2(typing.NamedTuple):
+    tensor: Tensor
+    lengths: Tensor
+
+def TensorListConcatV2(
+    *,
+    input_handle: _Input,
+    element_shape: _Input,
+    leading_dims: _Input,
+    element_dtype: _Type,
+    shape_type: _Type | None = None,
+    name: str | None = None,
+) -> _TensorListConcatV2: ...
+def TensorListElementShape(*, input_handle: _Input, shape_type: _Type, name: str | None = None) -> Tensor: ...
+def TensorListFromTensor(
+    *,
+    tensor: _Input,
+    element_shape: _Input,
+    element_dtype: _Type | None = None,
+    shape_type: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorListGather(*, input_handle: _Input, indices: _Input, element_shape: _Input, element_dtype: _Type, name: str | None = None) -> Tensor: ...
+def TensorListGetItem(
+    *,
+    input_handle: _Input,
+    index: _Input,
+    element_shape: _Input,
+    element_dtype: _Type,
+    Tshape: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorListLength(*, input_handle: _Input, name: str | None = None) -> Tensor: ...
+class _TensorListPopBack(typing.NamedTuple):
+    output_handle: Tensor
+    tensor: Tensor
+
+def TensorListPopBack(*, input_handle: _Input, element_shape: _Input, element_dtype: _Type, name: str | None = None) -> _TensorListPopBack: ...
+def TensorListPushBack(*, input_handle: _Input, tensor: _Input, element_dtype: _Type | None = None, name: str | None = None) -> Tensor: ...
+def TensorListReserve(
+    *,
+    element_shape: _Input,
+    num_elements: _Input,
+    element_dtype: _Type,
+    shape_type: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorListResize(*, input_handle: _Input, size: _Input, name: str | None = None) -> Tensor: ...
+def TensorListScatter(
+    *,
+    tensor: _Input,
+    indices: _Input,
+    element_shape: _Input,
+    element_dtype: _Type | None = None,
+    shape_type: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorListScatterIntoExistingList(
+    *,
+    input_handle: _Input,
+    tensor: _Input,
+    indices: _Input,
+    element_dtype: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorListScatterV2(
+    *,
+    tensor: _Input,
+    indices: _Input,
+    element_shape: _Input,
+    num_elements: _Input,
+    element_dtype: _Type | None = None,
+    shape_type: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorListSetItem(
+    *,
+    input_handle: _Input,
+    index: _Input,
+    item: _Input,
+    resize_if_index_out_of_bounds: bool | None = None,
+    element_dtype: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorListSplit(
+    *,
+    tensor: _Input,
+    element_shape: _Input,
+    lengths: _Input,
+    element_dtype: _Type | None = None,
+    shape_type: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorListStack(
+    *,
+    input_handle: _Input,
+    element_shape: _Input,
+    element_dtype: _Type,
+    num_elements: int | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorScatterAdd(
+    *,
+    tensor: _Input,
+    indices: _Input,
+    updates: _Input,
+    bad_indices_policy: str | bytes | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorScatterMax(
+    *,
+    tensor: _Input,
+    indices: _Input,
+    updates: _Input,
+    bad_indices_policy: str | bytes | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorScatterMin(
+    *,
+    tensor: _Input,
+    indices: _Input,
+    updates: _Input,
+    bad_indices_policy: str | bytes | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorScatterSub(
+    *,
+    tensor: _Input,
+    indices: _Input,
+    updates: _Input,
+    bad_indices_policy: str | bytes | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorScatterUpdate(
+    *,
+    tensor: _Input,
+    indices: _Input,
+    updates: _Input,
+    bad_indices_policy: str | bytes | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorStridedSliceUpdate(
+    *,
+    input: _Input,
+    begin: _Input,
+    end: _Input,
+    strides: _Input,
+    value: _Input,
+    begin_mask: int | None = None,
+    end_mask: int | None = None,
+    ellipsis_mask: int | None = None,
+    new_axis_mask: int | None = None,
+    shrink_axis_mask: int | None = None,
+    Index: _Type | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorSummaryV2(
+    *,
+    tag: _Input,
+    tensor: _Input,
+    serialized_summary_metadata: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Tile(*, input: _Input, multiples: _Input, T: _Type | None = None, Tmultiples: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Timestamp(*, name: str | None = None) -> Tensor: ...
+def ToBool(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _TopK(typing.NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+def TopK(*, input: _Input, k: int, sorted: bool | None = None, T: _Type | None = None, name: str | None = None) -> _TopK: ...
+class _TopKV2(typing.NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+def TopKV2(
+    *,
+    input: _Input,
+    k: _Input,
+    sorted: bool | None = None,
+    index_type: _Type | None = None,
+    T: _Type | None = None,
+    Tk: _Type | None = None,
+    name: str | None = None,
+) -> _TopKV2: ...
+def Transpose(*, x: _Input, perm: _Input, T: _Type | None = None, Tperm: _Type | None = None, name: str | None = None) -> Tensor: ...
+def TruncateDiv(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def TruncateMod(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def TruncatedNormal(
+    *,
+    shape: _Input,
+    dtype: _Type,
+    seed: int | None = None,
+    seed2: int | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Unbatch(
+    *,
+    batched_tensor: _Input,
+    batch_index: _Input,
+    id: _Input,
+    timeout_micros: int,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _UnicodeDecode(typing.NamedTuple):
+    row_splits: Tensor
+    char_values: Tensor
+
+def UnicodeDecode(
+    *,
+    input: _Input,
+    input_encoding: str | bytes,
+    errors: str | bytes | None = None,
+    replacement_char: int | None = None,
+    replace_control_characters: bool | None = None,
+    Tsplits: _Type | None = None,
+    name: str | None = None,
+) -> _UnicodeDecode: ...
+class _UnicodeDecodeWithOffsets(typing.NamedTuple):
+    row_splits: Tensor
+    char_values: Tensor
+    char_to_byte_starts: Tensor
+
+def UnicodeDecodeWithOffsets(
+    *,
+    input: _Input,
+    input_encoding: str | bytes,
+    errors: str | bytes | None = None,
+    replacement_char: int | None = None,
+    replace_control_characters: bool | None = None,
+    Tsplits: _Type | None = None,
+    name: str | None = None,
+) -> _UnicodeDecodeWithOffsets: ...
+def UnicodeEncode(
+    *,
+    input_values: _Input,
+    input_splits: _Input,
+    output_encoding: str | bytes,
+    errors: str | bytes | None = None,
+    replacement_char: int | None = None,
+    Tsplits: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def UnicodeScript(*, input: _Input, name: str | None = None) -> Tensor: ...
+def UnicodeTranscode(
+    *,
+    input: _Input,
+    input_encoding: str | bytes,
+    output_encoding: str | bytes,
+    errors: str | bytes | None = None,
+    replacement_char: int | None = None,
+    replace_control_characters: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _UniformCandidateSampler(typing.NamedTuple):
+    sampled_candidates: Tensor
+    true_expected_count: Tensor
+    sampled_expected_count: Tensor
+
+def UniformCandidateSampler(
+    *,
+    true_classes: _Input,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    seed2: int | None = None,
+    name: str | None = None,
+) -> _UniformCandidateSampler: ...
+class _Unique(typing.NamedTuple):
+    y: Tensor
+    idx: Tensor
+
+def Unique(*, x: _Input, out_idx: _Type | None = None, T: _Type | None = None, name: str | None = None) -> _Unique: ...
+class _UniqueV2(typing.NamedTuple):
+    y: Tensor
+    idx: Tensor
+
+def UniqueV2(
+    *,
+    x: _Input,
+    axis: _Input,
+    out_idx: _Type | None = None,
+    T: _Type | None = None,
+    Taxis: _Type | None = None,
+    name: str | None = None,
+) -> _UniqueV2: ...
+class _UniqueWithCounts(typing.NamedTuple):
+    y: Tensor
+    idx: Tensor
+    count: Tensor  # type: ignore[assignment]
+
+def UniqueWithCounts(*, x: _Input, out_idx: _Type | None = None, T: _Type | None = None, name: str | None = None) -> _UniqueWithCounts: ...
+class _UniqueWithCountsV2(typing.NamedTuple):
+    y: Tensor
+    idx: Tensor
+    count: Tensor  # type: ignore[assignment]
+
+def UniqueWithCountsV2(
+    *,
+    x: _Input,
+    axis: _Input,
+    out_idx: _Type | None = None,
+    T: _Type | None = None,
+    Taxis: _Type | None = None,
+    name: str | None = None,
+) -> _UniqueWithCountsV2: ...
+def Unpack(*, value: _Input, num: int, axis: int | None = None, T: _Type | None = None, name: str | None = None) -> list[Tensor]: ...
+def UnravelIndex(*, indices: _Input, dims: _Input, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
+def UnsortedSegmentJoin(
+    *,
+    inputs: _Input,
+    segment_ids: _Input,
+    num_segments: _Input,
+    separator: str | bytes | None = None,
+    Tindices: _Type | None = None,
+    Tnumsegments: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def UnsortedSegmentMax(
+    *,
+    data: _Input,
+    segment_ids: _Input,
+    num_segments: _Input,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    Tnumsegments: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def UnsortedSegmentMin(
+    *,
+    data: _Input,
+    segment_ids: _Input,
+    num_segments: _Input,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    Tnumsegments: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def UnsortedSegmentProd(
+    *,
+    data: _Input,
+    segment_ids: _Input,
+    num_segments: _Input,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    Tnumsegments: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def UnsortedSegmentSum(
+    *,
+    data: _Input,
+    segment_ids: _Input,
+    num_segments: _Input,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    Tnumsegments: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def UpperBound(
+    *,
+    sorted_inputs: _Input,
+    values: _Input,
+    out_type: _Type | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def VarHandleOp(
+    *,
+    dtype: _Type,
+    shape: _Shape,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    debug_name: str | bytes | None = None,
+    allowed_devices: Sequence[str | bytes] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def VarIsInitializedOp(*, resource: _Input, name: str | None = None) -> Tensor: ...
+def Variable(
+    *,
+    shape: _Shape,
+    dtype: _Type,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def VariableShape(*, input: _Input, out_type: _Type | None = None, name: str | None = None) -> Tensor: ...
+def VariableV2(
+    *,
+    shape: _Shape,
+    dtype: _Type,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Where(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def While(
+    *,
+    input: Sequence[_Input],
+    cond: typing.Any,
+    body: typing.Any,
+    output_shapes: Sequence[_Shape] | None = None,
+    parallel_iterations: int | None = None,
+    T: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def WriteFile(*, filename: _Input, contents: _Input, name: str | None = None) -> Operation: ...
+def Xdivy(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Xlog1py(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Xlogy(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ZerosLike(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Zeta(*, x: _Input, q: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...

@@ -1,0 +1,43 @@
+# Made by python/make_stubs from the code.
+
+from flowmill.tensor import Tensor
+from flowmill._protos import Event as Event
+from flowmill._protos import SessionLog as SessionLog
+from flowmill._protos import Summary as Summary
+from flowmill._protos import TaggedRunMetadata as TaggedRunMetadata
+from flowmill.summary.writer import FileWriter as FileWriter
+from flowmill.summary.writer import FileWriterCache as FileWriterCache
+
+__all__ = [
+    "Event",
+    "FileWriter",
+    "FileWriterCache",
+    "SessionLog",
+    "Summary",
+    "TaggedRunMetadata",
+    "audio",
+    "histogram",
+    "image",
+    "merge",
+    "merge_all",
+    "scalar",
+    "tensor_summary",
+    "text",
+]
+
+def scalar(name: str, tensor, collections=None, family: str | None = None) -> Tensor: ...
+def histogram(name: str, values, collections=None, family: str | None = None) -> Tensor: ...
+def image(name: str, tensor, max_outputs: int = 3, collections=None, family: str | None = None) -> Tensor: ...
+def audio(name: str, tensor, sample_rate, max_outputs: int = 3, collections=None, family: str | None = None) -> Tensor: ...
+def tensor_summary(
+    name: str,
+    tensor,
+    summary_description=None,
+    collections=None,
+    summary_metadata=None,
+    family: str | None = None,
+    display_name: str | None = None,
+) -> Tensor: ...
+def text(name: str, tensor, collections=None) -> Tensor: ...
+def merge(inputs, collections=None, name: str | None = None) -> Tensor: ...
+def merge_all(key=..., scope: str | None = None, name: str | None = None) -> Tensor | None: ...

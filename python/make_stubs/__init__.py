@@ -1,0 +1,1 @@
+"""Makes the stubs of the package from its code."""
