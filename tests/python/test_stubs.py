@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import pkgutil
 from pathlib import Path
 
 import pytest
@@ -11,37 +12,8 @@ import flowmill
 from flowmill import _core
 
 PACKAGE = Path(flowmill.__file__).parent
-MODULES = ["flowmill", "flowmill.cases", "flowmill.control_flow", "flowmill.cond_v2", "flowmill.control_flow_contexts", "flowmill.custom_gradients", "flowmill.func_graph", "flowmill.defun",
-           "flowmill.functional_ops", "flowmill._rnn_base", "flowmill._rnn_wrappers", "flowmill.rnn", "flowmill.rnn_cell", "flowmill.script_ops", "flowmill.while_v2", "flowmill.loops", "flowmill.tensor_array",
-           "flowmill.dtypes", "flowmill.errors", "flowmill.graph", "flowmill.importer", "flowmill.saved_model",
-           "flowmill.saved_model.loader", "flowmill.session", "flowmill.tensor", "flowmill.tensor_shape", "flowmill.train",
-           "flowmill.array._blocks", "flowmill.array._creation", "flowmill.array._layout", "flowmill.array._masks", "flowmill.bitwise",
-           "flowmill.clip_ops", "flowmill.debugging._properties", "flowmill.debugging._values", "flowmill.linalg._matrices", "flowmill.linalg._norms", "flowmill.signal._fourier", "flowmill.signal._windows",
-           "flowmill.logging_ops", "flowmill.math._segments",
-           "flowmill.random._stateful", "flowmill.random._stateless",
-           "flowmill.math._elementwise", "flowmill.math._products", "flowmill.math._reductions", "flowmill.tensor_util",
-           "flowmill.app", "flowmill.compat", "flowmill.flags", "flowmill.gfile", "flowmill.io", "flowmill.io._records", "flowmill.io.gfile",
-           "flowmill.logging", "flowmill.python.client.device_lib", "flowmill.tensor_spec", "flowmill.test", "flowmill.version",
-           "flowmill.template", "flowmill.graph_keys", "flowmill.init_ops", "flowmill.initializers", "flowmill.partitioned_variables", "flowmill.random_seed",
-           "flowmill.resource_variable", "flowmill.state", "flowmill.variable_scopes", "flowmill.variables",
-           "flowmill.train._readers", "flowmill.train.learning_rate_decay", "flowmill.train.moving_averages", "flowmill.train.optimizer",
-           "flowmill.train.optimizers", "flowmill.train.slot_creator", "flowmill.train.training_util",
-           "flowmill.summary", "flowmill.summary.writer", "flowmill.train._checkpoint_hooks", "flowmill.train._report_hooks", "flowmill.train._steps", "flowmill.train.basic_session_run_hooks", "flowmill.train.checkpoint_utils",
-           "flowmill.train.monitored_session", "flowmill.train.supervisor", "flowmill.train.session_manager", "flowmill.train.session_run_hook", "flowmill.train.coordinator", "flowmill.train.queue_runner",
-           "flowmill.train._saveables", "flowmill.train.checkpoint_management", "flowmill.train.saver", "flowmill.graph_util", "flowmill.meta_graph",
-           "flowmill.saved_model.builder", "flowmill.saved_model.signature_def_utils", "flowmill.saved_model.utils",
-           "flowmill.sparse._arithmetic", "flowmill.sparse._dense", "flowmill.sparse._layout", "flowmill.sparse_tensor", "flowmill.strings",
-           "flowmill.data._dataset", "flowmill.data._function", "flowmill.data._iterator", "flowmill.data._pipeline", "flowmill.data._structure",
-           "flowmill.data.experimental", "flowmill._partial_run", "flowmill.gradient_checker", "flowmill.sets", "flowmill.session_ops", "flowmill.train.inputs", "flowmill.lookup", "flowmill.lookup._index", "flowmill.lookup._initializers", "flowmill.lookup._tables", "flowmill.lookup.experimental", "flowmill.queue", "flowmill.io._coding", "flowmill.io._features", "flowmill.io._parsing", "flowmill.sparse._arithmetic",
-           "flowmill.sparse._dense", "flowmill.sparse._layout", "flowmill.sparse_tensor", "flowmill.strings"]
-MODULES += ["flowmill.default_graph", "flowmill.image._boxes", "flowmill.image._color", "flowmill.image._decode", "flowmill.image._geometry",
-           "flowmill.image._quality", "flowmill.image._resize", "flowmill.layers._base", "flowmill.layers._convolution", "flowmill.layers._core",
-           "flowmill.layers._normalization", "flowmill.layers._pooling", "flowmill.losses", "flowmill.metrics._confusion",
-           "flowmill.metrics._mean", "flowmill.metrics._thresholds", "flowmill.metrics._top", "flowmill.nn._activation", "flowmill.nn._atrous",
-           "flowmill.nn._convolution", "flowmill.nn._cross_entropy", "flowmill.nn._ctc", "flowmill.nn._dropout", "flowmill.nn._embedding",
-           "flowmill.nn._normalization", "flowmill.nn._pooling", "flowmill.nn._sampling", "flowmill.nn._top"]
-MODULES += ["flowmill.data._options", "flowmill.debugging._switches", "flowmill.gradient_tape", "flowmill.module", "flowmill.polymorphic_function",
-            "flowmill.saved_model.main_op", "flowmill.train.checkpoint", "flowmill.type_spec", "flowmill.vectorized"]
+# `compat.v1` is the package itself, `__main__` runs it.
+MODULES = ["flowmill", *(m.name for m in pkgutil.walk_packages(flowmill.__path__, "flowmill.") if m.name not in ("flowmill.__main__", "flowmill.compat.v1", "flowmill._core"))]
 
 
 def stub_parameters(function: ast.FunctionDef) -> list[tuple[str, str, bool]]:
