@@ -43,11 +43,13 @@ from flowmill._behavior import control_flow_v2_enabled as control_flow_v2_enable
 from flowmill._behavior import disable_control_flow_v2 as disable_control_flow_v2
 from flowmill._behavior import disable_eager_execution as disable_eager_execution
 from flowmill._behavior import disable_resource_variables as disable_resource_variables
+from flowmill._behavior import disable_tensor_equality as disable_tensor_equality
 from flowmill._behavior import disable_v2_behavior as disable_v2_behavior
 from flowmill._behavior import disable_v2_tensorshape as disable_v2_tensorshape
 from flowmill._behavior import enable_control_flow_v2 as enable_control_flow_v2
 from flowmill._behavior import enable_eager_execution as enable_eager_execution
 from flowmill._behavior import enable_resource_variables as enable_resource_variables
+from flowmill._behavior import enable_tensor_equality as enable_tensor_equality
 from flowmill._behavior import enable_v2_behavior as enable_v2_behavior
 from flowmill._behavior import enable_v2_tensorshape as enable_v2_tensorshape
 from flowmill._behavior import executing_eagerly as executing_eagerly
@@ -58,6 +60,7 @@ from flowmill._convert import convert_to_tensor as convert_to_tensor
 from flowmill._convert import convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices
 from flowmill._convert import register_tensor_conversion_function as register_tensor_conversion_function
 from flowmill._core import VERSION as __version__
+from flowmill._device import DeviceSpec as DeviceSpec
 from flowmill._protos import AttrValue as AttrValue
 from flowmill._protos import ConfigProto as ConfigProto
 from flowmill._protos import Event as Event
@@ -66,6 +69,8 @@ from flowmill._protos import FunctionDefLibrary as FunctionDefLibrary
 from flowmill._protos import GPUOptions as GPUOptions
 from flowmill._protos import GraphDef as GraphDef
 from flowmill._protos import GraphOptions as GraphOptions
+from flowmill._protos import HistogramProto as HistogramProto
+from flowmill._protos import LogMessage as LogMessage
 from flowmill._protos import MetaGraphDef as MetaGraphDef
 from flowmill._protos import NameAttrList as NameAttrList
 from flowmill._protos import NodeDef as NodeDef
@@ -75,9 +80,11 @@ from flowmill._protos import OptimizerOptions as OptimizerOptions
 from flowmill._protos import RunMetadata as RunMetadata
 from flowmill._protos import RunOptions as RunOptions
 from flowmill._protos import SavedModel as SavedModel
+from flowmill._protos import SessionLog as SessionLog
 from flowmill._protos import SignatureDef as SignatureDef
 from flowmill._protos import StepStats as StepStats
 from flowmill._protos import Summary as Summary
+from flowmill._protos import SummaryMetadata as SummaryMetadata
 from flowmill._protos import TensorInfo as TensorInfo
 from flowmill._protos import TensorProto as TensorProto
 from flowmill._protos import TensorShapeProto as TensorShapeProto
@@ -175,6 +182,8 @@ from flowmill.control_flow import group as group
 from flowmill.control_flow import no_op as no_op
 from flowmill.control_flow import tuple as tuple
 from flowmill.custom_gradients import custom_gradient as custom_gradient
+from flowmill.custom_gradients import grad_pass_through as grad_pass_through
+from flowmill.custom_gradients import recompute_grad as recompute_grad
 from flowmill.debugging import add_check_numerics_ops as add_check_numerics_ops
 from flowmill.debugging import assert_equal as assert_equal
 from flowmill.debugging import assert_greater as assert_greater
@@ -205,6 +214,7 @@ from flowmill.default_graph import device as device
 from flowmill.default_graph import name_scope as name_scope
 from flowmill.default_graph import op_scope as op_scope
 from flowmill.dtypes import DType as DType
+from flowmill.dtypes import QUANTIZED_DTYPES as QUANTIZED_DTYPES
 from flowmill.dtypes import as_dtype as as_dtype
 from flowmill.dtypes import bfloat16 as bfloat16
 from flowmill.dtypes import bool as bool
@@ -233,10 +243,12 @@ from flowmill.dtypes import uint4 as uint4
 from flowmill.dtypes import uint64 as uint64
 from flowmill.dtypes import uint8 as uint8
 from flowmill.dtypes import variant as variant
+from flowmill.errors import OpError as OpError
 from flowmill.functional_ops import foldl as foldl
 from flowmill.functional_ops import foldr as foldr
 from flowmill.functional_ops import map_fn as map_fn
 from flowmill.functional_ops import scan as scan
+from flowmill.gradient_tape import GradientTape as GradientTape
 from flowmill.gradients_impl import AggregationMethod as AggregationMethod
 from flowmill.gradients_impl import NoGradient as NoGradient
 from flowmill.gradients_impl import NotDifferentiable as NotDifferentiable
@@ -307,6 +319,7 @@ from flowmill.linalg import eigh as self_adjoint_eig
 from flowmill.linalg import eigvalsh as self_adjoint_eigvals
 from flowmill.linalg import svd as svd
 from flowmill.linalg import trace as trace
+from flowmill.logging import get_logger as get_logger
 from flowmill.logging_ops import Print as Print
 from flowmill.logging_ops import print as print
 from flowmill.logging_ops import timestamp as timestamp
@@ -441,10 +454,13 @@ from flowmill.math import unsorted_segment_prod as unsorted_segment_prod
 from flowmill.math import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
 from flowmill.math import unsorted_segment_sum as unsorted_segment_sum
 from flowmill.math import zeta as zeta
+from flowmill.module import Module as Module
 from flowmill.partitioned_variables import create_partitioned_variables as create_partitioned_variables
 from flowmill.partitioned_variables import fixed_size_partitioner as fixed_size_partitioner
 from flowmill.partitioned_variables import min_max_variable_partitioner as min_max_variable_partitioner
 from flowmill.partitioned_variables import variable_axis_size_partitioner as variable_axis_size_partitioner
+from flowmill.polymorphic_function import function as function
+from flowmill.polymorphic_function import wrap_function as wrap_function
 from flowmill.queue import FIFOQueue as FIFOQueue
 from flowmill.queue import PaddingFIFOQueue as PaddingFIFOQueue
 from flowmill.queue import PriorityQueue as PriorityQueue
@@ -462,6 +478,7 @@ from flowmill.random_seed import get_seed as get_seed
 from flowmill.random_seed import set_random_seed as set_random_seed
 from flowmill.script_ops import numpy_function as numpy_function
 from flowmill.script_ops import py_func as py_func
+from flowmill.script_ops import py_function as py_function
 from flowmill.session import InteractiveSession as InteractiveSession
 from flowmill.session import Session as Session
 from flowmill.session import SessionOptions as SessionOptions
@@ -548,6 +565,12 @@ from flowmill.tensor_util import is_symbolic_tensor as is_symbolic_tensor
 from flowmill.tensor_util import is_tensor as is_tensor
 from flowmill.tensor_util import make_ndarray as make_ndarray
 from flowmill.tensor_util import make_tensor_proto as make_tensor_proto
+from flowmill.type_spec import IndexedSlicesSpec as IndexedSlicesSpec
+from flowmill.type_spec import NoneTensorSpec as NoneTensorSpec
+from flowmill.type_spec import SparseTensorSpec as SparseTensorSpec
+from flowmill.type_spec import TensorArraySpec as TensorArraySpec
+from flowmill.type_spec import TypeSpec as TypeSpec
+from flowmill.type_spec import type_spec_from_value as type_spec_from_value
 from flowmill.variable_scopes import AUTO_REUSE as AUTO_REUSE
 from flowmill.variable_scopes import VariableScope as VariableScope
 from flowmill.variable_scopes import get_local_variable as get_local_variable
@@ -574,6 +597,7 @@ from flowmill.variables import moving_average_variables as moving_average_variab
 from flowmill.variables import report_uninitialized_variables as report_uninitialized_variables
 from flowmill.variables import trainable_variables as trainable_variables
 from flowmill.variables import variables_initializer as variables_initializer
+from flowmill.vectorized import vectorized_map as vectorized_map
 from flowmill.version import COMPILER_VERSION as COMPILER_VERSION
 from flowmill.version import GIT_VERSION as GIT_VERSION
 from flowmill.version import GRAPH_DEF_VERSION as GRAPH_DEF_VERSION
@@ -589,6 +613,7 @@ __all__ = [
     "COMPILER_VERSION",
     "ConfigProto",
     "DType",
+    "DeviceSpec",
     "Dimension",
     "Event",
     "FIFOQueue",
@@ -601,25 +626,33 @@ __all__ = [
     "GRAPH_DEF_VERSION",
     "GRAPH_DEF_VERSION_MIN_CONSUMER",
     "GRAPH_DEF_VERSION_MIN_PRODUCER",
+    "GradientTape",
     "Graph",
     "GraphDef",
     "GraphKeys",
     "GraphOptions",
+    "HistogramProto",
     "IndexedSlices",
+    "IndexedSlicesSpec",
     "IndexedSlicesValue",
     "InteractiveSession",
+    "LogMessage",
     "MetaGraphDef",
+    "Module",
     "NameAttrList",
     "NoGradient",
     "NodeDef",
+    "NoneTensorSpec",
     "NotDifferentiable",
     "OpDef",
+    "OpError",
     "OpList",
     "Operation",
     "OptimizerOptions",
     "PaddingFIFOQueue",
     "Print",
     "PriorityQueue",
+    "QUANTIZED_DTYPES",
     "QueueBase",
     "RandomShuffleQueue",
     "RegisterGradient",
@@ -627,20 +660,25 @@ __all__ = [
     "RunOptions",
     "SavedModel",
     "Session",
+    "SessionLog",
     "SessionOptions",
     "SignatureDef",
     "SparseFeature",
     "SparseTensor",
+    "SparseTensorSpec",
     "SparseTensorValue",
     "StepStats",
     "Summary",
+    "SummaryMetadata",
     "Tensor",
     "TensorArray",
+    "TensorArraySpec",
     "TensorInfo",
     "TensorProto",
     "TensorShape",
     "TensorShapeProto",
     "TensorSpec",
+    "TypeSpec",
     "UnconnectedGradients",
     "VERSION",
     "VarLenFeature",
@@ -767,6 +805,7 @@ __all__ = [
     "disable_control_flow_v2",
     "disable_eager_execution",
     "disable_resource_variables",
+    "disable_tensor_equality",
     "disable_v2_behavior",
     "disable_v2_tensorshape",
     "div",
@@ -779,6 +818,7 @@ __all__ = [
     "enable_control_flow_v2",
     "enable_eager_execution",
     "enable_resource_variables",
+    "enable_tensor_equality",
     "enable_v2_behavior",
     "enable_v2_tensorshape",
     "encode_base64",
@@ -811,6 +851,7 @@ __all__ = [
     "floormod",
     "foldl",
     "foldr",
+    "function",
     "gather",
     "gather_nd",
     "get_collection",
@@ -818,6 +859,7 @@ __all__ = [
     "get_default_graph",
     "get_default_session",
     "get_local_variable",
+    "get_logger",
     "get_seed",
     "get_session_handle",
     "get_session_tensor",
@@ -830,6 +872,7 @@ __all__ = [
     "global_variables_initializer",
     "glorot_normal_initializer",
     "glorot_uniform_initializer",
+    "grad_pass_through",
     "gradients",
     "graph_util",
     "greater",
@@ -948,6 +991,7 @@ __all__ = [
     "pow",
     "print",
     "py_func",
+    "py_function",
     "python",
     "python_io",
     "qint16",
@@ -976,6 +1020,7 @@ __all__ = [
     "real",
     "realdiv",
     "reciprocal",
+    "recompute_grad",
     "reduce_all",
     "reduce_any",
     "reduce_join",
@@ -1128,6 +1173,7 @@ __all__ = [
     "truncatediv",
     "truncatemod",
     "tuple",
+    "type_spec_from_value",
     "uint16",
     "uint32",
     "uint4",
@@ -1151,11 +1197,13 @@ __all__ = [
     "variables_initializer",
     "variance_scaling_initializer",
     "variant",
+    "vectorized_map",
     "verify_tensor_all_finite",
     "version",
     "where",
     "where_v2",
     "while_loop",
+    "wrap_function",
     "write_file",
     "zeros",
     "zeros_initializer",

@@ -33,6 +33,10 @@ _UNARY = ("__neg__", "__abs__", "__invert__")
 _OPERATORS_GIVE = "flowmill.tensor", "Tensor"
 
 
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
+
+
 def _gives_composites(gives: str) -> bool:
     first, *rest = gives.split(" | ")
     return first == "Tensor" and bool(rest) and _COMPOSITES.issuperset(rest)
@@ -312,11 +316,13 @@ class Stub:
         inner = {n.name for n in statement.body if isinstance(n, ast.FunctionDef)}
         body: list[str] = []
         for member in statement.body:
+            if _is_private(getattr(member, "name", "")):
+                continue
             if isinstance(member, ast.FunctionDef):
                 body += [line for line in self._function(member, inner, "    ") if not (is_front and line.strip() == "@abc.abstractmethod")]
             elif isinstance(member, ast.ClassDef):
                 body += ["    " + line for line in self._class(member, vars(cls)[member.name])]
-            elif isinstance(member, ast.AnnAssign):
+            elif isinstance(member, ast.AnnAssign) and not _is_private(member.target.id):
                 body.append(f"    {member.target.id}: {self._annotation(member.annotation, inner)}")
             elif isinstance(member, ast.Assign):
                 body += self._class_value(member, cls)
@@ -335,11 +341,9 @@ class Stub:
         lines = []
         for target in statement.targets:
             for name in (t.id for t in getattr(target, "elts", [target]) if isinstance(t, ast.Name)):
-                if name == "__signature__":
+                if _is_private(name) or name in ("__signature__", "__slots__"):
                     continue
-                if name == "__slots__":
-                    lines.append(f"    __slots__ = {ast.unparse(statement.value)}")
-                elif isinstance(statement.value, ast.Name):
+                if isinstance(statement.value, ast.Name):
                     lines.append(f"    {name} = {statement.value.id}")
                 elif isinstance(getattr(cls, name), cls):  # a value of an enumeration
                     lines.append(f"    {name} = {getattr(cls, name).value!r}")

@@ -25,14 +25,15 @@ def mypy(tmp_path_factory):
     directory = tmp_path_factory.mktemp("mypy")
     # Of the package's own source nothing is asked.
     (directory / "mypy.ini").write_text("[mypy]\n[mypy-flowmill.*]\nignore_errors = True\n")
-    # Found by itself only where it is installed.
-    installed = "site-packages" in PACKAGE.parts
-    path = {} if installed else {"MYPYPATH": str(PACKAGE.parent)}
+    environment = dict(os.environ)
+    if "site-packages" not in PACKAGE.parts:  # it is found by itself only where it is installed
+        environment["MYPYPATH"] = str(PACKAGE.parent)
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(PACKAGE.parent), environment.get("PYTHONPATH"))))
 
     def run(module, *arguments):
         config = "--mypy-config-file" if module.endswith("stubtest") else "--config-file"
         command = [sys.executable, "-m", module, *arguments, config, str(directory / "mypy.ini")]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=directory, env={**os.environ, **path})
+        done = subprocess.run(command, capture_output=True, text=True, cwd=directory, env=environment)
         return done.returncode, (done.stdout + done.stderr).splitlines()
 
     return run

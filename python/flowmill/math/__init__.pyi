@@ -1,6 +1,7 @@
 # Made by python/make_stubs from the code.
 
 from flowmill.array import invert_permutation as invert_permutation
+from flowmill.math import special as special
 from flowmill.math._elementwise import abs as abs
 from flowmill.math._elementwise import acos as acos
 from flowmill.math._elementwise import acosh as acosh

@@ -4,6 +4,8 @@ from flowmill import rnn_cell as rnn_cell
 from flowmill.array import depth_to_space as depth_to_space
 from flowmill.array import space_to_batch as space_to_batch
 from flowmill.array import space_to_depth as space_to_depth
+from flowmill.math import approx_max_k as approx_max_k
+from flowmill.math import approx_min_k as approx_min_k
 from flowmill.math import sigmoid as sigmoid
 from flowmill.math import tanh as tanh
 from flowmill.nn._activation import bias_add as bias_add
@@ -59,6 +61,7 @@ from flowmill.nn._ctc import ctc_beam_search_decoder as ctc_beam_search_decoder
 from flowmill.nn._ctc import ctc_beam_search_decoder_v2 as ctc_beam_search_decoder_v2
 from flowmill.nn._ctc import ctc_greedy_decoder as ctc_greedy_decoder
 from flowmill.nn._ctc import ctc_loss as ctc_loss
+from flowmill.nn._ctc import ctc_unique_labels as ctc_unique_labels
 from flowmill.nn._dropout import dropout as dropout
 from flowmill.nn._embedding import embedding_lookup as embedding_lookup
 from flowmill.nn._embedding import embedding_lookup_sparse as embedding_lookup_sparse
@@ -108,6 +111,8 @@ from flowmill.rnn import static_state_saving_rnn as static_state_saving_rnn
 
 __all__ = [
     "all_candidate_sampler",
+    "approx_max_k",
+    "approx_min_k",
     "atrous_conv2d",
     "atrous_conv2d_transpose",
     "avg_pool",
@@ -139,6 +144,7 @@ __all__ = [
     "ctc_beam_search_decoder_v2",
     "ctc_greedy_decoder",
     "ctc_loss",
+    "ctc_unique_labels",
     "depth_to_space",
     "depthwise_conv2d",
     "depthwise_conv2d_backprop_filter",

@@ -17,6 +17,7 @@ from flowmill.saved_model.builder import simple_save as simple_save
 from flowmill.saved_model.constants import ASSETS_DIRECTORY as ASSETS_DIRECTORY
 from flowmill.saved_model.constants import ASSETS_KEY as ASSETS_KEY
 from flowmill.saved_model.constants import DEBUG_DIRECTORY as DEBUG_DIRECTORY
+from flowmill.saved_model.constants import DEBUG_INFO_FILENAME_PB as DEBUG_INFO_FILENAME_PB
 from flowmill.saved_model.constants import LEGACY_INIT_OP_KEY as LEGACY_INIT_OP_KEY
 from flowmill.saved_model.constants import MAIN_OP_KEY as MAIN_OP_KEY
 from flowmill.saved_model.constants import SAVED_MODEL_FILENAME_PB as SAVED_MODEL_FILENAME_PB
@@ -26,6 +27,7 @@ from flowmill.saved_model.constants import VARIABLES_DIRECTORY as VARIABLES_DIRE
 from flowmill.saved_model.constants import VARIABLES_FILENAME as VARIABLES_FILENAME
 from flowmill.saved_model.loader import maybe_saved_model_directory as contains_saved_model
 from flowmill.saved_model.loader import maybe_saved_model_directory as maybe_saved_model_directory
+from flowmill.saved_model.main_op import main_op_with_restore as main_op_with_restore
 from flowmill.saved_model.signature_constants import CLASSIFY_INPUTS as CLASSIFY_INPUTS
 from flowmill.saved_model.signature_constants import CLASSIFY_METHOD_NAME as CLASSIFY_METHOD_NAME
 from flowmill.saved_model.signature_constants import CLASSIFY_OUTPUT_CLASSES as CLASSIFY_OUTPUT_CLASSES
@@ -58,6 +60,7 @@ __all__ = [
     "CLASSIFY_OUTPUT_CLASSES",
     "CLASSIFY_OUTPUT_SCORES",
     "DEBUG_DIRECTORY",
+    "DEBUG_INFO_FILENAME_PB",
     "DEFAULT_SERVING_SIGNATURE_DEF_KEY",
     "GPU",
     "LEGACY_INIT_OP_KEY",
@@ -90,6 +93,7 @@ __all__ = [
     "load",
     "loader",
     "main_op",
+    "main_op_with_restore",
     "maybe_saved_model_directory",
     "predict_signature_def",
     "regression_signature_def",

@@ -1,0 +1,54 @@
+# Made by python/make_stubs from the code.
+
+from flowmill.random._stateful import gamma, normal, shuffle, uniform
+from flowmill.nn import all_candidate_sampler as all_candidate_sampler
+from flowmill.nn import fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler
+from flowmill.nn import learned_unigram_candidate_sampler as learned_unigram_candidate_sampler
+from flowmill.nn import log_uniform_candidate_sampler as log_uniform_candidate_sampler
+from flowmill.nn import uniform_candidate_sampler as uniform_candidate_sampler
+from flowmill.random._stateful import categorical as categorical
+from flowmill.random._stateful import gamma as gamma
+from flowmill.random._stateful import multinomial as multinomial
+from flowmill.random._stateful import normal as normal
+from flowmill.random._stateful import poisson as poisson
+from flowmill.random._stateful import random_crop as random_crop
+from flowmill.random._stateful import random_poisson as random_poisson
+from flowmill.random._stateful import shuffle as shuffle
+from flowmill.random._stateful import truncated_normal as truncated_normal
+from flowmill.random._stateful import uniform as uniform
+from flowmill.random._stateless import stateless_categorical as stateless_categorical
+from flowmill.random._stateless import stateless_multinomial as stateless_multinomial
+from flowmill.random._stateless import stateless_normal as stateless_normal
+from flowmill.random._stateless import stateless_truncated_normal as stateless_truncated_normal
+from flowmill.random._stateless import stateless_uniform as stateless_uniform
+from flowmill.random_seed import get_seed as get_seed
+from flowmill.random_seed import set_random_seed as set_random_seed
+
+__all__ = [
+    "categorical",
+    "gamma",
+    "get_seed",
+    "multinomial",
+    "normal",
+    "poisson",
+    "random_crop",
+    "random_gamma",
+    "random_normal",
+    "random_poisson",
+    "random_shuffle",
+    "random_uniform",
+    "set_random_seed",
+    "shuffle",
+    "stateless_categorical",
+    "stateless_multinomial",
+    "stateless_normal",
+    "stateless_truncated_normal",
+    "stateless_uniform",
+    "truncated_normal",
+    "uniform",
+]
+
+random_gamma = gamma
+random_normal = normal
+random_shuffle = shuffle
+random_uniform = uniform
