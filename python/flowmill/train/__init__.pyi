@@ -37,6 +37,9 @@ from flowmill.train.basic_session_run_hooks import GlobalStepWaiterHook as Globa
 from flowmill.train.basic_session_run_hooks import NanLossDuringTrainingError as NanLossDuringTrainingError
 from flowmill.train.basic_session_run_hooks import NanTensorHook as NanTensorHook
 from flowmill.train.basic_session_run_hooks import StopAtStepHook as StopAtStepHook
+from flowmill.train.checkpoint import Checkpoint as Checkpoint
+from flowmill.train.checkpoint import CheckpointManager as CheckpointManager
+from flowmill.train.checkpoint import CheckpointOptions as CheckpointOptions
 from flowmill.train.checkpoint_management import checkpoints_iterator as checkpoints_iterator
 from flowmill.train.checkpoint_management import generate_checkpoint_state_proto as generate_checkpoint_state_proto
 from flowmill.train.checkpoint_management import get_checkpoint_mtimes as get_checkpoint_mtimes
@@ -112,6 +115,9 @@ __all__ = [
     "AdagradOptimizer",
     "AdamOptimizer",
     "BytesList",
+    "Checkpoint",
+    "CheckpointManager",
+    "CheckpointOptions",
     "CheckpointReader",
     "CheckpointSaverHook",
     "CheckpointSaverListener",
