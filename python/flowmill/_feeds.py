@@ -78,7 +78,7 @@ def refusal(name: str, dtype: int, shape, value, cause) -> Exception:
         import numpy as np
 
         return ValueError(f"Cannot feed value of shape {np.shape(value)} for Tensor {name}, which has shape {TensorShape(shape)}")
-    if isinstance(cause, OverflowError):
+    if isinstance(cause, OverflowError) or isinstance(value, int) and isinstance(cause, TypeError):
         return TypeError(
             f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {as_dtype(dtype)}. "
             "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64).")

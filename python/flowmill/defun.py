@@ -145,6 +145,8 @@ class DefinedFunction:
     def __call__(self, *args, **kwargs) -> Any:
         graph = get_default_graph()
         self.add_to_graph(graph)
+        if len(args) != len(self._types):
+            raise ValueError(f"Expected {len(self._types)} arguments, got {len(args)}.")
         name = kwargs.pop("name", None)
         attrs = {("_" + key): _attr(value).SerializeToString() for key, value in kwargs.items()}
         op = apply_op(self.name, name, [convert_to_tensor(a) for a in args] + self._extra_inputs, attrs, graph=graph)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import flowmill as tf
+from flowmill.defun import Defun
 from nodes import binary, const, counting_loop, graph, node, placeholder
 
 WAYS = [{}, {"strands": False, "loops": False}, {"inter_op_threads": 1, "intra_op_threads": 1}, {"optimize": False}]
@@ -279,3 +280,121 @@ def test_behaviour_37_closing_ends_steps_that_wait(options):
     for t in threads:
         t.join(30)
     assert raised == [tf.errors.CancelledError] * 2
+
+
+def test_behaviour_39_partial_runs_take_each_feed_and_give_each_fetch_once(tf1):
+    for module in (tf1, tf):
+        with module.Graph().as_default(), module.Session() as sess:
+            a, b, c = (module.placeholder(module.float32, [], name=n) for n in "abc")
+            total = module.add(a, b, name="total")
+            product = module.multiply(total, c, name="product")
+            handle = sess.partial_run_setup([total, product], [a, b, c])
+            assert sess.partial_run(handle, total, {a: 1.0, b: 2.0}) == 3.0
+            for fetch, feeds, text in [
+                (product, {a: 2.0}, "The feed a:0 has already been fed"), (total, {}, "The fetch total:0 has already been fetched"),
+                ("a:0", {}, "was not specified in partial_run_setup"),
+            ]:
+                with pytest.raises(module.errors.InvalidArgumentError, match=text):
+                    sess.partial_run(handle, fetch, feeds)
+            handle = sess.partial_run_setup([product], [a, b, c])
+            with pytest.raises(module.errors.InvalidArgumentError, match="can't be computed from the feeds"):
+                sess.partial_run(handle, product, {a: 1.0, b: 2.0})
+
+
+def test_behaviour_50_resources_go_through_nested_calls():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        v = tf.Variable(3.0, use_resource=True)
+
+        @Defun(tf.resource)
+        def read(handle):
+            return tf.raw_ops.ReadVariableOp(resource=handle, dtype=f32) * 2.0
+
+        @Defun(tf.resource)
+        def twice(handle):
+            return read(handle) + read(handle)
+
+        fetched = twice(v.handle)
+        sess.run(v.initializer)
+        assert sess.run(fetched) == 12.0
+
+
+def test_behaviour_54_functions_are_called_as_they_are_defined(tf1):
+    from tensorflow.python.framework import function as theirs
+
+    for module, defun in ((tf1, theirs.Defun), (tf, Defun)):
+        with module.Graph().as_default(), module.Session() as sess:
+            @defun(module.float32)
+            def doubled(x):
+                return module.identity(x) * 2.0
+
+            with pytest.raises(ValueError, match="Expected 1 arguments, got 2."):
+                doubled(module.constant(1.0), module.constant(1.0))
+            with pytest.raises(ValueError, match="Expected 1 arguments, got 0."):
+                doubled()
+            called = doubled(module.constant(2.0), name="called")
+            # The call can be fetched though its body takes its place.
+            assert sess.run([called, "called:0"]) == [4.0, 4.0]
+            assert sess.run("called") is None
+
+            v = module.Variable(0.0, use_resource=True)
+
+            @defun(module.resource)
+            def counting(handle):
+                module.raw_ops.AssignAddVariableOp(resource=handle, value=module.constant(1.0))
+                return module.constant(7)
+
+            counted = counting(v.handle)
+            sess.run(v.initializer)
+            assert sess.run(counted) == 7
+            # What changes state runs though no result depends on it.
+            assert sess.run(v) == 1.0
+
+
+def test_behaviour_55_gradients_of_calls(tf1):
+    from tensorflow.python.framework import function as theirs
+
+    values = []
+    for module, defun in ((tf1, theirs.Defun), (tf, Defun)):
+        with module.Graph().as_default(), module.Session() as sess:
+            @defun(module.float32, module.float32)
+            def mixed(x, y):
+                return x * y + module.where(x > y, x, y) + (x + y)
+
+            x, y = module.constant([2.0, 1.0]), module.constant([3.0, -1.0])
+            values.append(sess.run(module.gradients(mixed(x, y), [x, y])))
+    np.testing.assert_array_equal(values[0], values[1])
+    np.testing.assert_array_equal(values[1], [[4.0, 1.0], [4.0, 2.0]])
+
+
+@pytest.mark.parametrize("options", WAYS)
+def test_behaviours_56_and_57_lowered_loops_and_branches(tf1, options):
+    """Functional loops and branches: side effects of what is taken, none of what is not, and branches without results."""
+    tf.enable_control_flow_v2()
+    try:
+        with tf.Graph().as_default(), tf.Session(config=tf.SessionOptions(**options)) as sess:
+            v, p, which = tf.Variable(0.0, use_resource=True), tf.placeholder(tf.bool, []), tf.placeholder(i32, [])
+
+            def step(i):
+                with tf.control_dependencies([v.assign_add(1.0).op]):
+                    return i + 1
+
+            loop = tf.while_loop(lambda i: i < 5, step, [0])
+            branch = tf.cond(p, lambda: v.assign_add(10.0).op, tf.no_op)
+            case = tf.switch_case(which, [lambda: tf.constant(7), lambda: tf.constant(8)])
+            sess.run(v.initializer)
+            assert (sess.run(loop), sess.run(v)) == (5, 5.0)
+            sess.run(branch, {p: False})
+            assert sess.run(v) == 5.0
+            sess.run(branch, {p: True})
+            assert sess.run(v) == 15.0
+            # One that is not there is the last.
+            assert [sess.run(case, {which: n}) for n in (0, 1, 9, -1)] == [7, 8, 8, 8]
+    finally:
+        tf.disable_control_flow_v2()
+
+
+def test_an_integer_is_no_string():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.string, [], name="x")
+        with pytest.raises(TypeError, match="Type of feed value 1 with type <class 'int'> is not compatible with Tensor type"):
+            sess.run(x, {x: 1})
