@@ -12,6 +12,7 @@ from flowmill.graph import get_default_graph
 from flowmill.layers._base import Layer
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
+from flowmill.variables import PartitionedVariable
 
 
 class _Pair(NamedTuple):
@@ -133,7 +134,7 @@ class RNNCell(Layer):
     def _rnn_get_variable(self, getter, *args, **kwargs):
         """Notes the variables that `call` makes."""
         variable = getter(*args, **kwargs)
-        first = next(iter(variable)) if type(variable).__name__ == "PartitionedVariable" else variable
+        first = next(iter(variable)) if isinstance(variable, PartitionedVariable) else variable
         trained = any(first is v for v in tf.trainable_variables())
         known = self._trainable_weights if trained else self._non_trainable_weights
         if all(variable is not v for v in known):

@@ -13,6 +13,7 @@ from flowmill.dtypes import as_dtype
 from flowmill.graph import get_default_graph
 from flowmill.tensor import Operation, Tensor
 from flowmill.tensor_shape import TensorShape
+from flowmill.variables import PartitionedVariable
 
 _UPDATE_OPS, _REGULARIZATION_LOSSES = "update_ops", "regularization_losses"
 
@@ -259,7 +260,7 @@ class Layer:
                 variable = tf.get_variable(
                     name, shape, dtype, initializer=initializer, trainable=trainable and self.trainable, constraint=constraint,
                     partitioner=partitioner, use_resource=use_resource or scope.use_resource, **options)
-                parts = list(variable) if type(variable).__name__ == "PartitionedVariable" else [variable]
+                parts = list(variable) if isinstance(variable, PartitionedVariable) else [variable]
                 if regularizer is not None and not any(id(p) in existing for p in parts):
                     for part in parts:
                         with get_default_graph().name_scope(name + "/Regularizer"):

@@ -5,10 +5,43 @@ from __future__ import annotations
 from flowmill._apply import call, op_scope
 from flowmill._convert import convert_to_tensor
 from flowmill.graph import get_default_graph
+from flowmill.graph_keys import GraphKeys
 from flowmill.lookup._tables import Table
 from flowmill.tensor import Operation, Tensor
+from flowmill.train._saveables import SaveableObject, SaveSpec
 
 __all__ = ["DenseHashTable", "MutableHashTable"]
+
+
+class _Saveable(SaveableObject):
+    """The keys and values of a table in a checkpoint.
+
+    Args:
+        table: the table.
+        name: what the checkpoint calls it.
+    """
+
+    def __init__(self, table: MutableHashTable, name: str):
+        keys, values = table.export()
+        super().__init__(table, [SaveSpec(keys, "", name + "-keys"), SaveSpec(values, "", name + "-values")], name)
+
+    def restore(self, restored_tensors, restored_shapes) -> Operation:
+        """Lets the table hold these keys and no others."""
+        graph, (keys, values) = get_default_graph(), restored_tensors
+        with graph.name_scope(f"{self.name}_table_restore"), graph.colocate_with(self.op.resource_handle):
+            if self.op._reserved_keys:
+                keys, values = _without(self.op._reserved_keys, keys, values)
+            return call("LookupTableImportV2", None, self.op.resource_handle, keys, values)
+
+
+def _without(reserved: tuple[Tensor, ...], keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    """Keys that no place is empty for, with their values: TensorFlow writes dense tables with their empty places."""
+    from flowmill.array import boolean_mask
+    from flowmill.math import logical_and, not_equal
+
+    keys.set_shape([None])
+    is_held = logical_and(*(not_equal(keys, key) for key in reserved))
+    return boolean_mask(keys, is_held), boolean_mask(values, is_held)
 
 
 class MutableHashTable(Table):
@@ -19,8 +52,11 @@ class MutableHashTable(Table):
         value_dtype: the values' type.
         default_value: the value of a key that it does not hold; its shape is that of all values.
         name: what to call it.
-        checkpoint: not used: checkpoints do not hold tables.
+        checkpoint: whether a `Saver` writes what it holds to checkpoints, under `name`.
     """
+
+    # Keys that it cannot hold.
+    _reserved_keys: tuple[Tensor, ...] = ()
 
     def __init__(self, key_dtype, value_dtype, default_value, name: str = "MutableHashTable", checkpoint: bool = True,
                  experimental_is_anonymous: bool = False):
@@ -32,12 +68,12 @@ class MutableHashTable(Table):
             self._handle = call("MutableHashTableV2", name, **types)
         else:
             self._handle = call("MutableHashTableOfTensorsV2", name, value_shape=shape, **types)
-        self._finish(checkpoint)
+        self._finish(name, checkpoint)
 
-    def _finish(self, checkpoint: bool) -> None:
+    def _finish(self, name: str, checkpoint: bool) -> None:
         self._name = self._handle.op.name.split("/")[-1]
         if checkpoint:
-            self.export()
+            get_default_graph().add_to_collection(GraphKeys.SAVEABLE_OBJECTS, _Saveable(self, name))
 
     def _of(self, op: str, name: str | None, default: str, *args, **attrs):
         """An operation on the table, on its device."""
@@ -98,7 +134,7 @@ class DenseHashTable(MutableHashTable):
         deleted_key: another one.
         initial_num_buckets: how many places it begins with, a power of two.
         name: what to call it.
-        checkpoint: not used: checkpoints do not hold tables.
+        checkpoint: whether a `Saver` writes what it holds to checkpoints, under `name`. TensorFlow does not read them: it writes places, not keys.
     """
 
     def __init__(self, key_dtype, value_dtype, default_value, empty_key, deleted_key, initial_num_buckets: int | None = None,
@@ -109,7 +145,8 @@ class DenseHashTable(MutableHashTable):
         deleted_key = convert_to_tensor(deleted_key, self._key_dtype, "deleted_key")
         self._handle = call("MutableDenseHashTableV2", name, empty_key, deleted_key, value_dtype=self._value_dtype,
                             value_shape=self._default_value.shape, use_node_name_sharing=True, initial_num_buckets=initial_num_buckets)
-        self._finish(checkpoint)
+        self._reserved_keys = empty_key, deleted_key
+        self._finish(name, checkpoint)
 
     def insert_or_assign(self, keys, values, name: str | None = None) -> Operation:
         """As :meth:`insert`."""

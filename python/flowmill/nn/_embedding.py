@@ -9,6 +9,7 @@ from flowmill._apply import call
 from flowmill._convert import convert_to_tensor, convert_to_tensor_or_indexed_slices
 from flowmill.nn._scope import scope
 from flowmill.tensor import Tensor
+from flowmill.variables import PartitionedVariable
 from flowmill.tensor_shape import TensorShape
 
 
@@ -24,7 +25,7 @@ def _parts(params) -> list:
         if not params:
             raise ValueError("Length of params is currently 0. Need at least one param.")
         return list(params)
-    if hasattr(params, "_get_variable_list") or type(params).__name__ == "PartitionedVariable":
+    if isinstance(params, PartitionedVariable):
         return list(params)
     return [params]
 

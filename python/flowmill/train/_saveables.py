@@ -179,12 +179,16 @@ def _saveables(name: str, item):
     if isinstance(item, SaveableObject):
         yield item
     elif isinstance(item, (list, tuple)):
+        whole = None
         for part in item:
-            info = part._get_save_slice_info() if isinstance(part, Variable) else None
-            if info is None:
+            if not isinstance(part, Variable):
                 raise ValueError(f"Slices must all be Variables: {part}")
-            if info.full_name and not name:
-                raise ValueError(f"Slices must all be slices of the same tensor: {info.full_name}")
+            info = part._get_save_slice_info()
+            if info is None:
+                raise ValueError(f"Slices must all be slices: {part}")
+            if whole not in (None, info.full_name):
+                raise ValueError(f"Slices must all be from the same tensor: {whole} != {info.full_name}")
+            whole = info.full_name
             yield (_Resource if isinstance(part, ResourceVariable) else _Reference)(part, info.spec, name)
     elif isinstance(item, ResourceVariable):
         yield _Resource(item, "" if item._get_save_slice_info() is None else item._get_save_slice_info().spec, name)

@@ -211,7 +211,6 @@ class _Monitored:
 
     def __init__(self, session_creator: SessionCreator, hooks, stop_grace_period_secs: float):
         self._hooks, self._creator, self._grace = list(hooks or ()), session_creator, stop_grace_period_secs
-        self._graph_was_default = get_default_graph()
         for hook in self._hooks:
             hook.begin()
         self._session = None

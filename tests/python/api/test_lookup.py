@@ -146,3 +146,41 @@ def test_nothing_to_initialize(tf1):
     for tf in (tf1, flowmill):
         with tf.Graph().as_default():
             assert tf.tables_initializer(name="t").type == "NoOp" == tf.initialize_all_tables().type
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_checkpoints_hold_tables_that_change(tf1, tmp_path, dense):
+    """Each module writes a checkpoint that both read, with the same nodes; but TensorFlow reads dense tables by the places that its keys have."""
+    def build(tf):
+        if dense:
+            table = tf.lookup.experimental.DenseHashTable(tf.int64, tf.float32, -1.0, 0, -2, name="seen")
+        else:
+            table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1, name="seen")
+        keys = tf.constant([3, 1], tf.int64) if dense else tf.constant(["a", "b"])
+        others = tf.constant([3, 7], tf.int64) if dense else tf.constant(["a", "z"])
+        values = tf.constant([1, 2], tf.float32 if dense else tf.int64)
+        return table.insert(keys, values), table.insert(others, values), table.lookup(tf.concat([keys, others], 0)), table.size(), tf.train.Saver()
+
+    described = []
+    for writer in (tf1, flowmill):
+        path = str(tmp_path / writer.__name__ / "model")
+        (tmp_path / writer.__name__).mkdir()
+        with writer.Graph().as_default() as graph, writer.Session() as sess:
+            insert, *_, saver = build(writer)
+            sess.run(insert)
+            saver.save(sess, path, write_meta_graph=False)
+            described.append(_described(graph))
+        for reader in (flowmill,) if dense and writer is flowmill else (tf1, flowmill):
+            with reader.Graph().as_default(), reader.Session() as sess:
+                _, other, found, size, saver = build(reader)
+                sess.run(other)
+                saver.restore(sess, path)
+                assert (sess.run(found).tolist(), sess.run(size)) == ([1, 2, 1, -1], 2)
+    assert dense or described[0] == described[1]
+
+
+def test_a_table_that_is_not_saved():
+    with flowmill.Graph().as_default():
+        flowmill.lookup.experimental.MutableHashTable(flowmill.int64, flowmill.int64, -1, checkpoint=False)
+        with pytest.raises(ValueError, match="No variables to save"):
+            flowmill.train.Saver()
