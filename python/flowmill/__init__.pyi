@@ -6,6 +6,7 @@ from flowmill import compat as compat
 from flowmill import contrib as contrib
 from flowmill import data as data
 from flowmill import debugging as debugging
+from flowmill import distributions as distributions
 from flowmill import errors as errors
 from flowmill import flags as flags
 from flowmill import gfile as gfile
@@ -808,6 +809,7 @@ __all__ = [
     "disable_tensor_equality",
     "disable_v2_behavior",
     "disable_v2_tensorshape",
+    "distributions",
     "div",
     "div_no_nan",
     "divide",
