@@ -267,7 +267,7 @@ class Layer:
                             loss = regularizer(part)
                         if loss is not None:
                             self.add_loss(loss)
-        trained = trainable and self.trainable and parts[0] in _identities(tf.trainable_variables())
+        trained = trainable and self.trainable and any(parts[0] is v for v in tf.trainable_variables())
         (self._trainable_weights if trained else self._non_trainable_weights).extend(parts)
         return variable
 
@@ -391,17 +391,6 @@ class Layer:
     def apply(self, inputs, *args, **kwargs) -> Any:
         """As calling it."""
         return self(inputs, *args, **kwargs)
-
-
-def _identities(values) -> _Identities:
-    return _Identities(map(id, values))
-
-
-class _Identities(set):
-    """Objects by identity: variables have an equality of their own."""
-
-    def __contains__(self, value):
-        return super().__contains__(id(value))
 
 
 def _unique(base: str) -> str:
