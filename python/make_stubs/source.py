@@ -59,8 +59,13 @@ def is_made(statement: ast.stmt, module: types.ModuleType) -> bool:
         return False
     if isinstance(statement.value, ast.Call) and ast.unparse(statement.value.func).endswith("namedtuple"):
         return False
-    return any(isinstance(t, ast.Name) and not t.id.startswith("_") and isinstance(vars(module).get(t.id), (types.FunctionType, type))
-               for t in statement.targets)
+    made = (vars(module).get(t.id) for t in statement.targets if isinstance(t, ast.Name) and not t.id.startswith("_"))
+    return any(isinstance(found, types.FunctionType) or _is_class(found) for found in made)
+
+
+def _is_class(value) -> bool:
+    # Python 3.10 takes `dict[str, int]` for one.
+    return isinstance(value, type) and not isinstance(value, types.GenericAlias)
 
 
 def installed(statement: ast.ClassDef, cls: type) -> list[str]:
@@ -201,7 +206,7 @@ class Stub:
         if not isinstance(target, ast.Name) or target.id.startswith("_"):
             return []
         found = vars(self._module)[target.id]
-        if isinstance(found, (types.FunctionType, type)):
+        if isinstance(found, types.FunctionType) or _is_class(found):
             if isinstance(value, ast.Name):
                 return [f"{target.id} = {value.id}"]
             if isinstance(found, type) and not issubclass(found, tuple):
