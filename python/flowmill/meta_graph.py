@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 from flowmill import _core, _protos
@@ -11,22 +10,6 @@ from flowmill.graph import get_default_graph
 from flowmill.graph_keys import GraphKeys, prepend_name_scope, strip_name_scope
 from flowmill.importer import import_graph_def
 from flowmill.tensor import Operation, Tensor
-
-# For collections of messages: the name of the message, and what makes an item of one.
-_registered: dict[str, tuple[Callable, Callable]] = {}
-
-
-def register_proto_function(collection_name: str, proto_type, to_proto: Callable | None = None, from_proto: Callable | None = None) -> None:
-    """Says what the items of a collection are in a `MetaGraphDef`; they have a method ``to_proto(export_scope)`` themselves.
-
-    Args:
-        collection_name: the collection.
-        proto_type: the class of the message.
-        to_proto: not used: items are asked.
-        from_proto: makes an item, called as ``f(message, import_scope=None)``.
-    """
-    _registered[collection_name] = (lambda: proto_type), from_proto
-
 
 def _kind_of(collection: str) -> tuple | None:
     """The message and the maker of a collection's items; None for a collection of values."""
@@ -47,8 +30,7 @@ def _kind_of(collection: str) -> tuple | None:
 
         kind = CondContext if collection == GraphKeys.COND_CONTEXT else WhileContext
         return _protos.get(kind.__name__ + "Def"), kind.from_proto
-    known = _registered.get(collection)
-    return None if known is None else (known[0](), known[1])
+    return None
 
 
 # Export

@@ -18,7 +18,7 @@ def constant_value(tensor, partial: bool = False) -> Any:
 
     Args:
         tensor: a tensor; an array is its own value.
-        partial: not used.
+        partial: gives an array of objects where only some of what was stacked is known, with None for what is not.
 
     Returns:
         A NumPy array or scalar, None where the value is not known.
@@ -31,7 +31,8 @@ def constant_value(tensor, partial: bool = False) -> Any:
         return None if stands_for is None or hasattr(tensor, "initializer") else constant_value(stands_for())
     value = tensor.graph._core.constant_value(*tensor._key)
     if value is None:
-        return _computed(tensor)
+        value = _computed(tensor)
+        return _part_of(tensor) if value is None and partial else value
     return np.array(value, dtype=object) if isinstance(value, (bytes, str)) else np.asarray(value)
 
 
@@ -45,6 +46,19 @@ def _computed(tensor: Tensor):
     if any(v is None for v in values) or sum(v.size for v in values) > _MOST_ELEMENTS:
         return None
     return function(op, *values)
+
+
+def _part_of(tensor: Tensor):
+    """What is known of a tensor that was stacked from others."""
+    op = tensor.op
+    if op.type == "Pack" and op.get_attr("axis") == 0:
+        found = np.empty(len(op.inputs), dtype=object)
+        found[:] = [constant_value(i, True) for i in op.inputs]
+        return found
+    if op.type == "Unpack" and op.get_attr("axis") == 0:
+        whole = constant_value(op.inputs[0], True)
+        return None if whole is None else whole[tensor.value_index]
+    return constant_value(op.inputs[0], True) if op.type in ("Identity", "StopGradient") else None
 
 
 def _filled(op, shape, value):

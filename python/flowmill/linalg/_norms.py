@@ -7,11 +7,11 @@ import numpy as np
 from flowmill._apply import call, dims, op_scope
 from flowmill._arguments import one_of
 from flowmill._convert import constant, convert_to_tensor
-from flowmill.array import concat, expand_dims, reshape, shape, squeeze, where_v2
+from flowmill.array import concat, expand_dims, identity, reshape, shape, squeeze, where_v2
 from flowmill.array._layout import transpose as transpose_axes
-from flowmill.dtypes import int32
+from flowmill.dtypes import float32, int32
 from flowmill.linalg._matrices import eye, solve, svd
-from flowmill.math import abs as abs_, cast, conj, greater, matmul, pow as pow_, reduce_max, reduce_sum, sqrt
+from flowmill.math import abs as abs_, cast, conj, greater, matmul, maximum, pow as pow_, reduce_max, reduce_sum, sqrt
 from flowmill.tensor import Tensor
 
 
@@ -94,17 +94,40 @@ def _precision(tensor: Tensor):
     return np.finfo(tensor.dtype.base_dtype.real_dtype.as_numpy_dtype).eps
 
 
+def _matrices(a, validate_args: bool) -> Tensor:
+    """Matrices of floating-point or complex numbers."""
+    from flowmill.debugging import assert_rank_at_least
+    from flowmill.graph import get_default_graph
+
+    a = convert_to_tensor(a, dtype_hint=float32, name="a")
+    kind = a.dtype.base_dtype
+    if not (kind.is_floating or kind.is_complex):
+        raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {kind.name}).")
+    if a.shape.rank is None:
+        if not validate_args:
+            return a
+        with get_default_graph().control_dependencies([assert_rank_at_least(a, 2, message="Input `a` must have at least 2 dimensions.")]):
+            return identity(a)
+    if a.shape.rank < 2:
+        raise ValueError(f"Input `a` must have at least 2 dimensions (saw: {a.shape.rank}).")
+    return a
+
+
 def matrix_rank(a, tol=None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """The number of singular values of matrices that count as not zero.
 
     Args:
         a: the matrices.
         tol: what is not greater counts as zero; by default the greatest singular value and the larger size of the matrix times the precision.
-        validate_args: not used.
+        validate_args: where the rank is not known, checks that there are matrices when the graph runs.
         name: of the scope.
+
+    Raises:
+        TypeError: for integers.
+        ValueError: for fewer than two dimensions.
     """
     with op_scope(name, "matrix_rank"):
-        a = convert_to_tensor(a, name="a")
+        a = _matrices(a, validate_args)
         values = svd(a, compute_uv=False)
         if tol is None:
             known = dims(a)
@@ -123,23 +146,21 @@ def pinv(a, rcond=None, validate_args: bool = False, name: str | None = None) ->
         a: the matrices.
         rcond: singular values that are not greater than this share of the greatest one count as zero; by default 10 times the larger size of the
             matrix times the precision.
-        validate_args: not used.
+        validate_args: where the rank is not known, checks that there are matrices when the graph runs.
         name: of the scope.
 
     Raises:
         TypeError: for integers.
+        ValueError: for fewer than two dimensions.
     """
     with op_scope(name, "pinv"):
-        a = convert_to_tensor(a, name="a")
+        a = _matrices(a, validate_args)
         kind = a.dtype.base_dtype
-        if not (kind.is_floating or kind.is_complex):
-            raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {kind.name}).")
         if rcond is None:
-            known = dims(a)
-            if known is not None and min(known[-2:]) >= 0:
-                larger = float(max(known[-2:]))
-            else:
-                larger = cast(reduce_max(shape(a)[-2:]), kind.real_dtype)
+            known = dims(a) or (-1, -1)
+            rows, columns = (size if size >= 0 else shape(a)[at] for at, size in ((-2, known[-2]), (-1, known[-1])))
+            is_known = isinstance(rows, int) and isinstance(columns, int)
+            larger = float(max(rows, columns)) if is_known else cast(maximum(rows, columns), kind.real_dtype)
             rcond = 10.0 * larger * _precision(a)
         rcond = convert_to_tensor(rcond, kind.real_dtype, "rcond")
         values, left, right = svd(a, full_matrices=False, compute_uv=True)

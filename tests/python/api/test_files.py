@@ -79,6 +79,21 @@ def test_directories(tf, tmp_path):
 RECORDS = [b"", b"a", bytes(range(256)) * 100, random.Random(1).randbytes(8191), random.Random(2).randbytes(8192), b"end"]
 
 
+def test_a_walk_says_what_is_not_there(tf, tmp_path):
+    (tmp_path / "a").mkdir()
+    failed = []
+    assert [names for _, *names in tf.io.gfile.walk(str(tmp_path))] == [[["a"], []], [[], []]]
+    assert list(tf.io.gfile.walk(str(tmp_path / "b"))) == []
+
+    def stop(error):
+        failed.append(error)
+        raise error
+
+    with pytest.raises(tf.errors.NotFoundError):
+        list(tf.io.gfile.walk(str(tmp_path / "b"), onerror=stop))
+    assert len(failed) == 1
+
+
 @pytest.mark.parametrize("kind", ["", "ZLIB", "GZIP"])
 def test_records_are_read_and_written_as_tensorflow_does(tf1, tmp_path, kind):
     for writer, reader in ((tf1, flowmill), (flowmill, tf1), (flowmill, flowmill)):

@@ -56,6 +56,9 @@ CASES = {
     "adjoint": lambda tf, v: tf.linalg.adjoint(v.z),
     "pinv": lambda tf, v: tf.linalg.pinv(v.x),
     "matrix_rank": lambda tf, v: tf.linalg.matrix_rank(v.x),
+    "pinv of checked matrices": lambda tf, v: tf.linalg.pinv(v.u, validate_args=True),
+    "matrix_rank of checked matrices": lambda tf, v: tf.linalg.matrix_rank(v.u, validate_args=True),
+    "matrix_rank of a list": lambda tf, v: tf.linalg.matrix_rank([[1, 2], [2, 4]]),
     "normalize": lambda tf, v: tf.linalg.normalize(v.x),
     "matvec": lambda tf, v: tf.linalg.matvec(v.x, [1.0, 2.0, 3.0]),
     "matmul": lambda tf, v: tf.linalg.matmul(v.x, v.m),
@@ -79,6 +82,8 @@ ERRORS = {
     "norm axes": (lambda tf, v: tf.norm(v.x, axis=[0, 1, 2]), "'axis' must be None, an integer, or a tuple of 2 unique integers, got [0, 1, 2]"),
     "norm same axes": (lambda tf, v: tf.norm(v.x, axis=[1, 1]), "'axis' must be None, an integer, or a tuple of 2 unique integers, got (1, 1)"),
     "pinv": (lambda tf, v: tf.linalg.pinv(tf.constant([[1, 2]])), "Input `a` must have `float`-like `dtype`"),
+    "pinv 2": (lambda tf, v: tf.linalg.pinv(tf.constant([1.0, 2.0])), "Input `a` must have at least 2 dimensions"),
+    "matrix_rank": (lambda tf, v: tf.linalg.matrix_rank([1.0, 2.0]), "Input `a` must have at least 2 dimensions"),
     "cholesky": (lambda tf, v: tf.cholesky(v.x), "Dimensions must be equal, but are 2 and 3"),
 }
 

@@ -35,6 +35,27 @@ VALUES = {
 }
 
 
+IN_PART = {
+    "stack": lambda tf: tf.stack([tf.constant(1), tf.placeholder(tf.int32, [])]),
+    "nothing known": lambda tf: tf.stack([tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])]),
+    "all known": lambda tf: tf.stack([tf.constant(1), tf.constant(2)]),
+    "along another axis": lambda tf: tf.stack([tf.placeholder(tf.int32, [2]), [1, 2]], axis=1),
+    "identity": lambda tf: tf.identity(tf.stack([tf.constant(1), tf.placeholder(tf.int32, [])])),
+    "unstack": lambda tf: tf.unstack(tf.stack([tf.placeholder(tf.int32, []), tf.constant(5)]))[1],
+    "placeholder": lambda tf: tf.placeholder(tf.int32, [2]),
+}
+
+
+@pytest.mark.parametrize("case", IN_PART.values(), ids=IN_PART.keys())
+def test_constant_value_in_part(tf1, case):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            value = tf.get_static_value(case(tf), partial=True)
+            found.append(value if value is None else [None if v is None else int(v) for v in np.atleast_1d(value)])
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("case", VALUES.values(), ids=VALUES.keys())
 def test_constant_value(tf1, case):
     with tf1.Graph().as_default():
