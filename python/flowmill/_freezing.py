@@ -28,7 +28,8 @@ def _base(tensor_name: str) -> str:
     return tensor_name.removeprefix("^").partition(":")[0]
 
 
-def convert_variables_to_constants(sess, input_graph_def, output_node_names, variable_names_whitelist=None, variable_names_blacklist=None) -> _protos.GraphDef:
+def convert_variables_to_constants(sess, input_graph_def, output_node_names, variable_names_whitelist=None,
+                                   variable_names_blacklist=None) -> _protos.GraphDef:
     """What some nodes need, with the values of variables as constants: a frozen graph.
 
     Functions that get variables get their values instead; those have names of their own.

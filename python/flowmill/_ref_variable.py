@@ -5,7 +5,8 @@ from __future__ import annotations
 from flowmill._apply import apply_op, call
 from flowmill._convert import convert_to_tensor
 from flowmill._initial_values import guarded
-from flowmill._variable import Variable, check_arguments, check_modes, lifted
+from flowmill._variable import Variable, check_arguments, lifted
+from flowmill._variable_modes import check_modes
 from flowmill.dtypes import DType
 from flowmill.graph import Graph, get_default_graph
 from flowmill.graph_keys import prepend_name_scope

@@ -1,28 +1,15 @@
 # Made by python/make_stubs from the code.
 
 import contextlib
-import enum
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 from flowmill._operators import OperatorsOfTensor
+from flowmill._variable_modes import VariableAggregation, VariableSynchronization
 from flowmill.dtypes import DType
 from flowmill.graph import Graph
 from flowmill.tensor import Operation, Reference, Tensor
 from flowmill.tensor_shape import TensorShape
 
-class VariableSynchronization(enum.Enum):
-    AUTO = 0
-    NONE = 1
-    ON_WRITE = 2
-    ON_READ = 3
-class VariableAggregation(enum.Enum):
-    NONE = 0
-    SUM = 1
-    MEAN = 2
-    ONLY_FIRST_REPLICA = 3
-    ONLY_FIRST_TOWER = 3
-    def __hash__(self) -> int: ...
-def check_modes(synchronization, aggregation, trainable: bool | None, name) -> tuple[VariableSynchronization, VariableAggregation, bool]: ...
 @contextlib.contextmanager
 def variable_creator_scope(variable_creator: Callable) -> Iterator[None]: ...
 class Variable(OperatorsOfTensor):

@@ -78,7 +78,8 @@ class GradientTape:
         missing = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
         return nest.pack_sequence_as(sources, [found.get(id(s), _zeros(s) if missing else None) for s in flat])
 
-    def jacobian(self, target, sources, unconnected_gradients=UnconnectedGradients.NONE, parallel_iterations=None, experimental_use_pfor: bool = True):
+    def jacobian(self, target, sources, unconnected_gradients=UnconnectedGradients.NONE, parallel_iterations=None,
+                 experimental_use_pfor: bool = True):
         """The derivatives of each element of `target` by `sources`: of shape ``target.shape + source.shape``."""
         from flowmill.array import concat, reshape, shape
         from flowmill.functional_ops import map_fn

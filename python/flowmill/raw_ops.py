@@ -50,8 +50,9 @@ def _function(op: str):
     optional = [*(f"{name}=…" for name, _, is_required in known if not is_required), "name=None"]
     gives = ", ".join(name for name, _ in found.outputs) or "the operation"
     function.__doc__ = f"``{op}({', '.join([*required, *optional])})`` → {gives}: the op as TensorFlow defines it."
-    function.__signature__ = inspect.Signature(
-        [inspect.Parameter(name, _KEYWORD, default=inspect.Parameter.empty if is_required else None) for name, _, is_required in [*known, ("name", None, False)]])
+    function.__signature__ = inspect.Signature([
+        inspect.Parameter(name, _KEYWORD, default=inspect.Parameter.empty if is_required else None)
+        for name, _, is_required in [*known, ("name", None, False)]])
     return function
 
 

@@ -7,7 +7,8 @@ import contextlib
 from flowmill._apply import apply_op, call
 from flowmill._convert import convert_to_tensor
 from flowmill._initial_values import guarded
-from flowmill._variable import Variable, check_arguments, check_modes, lifted
+from flowmill._variable import Variable, check_arguments, lifted
+from flowmill._variable_modes import check_modes
 from flowmill.dtypes import DType, as_dtype
 from flowmill.graph import Graph, get_default_graph
 from flowmill.graph_keys import prepend_name_scope
@@ -24,7 +25,8 @@ class ResourceVariable(Variable):
     """
 
     def __init__(self, initial_value=None, trainable=None, collections=None, validate_shape=True, caching_device=None, name=None, dtype=None,
-                 variable_def=None, import_scope=None, constraint=None, expected_shape=None, synchronization=None, aggregation=None, shape=None) -> None:
+                 variable_def=None, import_scope=None, constraint=None, expected_shape=None, synchronization=None, aggregation=None,
+                 shape=None) -> None:
         if variable_def is not None:
             if initial_value is not None:
                 raise ValueError("The variable_def and initial_value args to `tf.Variable` are mutually exclusive, but got both.")

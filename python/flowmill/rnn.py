@@ -227,7 +227,8 @@ def _rnn_step(time, sequence_length, shortest, longest, zero_output, state, call
 
 
 def bidirectional_dynamic_rnn(cell_fw, cell_bw, inputs, sequence_length=None, initial_state_fw=None, initial_state_bw=None, dtype=None,
-                              parallel_iterations: int | None = None, swap_memory: bool = False, time_major: bool = False, scope=None) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+                              parallel_iterations: int | None = None, swap_memory: bool = False, time_major: bool = False,
+                              scope=None) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Two recurrent networks, of which one goes back in time.
 
     Args:
@@ -435,7 +436,8 @@ def static_state_saving_rnn(cell, inputs, state_saver, state_name, sequence_leng
     return outputs, state
 
 
-def static_bidirectional_rnn(cell_fw, cell_bw, inputs, initial_state_fw=None, initial_state_bw=None, dtype=None, sequence_length=None, scope=None) -> Any:
+def static_bidirectional_rnn(cell_fw, cell_bw, inputs, initial_state_fw=None, initial_state_bw=None, dtype=None, sequence_length=None,
+                             scope=None) -> Any:
     """Two recurrent networks written out, of which one goes back in time.
 
     Args:

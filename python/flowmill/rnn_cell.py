@@ -28,16 +28,8 @@ def _gates(inputs, h, kernel, bias) -> Tensor:
     return call("BiasAdd", None, tf.matmul(tf.concat([inputs, h], 1), kernel), bias)
 
 
-class BasicRNNCell(LayerRNNCell):
-    """The plainest cell: ``activation(W [inputs, state] + b)`` is the output and the next state.
-
-    Args:
-        num_units: the size of the output.
-        activation: a function or its name, `tanh` where it is None.
-        reuse: whether to use variables that are there.
-        name: of its variable scope.
-        dtype: of its variables.
-    """
+class _UnitsCell(LayerRNNCell):
+    """A cell whose state is its output: `num_units` numbers."""
 
     def __init__(self, num_units: int, activation=None, reuse=None, name: str | None = None, dtype=None, **kwargs):
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
@@ -55,6 +47,18 @@ class BasicRNNCell(LayerRNNCell):
         """`num_units`."""
         return self._num_units
 
+
+class BasicRNNCell(_UnitsCell):
+    """The plainest cell: ``activation(W [inputs, state] + b)`` is the output and the next state.
+
+    Args:
+        num_units: the size of the output.
+        activation: a function or its name, `tanh` where it is None.
+        reuse: whether to use variables that are there.
+        name: of its variable scope.
+        dtype: of its variables.
+    """
+
     def build(self, input_shape) -> None:
         """Makes ``kernel`` and ``bias``."""
         depth = self._depth(input_shape)
@@ -69,7 +73,7 @@ class BasicRNNCell(LayerRNNCell):
         return output, output
 
 
-class GRUCell(LayerRNNCell):
+class GRUCell(_UnitsCell):
     """A gated recurrent unit (Cho et al., 2014).
 
     Args:
@@ -84,21 +88,8 @@ class GRUCell(LayerRNNCell):
 
     def __init__(self, num_units: int, activation=None, reuse=None, kernel_initializer=None, bias_initializer=None, name: str | None = None,
                  dtype=None, **kwargs):
-        super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
-        check_type(self.dtype)
-        self.input_spec = InputSpec(ndim=2)
-        self._num_units, self._activation = num_units, _activation(activation)
+        super().__init__(num_units, activation, reuse, name, dtype, **kwargs)
         self._kernel_initializer, self._bias_initializer = kernel_initializer, bias_initializer
-
-    @property
-    def state_size(self) -> int:
-        """`num_units`."""
-        return self._num_units
-
-    @property
-    def output_size(self) -> int:
-        """`num_units`."""
-        return self._num_units
 
     def build(self, input_shape) -> None:
         """Makes ``gates/kernel``, ``gates/bias``, ``candidate/kernel`` and ``candidate/bias``."""

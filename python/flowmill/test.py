@@ -15,8 +15,8 @@ import numpy as np
 from flowmill import _lazy
 
 __all__ = [
-    "TestCase", "assert_equal_graph_def", "compute_gradient", "compute_gradient_error", "get_temp_dir", "gpu_device_name", "is_built_with_cuda", "is_built_with_gpu_support", "is_built_with_rocm",
-    "is_built_with_xla", "is_gpu_available", "main", "test_src_dir_path",
+    "TestCase", "assert_equal_graph_def", "compute_gradient", "compute_gradient_error", "get_temp_dir", "gpu_device_name",
+    "is_built_with_cuda", "is_built_with_gpu_support", "is_built_with_rocm", "is_built_with_xla", "is_gpu_available", "main", "test_src_dir_path",
 ]
 
 

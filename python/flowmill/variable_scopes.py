@@ -9,7 +9,8 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from flowmill._variable import Variable, VariableAggregation, VariableSynchronization, variable_creator_scope
+from flowmill._variable import Variable, variable_creator_scope
+from flowmill._variable_modes import VariableAggregation, VariableSynchronization
 from flowmill._variable_store import VariableStore, takes
 from flowmill.dtypes import as_dtype
 from flowmill.graph import get_default_graph

@@ -8,7 +8,8 @@ from flowmill._apply import call
 from flowmill._convert import constant
 from flowmill._operators import OperatorsOfTensor
 from flowmill._ref_variable import RefVariable
-from flowmill._variable import Variable, VariableAggregation, VariableSynchronization
+from flowmill._variable import Variable
+from flowmill._variable_modes import VariableAggregation, VariableSynchronization
 from flowmill.control_flow import group
 from flowmill.dtypes import DType, as_dtype
 from flowmill.graph import Graph, get_default_graph

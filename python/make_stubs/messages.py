@@ -138,7 +138,8 @@ class _Messages:
 
     def _argument(self, field, kind: str) -> str:
         if not _is_repeated(field):
-            return f"{kind} | Mapping[str, typing.Any] | None" if field.message_type is not None else f"{kind} | str | None" if field.enum_type else f"{kind} | None"
+            other = " | Mapping[str, typing.Any]" if field.message_type is not None else " | str" if field.enum_type else ""
+            return f"{kind}{other} | None"
         if kind.startswith(("_MessageMap", "MutableMapping")):
             return "Mapping[" + kind.partition("[")[2] if kind.startswith("Mutable") else f"Mapping[str, {kind.partition('[')[2]}"
         inner = kind.partition("[")[2][:-1]

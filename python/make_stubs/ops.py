@@ -20,7 +20,9 @@ _Input = typing.Any
 _Type = DType | str | int | type[typing.Any]
 _Shape = TensorShape | Sequence[int | None] | int | None
 '''
-_KINDS = {"type": "_Type", "shape": "_Shape", "int": "int", "float": "float", "bool": "bool", "string": "str | bytes", "tensor": "typing.Any", "func": "typing.Any"}
+_KINDS = {
+    "type": "_Type", "shape": "_Shape", "int": "int", "float": "float", "bool": "bool", "string": "str | bytes", "tensor": "typing.Any", "func": "typing.Any",
+}
 
 
 def _kind(kind: str) -> str:

@@ -1,8 +1,8 @@
 """Stubs of modules from their source, completed by what is there when they are imported.
 
 Type checkers read a package's source where there is no stub. Three things of a module they cannot see: names that are looked up elsewhere when they
-are asked for (`flowmill._lazy`), functions and classes that other functions make, and methods that are put into classes. A module with any of them gets
-a stub; what is written in its source is taken over from there.
+are asked for (`flowmill._lazy`), functions and classes that other functions make, and methods that are put into classes. A module with any of them
+gets a stub; what is written in its source is taken over from there.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _PLAIN = (bool, int, float, str, bytes)
 _CONTAINERS = {tuple: "tuple[Any, ...]", list: "list[Any]", dict: "dict[Any, Any]", frozenset: "frozenset[Any]", set: "set[Any]"}
 # What Python asks of special methods.
 _SPECIAL = {
-    "__init__": "None", "__exit__": "None", "__repr__": "str", "__str__": "str", "__hash__": "int", "__len__": "int", "__int__": "int", "__bool__": "bool",
-    "__eq__": "bool", "__ne__": "bool", "__contains__": "bool", "__index__": "int", "__float__": "float",
+    "__init__": "None", "__exit__": "None", "__repr__": "str", "__str__": "str", "__hash__": "int", "__len__": "int", "__int__": "int",
+    "__bool__": "bool", "__eq__": "bool", "__ne__": "bool", "__contains__": "bool", "__index__": "int", "__float__": "float",
 }
 # Python's operators on tensors, which are put into the classes.
 # What stands for several tensors.
@@ -73,7 +73,8 @@ def installed(statement: ast.ClassDef, cls: type) -> list[str]:
     if hasattr(cls, "_fields") or hasattr(cls, "__dataclass_fields__"):
         return []
     written = {n.name for n in statement.body if isinstance(n, ast.FunctionDef)}
-    written |= {t.id for n in statement.body if isinstance(n, ast.Assign) for target in n.targets for t in ast.walk(target) if isinstance(t, ast.Name)}
+    targets = [target for n in statement.body if isinstance(n, ast.Assign) for target in n.targets]
+    written |= {t.id for target in targets for t in ast.walk(target) if isinstance(t, ast.Name)}
     return [name for name, member in vars(cls).items()
             if isinstance(member, types.FunctionType) and member.__module__.startswith("flowmill") and name not in written]
 

@@ -13,7 +13,8 @@ from flowmill import _core
 
 PACKAGE = Path(flowmill.__file__).parent
 # `compat.v1` is the package itself, `__main__` runs it.
-MODULES = ["flowmill", *(m.name for m in pkgutil.walk_packages(flowmill.__path__, "flowmill.") if m.name not in ("flowmill.__main__", "flowmill.compat.v1", "flowmill._core"))]
+LEFT_OUT = {"flowmill.__main__", "flowmill.compat.v1", "flowmill._core"}
+MODULES = ["flowmill", *(m.name for m in pkgutil.walk_packages(flowmill.__path__, "flowmill.") if m.name not in LEFT_OUT)]
 
 
 def stub_parameters(function: ast.FunctionDef) -> list[tuple[str, str, bool]]:

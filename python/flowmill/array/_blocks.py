@@ -136,7 +136,8 @@ def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding
 
 
 def quantize(input, min_range, max_range, T, mode: str = "MIN_COMBINED", round_mode: str = "HALF_AWAY_FROM_ZERO",  # noqa: A002
-             name: str | None = None, narrow_range: bool = False, axis: int | None = None, ensure_minimum_range: float = 0.01) -> _QuantizeV2:
+             name: str | None = None, narrow_range: bool = False, axis: int | None = None,
+                ensure_minimum_range: float = 0.01) -> _QuantizeV2:
     """Numbers as integers that stand for a range.
 
     Args:
@@ -159,7 +160,8 @@ def quantize(input, min_range, max_range, T, mode: str = "MIN_COMBINED", round_m
 
 
 def quantize_v2(input, min_range, max_range, T, mode: str = "MIN_COMBINED", name: str | None = None,  # noqa: A002
-                round_mode: str = "HALF_AWAY_FROM_ZERO", narrow_range: bool = False, axis: int | None = None, ensure_minimum_range: float = 0.01) -> _QuantizeV2:
+                round_mode: str = "HALF_AWAY_FROM_ZERO", narrow_range: bool = False, axis: int | None = None,
+                ensure_minimum_range: float = 0.01) -> _QuantizeV2:
     """:func:`quantize` with its arguments in another order."""
     return quantize(input, min_range, max_range, T, mode, round_mode, name, narrow_range, axis, ensure_minimum_range)
 

@@ -22,7 +22,8 @@ def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype="flo
     return tf.variance_scaling_initializer(1.0, "fan_avg", "uniform" if uniform else "truncated_normal", seed=seed, dtype=dtype)
 
 
-def variance_scaling_initializer(factor: float = 2.0, mode: str = "FAN_IN", uniform: bool = False, seed: int | None = None, dtype="float32") -> Initializer:
+def variance_scaling_initializer(factor: float = 2.0, mode: str = "FAN_IN", uniform: bool = False, seed: int | None = None,
+                                 dtype="float32") -> Initializer:
     """He's initializer, or with other arguments Glorot's.
 
     Args:

@@ -131,7 +131,8 @@ def non_max_suppression_overlaps(overlaps, scores, max_output_size, overlap_thre
 
 
 def combined_non_max_suppression(boxes, scores, max_output_size_per_class, max_total_size, iou_threshold=0.5,
-                                 score_threshold=_NO_THRESHOLD, pad_per_class: bool = False, clip_boxes: bool = True, name: str | None = None) -> _CombinedNonMaxSuppression:
+                                 score_threshold=_NO_THRESHOLD, pad_per_class: bool = False, clip_boxes: bool = True,
+                                 name: str | None = None) -> _CombinedNonMaxSuppression:
     """:func:`non_max_suppression` of each class of each image of a batch.
 
     Args:

@@ -84,6 +84,15 @@ def as_batch(image: Tensor) -> tuple[Tensor, bool]:
     return image, False
 
 
+def batch_for_size(image, target_height, target_width) -> tuple[Tensor, bool, list]:
+    """An image as a batch, for a size that is positive: as :func:`as_batch`, and what checks that."""
+    image, is_batch = as_batch(convert_to_tensor(image, name="image"))
+    checks = checks_of(image)
+    checks += asserted(target_width > 0, "target_width must be > 0.")
+    checks += asserted(target_height > 0, "target_height must be > 0.")
+    return with_dependencies(checks, image), is_batch, checks
+
+
 def by_rank(image: Tensor, of_image, of_batch):
     """What one of two functions gives, by whether `image` has three dimensions or four.
 

@@ -9,7 +9,7 @@ from flowmill._apply import call
 from flowmill._arguments import one_of
 from flowmill._convert import convert_to_tensor
 from flowmill.control_flow import with_dependencies
-from flowmill.image._checks import as_batch, asserted, by_rank, checked, checks_of, is_tensor, known, sizes
+from flowmill.image._checks import as_batch, asserted, batch_for_size, by_rank, checked, checks_of, is_tensor, known, sizes
 from flowmill.nn._scope import scope
 from flowmill.tensor import Tensor
 
@@ -239,11 +239,7 @@ def resize_image_with_crop_or_pad(image, target_height, target_width) -> Tensor:
         ValueError: for sizes that are not positive, or another number of dimensions.
     """
     with scope(None, "resize_image_with_crop_or_pad", [image]):
-        image, is_batch = as_batch(convert_to_tensor(image, name="image"))
-        checks = checks_of(image)
-        checks += asserted(target_width > 0, "target_width must be > 0.")
-        checks += asserted(target_height > 0, "target_height must be > 0.")
-        image = with_dependencies(checks, image)
+        image, is_batch, checks = batch_for_size(image, target_height, target_width)
         if is_tensor(target_height):
             target_height = with_dependencies(checks, target_height)
         if is_tensor(target_width):

@@ -8,7 +8,7 @@ import flowmill as tf
 from flowmill._apply import call
 from flowmill._convert import convert_to_tensor
 from flowmill.control_flow import with_dependencies
-from flowmill.image._checks import as_batch, asserted, checks_of, is_tensor, sizes
+from flowmill.image._checks import as_batch, batch_for_size, is_tensor, sizes
 from flowmill.image._geometry import maximum, pad_to_bounding_box
 from flowmill.nn._scope import scope
 from flowmill.tensor import Tensor
@@ -160,11 +160,7 @@ def resize_image_with_pad(image, target_height, target_width, method=ResizeMetho
         ValueError: for sizes that are not positive, or another number of dimensions.
     """
     with scope(None, "resize_image_with_pad", [image]):
-        image, is_batch = as_batch(convert_to_tensor(image, name="image"))
-        checks = checks_of(image)
-        checks += asserted(target_width > 0, "target_width must be > 0.")
-        checks += asserted(target_height > 0, "target_height must be > 0.")
-        image = with_dependencies(checks, image)
+        image, is_batch, _ = batch_for_size(image, target_height, target_width)
         _, height, width, _ = sizes(image, 4)
         height, width = tf.cast(height, tf.float32), tf.cast(width, tf.float32)
         whole_height, whole_width = tf.cast(target_height, tf.float32), tf.cast(target_width, tf.float32)

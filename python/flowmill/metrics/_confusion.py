@@ -33,22 +33,26 @@ def _decisions(default: str, label: bool, prediction: bool, labels, predictions,
         return _count(condition, weights, metrics_collections, updates_collections)
 
 
-def true_positives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
+def true_positives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor,
+                   Tensor]:
     """How often both were true."""
     return _decisions("true_positives", True, True, labels, predictions, weights, metrics_collections, updates_collections, name)
 
 
-def true_negatives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
+def true_negatives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor,
+                   Tensor]:
     """How often both were false."""
     return _decisions("true_negatives", False, False, labels, predictions, weights, metrics_collections, updates_collections, name)
 
 
-def false_positives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
+def false_positives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None,
+                    name: str | None = None) -> tuple[Tensor, Tensor]:
     """How often predictions were true and labels false."""
     return _decisions("false_positives", False, True, labels, predictions, weights, metrics_collections, updates_collections, name)
 
 
-def false_negatives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
+def false_negatives(labels, predictions, weights=None, metrics_collections=None, updates_collections=None,
+                    name: str | None = None) -> tuple[Tensor, Tensor]:
     """How often predictions were false and labels true."""
     return _decisions("false_negatives", True, False, labels, predictions, weights, metrics_collections, updates_collections, name)
 
@@ -57,24 +61,26 @@ def _part(of, rest, name: str):
     return tf.where(tf.greater(of + rest, 0), tf.divide(of, of + rest), 0, name)
 
 
-def precision(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
+def _share(default: str, others, labels, predictions, weights, metrics_collections, updates_collections, name):
+    """How much true positives are of themselves and others."""
+    with tf.variable_scope(name, default, (predictions, labels, weights)):
+        predictions, labels, weights = _booleans(predictions, labels, weights)
+        true, update_true = true_positives(labels, predictions, weights)
+        false, update_false = others(labels, predictions, weights)
+        value = collected(_part(true, false, "value"), metrics_collections)
+        return value, collected(_part(update_true, update_false, "update_op"), updates_collections)
+
+
+def precision(labels, predictions, weights=None, metrics_collections=None, updates_collections=None,
+              name: str | None = None) -> tuple[Tensor, Tensor]:
     """How much of what was predicted true was true, 0 before anything was."""
-    with tf.variable_scope(name, "precision", (predictions, labels, weights)):
-        predictions, labels, weights = _booleans(predictions, labels, weights)
-        true, update_true = true_positives(labels, predictions, weights)
-        false, update_false = false_positives(labels, predictions, weights)
-        value = collected(_part(true, false, "value"), metrics_collections)
-        return value, collected(_part(update_true, update_false, "update_op"), updates_collections)
+    return _share("precision", false_positives, labels, predictions, weights, metrics_collections, updates_collections, name)
 
 
-def recall(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
+def recall(labels, predictions, weights=None, metrics_collections=None, updates_collections=None,
+           name: str | None = None) -> tuple[Tensor, Tensor]:
     """How much of what was true was predicted so, 0 before anything was."""
-    with tf.variable_scope(name, "recall", (predictions, labels, weights)):
-        predictions, labels, weights = _booleans(predictions, labels, weights)
-        true, update_true = true_positives(labels, predictions, weights)
-        false, update_false = false_negatives(labels, predictions, weights)
-        value = collected(_part(true, false, "value"), metrics_collections)
-        return value, collected(_part(update_true, update_false, "update_op"), updates_collections)
+    return _share("recall", false_negatives, labels, predictions, weights, metrics_collections, updates_collections, name)
 
 
 def _flat(tensor):

@@ -70,21 +70,24 @@ def accuracy(labels, predictions, weights=None, metrics_collections=None, update
     return mean(correct, weights, metrics_collections, updates_collections, name or "accuracy")
 
 
-def mean_absolute_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
+def mean_absolute_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None,
+                        name: str | None = None) -> tuple[Tensor, Tensor]:
     """The mean of ``abs(predictions - labels)``."""
     predictions, labels, weights = squeezed(predictions, labels, weights)
     errors = tf.abs(predictions - labels)
     return mean(errors, weights, metrics_collections, updates_collections, name or "mean_absolute_error")
 
 
-def mean_squared_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
+def mean_squared_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None,
+                       name: str | None = None) -> tuple[Tensor, Tensor]:
     """The mean of ``(predictions - labels) ** 2``."""
     predictions, labels, weights = squeezed(predictions, labels, weights)
     errors = tf.squared_difference(labels, predictions)
     return mean(errors, weights, metrics_collections, updates_collections, name or "mean_squared_error")
 
 
-def root_mean_squared_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
+def root_mean_squared_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None,
+                            name: str | None = None) -> tuple[Tensor, Tensor]:
     """The root of :func:`mean_squared_error`."""
     predictions, labels, weights = squeezed(predictions, labels, weights)
     value, update = mean_squared_error(labels, predictions, weights, None, None, name or "root_mean_squared_error")
@@ -112,7 +115,8 @@ def mean_cosine_distance(labels, predictions, dim: int, weights=None, metrics_co
     return collected(value, metrics_collections), collected(update, updates_collections)
 
 
-def percentage_below(values, threshold: float, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
+def percentage_below(values, threshold: float, weights=None, metrics_collections=None, updates_collections=None,
+                     name: str | None = None) -> tuple[Tensor, Tensor]:
     """How often values are less than a threshold."""
     below = tf.cast(tf.less(values, threshold), tf.float32)
     return mean(below, weights, metrics_collections, updates_collections, name or "percentage_below_threshold")

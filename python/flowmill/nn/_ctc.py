@@ -85,7 +85,8 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated: bool = True, bla
     return [tf.SparseTensor(indices, values, shape)], scores
 
 
-def ctc_beam_search_decoder(inputs, sequence_length, beam_width: int = 100, top_paths: int = 1, merge_repeated: bool = True) -> tuple[list[SparseTensor], Tensor]:
+def ctc_beam_search_decoder(inputs, sequence_length, beam_width: int = 100, top_paths: int = 1,
+                            merge_repeated: bool = True) -> tuple[list[SparseTensor], Tensor]:
     """The likeliest sequences, found among `beam_width` at each step.
 
     Returns:

@@ -50,7 +50,8 @@ def l2_normalize(x, axis=None, epsilon: float = 1e-12, name: str | None = None, 
         return tf.multiply(x, tf.rsqrt(tf.maximum(total, epsilon)), name=whole)
 
 
-def sufficient_statistics(x, axes, shift=None, keep_dims: bool | None = None, name: str | None = None, keepdims: bool | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+def sufficient_statistics(x, axes, shift=None, keep_dims: bool | None = None, name: str | None = None,
+                          keepdims: bool | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """What mean and variance can be computed from, for data that come in parts.
 
     Args:
@@ -127,7 +128,8 @@ def moments(x, axes, shift=None, name: str | None = None, keep_dims: bool | None
         return (tf.cast(mean, tf.float16), tf.cast(variance, tf.float16)) if half else (mean, variance)
 
 
-def weighted_moments(x, axes, frequency_weights, name: str | None = None, keep_dims: bool | None = None, keepdims: bool | None = None) -> tuple[Tensor, Tensor]:
+def weighted_moments(x, axes, frequency_weights, name: str | None = None, keep_dims: bool | None = None,
+                     keepdims: bool | None = None) -> tuple[Tensor, Tensor]:
     """Mean and variance where elements count by weights.
 
     Args:

@@ -85,12 +85,14 @@ def fixed_unigram_candidate_sampler(true_classes, num_true: int, num_sampled: in
                     unigrams=[float(u) for u in unigrams])
 
 
-def all_candidate_sampler(true_classes, num_true: int, num_sampled: int, unique: bool, seed: int | None = None, name: str | None = None) -> _AllCandidateSampler:
+def all_candidate_sampler(true_classes, num_true: int, num_sampled: int, unique: bool, seed: int | None = None,
+                          name: str | None = None) -> _AllCandidateSampler:
     """Gives all classes, for tests of what takes samples. Returns what :func:`uniform_candidate_sampler` does."""
     return _sampler("AllCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name)
 
 
-def compute_accidental_hits(true_classes, sampled_candidates, num_true: int, seed: int | None = None, name: str | None = None) -> _ComputeAccidentalHits:
+def compute_accidental_hits(true_classes, sampled_candidates, num_true: int, seed: int | None = None,
+                            name: str | None = None) -> _ComputeAccidentalHits:
     """Where a class that was drawn is right.
 
     Args:

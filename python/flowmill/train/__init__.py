@@ -41,7 +41,8 @@ _BY_MODULE = {
 _ELSEWHERE = {"io._write_graph": "write_graph", "summary.writer": "summary_iterator"}
 
 _NAMES = _lazy.table(__name__, _BY_MODULE) | _lazy.table("flowmill", _ELSEWHERE) | _lazy.messages(
-    "BytesList CheckpointState ClusterDef Example Feature FeatureList FeatureLists Features FloatList Int64List JobDef SaverDef SequenceExample ServerDef"
+    "BytesList CheckpointState ClusterDef Example Feature FeatureList FeatureLists Features FloatList Int64List JobDef SaverDef "
+    "SequenceExample ServerDef"
 )
 
 __all__ = [

@@ -379,7 +379,8 @@ class SingularMonitoredSession(_Monitored):
 def MonitoredTrainingSession(master: str = "", is_chief: bool = True, checkpoint_dir=None, scaffold: Scaffold | None = None,  # noqa: N802
                              hooks=None, chief_only_hooks=None, save_checkpoint_secs=USE_DEFAULT, save_summaries_steps=USE_DEFAULT,
                              save_summaries_secs=USE_DEFAULT, config=None, stop_grace_period_secs: float = 120,
-                             log_step_count_steps: int | None = 100, max_wait_secs: float = 7200, save_checkpoint_steps=USE_DEFAULT, summary_dir=None, save_graph_def: bool = True) -> MonitoredSession:
+                             log_step_count_steps: int | None = 100, max_wait_secs: float = 7200, save_checkpoint_steps=USE_DEFAULT,
+                             summary_dir=None, save_graph_def: bool = True) -> MonitoredSession:
     """A :class:`MonitoredSession` for training: with a directory, it goes on from the newest checkpoint, and writes checkpoints and summaries.
 
     Args:
