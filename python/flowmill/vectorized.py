@@ -34,8 +34,7 @@ def vectorized_map(fn, elems, fallback_to_while_loop: bool = True, warn: bool = 
 
     def called(parts):
         parts = iter(parts)
-        whole = [alone if alone is not None else next(parts) for alone in ([t[0] if s else None for t, s in zip(flat, single)])]
-        return fn(nest.pack_sequence_as(elems, whole))
+        return fn(nest.pack_sequence_as(elems, [t[0] if alone else next(parts) for t, alone in zip(flat, single)]))
 
     mapped = [t for t, s in zip(flat, single) if not s]
     body = FuncGraph("vectorized_map", get_default_graph(), functional=get_default_graph().building_function)

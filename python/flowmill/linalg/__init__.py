@@ -19,4 +19,17 @@ __all__ = [
     "transpose", "triangular_solve",
 ]
 
-__getattr__, __dir__ = _lazy.attach(__name__, _lazy.table("flowmill", {"nn": "l2_normalize"}))
+# Operators are for those who ask for them.
+_OPERATORS = {
+    "_block_operators": "LinearOperatorBlockDiag LinearOperatorKronecker",
+    "_combined_operators": "LinearOperatorAdjoint LinearOperatorComposition LinearOperatorInversion LinearOperatorLowRankUpdate",
+    "_identity_operators": "LinearOperatorIdentity LinearOperatorScaledIdentity LinearOperatorZeros",
+    "_linear_operator": "LinearOperator",
+    "_plain_operators": "LinearOperatorDiag LinearOperatorFullMatrix LinearOperatorLowerTriangular",
+    "_structured_operators": "LinearOperatorHouseholder LinearOperatorPermutation LinearOperatorToeplitz LinearOperatorTridiag",
+    "_triangular": "lu_matrix_inverse lu_reconstruct lu_solve",
+}
+
+_NAMES = _lazy.table("flowmill", {"nn": "l2_normalize"}) | _lazy.table(__name__, _OPERATORS)
+
+__getattr__, __dir__ = _lazy.attach(__name__, _NAMES)

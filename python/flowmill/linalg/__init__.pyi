@@ -2,6 +2,16 @@
 
 from flowmill.array import matrix_transpose as matrix_transpose
 from flowmill.clip_ops import global_norm as global_norm
+from flowmill.linalg._block_operators import LinearOperatorBlockDiag as LinearOperatorBlockDiag
+from flowmill.linalg._block_operators import LinearOperatorKronecker as LinearOperatorKronecker
+from flowmill.linalg._combined_operators import LinearOperatorAdjoint as LinearOperatorAdjoint
+from flowmill.linalg._combined_operators import LinearOperatorComposition as LinearOperatorComposition
+from flowmill.linalg._combined_operators import LinearOperatorInversion as LinearOperatorInversion
+from flowmill.linalg._combined_operators import LinearOperatorLowRankUpdate as LinearOperatorLowRankUpdate
+from flowmill.linalg._identity_operators import LinearOperatorIdentity as LinearOperatorIdentity
+from flowmill.linalg._identity_operators import LinearOperatorScaledIdentity as LinearOperatorScaledIdentity
+from flowmill.linalg._identity_operators import LinearOperatorZeros as LinearOperatorZeros
+from flowmill.linalg._linear_operator import LinearOperator as LinearOperator
 from flowmill.linalg._matrices import adjoint as adjoint
 from flowmill.linalg._matrices import band_part as band_part
 from flowmill.linalg._matrices import cholesky as cholesky
@@ -33,6 +43,16 @@ from flowmill.linalg._norms import matrix_rank as matrix_rank
 from flowmill.linalg._norms import norm as norm
 from flowmill.linalg._norms import normalize as normalize
 from flowmill.linalg._norms import pinv as pinv
+from flowmill.linalg._plain_operators import LinearOperatorDiag as LinearOperatorDiag
+from flowmill.linalg._plain_operators import LinearOperatorFullMatrix as LinearOperatorFullMatrix
+from flowmill.linalg._plain_operators import LinearOperatorLowerTriangular as LinearOperatorLowerTriangular
+from flowmill.linalg._structured_operators import LinearOperatorHouseholder as LinearOperatorHouseholder
+from flowmill.linalg._structured_operators import LinearOperatorPermutation as LinearOperatorPermutation
+from flowmill.linalg._structured_operators import LinearOperatorToeplitz as LinearOperatorToeplitz
+from flowmill.linalg._structured_operators import LinearOperatorTridiag as LinearOperatorTridiag
+from flowmill.linalg._triangular import lu_matrix_inverse as lu_matrix_inverse
+from flowmill.linalg._triangular import lu_reconstruct as lu_reconstruct
+from flowmill.linalg._triangular import lu_solve as lu_solve
 from flowmill.math import einsum as einsum
 from flowmill.math import matmul as matmul
 from flowmill.math import matvec as matvec

@@ -230,6 +230,8 @@ def svd(tensor, full_matrices: bool = False, compute_uv: bool = True, name: str 
         The singular values s, the greatest first; with `compute_uv` those, u and v.
     """
     s, u, v = call("Svd", name, tensor, compute_uv=compute_uv, full_matrices=full_matrices)
+    if s.dtype.is_complex:
+        s = call("Real", None, s, Tout=s.dtype.real_dtype)
     return (s, u, v) if compute_uv else s
 
 

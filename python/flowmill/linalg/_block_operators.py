@@ -1,0 +1,203 @@
+"""Operators that are made of blocks: along a diagonal, or one times each number of another."""
+
+from __future__ import annotations
+
+import functools
+
+import flowmill as tf
+from flowmill.array import broadcast_dynamic_shape, broadcast_static_shape
+from flowmill.linalg._linear_operator import LinearOperator
+from flowmill.tensor import Tensor
+from flowmill.tensor_shape import TensorShape
+
+
+def known_of_all(values) -> bool | None:
+    """True where all are, None where that is not known."""
+    return True if all(values) else None
+
+
+def of_one_type(operators) -> list[LinearOperator]:
+    """Operators as a list, once they are found to have one type."""
+    operators = list(operators)
+    if not operators:
+        raise ValueError(f"Expected a non-empty list of operators. Found: {operators}")
+    first = operators[0].dtype
+    for operator in operators:
+        if operator.dtype is not first:
+            names = [f"{o.name}: {o.dtype.name}" for o in operators]
+            raise TypeError(f"Expected all operators to have the same dtype. Found {names}")
+    return operators
+
+
+def joint_batch_shape(operators) -> TensorShape:
+    """What is known of the dimensions before the matrices of several operators together."""
+    return functools.reduce(broadcast_static_shape, [o.batch_shape for o in operators])
+
+
+def joint_batch_shape_tensor(operators) -> Tensor:
+    """The same, when the graph runs."""
+    return functools.reduce(broadcast_dynamic_shape, [o.batch_shape_tensor() for o in operators])
+
+
+class LinearOperatorBlockDiag(LinearOperator):
+    """Operators along the diagonal of a greater one, zeros elsewhere.
+
+    Args:
+        operators: the blocks.
+        is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
+        name: of its scope; the blocks' names joined where it is None.
+    """
+
+    def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=True, name: str | None = None):
+        parameters = {"operators": operators, "is_non_singular": is_non_singular, "is_self_adjoint": is_self_adjoint,
+                      "is_positive_definite": is_positive_definite, "is_square": is_square, "name": name}
+        self._operators = of_one_type(operators)
+        hints = {hint: given if given is not None else known_of_all(getattr(o, hint) for o in self._operators) for hint, given in (
+            ("is_non_singular", is_non_singular), ("is_self_adjoint", is_self_adjoint), ("is_positive_definite", is_positive_definite))}
+        name = "_ds_".join(o.name for o in self._operators) if name is None else name
+        super().__init__(self._operators[0].dtype, None, **hints, is_square=is_square, name=name, parameters=parameters)
+
+    @property
+    def operators(self) -> list[LinearOperator]:
+        """The blocks."""
+        return self._operators
+
+    def _shape(self):
+        sizes = [sum(d.value for d in dims) if all(d.value is not None for d in dims) else None for dims in (
+            [o.range_dimension for o in self._operators], [o.domain_dimension for o in self._operators])]
+        return joint_batch_shape(self._operators).concatenate(sizes)
+
+    def _shape_tensor(self):
+        rows = tf.add_n([o.range_dimension_tensor() for o in self._operators])
+        columns = tf.add_n([o.domain_dimension_tensor() for o in self._operators])
+        return tf.concat([joint_batch_shape_tensor(self._operators), tf.stack([rows, columns])], 0)
+
+    def _cut(self, x: Tensor, adjoint: bool) -> list[Tensor]:
+        """Rows for each block."""
+        sizes = [(o.range_dimension if adjoint else o.domain_dimension).value for o in self._operators]
+        if None in sizes:
+            sizes = tf.stack([o.range_dimension_tensor() if adjoint else o.domain_dimension_tensor() for o in self._operators])
+            return tf.split(x, sizes, axis=-2, num=len(self._operators))
+        return tf.split(x, sizes, axis=-2)
+
+    def _each(self, x: Tensor, adjoint: bool, adjoint_arg: bool, cut_adjoint: bool, function) -> Tensor:
+        parts = self._cut(tf.linalg.adjoint(x) if adjoint_arg else x, cut_adjoint)
+        made = [function(o, part) for o, part in zip(self._operators, parts)]
+        if len({tuple(m.shape.as_list()[:-2]) if m.shape.rank is not None else None for m in made}) > 1:
+            batch = functools.reduce(broadcast_dynamic_shape, [tf.shape(m)[:-2] for m in made])
+            made = [tf.broadcast_to(m, tf.concat([batch, tf.shape(m)[-2:]], 0)) for m in made]
+        return tf.concat(made, axis=-2)
+
+    def _matmul(self, x, adjoint=False, adjoint_arg=False):
+        return self._each(x, adjoint, adjoint_arg, adjoint, lambda o, part: o.matmul(part, adjoint=adjoint))
+
+    def _solve(self, rhs, adjoint=False, adjoint_arg=False):
+        return self._each(rhs, adjoint, adjoint_arg, not adjoint, lambda o, part: o.solve(part, adjoint=adjoint))
+
+    def _determinant(self):
+        return functools.reduce(lambda a, b: a * b, [o.determinant() for o in self._operators])
+
+    def _log_abs_determinant(self):
+        return functools.reduce(lambda a, b: a + b, [o.log_abs_determinant() for o in self._operators])
+
+    def _joined(self, parts: list[Tensor]) -> Tensor:
+        batch = self.batch_shape_tensor()
+        return tf.concat([tf.broadcast_to(p, tf.concat([batch, tf.shape(p)[-1:]], 0)) for p in parts], axis=-1)
+
+    def _diag_part(self):
+        if all(o.is_square for o in self._operators):
+            return self._joined([o.diag_part() for o in self._operators])
+        return super()._diag_part()
+
+    def _trace(self):
+        if all(o.is_square for o in self._operators):
+            return functools.reduce(lambda a, b: a + b, [o.trace() for o in self._operators])
+        return super()._trace()
+
+    def _eigvals(self):
+        return self._joined([o.eigvals() for o in self._operators])
+
+    def _adjoint(self):
+        return LinearOperatorBlockDiag([o.adjoint() for o in self._operators], self.is_non_singular, self.is_self_adjoint, self.is_positive_definite, True)
+
+    def _inverse(self):
+        return LinearOperatorBlockDiag([o.inverse() for o in self._operators], self.is_non_singular, self.is_self_adjoint, self.is_positive_definite, True)
+
+    def _cholesky(self):
+        return LinearOperatorBlockDiag([o.cholesky() for o in self._operators], True, None, None, True)
+
+
+class LinearOperatorKronecker(LinearOperator):
+    """The Kronecker product of operators: each number of the first times the whole of the next.
+
+    Args:
+        operators: the factors.
+        is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
+        name: of its scope; the factors' names joined where it is None.
+    """
+
+    def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None, name: str | None = None):
+        parameters = {"operators": operators, "is_non_singular": is_non_singular, "is_self_adjoint": is_self_adjoint,
+                      "is_positive_definite": is_positive_definite, "is_square": is_square, "name": name}
+        self._operators = of_one_type(operators)
+        hints = {hint: given if given is not None else known_of_all(getattr(o, hint) for o in self._operators) for hint, given in (
+            ("is_non_singular", is_non_singular), ("is_self_adjoint", is_self_adjoint), ("is_positive_definite", is_positive_definite),
+            ("is_square", is_square))}
+        name = "_x_".join(o.name for o in self._operators) if name is None else name
+        super().__init__(self._operators[0].dtype, None, **hints, name=name, parameters=parameters)
+
+    @property
+    def operators(self) -> list[LinearOperator]:
+        """The factors."""
+        return self._operators
+
+    def _shape(self):
+        sizes = []
+        for dims in ([o.range_dimension for o in self._operators], [o.domain_dimension for o in self._operators]):
+            sizes.append(None if any(d.value is None for d in dims) else functools.reduce(lambda a, b: a * b, [d.value for d in dims]))
+        return joint_batch_shape(self._operators).concatenate(sizes)
+
+    def _shape_tensor(self):
+        rows = tf.reduce_prod(tf.stack([o.range_dimension_tensor() for o in self._operators]))
+        columns = tf.reduce_prod(tf.stack([o.domain_dimension_tensor() for o in self._operators]))
+        return tf.concat([joint_batch_shape_tensor(self._operators), tf.stack([rows, columns])], 0)
+
+    def _to_dense(self):
+        found = self._operators[0].to_dense()
+        for operator in self._operators[1:]:
+            block = operator.to_dense()
+            whole = found[..., :, tf.newaxis, :, tf.newaxis] * block[..., tf.newaxis, :, tf.newaxis, :]
+            sizes = tf.shape(whole)
+            found = tf.reshape(whole, tf.concat([sizes[:-4], [sizes[-4] * sizes[-3], sizes[-2] * sizes[-1]]], 0))
+        found.set_shape(self.shape)
+        return found
+
+    def _matmul(self, x, adjoint=False, adjoint_arg=False):
+        return tf.matmul(self.to_dense(), x, adjoint_a=adjoint, adjoint_b=adjoint_arg)
+
+    def _solve(self, rhs, adjoint=False, adjoint_arg=False):
+        inverses = LinearOperatorKronecker([o.inverse() for o in self._operators])
+        return inverses.matmul(rhs, adjoint, adjoint_arg)
+
+    def _powers(self):
+        """The factors, with how often the determinant of each is one of the product's."""
+        total = self.domain_dimension_tensor()
+        return [(o, tf.cast(total / o.domain_dimension_tensor(), self.dtype)) for o in self._operators]
+
+    def _determinant(self):
+        return functools.reduce(lambda a, b: a * b, [o.determinant() ** power for o, power in self._powers()])
+
+    def _log_abs_determinant(self):
+        return functools.reduce(lambda a, b: a + b, [o.log_abs_determinant() * tf.cast(power, o.dtype.real_dtype) for o, power in self._powers()])
+
+    def _trace(self):
+        return functools.reduce(lambda a, b: a * b, [o.trace() for o in self._operators])
+
+    def _adjoint(self):
+        return LinearOperatorKronecker([o.adjoint() for o in self._operators], self.is_non_singular, self.is_self_adjoint, self.is_positive_definite, True)
+
+    def _inverse(self):
+        return LinearOperatorKronecker([o.inverse() for o in self._operators], self.is_non_singular, self.is_self_adjoint, self.is_positive_definite, True)
+
+    def _cholesky(self):
+        return LinearOperatorKronecker([o.cholesky() for o in self._operators], True, None, None, True)
