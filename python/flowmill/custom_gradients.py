@@ -87,7 +87,7 @@ def _variables_of(grad_fn, graph, first: int, before) -> list:
     return used
 
 
-def grad_pass_through(f):
+def grad_pass_through(f) -> Any:
     """A function like `f` whose gradients by its arguments are those of its results, whatever `f` does in between."""
     @custom_gradient
     def passed(*args, **kwargs):
@@ -98,7 +98,7 @@ def grad_pass_through(f):
     return functools.wraps(f)(lambda *args, **kwargs: passed(*args, **kwargs))
 
 
-def recompute_grad(f):
+def recompute_grad(f) -> Any:
     """A function like `f` whose gradients compute it once more, instead of keeping what it computed in between.
 
     Variables that `f` makes by `get_variable` are used again when it is computed again.

@@ -61,7 +61,7 @@ def _restore(cls, args, node_name, op_type):
 
 
 def _define(name, code, doc):
-    def __init__(self, node_def, op, message):
+    def __init__(self, node_def, op, message) -> None:
         OpError.__init__(self, node_def, op, message, code)
     return type(name, (OpError,), {"__init__": __init__, "__doc__": doc, "__module__": __name__})
 

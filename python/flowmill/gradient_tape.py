@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flowmill import nest
 from flowmill.gradients_impl import UnconnectedGradients, gradients
 from flowmill.graph import get_default_graph
@@ -55,7 +57,7 @@ class GradientTape:
         own = [w for w in self._watched if not isinstance(w, Tensor)]
         return own + [v for v in trainable_variables() if v not in own] if self._watch_variables else own
 
-    def gradient(self, target, sources, output_gradients=None, unconnected_gradients=UnconnectedGradients.NONE):
+    def gradient(self, target, sources, output_gradients=None, unconnected_gradients=UnconnectedGradients.NONE) -> Any:
         """The derivatives of the sum of `target` by each of `sources`, in their structure; None for what is not watched.
 
         Args:
@@ -100,7 +102,7 @@ class GradientTape:
             made.append(whole)
         return nest.pack_sequence_as(sources, made)
 
-    def stop_recording(self):
+    def stop_recording(self) -> Any:
         """A context manager: what is computed in it is recorded as everything else is, since graphs record."""
         import contextlib
 

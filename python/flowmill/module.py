@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from typing import Any
 
 from flowmill import nest
 
@@ -42,7 +43,7 @@ class Module:
         return self._name
 
     @property
-    def name_scope(self):
+    def name_scope(self) -> Any:
         """The scope of its operations, a context manager."""
         from flowmill.default_graph import name_scope
 
@@ -88,7 +89,7 @@ class Module:
         return found
 
     @classmethod
-    def with_name_scope(cls, method):
+    def with_name_scope(cls, method) -> Any:
         """A decorator for methods: what they add to the graph is in the module's scope."""
         @functools.wraps(method)
         def scoped(self, *args, **kwargs):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from typing import Any
 
 from flowmill import nest
 from flowmill._apply import apply_op
@@ -35,7 +36,7 @@ class ConcreteFunction:
         return self._function.name
 
     @property
-    def function_def(self):
+    def function_def(self) -> Any:
         """It as a `FunctionDef`."""
         return self._function.definition
 
@@ -55,7 +56,7 @@ class ConcreteFunction:
         return self.graph.external_captures
 
     @property
-    def structured_outputs(self):
+    def structured_outputs(self) -> Any:
         """What it returns, as the Python function gave it."""
         return self.graph.structured_outputs
 
@@ -63,7 +64,7 @@ class ConcreteFunction:
         """Adds it to a graph's library, the default one's where none is given."""
         self._function.add_to_graph(get_default_graph() if g is None else g)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args, **kwargs) -> Any:
         tensors = nest.flatten((args, kwargs), expand_composites=True)
         return self._called([convert_to_tensor(t) for t in tensors if t is not None])
 
@@ -87,7 +88,7 @@ class PolymorphicFunction:
     Tensors count by type and shape; everything else by value.
     """
 
-    def __init__(self, python_function, input_signature=None):
+    def __init__(self, python_function, input_signature=None) -> None:
         functools.update_wrapper(self, python_function)
         self.python_function = python_function
         self.input_signature = None if input_signature is None else tuple(input_signature)
@@ -111,7 +112,7 @@ class PolymorphicFunction:
             args = self.input_signature
         return self._concrete(*self._canonical(args, kwargs))[0]
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args, **kwargs) -> Any:
         args, kwargs = self._canonical(args, kwargs)
         concrete, tensors = self._concrete(args, kwargs)
         return concrete._called(tensors)

@@ -92,7 +92,7 @@ class SparseTensorSpec(TypeSpec):
 
     __slots__ = ("_shape", "_dtype")
 
-    def __init__(self, shape=None, dtype=float32):
+    def __init__(self, shape=None, dtype=float32) -> None:
         self._shape, self._dtype = TensorShape(shape), as_dtype(dtype)
 
     @property
@@ -139,7 +139,7 @@ class IndexedSlicesSpec(TypeSpec):
 
     __slots__ = ("_shape", "_values_dtype", "_indices_dtype", "_dense_shape_dtype", "_indices_shape")
 
-    def __init__(self, shape=None, dtype=float32, indices_dtype=int64, dense_shape_dtype=None, indices_shape=None):
+    def __init__(self, shape=None, dtype=float32, indices_dtype=int64, dense_shape_dtype=None, indices_shape=None) -> None:
         self._shape, self._values_dtype, self._indices_dtype = TensorShape(shape), as_dtype(dtype), as_dtype(indices_dtype)
         self._dense_shape_dtype = None if dense_shape_dtype is None else as_dtype(dense_shape_dtype)
         self._indices_shape = TensorShape(indices_shape).with_rank(1)

@@ -1,8 +1,8 @@
 """Stubs of modules from their source, completed by what is there when they are imported.
 
 Type checkers read a package's source where there is no stub. Three things of a module they cannot see: names that are looked up elsewhere when they
-are asked for (`flowmill._lazy`), functions and classes that other functions make, and methods that are put into classes. A module with any of them
-gets a stub; what is written in its source is taken over from there.
+are asked for (`flowmill._lazy`), functions and classes that other functions make, and methods that are put into classes. Functions without any types
+they do not let typed code call. A module with any of these gets a stub; what is written in its source is taken over from there.
 """
 
 from __future__ import annotations
@@ -84,6 +84,14 @@ def taken(module: types.ModuleType) -> set[tuple[str, str]]:
     return {(n.module, a.name) for n in ast.walk(tree_of(module)) if isinstance(n, ast.ImportFrom) for a in n.names}
 
 
+def _is_untyped(function: ast.FunctionDef) -> bool:
+    """Whether a public function says nothing of its parameters nor of what it returns."""
+    args = function.args
+    every = [*args.posonlyargs, *args.args, *args.kwonlyargs, *filter(None, (args.vararg, args.kwarg))]
+    is_public = not function.name.startswith("_") or function.name in ("__init__", "__call__")
+    return is_public and function.returns is None and not any(a.annotation for a in every)
+
+
 def needs_stub(module: types.ModuleType) -> bool:
     """Whether type checkers miss something of a module that is there."""
     if module.__name__ in _lazy.TABLES:
@@ -91,10 +99,13 @@ def needs_stub(module: types.ModuleType) -> bool:
     for statement in tree_of(module).body:
         if is_made(statement, module):
             return True
-        if isinstance(statement, ast.FunctionDef) and statement.returns is not None and _gives_composites(ast.unparse(statement.returns)):
-            return True
+        if isinstance(statement, ast.FunctionDef):
+            if _is_untyped(statement) or statement.returns is not None and _gives_composites(ast.unparse(statement.returns)):
+                return True
         if isinstance(statement, ast.ClassDef):
             cls = vars(module)[statement.name]
+            if not statement.name.startswith("_") and any(isinstance(n, ast.FunctionDef) and _is_untyped(n) for n in statement.body):
+                return True
             if installed(statement, cls) or "__signature__" in vars(cls):
                 return True
     return False

@@ -72,7 +72,9 @@ reveal_type(tf.RunOptions.FULL_TRACE)  # type: int
 tf.ConfigProto(nothing=1)  # error: Unexpected keyword argument "nothing" for "ConfigProto"
 config.nothing = 1  # error: "ConfigProto" has no attribute "nothing"
 
-with tf.Session(config=config) as sess:
+graph = tf.Graph()
+reveal_type(graph.get_tensor_by_name("x:0"))  # type: flowmill.tensor.Tensor
+with graph.as_default(), tf.Session(config=config) as sess:
     sess.run(tf.global_variables_initializer())
     value = sess.run({"x": x}, feed_dict={y: np.zeros([2])})
     sess.run(x, feeds={})  # error: Unexpected keyword argument "feeds" for "run"

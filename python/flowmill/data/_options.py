@@ -48,7 +48,7 @@ class Options(_Hints):
         "autotune", "dataset_name", "deterministic", "experimental_deterministic", "experimental_distribute", "experimental_optimization",
         "experimental_slack", "experimental_symbolic_checkpoint", "experimental_threading", "experimental_warm_start", "framework_type", "threading")
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.threading = ThreadingOptions()
 

@@ -54,7 +54,7 @@ class Distribution:
         name: of its scope.
     """
 
-    def __init__(self, dtype, reparameterization_type, validate_args, allow_nan_stats, parameters=None, graph_parents=None, name=None):
+    def __init__(self, dtype, reparameterization_type, validate_args, allow_nan_stats, parameters=None, graph_parents=None, name=None) -> None:
         for i, tensor in enumerate(graph_parents or []):
             if not tf.is_tensor(tensor):
                 raise ValueError(f"Graph parent item {i} is not a Tensor; {tensor}.")

@@ -59,7 +59,7 @@ class ObjectGraph:
         slots: for each slot variable of an optimizer: the optimizer, the slot's name, the variable it belongs to, itself; all by place.
     """
 
-    def __init__(self, root):
+    def __init__(self, root) -> None:
         self.objects, self.paths = [root], [()]
         self.children: list[list[tuple[str, int]]] = []
         places = {id(root): 0}
@@ -98,7 +98,7 @@ class ObjectGraph:
         """The variables, with their places."""
         return [(i, v) for i, v in enumerate(self.objects) if isinstance(v, Variable)]
 
-    def message(self):
+    def message(self) -> Any:
         """It as a `TrackableObjectGraph`."""
         message = _protos.get("TrackableObjectGraph")()
         for place, value in enumerate(self.objects):

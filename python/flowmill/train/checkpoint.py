@@ -59,7 +59,7 @@ class Checkpoint:
         ValueError: for what is no such object.
     """
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs) -> None:
         self._objects: dict[str, Any] = {}
         for name, value in sorted(kwargs.items()):
             if not is_trackable(value):
