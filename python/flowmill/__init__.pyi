@@ -60,7 +60,6 @@ from flowmill._convert import constant as constant
 from flowmill._convert import convert_to_tensor as convert_to_tensor
 from flowmill._convert import convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices
 from flowmill._convert import register_tensor_conversion_function as register_tensor_conversion_function
-from flowmill._core import VERSION as __version__
 from flowmill._device import DeviceSpec as DeviceSpec
 from flowmill._protos import AttrValue as AttrValue
 from flowmill._protos import ConfigProto as ConfigProto
@@ -605,6 +604,7 @@ from flowmill.version import GRAPH_DEF_VERSION as GRAPH_DEF_VERSION
 from flowmill.version import GRAPH_DEF_VERSION_MIN_CONSUMER as GRAPH_DEF_VERSION_MIN_CONSUMER
 from flowmill.version import GRAPH_DEF_VERSION_MIN_PRODUCER as GRAPH_DEF_VERSION_MIN_PRODUCER
 from flowmill.version import VERSION as VERSION
+__version__: str
 
 __all__ = [
     "AUTO_REUSE",

@@ -21,7 +21,7 @@ class GraphImportError(InvalidArgumentError, ValueError):
         return raised
 
 
-def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None) -> list[Any] | None:
+def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None) -> Any:
     """Adds the nodes of a graph to the default graph.
 
     Args:

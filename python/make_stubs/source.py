@@ -186,7 +186,6 @@ class Stub:
         for statement in self._tree.body:
             if isinstance(statement, ast.ImportFrom):
                 where |= {a.asname or a.name: (statement.module, a.name) for a in statement.names}
-        offered = {*offered, *(n for n in where if n == "__version__")}
         lazy = _lazy.TABLES.get(self._module.__name__, {})
         found = {}
         for name in {*lazy, *(n for n in offered if n in where)} - defined:
@@ -196,7 +195,8 @@ class Stub:
             else:
                 home, inner = where[name]
             found[name] = home, inner
-        return [f"from {home} import {inner} as {name}" for name, (home, inner) in sorted(found.items(), key=lambda item: (item[1][0], item[0]))]
+        own = [f"{name}: {self._type_of(vars(self._module)[name])}" for name in where if name == "__version__"]
+        return [f"from {home} import {inner} as {name}" for name, (home, inner) in sorted(found.items(), key=lambda item: (item[1][0], item[0]))] + own
 
     # Statements
 

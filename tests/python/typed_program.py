@@ -17,6 +17,8 @@ reveal_type(tf.reshape)  # type: def (tensor: Any, shape: Any, name: str | None 
 reveal_type(tf1.reshape)  # type: def (tensor: Any, shape: Any, name: str | None =) -> flowmill.tensor.Tensor
 reveal_type(tf.float32)  # type: flowmill.dtypes.DType
 reveal_type(tf.VERSION)  # type: str
+reveal_type(tf.__version__)  # type: str
+first, second = tf.import_graph_def(tf.GraphDef(), return_elements=["a:0", "b:0"])
 tf.nothing  # error: Module has no attribute "nothing"
 tf.nn.nothing  # error: Module has no attribute "nothing"
 tf.train.nothing  # error: Module has no attribute "nothing"
