@@ -127,7 +127,10 @@ class Scopes:
         return _Device(self._local, device_name_or_function)
 
     def _choose_device(self, op: Operation) -> None:
-        """Applies what chooses devices to a new operation, innermost first: names complete what there is, functions see it and say the whole."""
+        """Applies what chooses devices to a new operation, innermost first: names complete what there is, functions see it and say the whole.
+        Nothing chooses for an operation that has the device of another one."""
+        if self._local.scope.is_colocated:
+            return
         chosen = ""
         for function in reversed(self._local.device_functions):
             if isinstance(function, str):

@@ -18,6 +18,11 @@ from flowmill.tensor import Operation, Tensor
 from flowmill.tensor_shape import TensorShape
 
 
+def _on(graph: Graph, device: str | None, chosen: str):
+    """The scope of a device where functions have chosen one, else nothing."""
+    return graph.device(device) if chosen else contextlib.nullcontext()
+
+
 class ResourceVariable(Variable):
     """A resource variable: what ``tf.Variable(..., use_resource=True)`` makes. See :class:`flowmill.Variable` for its arguments.
 
@@ -56,9 +61,11 @@ class ResourceVariable(Variable):
             self._initial_value = value
             with graph.name_scope("IsInitialized"):
                 self._is_initialized_op = call("VarIsInitializedOp", None, self._handle)
-            with graph.name_scope("Assign") as assign, graph.colocate_with(None):
+            # Functions that choose devices do not choose for what initializes it, and for the reader only in part.
+            chosen = self._handle.device if graph._local.device_functions else ""
+            with graph.name_scope("Assign") as assign, graph.colocate_with(None), _on(graph, None, chosen), _on(graph, chosen, chosen):
                 self._initializer = apply_op("AssignVariableOp", assign, (self._handle, guarded(scope, value)))
-            with graph.name_scope("Read"):
+            with graph.name_scope("Read"), _on(graph, chosen, chosen):
                 read = self._read()
                 self._cached = None
                 if caching_device is not None:

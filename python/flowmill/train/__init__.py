@@ -17,9 +17,11 @@ _BY_MODULE = {
     "_report_hooks": "LoggingTensorHook ProfilerHook StepCounterHook SummarySaverHook",
     "_steps": "SecondOrStepTimer",
     "basic_session_run_hooks": "FeedFnHook FinalOpsHook GlobalStepWaiterHook NanLossDuringTrainingError NanTensorHook StopAtStepHook",
+    "basic_loops": "basic_train_loop",
     "checkpoint": "Checkpoint CheckpointManager CheckpointOptions",
     "checkpoint_utils": "init_from_checkpoint",
     "coordinator": "Coordinator LooperThread",
+    "device_setter": "replica_device_setter",
     "learning_rate_decay": "cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay linear_cosine_decay natural_exp_decay "
                            "noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay polynomial_decay",
     "monitored_session": "ChiefSessionCreator MonitoredSession MonitoredTrainingSession Scaffold SessionCreator SingularMonitoredSession "
@@ -34,6 +36,7 @@ _BY_MODULE = {
     "session_manager": "SessionManager",
     "session_run_hook": "SessionRunArgs SessionRunContext SessionRunHook SessionRunValues",
     "supervisor": "Supervisor",
+    "warm_starting": "VocabInfo warm_start",
     "training_util": "assert_global_step create_global_step get_global_step get_or_create_global_step global_step",
 }
 

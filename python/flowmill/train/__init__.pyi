@@ -31,6 +31,7 @@ from flowmill.train._report_hooks import ProfilerHook as ProfilerHook
 from flowmill.train._report_hooks import StepCounterHook as StepCounterHook
 from flowmill.train._report_hooks import SummarySaverHook as SummarySaverHook
 from flowmill.train._steps import SecondOrStepTimer as SecondOrStepTimer
+from flowmill.train.basic_loops import basic_train_loop as basic_train_loop
 from flowmill.train.basic_session_run_hooks import FeedFnHook as FeedFnHook
 from flowmill.train.basic_session_run_hooks import FinalOpsHook as FinalOpsHook
 from flowmill.train.basic_session_run_hooks import GlobalStepWaiterHook as GlobalStepWaiterHook
@@ -48,6 +49,7 @@ from flowmill.train.checkpoint_management import update_checkpoint_state as upda
 from flowmill.train.checkpoint_utils import init_from_checkpoint as init_from_checkpoint
 from flowmill.train.coordinator import Coordinator as Coordinator
 from flowmill.train.coordinator import LooperThread as LooperThread
+from flowmill.train.device_setter import replica_device_setter as replica_device_setter
 from flowmill.train.inputs import batch as batch
 from flowmill.train.inputs import batch_join as batch_join
 from flowmill.train.inputs import input_producer as input_producer
@@ -108,6 +110,8 @@ from flowmill.train.training_util import create_global_step as create_global_ste
 from flowmill.train.training_util import get_global_step as get_global_step
 from flowmill.train.training_util import get_or_create_global_step as get_or_create_global_step
 from flowmill.train.training_util import global_step as global_step
+from flowmill.train.warm_starting import VocabInfo as VocabInfo
+from flowmill.train.warm_starting import warm_start as warm_start
 
 __all__ = [
     "AdadeltaOptimizer",
@@ -170,9 +174,11 @@ __all__ = [
     "StopAtStepHook",
     "SummarySaverHook",
     "Supervisor",
+    "VocabInfo",
     "WorkerSessionCreator",
     "add_queue_runner",
     "assert_global_step",
+    "basic_train_loop",
     "batch",
     "batch_join",
     "checkpoint_exists",
@@ -210,6 +216,7 @@ __all__ = [
     "polynomial_decay",
     "range_input_producer",
     "remove_checkpoint",
+    "replica_device_setter",
     "shuffle_batch",
     "shuffle_batch_join",
     "slice_input_producer",
@@ -217,5 +224,6 @@ __all__ = [
     "string_input_producer",
     "summary_iterator",
     "update_checkpoint_state",
+    "warm_start",
     "write_graph",
 ]

@@ -1,0 +1,151 @@
+"""Variables that begin with the values of another program's: `warm_start`."""
+
+from __future__ import annotations
+
+import collections
+import os
+import re
+
+import numpy as np
+
+from flowmill import gfile
+from flowmill._convert import constant, convert_to_tensor
+from flowmill.dtypes import as_dtype
+from flowmill.train import _saveables
+from flowmill.train._readers import load_checkpoint
+from flowmill.train.checkpoint_utils import init_from_checkpoint
+from flowmill.variables import PartitionedVariable, Variable
+
+__all__ = ["VocabInfo", "warm_start"]
+
+_VocabInfo = collections.namedtuple(
+    "VocabInfo", "new_vocab new_vocab_size num_oov_buckets old_vocab old_vocab_size backup_initializer axis")
+
+
+class VocabInfo(_VocabInfo):
+    """Which words the rows of a variable belong to, in the program and in the checkpoint.
+
+    Args:
+        new_vocab: a file with a word a line, of the program.
+        new_vocab_size: how many of them the variable has rows for.
+        num_oov_buckets: how many rows there are after those, for other words.
+        old_vocab: the file of the checkpoint.
+        old_vocab_size: how many of them it has rows for, -1 for all.
+        backup_initializer: makes the rows of words that the checkpoint does not have; zeros where it is None.
+        axis: 0 where words have rows, 1 where they have columns.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, new_vocab, new_vocab_size, num_oov_buckets, old_vocab, old_vocab_size=-1, backup_initializer=None, axis=0):
+        if axis not in (0, 1):
+            raise ValueError("The only supported values for the axis argument are 0 and 1.  Provided axis: {}".format(axis))
+        return super().__new__(cls, new_vocab, new_vocab_size, num_oov_buckets, old_vocab, old_vocab_size, backup_initializer, axis)
+
+
+def warm_start(ckpt_to_initialize_from, vars_to_warm_start=".*", var_name_to_vocab_info=None, var_name_to_prev_var_name=None) -> None:
+    """Lets the initializers of variables take values from a checkpoint.
+
+    Args:
+        ckpt_to_initialize_from: the checkpoint, or a directory, whose newest is taken.
+        vars_to_warm_start: which variables: a regular expression for the beginning of trainable variables' names; a list of such expressions for the
+            names of all variables, or of variables; None for those with a vocabulary alone.
+        var_name_to_vocab_info: a :class:`VocabInfo` by the names of variables whose rows belong to words.
+        var_name_to_prev_var_name: names in the checkpoint by the names of variables that are called otherwise there.
+
+    Raises:
+        ValueError: where a name that is given is not one of a variable that is started, or `vars_to_warm_start` is something else.
+    """
+    infos, previous = dict(var_name_to_vocab_info or {}), dict(var_name_to_prev_var_name or {})
+    grouped = _grouped(vars_to_warm_start)
+    for name in infos:
+        if name not in grouped:
+            grouped.update(_by_name([v for v in _all() if _whole_name(v) == name]))
+    for given, what in ((previous, "previous variable name"), (infos, "vocabulary")):
+        unknown = sorted(set(given) - set(grouped))
+        if unknown:
+            raise ValueError(f"You provided the following {what} mappings, which are not of variables that are started: {unknown}")
+    for name, variables in sorted(grouped.items()):
+        source = previous.get(name, name)
+        if name in infos:
+            _start_by_words(ckpt_to_initialize_from, source, variables, infos[name])
+        else:
+            init_from_checkpoint(ckpt_to_initialize_from, {source: variables if len(variables) > 1 else variables[0]})
+
+
+def _all() -> list[Variable]:
+    from flowmill.graph import get_default_graph
+    from flowmill.graph_keys import GraphKeys
+
+    return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+
+def _whole_name(variable: Variable) -> str:
+    info = variable._get_save_slice_info()
+    return variable.op.name if info is None else info.full_name
+
+
+def _by_name(variables) -> dict[str, list[Variable]]:
+    found: dict[str, list[Variable]] = {}
+    for variable in variables:
+        found.setdefault(_whole_name(variable), []).append(variable)
+    return found
+
+
+def _grouped(wanted) -> dict[str, list[Variable]]:
+    from flowmill.graph import get_default_graph
+    from flowmill.graph_keys import GraphKeys
+
+    if wanted is None:
+        return {}
+    graph = get_default_graph()
+    if isinstance(wanted, str):
+        return _by_name(graph.get_collection(GraphKeys.TRAINABLE_VARIABLES, scope=wanted))
+    if isinstance(wanted, list) and all(isinstance(w, str) for w in wanted):
+        return _by_name([v for v in _all() if any(re.match(w, v.name) for w in wanted)])
+    if isinstance(wanted, list):
+        parts = [p for w in wanted for p in (list(w) if isinstance(w, PartitionedVariable) else [w])]
+        if all(isinstance(p, Variable) for p in parts):
+            return _by_name(parts)
+        raise ValueError(
+            f"If `vars_to_warm_start` is a list, it must be all `Variable` or all `str`.  Given types are {[type(w) for w in wanted]}")
+    raise ValueError(f"`vars_to_warm_start must be a `list` or `str`.  Given type is {type(wanted)}")
+
+
+def _words(path, count: int) -> list[str]:
+    with gfile.GFile(os.fspath(path)) as file:
+        words = file.read().splitlines()
+    return words if count < 0 else words[:count]
+
+
+def _start_by_words(checkpoint, source: str, variables: list[Variable], info: VocabInfo) -> None:
+    """Lets rows begin with those of the same words in the checkpoint."""
+    old = load_checkpoint(checkpoint).get_tensor(source)
+    places = {word: i for i, word in enumerate(_words(info.old_vocab, info.old_vocab_size))}
+    rows = [places.get(word, -1) for word in _words(info.new_vocab, info.new_vocab_size)] + [-1] * info.num_oov_buckets
+    rows = np.array(rows)
+    known = rows >= 0
+    at = 0
+    for variable in variables:
+        shape = variable.shape.as_list()
+        count = shape[info.axis]
+        offset = variable._get_save_slice_info().var_offset[info.axis] if variable._get_save_slice_info() is not None else at
+        here, there = rows[offset:offset + count], known[offset:offset + count]
+        at += count
+        taken = np.take(old, np.where(there, here, 0), axis=info.axis)
+        value = constant(taken.astype(variable.dtype.base_dtype.as_numpy_dtype))
+        if not there.all():
+            backup = _backup(info, shape, variable.dtype.base_dtype)
+            mask = constant(np.reshape(there, [-1, *([1] * (len(shape) - 1))] if info.axis == 0 else [1, -1]))
+            from flowmill.array import where_v2
+
+            value = where_v2(mask, value, backup)
+        saveable, = _saveables.saveables_of([variable])
+        variable._initializer = saveable.restore([value], None)
+        variable._initial_value = value
+
+
+def _backup(info: VocabInfo, shape: list[int], dtype):
+    if info.backup_initializer is None:
+        return constant(np.zeros(shape, as_dtype(dtype).as_numpy_dtype))
+    return convert_to_tensor(info.backup_initializer(shape, dtype=dtype), dtype)
