@@ -26,9 +26,9 @@ _SPECIAL = {
     "__init__": "None", "__exit__": "None", "__repr__": "str", "__str__": "str", "__hash__": "int", "__len__": "int", "__int__": "int",
     "__bool__": "bool", "__eq__": "bool", "__ne__": "bool", "__contains__": "bool", "__index__": "int", "__float__": "float",
 }
-# Python's operators on tensors, which are put into the classes.
 # What stands for several tensors.
 _COMPOSITES = {"SparseTensor", "IndexedSlices"}
+# Python's operators on tensors, which are put into the classes.
 _UNARY = ("__neg__", "__abs__", "__invert__")
 _OPERATORS_GIVE = "flowmill.tensor", "Tensor"
 
@@ -225,6 +225,7 @@ class Stub:
                 return self._made_class(target.id, found)
             if isinstance(found, types.FunctionType):
                 return self._made(target.id, found)
+            self._imports["typing"].add("NamedTuple")
             return [f"class {target.id}(NamedTuple):", *(f"    {field}: Any" for field in found._fields)]
         return [f"{target.id}: {self._type_of(found)}"]
 
