@@ -80,7 +80,9 @@ def assert_equal_graph_def(actual, expected, checkpoint_v2: bool = False, hash_t
             raise AssertionError(f"the nodes {name!r} differ:\n{nodes[0][name]}\n{nodes[1][name]}")
 
 
-__getattr__, __dir__ = _lazy.attach(__name__, _lazy.table("flowmill", {"gradient_checker": "compute_gradient compute_gradient_error"}))
+__getattr__, __dir__ = _lazy.attach(__name__, _lazy.table("flowmill", {
+    "_benchmark": "Benchmark StubOutForTesting benchmark_config disable_with_predicate is_cpu_target_available with_eager_op_as_function",
+    "gradient_checker": "compute_gradient compute_gradient_error"}))
 
 
 class TestCase(unittest.TestCase):

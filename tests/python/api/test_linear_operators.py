@@ -34,6 +34,9 @@ OPERATORS = {
     "composition": lambda L: L.LinearOperatorComposition([L.LinearOperatorFullMatrix(M), L.LinearOperatorDiag(V), L.LinearOperatorFullMatrix(BATCH)]),
     "blocks": lambda L: L.LinearOperatorBlockDiag([L.LinearOperatorFullMatrix(M[:2, :2]), L.LinearOperatorDiag(V[:1])]),
     "kronecker": lambda L: L.LinearOperatorKronecker([L.LinearOperatorFullMatrix(M[:2, :2]), L.LinearOperatorDiag(V)]),
+    "circulant": lambda L: L.LinearOperatorCirculant(Z[0], is_non_singular=True),
+    "circulant, real": lambda L: L.LinearOperatorCirculant(np.complex64([6, 1 + 2j, 1 - 2j]), input_output_dtype="float32"),
+    "circulant blocks": lambda L: L.LinearOperatorCirculant2D(np.abs(BATCH[0, :2]) + 1.0, is_positive_definite=True),
     "update": lambda L: L.LinearOperatorLowRankUpdate(L.LinearOperatorDiag(np.abs(V), is_positive_definite=True), U, diag_update=np.float32([1.0, 2.0]),
                                                       is_diag_update_positive=True),
     "update, two sides": lambda L: L.LinearOperatorLowRankUpdate(L.LinearOperatorFullMatrix(M), U, v=U[::-1].copy()),
@@ -97,8 +100,10 @@ def test_operators(tf1, name):
             assert hints[0] == hints[1]
 
 
-# What TensorFlow has no way to do: sums with less than a batch, products of a batch with three diagonals.
+# What TensorFlow has no way to do: sums with less than a batch, products of a batch with three diagonals, adjoints and inverses of circulant operators
+# for real vectors.
 FAIL_THERE = {
+    *(("circulant, real", what) for what in ("dense adjoint", "H", "inverse", "inverse product")),
     *((n, "sum") for n in ("diagonal, batch", "identity, batch", "scaled, batch", "zeros", "zeros, oblong")),
     *((n, "matmul of a batch") for n in OPERATORS if n.startswith("tridiagonal")), *((n, "solve a batch") for n in OPERATORS if n.startswith("tridiagonal")),
 }

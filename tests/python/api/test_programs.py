@@ -207,3 +207,48 @@ class Case(flowmill.test.TestCase):
         with self.session(graph=flowmill.Graph()):
             assert flowmill.get_default_graph() is not first
         assert self.get_temp_dir().startswith(flowmill.test.get_temp_dir())
+
+
+def test_stand_ins(tf1):
+    import types
+
+    class Thing:
+        value = 1
+
+        @staticmethod
+        def static():
+            return 2
+    for tf in (tf1, flowmill):
+        module, thing = types.ModuleType("m"), Thing()
+        module.x, thing.own = 1, 3
+        with tf.test.StubOutForTesting() as stubs:
+            stubs.Set(module, "x", 2)
+            stubs.Set(module, "x", 3)
+            stubs.SmartSet(thing, "value", 5)
+            stubs.SmartSet(thing, "own", 6)
+            stubs.Set(Thing, "static", staticmethod(lambda: 7))
+            assert (module.x, thing.value, thing.own, Thing.static()) == (3, 5, 6, 7)
+        assert (module.x, thing.value, thing.own, Thing.static()) == (1, 1, 3, 2)
+
+
+def test_timings(tf1, capsys):
+    for tf in (tf1, flowmill):
+        class Sum(tf.test.Benchmark):
+            def benchmark_sum(self, tf=tf):
+                with tf.Graph().as_default(), tf.Session(config=tf.test.benchmark_config()) as session:
+                    return self.run_op_benchmark(session, tf.reduce_sum(tf.ones([10])), min_iters=3, store_memory_usage=False, mbs=2, extras={"size": 10})
+        found = Sum().benchmark_sum()
+        assert found["iters"] == 3 and 0 < found["wall_time"] < 10 and found["throughput"] == 2 / found["wall_time"]
+        assert found["extras"]["size"] == 10 and {"wall_time_mean", "wall_time_stdev"} < set(found["extras"])
+        assert tf.test.Benchmark.is_abstract() and not Sum.is_abstract()
+    assert "Sum.benchmark_sum: iters=3 wall_time=" in capsys.readouterr().out
+
+
+def test_tests_that_are_left_out():
+    class Some(flowmill.test.TestCase):
+        @flowmill.test.disable_with_predicate(lambda: True, "not here")
+        def test_it(self):
+            raise AssertionError
+    result = Some("test_it").run()
+    assert [reason for _, reason in result.skipped] == ["not here"]
+    assert flowmill.test.with_eager_op_as_function(Some) is Some and not flowmill.test.is_cpu_target_available("no such")
