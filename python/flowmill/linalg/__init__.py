@@ -21,7 +21,7 @@ __all__ = [
 
 # Operators are for those who ask for them.
 _OPERATORS = {
-    "_block_operators": "LinearOperatorBlockDiag LinearOperatorKronecker",
+    "_block_operators": "LinearOperatorBlockDiag LinearOperatorBlockLowerTriangular LinearOperatorKronecker",
     "_circulant_operators": "LinearOperatorCirculant LinearOperatorCirculant2D",
     "_combined_operators": "LinearOperatorAdjoint LinearOperatorComposition LinearOperatorInversion LinearOperatorLowRankUpdate",
     "_identity_operators": "LinearOperatorIdentity LinearOperatorScaledIdentity LinearOperatorZeros",

@@ -3,6 +3,7 @@
 from flowmill.array import matrix_transpose as matrix_transpose
 from flowmill.clip_ops import global_norm as global_norm
 from flowmill.linalg._block_operators import LinearOperatorBlockDiag as LinearOperatorBlockDiag
+from flowmill.linalg._block_operators import LinearOperatorBlockLowerTriangular as LinearOperatorBlockLowerTriangular
 from flowmill.linalg._block_operators import LinearOperatorKronecker as LinearOperatorKronecker
 from flowmill.linalg._circulant_operators import LinearOperatorCirculant as LinearOperatorCirculant
 from flowmill.linalg._circulant_operators import LinearOperatorCirculant2D as LinearOperatorCirculant2D

@@ -201,3 +201,97 @@ class LinearOperatorKronecker(LinearOperator):
 
     def _cholesky(self):
         return LinearOperatorKronecker([o.cholesky() for o in self._operators], True, None, None, True)
+
+
+class LinearOperatorBlockLowerTriangular(LinearOperator):
+    """Operators on and below the diagonal of a greater one, zeros above.
+
+    Args:
+        operators: rows of blocks, of one, two, … operators; those at the ends of rows are square.
+        is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
+        name: of its scope.
+
+    Raises:
+        ValueError: where the rows are not one longer each, or sizes do not fit.
+        TypeError: for blocks of several types.
+    """
+
+    def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
+                 name: str = "LinearOperatorBlockLowerTriangular"):
+        parameters = {"operators": operators, "is_non_singular": is_non_singular, "is_self_adjoint": is_self_adjoint,
+                      "is_positive_definite": is_positive_definite, "is_square": is_square, "name": name}
+        self._rows = [list(row) for row in operators]
+        for i, row in enumerate(self._rows):
+            if len(row) != i + 1:
+                raise ValueError(f"Argument `operators[{i}]` must contain `{i + 1}` blocks. Received: {len(row)} blocks.")
+        of_one_type([block for row in self._rows for block in row])
+        self._diagonal = [row[-1] for row in self._rows]
+        if any(block.is_square is False for block in self._diagonal):
+            raise ValueError("Matrices on the diagonal must be square.")
+        for i, row in enumerate(self._rows):
+            for block, column in zip(row, self._diagonal):
+                block.range_dimension.assert_is_compatible_with(self._diagonal[i].range_dimension)
+                block.domain_dimension.assert_is_compatible_with(column.domain_dimension)
+        if is_non_singular is None:
+            is_non_singular = known_of_all(block.is_non_singular for block in self._diagonal)
+        super().__init__(self._diagonal[0].dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name, parameters)
+
+    @property
+    def operators(self) -> list[list[LinearOperator]]:
+        """The rows of blocks."""
+        return self._rows
+
+    def _blocks(self) -> list[LinearOperator]:
+        return [block for row in self._rows for block in row]
+
+    def _shape(self):
+        sizes = [block.range_dimension.value for block in self._diagonal]
+        n = None if None in sizes else sum(sizes)
+        return joint_batch_shape(self._blocks()).concatenate([n, n])
+
+    def _shape_tensor(self):
+        n = tf.add_n([block.range_dimension_tensor() for block in self._diagonal])
+        return tf.concat([joint_batch_shape_tensor(self._blocks()), tf.stack([n, n])], 0)
+
+    def _cut(self, x: Tensor) -> list[Tensor]:
+        """Rows for each row of blocks."""
+        sizes = [block.range_dimension.value for block in self._diagonal]
+        if None in sizes:
+            return tf.split(x, tf.stack([b.range_dimension_tensor() for b in self._diagonal]), axis=-2, num=len(self._diagonal))
+        return tf.split(x, sizes, axis=-2)
+
+    def _joined(self, parts: list[Tensor]) -> Tensor:
+        if len({tuple(p.shape.as_list()[:-2]) if p.shape.rank is not None else None for p in parts}) > 1:
+            batch = functools.reduce(broadcast_dynamic_shape, [tf.shape(p)[:-2] for p in parts])
+            parts = [tf.broadcast_to(p, tf.concat([batch, tf.shape(p)[-2:]], 0)) for p in parts]
+        return tf.concat(parts, axis=-2)
+
+    def _matmul(self, x, adjoint=False, adjoint_arg=False):
+        parts = self._cut(tf.linalg.adjoint(x) if adjoint_arg else x)
+        count = range(len(parts))
+        if adjoint:
+            made = [functools.reduce(lambda a, b: a + b, [self._rows[j][i].matmul(parts[j], adjoint=True) for j in count if j >= i]) for i in count]
+        else:
+            made = [functools.reduce(lambda a, b: a + b, [block.matmul(part) for block, part in zip(row, parts)]) for row in self._rows]
+        return self._joined(made)
+
+    def _solve(self, rhs, adjoint=False, adjoint_arg=False):
+        parts = self._cut(tf.linalg.adjoint(rhs) if adjoint_arg else rhs)
+        # From the first row on; for the adjoint from the last one back.
+        count = len(parts)
+        solved: dict[int, Tensor] = {}
+        for i in reversed(range(count)) if adjoint else range(count):
+            left = parts[i]
+            for j, done in solved.items():
+                left = left - (self._rows[j][i].matmul(done, adjoint=True) if adjoint else self._rows[i][j].matmul(done))
+            solved[i] = self._diagonal[i].solve(left, adjoint=adjoint)
+        return self._joined([solved[i] for i in range(count)])
+
+    def _determinant(self):
+        return functools.reduce(lambda a, b: a * b, [block.determinant() for block in self._diagonal])
+
+    def _log_abs_determinant(self):
+        return functools.reduce(lambda a, b: a + b, [block.log_abs_determinant() for block in self._diagonal])
+
+    def _trace(self):
+        return functools.reduce(lambda a, b: a + b, [block.trace() for block in self._diagonal])

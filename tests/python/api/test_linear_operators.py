@@ -33,6 +33,8 @@ OPERATORS = {
     "inverse": lambda L: L.LinearOperatorInversion(L.LinearOperatorFullMatrix(M)),
     "composition": lambda L: L.LinearOperatorComposition([L.LinearOperatorFullMatrix(M), L.LinearOperatorDiag(V), L.LinearOperatorFullMatrix(BATCH)]),
     "blocks": lambda L: L.LinearOperatorBlockDiag([L.LinearOperatorFullMatrix(M[:2, :2]), L.LinearOperatorDiag(V[:1])]),
+    "triangle of blocks": lambda L: L.LinearOperatorBlockLowerTriangular([
+        [L.LinearOperatorDiag(V[:1])], [L.LinearOperatorFullMatrix(U[:2, :1]), L.LinearOperatorFullMatrix(M[:2, :2])]]),
     "kronecker": lambda L: L.LinearOperatorKronecker([L.LinearOperatorFullMatrix(M[:2, :2]), L.LinearOperatorDiag(V)]),
     "circulant": lambda L: L.LinearOperatorCirculant(Z[0], is_non_singular=True),
     "circulant, real": lambda L: L.LinearOperatorCirculant(np.complex64([6, 1 + 2j, 1 - 2j]), input_output_dtype="float32"),
@@ -179,6 +181,7 @@ ONES = np.ones((2, 2), np.float32)
     (lambda L: L.LinearOperatorFullMatrix(ONES).eigvals(), "Only self-adjoint matrices are supported."),
     (lambda L: L.LinearOperatorZeros(2).inverse(), "This operator represents a singular matrix."),
     (lambda L: L.LinearOperatorDiag([1.0], is_self_adjoint=False), "A real diagonal operator is always self adjoint."),
+    (lambda L: L.LinearOperatorBlockLowerTriangular([[L.LinearOperatorDiag(V)], [L.LinearOperatorDiag(V)]]), "must contain `2` blocks. Received: 1 blocks."),
     (lambda L: L.LinearOperatorTridiag(M, "other"), "must be one of compact, matrix, or sequence"),
     (lambda L: L.LinearOperatorZeros(2, 3), "but got num_rows(2) != num_columns(3)"),
 ])

@@ -301,3 +301,28 @@ def test_signatures(tf1):
 
     with flowmill.Graph().as_default(), tf1.Graph().as_default():
         assert build(flowmill) == build(tf1)
+
+
+def test_names_of_methods_are_replaced(tf1, tmp_path):
+    found = []
+    for tf in (tf1, flowmill):
+        directory = str(tmp_path / tf.__name__)
+        with tf.Graph().as_default(), tf.Session() as session:
+            x = tf.placeholder(tf.float32, [], name="x")
+            tf.saved_model.simple_save(session, directory, {"x": x}, {"y": x * 2.0})
+        updater = tf.saved_model.signature_def_utils.MethodNameUpdater(directory)
+        updater.replace_method_name("serving_default", "other/method", tags="serve")
+        new = directory if tf is tf1 else directory + "_new"  # TensorFlow does not make directories, though it says so
+        updater.save(None if tf is tf1 else new)
+        with tf.Graph().as_default(), tf.Session() as session:
+            graph = tf.saved_model.load(session, ["serve"], new)
+            found.append(graph.signature_def["serving_default"].method_name)
+        for arguments, match in ((("", "m"), "`signature_key` must be defined."), (("none", "m"), "does not have a signature_def with key: 'none'"),
+                                 (("serving_default", "m", "none"), "could not be found in SavedModel")):
+            with pytest.raises(ValueError, match=match):
+                updater.replace_method_name(*arguments)
+        with pytest.raises(OSError, match="SavedModel file does not exist at"):
+            tf.saved_model.signature_def_utils.MethodNameUpdater(str(tmp_path / "none"))
+    with pytest.raises(RuntimeError, match="Directory already exists"):
+        updater.save(new)
+    assert found == ["other/method", "other/method"]
