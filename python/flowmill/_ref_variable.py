@@ -88,6 +88,15 @@ class RefVariable(Variable):
     def _ref(self) -> Tensor:
         return self._holder
 
+    def initialized_value(self) -> Tensor:
+        """Its value where it is initialized, else its initial value. A branch that is a function would get the value, which may not be there: so
+        they never are functions."""
+        from flowmill.control_flow import cond_by_switches
+        from flowmill.state import is_variable_initialized
+
+        with lifted(self.graph):
+            return cond_by_switches(self.graph, is_variable_initialized(self), self.read_value, lambda: self.initial_value)
+
     def value(self) -> Tensor:
         """Its value, read by the operation ``name/read``, which all readers share."""
         return self._snapshot

@@ -116,6 +116,11 @@ def cond(pred, true_fn=None, false_fn=None, strict: bool = False, name: str | No
         from flowmill.cond_v2 import cond_v2
 
         return cond_v2(graph, pred, true_fn, false_fn, name)
+    return cond_by_switches(graph, pred, true_fn, false_fn, strict, name)
+
+
+def cond_by_switches(graph, pred, true_fn, false_fn, strict: bool = False, name: str | None = None):
+    """As :func:`cond`, as part of the graph in any case: what a branch reads is read in it, where a function would get its value."""
     with graph.as_default(), graph.name_scope(name or "cond"):
         if isinstance(pred, bool):
             raise TypeError("'pred' must not be a Python bool.")

@@ -100,9 +100,8 @@ def test_messages_bring_variables_back(tf1, resource):
 
 
 @pytest.mark.parametrize("resource", [False, True])
-def test_initial_values_of_other_variables(control_flow, resource):
-    if control_flow == "functions" and not resource:
-        pytest.skip("the function gets the value, which is not there yet: in TensorFlow it is a race")
+@pytest.mark.usefixtures("control_flow")
+def test_initial_values_of_other_variables(resource):
     with tf.Graph().as_default():
         x = tf.Variable(3, name="x", use_resource=resource)
         y = tf.Variable(x.initialized_value() * 2, name="y", use_resource=resource)
