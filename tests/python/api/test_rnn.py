@@ -6,6 +6,8 @@ from compare import compare, same_error
 
 import flowmill
 
+LISTS = pytest.mark.xfail(reason="the gradient of a list that a loop does not change starts with zeros, which lists do not have yet", strict=False)
+
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 SHAPE = (3, 4, 5)
@@ -136,9 +138,9 @@ def test_raw_rnn(tf1):
     check(tf1, build, {"x": X, "lengths": LENGTHS}, nodes=False)
 
 
-def test_training_goes_through_time(tf1, control_flow):
+def test_training_goes_through_time(tf1, control_flow, request):
     if control_flow == "functions":
-        pytest.xfail("the gradient of a list that a loop does not change starts with zeros, which lists do not have yet")
+        request.applymarker(LISTS)
 
     def build(tf):
         outputs, _ = networks(tf).dynamic_rnn(cells(tf).LSTMCell(4), placeholder(tf), dtype=tf.float32, sequence_length=placeholder(tf, "lengths", "int32", (3,)))
