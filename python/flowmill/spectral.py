@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from flowmill.signal._fourier import dct, fft, fft2d, idct, ifft, ifft2d, irfft, rfft
+from flowmill.signal._planes import irfft2d, rfft2d
 
-__all__ = ["dct", "fft", "fft2d", "idct", "ifft", "ifft2d", "irfft", "rfft"]
+__all__ = ["dct", "fft", "fft2d", "idct", "ifft", "ifft2d", "irfft", "irfft2d", "rfft", "rfft2d"]
