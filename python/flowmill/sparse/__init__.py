@@ -6,6 +6,7 @@ from flowmill.sparse._arithmetic import (
     add, matmul, maximum, minimum, reduce_max, reduce_max_sparse, reduce_sum, reduce_sum_sparse, segment_mean, segment_sqrt_n, segment_sum, softmax,
     sparse_dense_matmul,
 )
+from flowmill.sparse._counts import bincount
 from flowmill.sparse._dense import (
     deserialize_many_sparse, eye, from_dense, mask, merge, placeholder, serialize_many_sparse, serialize_sparse, sparse_to_dense, to_dense,
     to_indicator,
@@ -16,7 +17,7 @@ from flowmill.sparse._layout import (
 from flowmill.sparse_tensor import SparseTensor
 
 __all__ = [
-    "SparseTensor", "add", "concat", "cross", "cross_hashed", "expand_dims", "eye", "fill_empty_rows", "from_dense", "mask", "matmul", "maximum",
+    "SparseTensor", "add", "bincount", "concat", "cross", "cross_hashed", "expand_dims", "eye", "fill_empty_rows", "from_dense", "mask", "matmul", "maximum",
     "merge", "minimum", "placeholder", "reduce_max", "reduce_max_sparse", "reduce_sum", "reduce_sum_sparse", "reorder", "reset_shape", "reshape",
     "retain", "segment_mean", "segment_sqrt_n", "segment_sum", "slice", "softmax", "sparse_dense_matmul", "split", "to_dense", "to_indicator",
     "transpose",

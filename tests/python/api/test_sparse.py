@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compare import compare, compare_built, same, same_error
+from compare import compare, compare_built, run, same, same_error
 
 import flowmill
 
@@ -159,3 +159,36 @@ def test_expand_dims(tf1):
     assert found[0][0] == found[1][0]
     for mine, other in zip(found[1][1], found[0][1]):
         same(mine, other)
+
+
+NUMBERS = [[3, 1, 3, 0], [7, 7, 2, 1]]
+WEIGHTS = np.arange(8, dtype=np.float32).reshape(2, 4)
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"axis": -1}, {"axis": -1, "minlength": 12}, {"maxlength": 3}, {"axis": -1, "maxlength": 3}, {"binary_output": True, "axis": -1},
+    {"weights": WEIGHTS}, {"weights": WEIGHTS, "axis": -1}, {"minlength": 10, "maxlength": 9},
+], ids=str)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_counting(tf1, options, sparse):
+    def build(tf):
+        def given(values):
+            values = np.asarray(values)
+            return tf.SparseTensor([[0, 0], [0, 2], [0, 3], [1, 0], [1, 1], [1, 3]], values[[0, 0, 0, 1, 1, 1], [0, 2, 3, 0, 1, 3]], [2, 4]) if sparse else values
+        asked = dict(options)
+        if "weights" in asked:
+            asked["weights"] = given(asked["weights"])
+        found = tf.sparse.bincount(given(NUMBERS), **asked)
+        return found.indices, found.values, found.dense_shape
+    theirs, ours = ([np.asarray(v) for v in run(tf, build)[2]] for tf in (tf1, flowmill))
+    for mine, other in zip(ours, theirs):
+        np.testing.assert_array_equal(mine, other)
+    assert ours[1].dtype == theirs[1].dtype
+
+
+@pytest.mark.parametrize("build, match", [
+    (lambda tf: tf.sparse.bincount([1], axis=2), "Unsupported value for argument axis=2"),
+    (lambda tf: tf.sparse.bincount([1], [1], binary_output=True), "Arguments `binary_output` and `weights` are mutually exclusive"),
+])
+def test_wrong_counting(tf1, build, match):
+    same_error(tf1, build, match)
