@@ -92,14 +92,23 @@ def graph_of(values) -> Graph:
         return default
     found = None
     for value in values:
-        graph = getattr(value, "graph", None) if not isinstance(value, (list, tuple)) else None
-        if isinstance(value, (list, tuple)) and value:
-            graph = next((v.graph for v in value if isinstance(v, Tensor)), None)
-        if isinstance(graph, Graph) and graph is not found:
+        kind = type(value)
+        if kind is Tensor:
+            graph = value._op._graph
+        elif kind is list or kind is tuple:
+            graph = next((v._op._graph for v in value if isinstance(v, Tensor)), None)
+        elif kind in _WITHOUT_GRAPH:
+            continue
+        else:
+            graph = getattr(value, "graph", None)
+        if graph is not found and isinstance(graph, Graph):
             if found is not None:
                 raise ValueError(f"{value!r} must be from the same graph as the other inputs.")
             found = graph
     return found or default
+
+
+_WITHOUT_GRAPH = frozenset((int, float, bool, str, bytes, type(None)))
 
 
 # What the core calls a tensor, or the place of a constant among the new nodes.
@@ -333,17 +342,21 @@ def apply_op(op: str, name: str | None, args=(), attrs: dict[str, Any] | None = 
 
 def _plain(kind: str, value):
     """An attribute's value as the core takes it: numbers of types, lists of sizes, serialised messages."""
-    if kind.startswith("list("):
-        if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
-            raise TypeError(f"Expected list for attribute of kind '{kind}', got {type(value).__name__}.")
-        return [_plain(kind[5:-1], v) for v in value]
+    if kind in _AS_THEY_ARE:
+        return value
     if kind == "type":
-        return as_dtype(value).base_dtype.as_datatype_enum
+        return as_dtype(value).base_dtype._number
     if kind == "shape":
         return _sizes(value)
     if kind in ("tensor", "func"):
         return _message(kind, value)
-    return value
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        raise TypeError(f"Expected list for attribute of kind '{kind}', got {type(value).__name__}.")
+    of = kind[5:-1]  # "list(of)"
+    return list(value) if of in _AS_THEY_ARE else [_plain(of, v) for v in value]
+
+
+_AS_THEY_ARE = frozenset(("int", "float", "bool", "string"))
 
 
 def _sizes(value) -> list[int] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowmill._apply import apply_op, call
+from flowmill._apply import apply_op, call, dims
 from flowmill._convert import convert_to_tensor
 from flowmill._initial_values import guarded
 from flowmill._variable import Variable, check_arguments, lifted
@@ -45,19 +45,19 @@ class RefVariable(Variable):
             if validate_shape and not value.shape.is_fully_defined():
                 raise ValueError(f"initial_value must have a shape specified: {value!r}")
             self._initial_value = value
-            self._initializer = apply_op(
-                "Assign", None, (self._holder, guarded(scope, value)), {"validate_shape": validate_shape, "use_locking": True}, graph=graph)
+            ref, start = self._holder._key, guarded(scope, value)._key
+            with graph.colocate_with(self._holder.op):
+                self._initializer = graph._add("Assign", "Assign", [ref, start], {"validate_shape": validate_shape, "use_locking": True})
+                if caching_device is None:
+                    self._snapshot = graph._add("Identity", "read", [ref])._outputs[0]
             if caching_device is not None:
                 with graph.device(caching_device):
-                    self._snapshot = call("Identity", "read", self._holder)
-            else:
-                with graph.colocate_with(self._holder.op):
-                    self._snapshot = call("Identity", "read", self._holder)
+                    self._snapshot = graph._add("Identity", "read", [ref])._outputs[0]
         graph.add_to_collections(collections, self)
 
     def _hold(self, graph: Graph, value: Tensor, validate_shape: bool, scope: str) -> None:
-        shape = value.shape if validate_shape else TensorShape(None)
-        self._holder = apply_op("VariableV2", scope, (), {"shape": shape, "dtype": value.dtype.base_dtype}, graph=graph)._outputs[0]
+        attrs = {"shape": dims(value) if validate_shape else None, "dtype": value._type % 100}
+        self._holder = graph._add("VariableV2", scope, (), attrs)._outputs[0]
 
     def _of_message(self, variable_def, import_scope: str | None) -> None:
         graph = get_default_graph()

@@ -26,11 +26,13 @@ class DType:
     A DType equals whatever :func:`as_dtype` makes it of: ``tf.float32 == np.float32`` and ``tf.float32 == "float32"``.
     """
 
-    __slots__ = ("_number", "_name", "__weakref__")
+    __slots__ = ("_number", "_name", "_base", "__weakref__")
 
-    def __init__(self, number: int):
+    def __init__(self, number: int, base: DType | None = None):
         self._number = number
-        self._name = _NAMES[number % _REF_OFFSET - 1] + ("_ref" if number > _REF_OFFSET else "")
+        self._name = _NAMES[number % _REF_OFFSET - 1] + ("_ref" if base else "")
+        # What a reference refers to.
+        self._base = base or self
 
     @property
     def name(self) -> str:
@@ -53,7 +55,7 @@ class DType:
     @property
     def base_dtype(self) -> DType:
         """The type referred to by a reference; the type itself otherwise."""
-        return _BY_NUMBER[self._number - _REF_OFFSET] if self._is_ref_dtype else self
+        return self._base
 
     @property
     def real_dtype(self) -> DType:
@@ -84,7 +86,7 @@ class DType:
     @property
     def is_floating(self) -> bool:
         """Whether this is a type of floating-point numbers that are real and not quantised."""
-        return self.base_dtype._name in _FLOATING
+        return self._base._name in _FLOATING
 
     @property
     def is_complex(self) -> bool:
@@ -177,7 +179,8 @@ class DType:
         return as_dtype, (self._name,)
 
 
-_BY_NUMBER = {number: DType(number) for base in (0, _REF_OFFSET) for number in range(base + 1, base + len(_NAMES) + 1)}
+_BY_NUMBER = {number: DType(number) for number in range(1, len(_NAMES) + 1)}
+_BY_NUMBER.update({number + _REF_OFFSET: DType(number + _REF_OFFSET, base) for number, base in _BY_NUMBER.items()})
 _BY_NAME = {dtype._name: dtype for dtype in _BY_NUMBER.values()}
 _BY_NAME.update({"half": _BY_NAME["float16"], "double": _BY_NAME["float64"], "float": _BY_NAME["float32"]})
 _BY_NAME.update({"half_ref": _BY_NAME["float16_ref"], "double_ref": _BY_NAME["float64_ref"], "float_ref": _BY_NAME["float32_ref"]})
