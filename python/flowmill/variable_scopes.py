@@ -45,9 +45,8 @@ class _Scopes:
 
     def close_within(self, name: str) -> None:
         """Forgets the scopes inside of one, so that their names are given again when it is opened again."""
-        for inner in self.counts:
-            if not name or inner.startswith(name + "/"):
-                self.counts[inner] = 0
+        inside = name + "/"
+        self.counts = {scope: count for scope, count in self.counts.items() if name and not scope.startswith(inside)}
 
     def unique(self, prefix: str) -> str:
         whole = f"{self.current.name}/{prefix}" if self.current.name else prefix
