@@ -437,10 +437,9 @@ class op_scope:  # noqa: N801 - used like a function
 
     def __enter__(self) -> str:
         graph = self._graph = graph_of(self._values)
-        local, name = graph._local, self._name
+        local = graph._local
         scope = self._outer = local.scope
-        whole = graph._core.unique_name(scope, self._default, True) if name is None else graph._scope_name(scope, name)
-        local.scope = scope.named(whole)
+        local.scope, whole = graph._named(scope, self._default if self._name is None else self._name)
         _defaults.graphs.append(graph)
         return whole and whole + "/"
 
@@ -465,7 +464,7 @@ class Together:
         self._nodes: list[tuple] = []
         self._at_once = all(is_plain(v) or type(v) is Tensor and v._op._graph is graph for v in values)
         if not self._at_once:
-            self._name = graph._scope_name(graph._local.scope, self._name) + "/"
+            self._name = graph._named(graph._local.scope, self._name)[1] + "/"
 
     def input(self, value, dtype: DType | None, name: str) -> _Input:
         """A value as a tensor, a constant called `name` where it is a number or the like."""

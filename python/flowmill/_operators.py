@@ -33,11 +33,12 @@ def binary(op: str, name: str | None, x, y, display: str | None = None):
             like = x = convert_to_tensor(x, dtype_hint=getattr(y, "dtype", None), name="x")
             return binary(op, name, x, y, display)
         like, at = y, 0
-    graph = target(like._op._graph)
+    graph = like._op._graph
     number = _number(y if at else x, like._type)
-    if number is not None and graph is like._op._graph and not graph._finalized:
+    if number is not None and not graph._finalized and not is_captured(graph):
         nodes = [("Const", "y" if at else "x", number, like._type), (op, "", [like._key, 0] if at else [0, like._key], None)]
         return graph._add_all(name or display or op, nodes)._outputs[0]
+    graph = target(graph)
     graph._check_not_finalized()
     with graph.as_default(), op_scope(name, display or op) as scope:
         other = convert_to_tensor(y if at else x, dtype_hint=like.dtype.base_dtype, name="y" if at else "x")
@@ -60,13 +61,10 @@ def _number(value, of_type: int):
     return value if kind is bool and of_type == _BOOL else None
 
 
-def _is_string(x, y) -> bool:
-    return (x if isinstance(x, Tensor) else y)._type % _REF == _STRING
-
-
 def add(x, y, name: str | None = None):
     """The sum; strings are joined."""
-    return binary("Add" if _is_string(x, y) else "AddV2", name, x, y, "add")
+    of_type = (x if isinstance(x, Tensor) else y)._type
+    return binary("AddV2" if of_type % _REF != _STRING else "Add", name, x, y, "add")
 
 
 def truediv(x, y, name: str | None = None):

@@ -42,22 +42,24 @@ class RefVariable(Variable):
             else:
                 value = convert_to_tensor(initial_value, dtype, "initial_value")
                 self._hold(graph, value, validate_shape, scope)
-            if validate_shape and not value.shape.is_fully_defined():
-                raise ValueError(f"initial_value must have a shape specified: {value!r}")
             self._initial_value = value
             ref, start = self._holder._key, guarded(scope, value)._key
-            with graph.colocate_with(self._holder.op):
-                self._initializer = graph._add("Assign", "Assign", [ref, start], {"validate_shape": validate_shape, "use_locking": True})
+            frames = graph._frames[ref[0]]
+            with graph._within(graph._local.scope.colocated_with(ref[:1])):
+                self._initializer = graph._add(
+                    "Assign", "Assign", [ref, start], {"validate_shape": validate_shape, "use_locking": True}, frames=frames)
                 if caching_device is None:
-                    self._snapshot = graph._add("Identity", "read", [ref])._outputs[0]
+                    self._snapshot = graph._add("Identity", "read", [ref], frames=frames)._outputs[0]
             if caching_device is not None:
                 with graph.device(caching_device):
-                    self._snapshot = graph._add("Identity", "read", [ref])._outputs[0]
+                    self._snapshot = graph._add("Identity", "read", [ref], frames=frames)._outputs[0]
         graph.add_to_collections(collections, self)
 
     def _hold(self, graph: Graph, value: Tensor, validate_shape: bool, scope: str) -> None:
-        attrs = {"shape": dims(value) if validate_shape else None, "dtype": value._type % 100}
-        self._holder = graph._add("VariableV2", scope, (), attrs)._outputs[0]
+        sizes = dims(value) if validate_shape else None
+        if validate_shape and (sizes is None or -1 in sizes):
+            raise ValueError(f"initial_value must have a shape specified: {value!r}")
+        self._holder = graph._add("VariableV2", scope, (), {"shape": sizes, "dtype": value._type % 100})._outputs[0]
 
     def _of_message(self, variable_def, import_scope: str | None) -> None:
         graph = get_default_graph()

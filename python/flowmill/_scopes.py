@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import threading
 from collections.abc import Callable, Iterator
 
-from flowmill import _core, _protos, _device
+from flowmill import _core, _device, _protos
+from flowmill.errors import InvalidArgumentError
 from flowmill.tensor import Operation, Tensor
-
-_SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\\/>-]*")
-_ROOT_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 
 
 class _Local(threading.local):
@@ -54,8 +51,7 @@ class _NameScope:
     def __enter__(self) -> str:
         local = self._scopes._local
         scope = self._outer = local.scope
-        whole = self._scopes._scope_name(scope, self._name)
-        local.scope = scope.named(whole)
+        local.scope, whole = self._scopes._named(scope, self._name)
         return whole and whole + "/"
 
     def __exit__(self, *raised) -> None:
@@ -106,16 +102,14 @@ class Scopes:
         """
         return _NameScope(self, name)
 
-    def _scope_name(self, scope: _core.Scope, name: str | None) -> str:
-        """The whole name, without a slash at its end, of the scope that :func:`name_scope` makes within another one."""
+    def _named(self, scope: _core.Scope, name: str | None) -> tuple[_core.Scope, str]:
+        """The scope that :func:`name_scope` makes within another one, and its whole name without a slash at its end."""
         if not name:
-            return ""
-        if name.endswith("/"):
-            return name[:-1]
-        pattern = _SCOPE_NAME if scope.name else _ROOT_NAME
-        if not pattern.fullmatch(name):
-            raise ValueError(f"'{name}' is not a valid {'' if scope.name else 'root '}scope name")
-        return self._core.unique_name(scope, name, True)
+            return scope.named(""), ""
+        try:
+            return self._core.name_scope(scope, name)
+        except InvalidArgumentError as error:
+            raise ValueError(error.message) from None
 
     def get_name_scope(self) -> str:
         """The name scope, without a slash at its end."""

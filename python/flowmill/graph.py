@@ -50,8 +50,10 @@ class Graph(Scopes):
 
     # Adding
 
-    def _add(self, op: str, name: str, inputs: list[tuple[int, int]], attrs: dict[str, Any] | None = None, control=()) -> Operation:
-        """Adds an operation with inputs as the core knows them. Where functions choose devices, they are asked."""
+    def _add(self, op: str, name: str, inputs: list[tuple[int, int]], attrs: dict[str, Any] | None = None, control=(),
+             frames: tuple | None = None) -> Operation:
+        """Adds an operation with inputs as the core knows them. Where functions choose devices, they are asked; `frames` is where it is made, where
+        the caller knows."""
         local = self._local
         if local.gradient_overrides or local.container:
             attrs = self._attrs_of_surroundings(op, attrs, lambda: "container" in _attrs_of(op))
@@ -59,7 +61,7 @@ class Graph(Scopes):
             node_id, types = self._core.add_op(local.scope, op, name, inputs, attrs or None, control)
         except InvalidArgumentError as error:
             raise ValueError(error.message) from None
-        return self._made(node_id, types, local)
+        return self._made(node_id, types, local, frames)
 
     def _add_constant(self, name: str, value, number: int) -> Tensor:
         local = self._local
@@ -85,17 +87,19 @@ class Graph(Scopes):
             ids, types = self._core.add_ops(local.scope, name, nodes)
         except InvalidArgumentError as error:
             raise ValueError(error.message) from None
-        last = ids.pop()
         frames = user_frames()
-        for node_id in ids:  # these have no objects until somebody asks for them
+        last = ids.pop()
+        for node_id in ids:
             self._frames[node_id] = frames
-            if local.device_functions:
+        if local.device_functions:
+            for node_id in ids:
                 self._choose_device(self._operation(node_id))
-        return self._made(last, types, local)
+        # The others have no objects until somebody asks for them.
+        return self._made(last, types, local, frames)
 
-    def _made(self, node_id: int, types, local) -> Operation:
+    def _made(self, node_id: int, types, local, frames: tuple | None = None) -> Operation:
         made = self._operations[node_id] = Operation(self, node_id, types)
-        self._frames[node_id] = user_frames()
+        self._frames[node_id] = frames or user_frames()
         if local.device_functions:
             self._choose_device(made)
         return made

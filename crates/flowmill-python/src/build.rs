@@ -309,12 +309,12 @@ enum NewNode {
 
 impl NewNode {
     /// `("Const", name, value, type)` or `(op, name, inputs, attributes)`, without the name.
-    fn from_python(graph: &PyGraph, op: String, given: &Bound<'_, PyAny>, rest: &Bound<'_, PyAny>) -> PyResult<NewNode> {
+    fn from_python(graph: &PyGraph, op: &str, given: &Bound<'_, PyAny>, rest: &Bound<'_, PyAny>) -> PyResult<NewNode> {
         if op == "Const" {
             return from_python(given, Some(dtypes::from_number(rest.extract()?)?)).map(NewNode::Constant);
         }
-        let attrs = attrs_from_python(graph, &op, rest.extract::<Option<Bound<'_, PyDict>>>()?.as_ref())?;
-        Ok(NewNode::Op(op, given.extract()?, attrs))
+        let attrs = attrs_from_python(graph, op, rest.extract::<Option<Bound<'_, PyDict>>>()?.as_ref())?;
+        Ok(NewNode::Op(op.to_owned(), given.extract()?, attrs))
     }
 
     fn add(self, b: &mut GraphBuilder<'_>, name: &str, earlier: &[NodeId]) -> Result<NodeId> {
@@ -339,23 +339,26 @@ impl NewNode {
     }
 }
 
+/// The whole name of the scope that is opened as `name`: with a slash at its end it is that very scope.
+pub fn scope_name(b: &mut GraphBuilder<'_>, name: &str) -> Result<String> {
+    if let Some(whole) = name.strip_suffix('/') {
+        return Ok(whole.to_owned());
+    }
+    check_scope_name(b.scope().name(), name)?;
+    Ok(b.unique_name(name, true))
+}
+
 /// Adds several nodes in a name scope of their own; one without a name has the scope's. Gives their ids, and the numbers of the types of the last
 /// one's outputs.
 pub fn add_ops(graph: &PyGraph, scope: &PyScope, name: &str, nodes: &Bound<'_, PyAny>) -> PyResult<(Vec<u32>, Vec<i32>)> {
     let mut new = Vec::new();
     for node in nodes.try_iter()? {
         // Values are read before the graph is locked: doing so may run Python code.
-        let (op, name, given, rest): (String, String, Bound<'_, PyAny>, Bound<'_, PyAny>) = node?.extract()?;
-        new.push((name, NewNode::from_python(graph, op, &given, &rest)?));
+        let (op, name, given, rest): (Bound<'_, PyString>, String, Bound<'_, PyAny>, Bound<'_, PyAny>) = node?.extract()?;
+        new.push((name, NewNode::from_python(graph, op.to_str()?, &given, &rest)?));
     }
     graph.build(scope, |b| {
-        let whole = match name.strip_suffix('/') {
-            Some(whole) => whole.to_owned(),
-            None => {
-                check_scope_name(scope.0.name(), name)?;
-                b.unique_name(name, true)
-            }
-        };
+        let whole = scope_name(b, name)?;
         let inner = scope.0.named(&whole);
         let mut ids = Vec::with_capacity(new.len());
         for (name, node) in new {

@@ -222,6 +222,12 @@ impl PyGraph {
         self.build(scope, |b| Ok(b.unique_name(name, mark_as_used)))
     }
 
+    /// The scope called `name` inside of another, made unique where there is no slash at its end, and its whole name.
+    fn name_scope(&self, scope: &PyScope, name: &str) -> PyResult<(PyScope, String)> {
+        let whole = self.build(scope, |b| build::scope_name(b, name))?;
+        Ok((PyScope(scope.0.named(&whole)), whole))
+    }
+
     /// Adds a node; gives its id and the types of its outputs.
     #[pyo3(signature = (scope, op, name, inputs, attrs=None, control=Vec::new()))]
     fn add_op(

@@ -1,6 +1,7 @@
 //! Names that nothing in a graph has yet.
 
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 
 /// The names that operations and name scopes of a graph use. Case does not distinguish them, since names become files' names elsewhere.
 #[derive(Clone, Debug, Default)]
@@ -12,28 +13,41 @@ pub(super) struct UniqueNames {
 impl UniqueNames {
     /// Counts a name as used.
     pub(super) fn mark(&mut self, name: &str) {
-        self.in_use.entry(name.to_lowercase()).or_insert(1);
+        self.in_use.entry(lower(name).into_owned()).or_insert(1);
     }
 
     /// `name`, or the first of `name_1`, `name_2`, … that is free.
     pub(super) fn unique(&mut self, name: &str, mark_as_used: bool) -> String {
-        let key = name.to_lowercase();
-        let times = self.in_use.get(&key).copied().unwrap_or(0);
-        if mark_as_used {
-            self.in_use.insert(key.clone(), times + 1);
-        }
-        if times == 0 {
-            return name.to_owned();
-        }
+        let key = lower(name);
+        let times = match self.in_use.get_mut(&*key) {
+            Some(times) => {
+                let before = *times;
+                *times += u32::from(mark_as_used);
+                before
+            }
+            None => {
+                if mark_as_used {
+                    self.in_use.insert(key.into_owned(), 1);
+                }
+                return name.to_owned();
+            }
+        };
         let mut i = times;
         let mut candidate = format!("{key}_{i}");
         while self.in_use.contains_key(&candidate) {
             i += 1;
             candidate = format!("{key}_{i}");
         }
+        let found = if *key == *name { candidate.clone() } else { format!("{name}_{i}") };
         if mark_as_used {
             self.in_use.insert(candidate, 1);
         }
-        format!("{name}_{i}")
+        found
     }
+}
+
+/// A name in lower case, the name itself where it is.
+fn lower(name: &str) -> Cow<'_, str> {
+    let is_lower = name.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase());
+    if is_lower { Cow::Borrowed(name) } else { Cow::Owned(name.to_lowercase()) }
 }
