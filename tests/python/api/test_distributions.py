@@ -24,6 +24,7 @@ DISTRIBUTIONS = {
     "dirichlet multinomial": (lambda d, **o: d.DirichletMultinomial(F(4.0), F([[2.0, 5.0, 3.0], [1.0, 1.0, 8.0]]), **o), F([[1, 2, 1], [0, 1, 3]])),
 }
 OF_VALUES = ("prob", "log_prob", "cdf", "log_cdf", "survival_function", "log_survival_function")
+SAMPLES = 5000
 MOMENTS = ("mean", "variance", "stddev", "entropy", "mode", "covariance")
 
 
@@ -78,7 +79,7 @@ def test_samples_have_the_moments(tf1, name):
     def build(tf):
         made = make(tf.distributions)
         probs = [] if "categorical" not in name else [made.probs]
-        return [made.sample(20000, seed=1), *([] if probs else [made.mean(), made.variance()]), *probs]
+        return [made.sample(SAMPLES, seed=1), *([] if probs else [made.mean(), made.variance()]), *probs]
     try:
         samples, mean, *rest = run(flowmill, build)[2]
     except flowmill.errors.NotFoundError as error:
@@ -88,9 +89,9 @@ def test_samples_have_the_moments(tf1, name):
         variance = mean * (1 - mean)
     else:
         variance = rest[0]
-    error = 5 * np.sqrt(variance / 20000)
+    error = 5 * np.sqrt(variance / SAMPLES)
     np.testing.assert_array_less(np.abs(samples.mean(0) - mean), error + 1e-6)
-    np.testing.assert_allclose(samples.var(0), variance, rtol=1.5 if name == "student" else 0.1)
+    np.testing.assert_allclose(samples.var(0), variance, rtol=1.5 if name == "student" else 0.15)
 
 
 @pytest.mark.filterwarnings("ignore")
