@@ -1,8 +1,9 @@
 //! What is fuzzed. A target may give errors; it may not panic, hang, or take memory without bound.
 
 use crate::programs;
-use flowmill::proto::{GraphDef, Message, TensorProto};
-use flowmill::{Bytes, ImportOptions, RunOptions, Tensor, files, import_graph_def, new_graph, session};
+use flowmill::proto::{AttrValue, DataType, GraphDef, Message, NodeDef, TensorProto, attr_value};
+use flowmill::{Bytes, ImportOptions, RunOptions, Session, Tensor, files, import_graph_def, new_graph, session};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// One entry point.
@@ -13,7 +14,7 @@ pub struct Target {
     pub seeds: &'static [&'static str],
 }
 
-pub const TARGETS: [Target; 5] = [
+pub const TARGETS: [Target; 6] = [
     Target { name: "graph_import", run: graph_import, seeds: &["tests/data/models/lstm_small.pb", "tests/data/models/bert_small.pb"] },
     Target { name: "saved_model", run: saved_model, seeds: &["examples/digits/1/saved_model.pb"] },
     Target {
@@ -22,6 +23,19 @@ pub const TARGETS: [Target; 5] = [
         seeds: &["fuzz/seeds/float.tensor", "fuzz/seeds/half.tensor", "fuzz/seeds/splat.tensor", "fuzz/seeds/string.tensor"],
     },
     Target { name: "checkpoint", run: checkpoint, seeds: &["examples/digits/1/variables/variables.index"] },
+    Target {
+        name: "image_decode",
+        run: image_decode,
+        seeds: &[
+            "fuzz/seeds/baseline.jpg",
+            "fuzz/seeds/progressive.jpg",
+            "fuzz/seeds/gray.jpg",
+            "fuzz/seeds/rgb.png",
+            "fuzz/seeds/palette.png",
+            "fuzz/seeds/animated.gif",
+            "fuzz/seeds/rgb.bmp",
+        ],
+    },
     Target { name: "run_graph", run: programs::run_graph, seeds: &[] },
 ];
 
@@ -77,5 +91,46 @@ fn checkpoint(data: &[u8]) {
     for name in reader.names() {
         let _ = reader.dtype_and_shape(name);
         let _ = reader.read(name);
+    }
+}
+
+/// Decodes an image file by every op that takes one, and as far as it goes where it ends too early.
+fn image_decode(data: &[u8]) {
+    static SESSION: OnceLock<Arc<Session>> = OnceLock::new();
+    const FETCHES: [&str; 4] = ["any:0", "jpeg:0", "crop:0", "shape:0"];
+    let session = SESSION.get_or_init(|| {
+        let node = |name: &str, op: &str, input: &[&str], attrs: &[(&str, AttrValue)]| NodeDef {
+            name: name.into(),
+            op: op.into(),
+            input: input.iter().map(|&i| i.to_owned()).collect(),
+            attr: attrs.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect(),
+            ..NodeDef::default()
+        };
+        let window = Tensor::vector(&[1i32, 2, 3, 4]).and_then(|t| t.to_proto()).expect("a vector has a wire form");
+        let window = AttrValue { value: Some(attr_value::Value::Tensor(Box::new(window))), ..AttrValue::default() };
+        let def = GraphDef {
+            node: vec![
+                node("file", "Placeholder", &[], &[("dtype", DataType::DtString.into())]),
+                node("window", "Const", &[], &[("dtype", DataType::DtInt32.into()), ("value", window)]),
+                node("any", "DecodeImage", &["file"], &[("dtype", DataType::DtFloat.into())]),
+                node("jpeg", "DecodeJpeg", &["file"], &[("ratio", 2i64.into()), ("try_recover_truncated", true.into())]),
+                node("crop", "DecodeAndCropJpeg", &["file", "window"], &[("acceptable_fraction", 0f32.into())]),
+                node("shape", "ExtractJpegShape", &["file"], &[]),
+            ],
+            ..GraphDef::default()
+        };
+        let mut graph = new_graph().expect("the catalogue is consistent");
+        import_graph_def(&mut graph, def, &ImportOptions::default()).expect("the graph is legal");
+        flowmill::session(graph, Default::default()).expect("a session")
+    });
+    let file = Tensor::string(data.to_vec());
+    // Headers may ask for images that take seconds; their sizes are checked before anything else.
+    if let Ok(shape) = session.run(&[("file:0", file.clone())], &["shape:0"], &[])
+        && shape[0].to_i64_vec().is_ok_and(|sizes| sizes.iter().product::<i64>() > 1 << 22)
+    {
+        return;
+    }
+    for fetch in FETCHES {
+        let _ = session.run(&[("file:0", file.clone())], &[fetch], &[]);
     }
 }

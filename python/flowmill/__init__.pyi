@@ -89,6 +89,9 @@ from flowmill._protos import TensorInfo as TensorInfo
 from flowmill._protos import TensorProto as TensorProto
 from flowmill._protos import TensorShapeProto as TensorShapeProto
 from flowmill._protos import VersionDef as VersionDef
+from flowmill.accumulators import ConditionalAccumulator as ConditionalAccumulator
+from flowmill.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
+from flowmill.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
 from flowmill.array import argsort as argsort
 from flowmill.array import batch_gather as batch_gather
 from flowmill.array import batch_to_space as batch_to_space
@@ -476,6 +479,12 @@ from flowmill.random import random_uniform as random_uniform
 from flowmill.random import truncated_normal as truncated_normal
 from flowmill.random_seed import get_seed as get_seed
 from flowmill.random_seed import set_random_seed as set_random_seed
+from flowmill.readers import FixedLengthRecordReader as FixedLengthRecordReader
+from flowmill.readers import IdentityReader as IdentityReader
+from flowmill.readers import ReaderBase as ReaderBase
+from flowmill.readers import TFRecordReader as TFRecordReader
+from flowmill.readers import TextLineReader as TextLineReader
+from flowmill.readers import WholeFileReader as WholeFileReader
 from flowmill.script_ops import numpy_function as numpy_function
 from flowmill.script_ops import py_func as py_func
 from flowmill.script_ops import py_function as py_function
@@ -488,9 +497,12 @@ from flowmill.session_ops import get_session_handle as get_session_handle
 from flowmill.session_ops import get_session_tensor as get_session_tensor
 from flowmill.signal import fft as fft
 from flowmill.signal import fft2d as fft2d
+from flowmill.signal import fft3d as fft3d
 from flowmill.signal import ifft as ifft
 from flowmill.signal import ifft2d as ifft2d
+from flowmill.signal import ifft3d as ifft3d
 from flowmill.sparse import deserialize_many_sparse as deserialize_many_sparse
+from flowmill.sparse import edit_distance as edit_distance
 from flowmill.sparse import serialize_many_sparse as serialize_many_sparse
 from flowmill.sparse import serialize_sparse as serialize_sparse
 from flowmill.sparse import add as sparse_add
@@ -540,6 +552,7 @@ from flowmill.state import scatter_nd_update as scatter_nd_update
 from flowmill.state import scatter_sub as scatter_sub
 from flowmill.state import scatter_update as scatter_update
 from flowmill.strings import as_string as as_string
+from flowmill.strings import fingerprint as fingerprint
 from flowmill.strings import reduce_join as reduce_join
 from flowmill.strings import regex_replace as regex_replace
 from flowmill.strings import join as string_join
@@ -612,6 +625,8 @@ __all__ = [
     "Assert",
     "AttrValue",
     "COMPILER_VERSION",
+    "ConditionalAccumulator",
+    "ConditionalAccumulatorBase",
     "ConfigProto",
     "DType",
     "DeviceSpec",
@@ -620,6 +635,7 @@ __all__ = [
     "FIFOQueue",
     "FixedLenFeature",
     "FixedLenSequenceFeature",
+    "FixedLengthRecordReader",
     "FunctionDef",
     "FunctionDefLibrary",
     "GIT_VERSION",
@@ -633,6 +649,7 @@ __all__ = [
     "GraphKeys",
     "GraphOptions",
     "HistogramProto",
+    "IdentityReader",
     "IndexedSlices",
     "IndexedSlicesSpec",
     "IndexedSlicesValue",
@@ -656,6 +673,7 @@ __all__ = [
     "QUANTIZED_DTYPES",
     "QueueBase",
     "RandomShuffleQueue",
+    "ReaderBase",
     "RegisterGradient",
     "RunMetadata",
     "RunOptions",
@@ -664,6 +682,7 @@ __all__ = [
     "SessionLog",
     "SessionOptions",
     "SignatureDef",
+    "SparseConditionalAccumulator",
     "SparseFeature",
     "SparseTensor",
     "SparseTensorSpec",
@@ -671,6 +690,7 @@ __all__ = [
     "StepStats",
     "Summary",
     "SummaryMetadata",
+    "TFRecordReader",
     "Tensor",
     "TensorArray",
     "TensorArraySpec",
@@ -679,6 +699,7 @@ __all__ = [
     "TensorShape",
     "TensorShapeProto",
     "TensorSpec",
+    "TextLineReader",
     "TypeSpec",
     "UnconnectedGradients",
     "VERSION",
@@ -688,6 +709,7 @@ __all__ = [
     "VariableScope",
     "VariableSynchronization",
     "VersionDef",
+    "WholeFileReader",
     "abs",
     "accumulate_n",
     "acos",
@@ -816,6 +838,7 @@ __all__ = [
     "double",
     "dynamic_partition",
     "dynamic_stitch",
+    "edit_distance",
     "einsum",
     "enable_control_flow_v2",
     "enable_eager_execution",
@@ -841,7 +864,9 @@ __all__ = [
     "fake_quant_with_min_max_vars_per_channel",
     "fft",
     "fft2d",
+    "fft3d",
     "fill",
+    "fingerprint",
     "fixed_size_partitioner",
     "flags",
     "float16",
@@ -889,6 +914,7 @@ __all__ = [
     "identity_n",
     "ifft",
     "ifft2d",
+    "ifft3d",
     "igamma",
     "igammac",
     "imag",

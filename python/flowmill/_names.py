@@ -63,7 +63,7 @@ _BY_MODULE = {
         "matrix_triangular_solve=triangular_solve diag=tensor_diag diag_part=tensor_diag_part self_adjoint_eig=eigh "
         "self_adjoint_eigvals=eigvalsh"
     ),
-    "signal": "fft fft2d ifft ifft2d",
+    "signal": "fft fft2d fft3d ifft ifft2d ifft3d",
     "tensor_util": "is_symbolic_tensor is_tensor make_ndarray make_tensor_proto get_static_value=constant_value",
     "init_ops": "constant_initializer glorot_normal_initializer glorot_uniform_initializer ones_initializer orthogonal_initializer "
                 "random_normal_initializer random_uniform_initializer truncated_normal_initializer uniform_unit_scaling_initializer "
@@ -83,6 +83,8 @@ _BY_MODULE = {
     "io": "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature decode_base64 decode_compressed decode_csv decode_json_example decode_raw "
           "encode_base64 matching_files parse_example parse_single_example parse_single_sequence_example parse_tensor read_file serialize_tensor "
           "write_file",
+    "accumulators": "ConditionalAccumulator ConditionalAccumulatorBase SparseConditionalAccumulator",
+    "readers": "FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader WholeFileReader",
     "lookup": "initialize_all_tables tables_initializer",
     "queue": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
     "session_ops": "delete_session_tensor get_session_handle get_session_tensor",
@@ -92,9 +94,9 @@ _BY_MODULE = {
               "sparse_reshape=reshape sparse_retain=retain sparse_segment_mean=segment_mean sparse_segment_sqrt_n=segment_sqrt_n "
               "sparse_segment_sum=segment_sum sparse_slice=slice sparse_softmax=softmax sparse_split=split sparse_tensor_dense_matmul=matmul "
               "sparse_tensor_to_dense=to_dense sparse_to_dense sparse_to_indicator=to_indicator sparse_transpose=transpose "
-              "deserialize_many_sparse serialize_many_sparse serialize_sparse",
+              "deserialize_many_sparse edit_distance serialize_many_sparse serialize_sparse",
     "sparse_tensor": "SparseTensor SparseTensorValue convert_to_tensor_or_sparse_tensor",
-    "strings": "as_string reduce_join regex_replace string_join=join string_split string_strip=strip string_to_hash_bucket=to_hash_bucket "
+    "strings": "as_string fingerprint reduce_join regex_replace string_join=join string_split string_strip=strip string_to_hash_bucket=to_hash_bucket "
                "string_to_hash_bucket_fast=to_hash_bucket_fast string_to_hash_bucket_strong=to_hash_bucket_strong string_to_number=to_number substr",
     "tensor_shape": "dimension_at_index",
     "tensor_spec": "TensorSpec",

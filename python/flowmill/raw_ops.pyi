@@ -16,6 +16,17 @@ _Shape = TensorShape | Sequence[int | None] | int | None
 def Abort(*, error_msg: str | bytes | None = None, exit_without_error: bool | None = None, name: str | None = None) -> Operation: ...
 def Abs(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def AccumulateNV2(*, inputs: Sequence[_Input], shape: _Shape, N: int | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def AccumulatorApplyGradient(
+    *,
+    handle: _Input,
+    local_step: _Input,
+    gradient: _Input,
+    dtype: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def AccumulatorNumAccumulated(*, handle: _Input, name: str | None = None) -> Tensor: ...
+def AccumulatorSetGlobalStep(*, handle: _Input, new_global_step: _Input, name: str | None = None) -> Operation: ...
+def AccumulatorTakeGradient(*, handle: _Input, num_required: _Input, dtype: _Type, name: str | None = None) -> Tensor: ...
 def Acos(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Acosh(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Add(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -27,6 +38,25 @@ def AdjustSaturation(*, images: _Input, scale: _Input, T: _Type | None = None, n
 def All(*, input: _Input, reduction_indices: _Input, keep_dims: bool | None = None, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Angle(*, input: _Input, Tout: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def AnonymousHashTable(*, key_dtype: _Type, value_dtype: _Type, name: str | None = None) -> Tensor: ...
+def AnonymousMutableDenseHashTable(
+    *,
+    empty_key: _Input,
+    deleted_key: _Input,
+    value_dtype: _Type,
+    value_shape: _Shape | None = None,
+    initial_num_buckets: int | None = None,
+    max_load_factor: float | None = None,
+    key_dtype: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def AnonymousMutableHashTable(*, key_dtype: _Type, value_dtype: _Type, name: str | None = None) -> Tensor: ...
+def AnonymousMutableHashTableOfTensors(
+    *,
+    key_dtype: _Type,
+    value_dtype: _Type,
+    value_shape: _Shape | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Any(*, input: _Input, reduction_indices: _Input, keep_dims: bool | None = None, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
 def ApplyAdaMax(
     *,
@@ -67,6 +97,20 @@ def ApplyAdagrad(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def ApplyAdagradDA(
+    *,
+    var: _Input,
+    gradient_accumulator: _Input,
+    gradient_squared_accumulator: _Input,
+    grad: _Input,
+    lr: _Input,
+    l1: _Input,
+    l2: _Input,
+    global_step: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def ApplyAdagradV2(
     *,
     var: _Input,
@@ -93,6 +137,19 @@ def ApplyAdam(
     grad: _Input,
     use_locking: bool | None = None,
     use_nesterov: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ApplyAddSign(
+    *,
+    var: _Input,
+    m: _Input,
+    lr: _Input,
+    alpha: _Input,
+    sign_decay: _Input,
+    beta: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
@@ -160,6 +217,19 @@ def ApplyMomentum(
     momentum: _Input,
     use_locking: bool | None = None,
     use_nesterov: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ApplyPowerSign(
+    *,
+    var: _Input,
+    m: _Input,
+    lr: _Input,
+    logbase: _Input,
+    sign_decay: _Input,
+    beta: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
@@ -571,6 +641,15 @@ def ConcatV2(
     Tidx: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def ConditionalAccumulator(
+    *,
+    dtype: _Type,
+    shape: _Shape,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    reduction_type: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Conj(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def ConjugateTranspose(*, x: _Input, perm: _Input, T: _Type | None = None, Tperm: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Const(*, value: typing.Any, dtype: _Type, name: str | None = None) -> Tensor: ...
@@ -772,6 +851,7 @@ def DecodeCSV(
     OUT_TYPE: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> list[Tensor]: ...
+def DecodeCompressed(*, bytes: _Input, compression_type: str | bytes | None = None, name: str | None = None) -> Tensor: ...
 def DecodeGif(*, contents: _Input, name: str | None = None) -> Tensor: ...
 def DecodeImage(
     *,
@@ -814,6 +894,36 @@ def DenseBincount(
     Tidx: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+class _DenseToDenseSetOperation(typing.NamedTuple):
+    result_indices: Tensor
+    result_values: Tensor
+    result_shape: Tensor
+
+def DenseToDenseSetOperation(
+    *,
+    set1: _Input,
+    set2: _Input,
+    set_operation: str | bytes,
+    validate_indices: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _DenseToDenseSetOperation: ...
+class _DenseToSparseSetOperation(typing.NamedTuple):
+    result_indices: Tensor
+    result_values: Tensor
+    result_shape: Tensor
+
+def DenseToSparseSetOperation(
+    *,
+    set1: _Input,
+    set2_indices: _Input,
+    set2_values: _Input,
+    set2_shape: _Input,
+    set_operation: str | bytes,
+    validate_indices: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _DenseToSparseSetOperation: ...
 def DepthToSpace(
     *,
     input: _Input,
@@ -872,6 +982,24 @@ def Dequantize(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+class _DeserializeManySparse(typing.NamedTuple):
+    sparse_indices: Tensor
+    sparse_values: Tensor
+    sparse_shape: Tensor
+
+def DeserializeManySparse(*, serialized_sparse: _Input, dtype: _Type, name: str | None = None) -> _DeserializeManySparse: ...
+class _DeserializeSparse(typing.NamedTuple):
+    sparse_indices: Tensor
+    sparse_values: Tensor
+    sparse_shape: Tensor
+
+def DeserializeSparse(
+    *,
+    serialized_sparse: _Input,
+    dtype: _Type,
+    Tserialized: _Type | None = None,
+    name: str | None = None,
+) -> _DeserializeSparse: ...
 def DestroyResourceOp(*, resource: _Input, ignore_lookup_error: bool | None = None, name: str | None = None) -> Operation: ...
 def DestroyTemporaryVariable(*, ref: _Input, var_name: str | bytes, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Diag(*, diagonal: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -931,6 +1059,18 @@ def EagerPyFunc(
     Tin: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> list[Tensor]: ...
+def EditDistance(
+    *,
+    hypothesis_indices: _Input,
+    hypothesis_values: _Input,
+    hypothesis_shape: _Input,
+    truth_indices: _Input,
+    truth_values: _Input,
+    truth_shape: _Input,
+    normalize: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Einsum(*, inputs: Sequence[_Input], equation: str | bytes, N: int | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Elu(*, features: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def EluGrad(*, gradients: _Input, outputs: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -958,6 +1098,7 @@ def EncodeJpeg(
     xmp_metadata: str | bytes | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def EncodeJpegVariableQuality(*, images: _Input, quality: _Input, name: str | None = None) -> Tensor: ...
 def EncodePng(*, image: _Input, compression: int | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def EnsureShape(*, input: _Input, shape: _Shape, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Enter(
@@ -999,6 +1140,16 @@ def ExtractImagePatches(
 def ExtractJpegShape(*, contents: _Input, output_type: _Type | None = None, name: str | None = None) -> Tensor: ...
 def FFT(*, input: _Input, Tcomplex: _Type | None = None, name: str | None = None) -> Tensor: ...
 def FFT2D(*, input: _Input, Tcomplex: _Type | None = None, name: str | None = None) -> Tensor: ...
+def FFT3D(*, input: _Input, Tcomplex: _Type | None = None, name: str | None = None) -> Tensor: ...
+def FIFOQueue(
+    *,
+    component_types: Sequence[_Type],
+    shapes: Sequence[_Shape] | None = None,
+    capacity: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def FIFOQueueV2(
     *,
     component_types: Sequence[_Type],
@@ -1076,6 +1227,28 @@ def FakeQuantWithMinMaxVarsPerChannelGradient(
     name: str | None = None,
 ) -> _FakeQuantWithMinMaxVarsPerChannelGradient: ...
 def Fill(*, dims: _Input, value: _Input, T: _Type | None = None, index_type: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Fingerprint(*, data: _Input, method: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def FixedLengthRecordReader(
+    *,
+    record_bytes: int,
+    header_bytes: int | None = None,
+    footer_bytes: int | None = None,
+    hop_bytes: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def FixedLengthRecordReaderV2(
+    *,
+    record_bytes: int,
+    header_bytes: int | None = None,
+    footer_bytes: int | None = None,
+    hop_bytes: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    encoding: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Floor(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def FloorDiv(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def FloorMod(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -1301,9 +1474,12 @@ def HistogramFixedWidth(
 def HistogramSummary(*, tag: _Input, values: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def IFFT(*, input: _Input, Tcomplex: _Type | None = None, name: str | None = None) -> Tensor: ...
 def IFFT2D(*, input: _Input, Tcomplex: _Type | None = None, name: str | None = None) -> Tensor: ...
+def IFFT3D(*, input: _Input, Tcomplex: _Type | None = None, name: str | None = None) -> Tensor: ...
 def IRFFT(*, input: _Input, fft_length: _Input, Treal: _Type | None = None, Tcomplex: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Identity(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def IdentityN(*, input: Sequence[_Input], T: Sequence[_Type] | None = None, name: str | None = None) -> list[Tensor]: ...
+def IdentityReader(*, container: str | bytes | None = None, shared_name: str | bytes | None = None, name: str | None = None) -> Tensor: ...
+def IdentityReaderV2(*, container: str | bytes | None = None, shared_name: str | bytes | None = None, name: str | None = None) -> Tensor: ...
 def If(
     *,
     cond: _Input,
@@ -1338,6 +1514,17 @@ def InitializeTable(
     values: _Input,
     Tkey: _Type | None = None,
     Tval: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def InitializeTableFromTextFile(
+    *,
+    table_handle: _Input,
+    filename: _Input,
+    key_index: int,
+    value_index: int,
+    vocab_size: int | None = None,
+    delimiter: str | bytes | None = None,
+    offset: int | None = None,
     name: str | None = None,
 ) -> Operation: ...
 def InitializeTableFromTextFileV2(
@@ -1455,6 +1642,11 @@ def LogUniformCandidateSampler(
 def LogicalAnd(*, x: _Input, y: _Input, name: str | None = None) -> Tensor: ...
 def LogicalNot(*, x: _Input, name: str | None = None) -> Tensor: ...
 def LogicalOr(*, x: _Input, y: _Input, name: str | None = None) -> Tensor: ...
+class _LookupTableExport(typing.NamedTuple):
+    keys: Tensor
+    values: Tensor
+
+def LookupTableExport(*, table_handle: _Input, Tkeys: _Type, Tvalues: _Type, name: str | None = None) -> _LookupTableExport: ...
 class _LookupTableExportV2(typing.NamedTuple):
     keys: Tensor
     values: Tensor
@@ -1478,7 +1670,25 @@ def LookupTableFindV2(
     Tout: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def LookupTableImport(
+    *,
+    table_handle: _Input,
+    keys: _Input,
+    values: _Input,
+    Tin: _Type | None = None,
+    Tout: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
 def LookupTableImportV2(
+    *,
+    table_handle: _Input,
+    keys: _Input,
+    values: _Input,
+    Tin: _Type | None = None,
+    Tout: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def LookupTableInsert(
     *,
     table_handle: _Input,
     keys: _Input,
@@ -1497,6 +1707,7 @@ def LookupTableInsertV2(
     name: str | None = None,
 ) -> Operation: ...
 def LookupTableRemoveV2(*, table_handle: _Input, keys: _Input, Tin: _Type | None = None, name: str | None = None) -> Operation: ...
+def LookupTableSize(*, table_handle: _Input, name: str | None = None) -> Tensor: ...
 def LookupTableSizeV2(*, table_handle: _Input, name: str | None = None) -> Tensor: ...
 def LoopCond(*, input: _Input, name: str | None = None) -> Tensor: ...
 def LowerBound(
@@ -1575,6 +1786,7 @@ def MatrixSetDiagV3(
     name: str | None = None,
 ) -> Tensor: ...
 def MatrixSolve(*, matrix: _Input, rhs: _Input, adjoint: bool | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def MatrixSquareRoot(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def MatrixTriangularSolve(
     *,
     matrix: _Input,
@@ -1793,6 +2005,35 @@ def MutableDenseHashTableV2(
     key_dtype: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def MutableHashTable(
+    *,
+    key_dtype: _Type,
+    value_dtype: _Type,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    use_node_name_sharing: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MutableHashTableOfTensors(
+    *,
+    key_dtype: _Type,
+    value_dtype: _Type,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    use_node_name_sharing: bool | None = None,
+    value_shape: _Shape | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MutableHashTableOfTensorsV2(
+    *,
+    key_dtype: _Type,
+    value_dtype: _Type,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    use_node_name_sharing: bool | None = None,
+    value_shape: _Shape | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def MutableHashTableV2(
     *,
     key_dtype: _Type,
@@ -1902,6 +2143,15 @@ def PadV2(
     constant_values: _Input,
     T: _Type | None = None,
     Tpaddings: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def PaddingFIFOQueue(
+    *,
+    component_types: Sequence[_Type],
+    shapes: Sequence[_Shape] | None = None,
+    capacity: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
     name: str | None = None,
 ) -> Tensor: ...
 def PaddingFIFOQueueV2(
@@ -2057,6 +2307,15 @@ def Print(
     name: str | None = None,
 ) -> Tensor: ...
 def PrintV2(*, input: _Input, output_stream: str | bytes | None = None, end: str | bytes | None = None, name: str | None = None) -> Operation: ...
+def PriorityQueue(
+    *,
+    shapes: Sequence[_Shape],
+    component_types: Sequence[_Type] | None = None,
+    capacity: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def PriorityQueueV2(
     *,
     shapes: Sequence[_Shape],
@@ -2155,8 +2414,26 @@ def QuantizeV2(
     ensure_minimum_range: float | None = None,
     name: str | None = None,
 ) -> _QuantizeV2: ...
+def QueueClose(*, handle: _Input, cancel_pending_enqueues: bool | None = None, name: str | None = None) -> Operation: ...
 def QueueCloseV2(*, handle: _Input, cancel_pending_enqueues: bool | None = None, name: str | None = None) -> Operation: ...
+def QueueDequeue(*, handle: _Input, component_types: Sequence[_Type], timeout_ms: int | None = None, name: str | None = None) -> list[Tensor]: ...
+def QueueDequeueMany(
+    *,
+    handle: _Input,
+    n: _Input,
+    component_types: Sequence[_Type],
+    timeout_ms: int | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
 def QueueDequeueManyV2(
+    *,
+    handle: _Input,
+    n: _Input,
+    component_types: Sequence[_Type],
+    timeout_ms: int | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def QueueDequeueUpTo(
     *,
     handle: _Input,
     n: _Input,
@@ -2173,6 +2450,22 @@ def QueueDequeueUpToV2(
     name: str | None = None,
 ) -> list[Tensor]: ...
 def QueueDequeueV2(*, handle: _Input, component_types: Sequence[_Type], timeout_ms: int | None = None, name: str | None = None) -> list[Tensor]: ...
+def QueueEnqueue(
+    *,
+    handle: _Input,
+    components: Sequence[_Input],
+    timeout_ms: int | None = None,
+    Tcomponents: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def QueueEnqueueMany(
+    *,
+    handle: _Input,
+    components: Sequence[_Input],
+    timeout_ms: int | None = None,
+    Tcomponents: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Operation: ...
 def QueueEnqueueManyV2(
     *,
     handle: _Input,
@@ -2190,6 +2483,7 @@ def QueueEnqueueV2(
     name: str | None = None,
 ) -> Operation: ...
 def QueueIsClosedV2(*, handle: _Input, name: str | None = None) -> Tensor: ...
+def QueueSize(*, handle: _Input, name: str | None = None) -> Tensor: ...
 def QueueSizeV2(*, handle: _Input, name: str | None = None) -> Tensor: ...
 def RFFT(*, input: _Input, fft_length: _Input, Tcomplex: _Type | None = None, Treal: _Type | None = None, name: str | None = None) -> Tensor: ...
 def RGBToHSV(*, images: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -2291,6 +2585,16 @@ def RandomGamma(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def RandomPoisson(
+    *,
+    shape: _Input,
+    rate: _Input,
+    seed: int | None = None,
+    seed2: int | None = None,
+    S: _Type | None = None,
+    dtype: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def RandomPoissonV2(
     *,
     shape: _Input,
@@ -2303,6 +2607,18 @@ def RandomPoissonV2(
     name: str | None = None,
 ) -> Tensor: ...
 def RandomShuffle(*, value: _Input, seed: int | None = None, seed2: int | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def RandomShuffleQueue(
+    *,
+    component_types: Sequence[_Type],
+    shapes: Sequence[_Shape] | None = None,
+    capacity: int | None = None,
+    min_after_dequeue: int | None = None,
+    seed: int | None = None,
+    seed2: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def RandomShuffleQueueV2(
     *,
     component_types: Sequence[_Type],
@@ -2348,6 +2664,36 @@ def Range(*, start: _Input, limit: _Input, delta: _Input, Tidx: _Type | None = N
 def Rank(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def ReadFile(*, filename: _Input, name: str | None = None) -> Tensor: ...
 def ReadVariableOp(*, resource: _Input, dtype: _Type, name: str | None = None) -> Tensor: ...
+def ReaderNumRecordsProduced(*, reader_handle: _Input, name: str | None = None) -> Tensor: ...
+def ReaderNumRecordsProducedV2(*, reader_handle: _Input, name: str | None = None) -> Tensor: ...
+def ReaderNumWorkUnitsCompleted(*, reader_handle: _Input, name: str | None = None) -> Tensor: ...
+def ReaderNumWorkUnitsCompletedV2(*, reader_handle: _Input, name: str | None = None) -> Tensor: ...
+class _ReaderRead(typing.NamedTuple):
+    key: Tensor
+    value: Tensor
+
+def ReaderRead(*, reader_handle: _Input, queue_handle: _Input, name: str | None = None) -> _ReaderRead: ...
+class _ReaderReadUpTo(typing.NamedTuple):
+    keys: Tensor
+    values: Tensor
+
+def ReaderReadUpTo(*, reader_handle: _Input, queue_handle: _Input, num_records: _Input, name: str | None = None) -> _ReaderReadUpTo: ...
+class _ReaderReadUpToV2(typing.NamedTuple):
+    keys: Tensor
+    values: Tensor
+
+def ReaderReadUpToV2(*, reader_handle: _Input, queue_handle: _Input, num_records: _Input, name: str | None = None) -> _ReaderReadUpToV2: ...
+class _ReaderReadV2(typing.NamedTuple):
+    key: Tensor
+    value: Tensor
+
+def ReaderReadV2(*, reader_handle: _Input, queue_handle: _Input, name: str | None = None) -> _ReaderReadV2: ...
+def ReaderReset(*, reader_handle: _Input, name: str | None = None) -> Operation: ...
+def ReaderResetV2(*, reader_handle: _Input, name: str | None = None) -> Operation: ...
+def ReaderRestoreState(*, reader_handle: _Input, state: _Input, name: str | None = None) -> Operation: ...
+def ReaderRestoreStateV2(*, reader_handle: _Input, state: _Input, name: str | None = None) -> Operation: ...
+def ReaderSerializeState(*, reader_handle: _Input, name: str | None = None) -> Tensor: ...
+def ReaderSerializeStateV2(*, reader_handle: _Input, name: str | None = None) -> Tensor: ...
 def Real(*, input: _Input, Tout: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def RealDiv(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Reciprocal(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -2444,6 +2790,17 @@ def ResizeNearestNeighborGrad(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def ResourceAccumulatorApplyGradient(
+    *,
+    handle: _Input,
+    local_step: _Input,
+    gradient: _Input,
+    dtype: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceAccumulatorNumAccumulated(*, handle: _Input, name: str | None = None) -> Tensor: ...
+def ResourceAccumulatorSetGlobalStep(*, handle: _Input, new_global_step: _Input, name: str | None = None) -> Operation: ...
+def ResourceAccumulatorTakeGradient(*, handle: _Input, num_required: _Input, dtype: _Type, name: str | None = None) -> Tensor: ...
 def ResourceApplyAdaMax(
     *,
     var: _Input,
@@ -2480,6 +2837,20 @@ def ResourceApplyAdagrad(
     grad: _Input,
     use_locking: bool | None = None,
     update_slots: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceApplyAdagradDA(
+    *,
+    var: _Input,
+    gradient_accumulator: _Input,
+    gradient_squared_accumulator: _Input,
+    grad: _Input,
+    lr: _Input,
+    l1: _Input,
+    l2: _Input,
+    global_step: _Input,
+    use_locking: bool | None = None,
     T: _Type | None = None,
     name: str | None = None,
 ) -> Operation: ...
@@ -2524,6 +2895,19 @@ def ResourceApplyAdamWithAmsgrad(
     beta1: _Input,
     beta2: _Input,
     epsilon: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceApplyAddSign(
+    *,
+    var: _Input,
+    m: _Input,
+    lr: _Input,
+    alpha: _Input,
+    sign_decay: _Input,
+    beta: _Input,
     grad: _Input,
     use_locking: bool | None = None,
     T: _Type | None = None,
@@ -2608,6 +2992,19 @@ def ResourceApplyMomentum(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Operation: ...
+def ResourceApplyPowerSign(
+    *,
+    var: _Input,
+    m: _Input,
+    lr: _Input,
+    logbase: _Input,
+    sign_decay: _Input,
+    beta: _Input,
+    grad: _Input,
+    use_locking: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
 def ResourceApplyProximalAdagrad(
     *,
     var: _Input,
@@ -2645,6 +3042,15 @@ def ResourceApplyRMSProp(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Operation: ...
+def ResourceConditionalAccumulator(
+    *,
+    dtype: _Type,
+    shape: _Shape,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    reduction_type: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def ResourceCountUpTo(*, resource: _Input, limit: int, T: _Type, name: str | None = None) -> Tensor: ...
 def ResourceGather(
     *,
@@ -2766,6 +3172,22 @@ def ResourceSparseApplyAdagrad(
     indices: _Input,
     use_locking: bool | None = None,
     update_slots: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceSparseApplyAdagradDA(
+    *,
+    var: _Input,
+    gradient_accumulator: _Input,
+    gradient_squared_accumulator: _Input,
+    grad: _Input,
+    indices: _Input,
+    lr: _Input,
+    l1: _Input,
+    l2: _Input,
+    global_step: _Input,
+    use_locking: bool | None = None,
     T: _Type | None = None,
     Tindices: _Type | None = None,
     name: str | None = None,
@@ -2910,6 +3332,15 @@ def ResourceStridedSliceAssign(
     name: str | None = None,
 ) -> Operation: ...
 def Restore(*, file_pattern: _Input, tensor_name: _Input, dt: _Type, preferred_shard: int | None = None, name: str | None = None) -> Tensor: ...
+def RestoreSlice(
+    *,
+    file_pattern: _Input,
+    tensor_name: _Input,
+    shape_and_slice: _Input,
+    dt: _Type,
+    preferred_shard: int | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def RestoreV2(
     *,
     prefix: _Input,
@@ -2949,6 +3380,15 @@ def Save(
     *,
     filename: _Input,
     tensor_names: _Input,
+    data: Sequence[_Input],
+    T: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def SaveSlices(
+    *,
+    filename: _Input,
+    tensor_names: _Input,
+    shapes_and_slices: _Input,
     data: Sequence[_Input],
     T: Sequence[_Type] | None = None,
     name: str | None = None,
@@ -3090,7 +3530,34 @@ class _SelfAdjointEigV2(typing.NamedTuple):
 def SelfAdjointEigV2(*, input: _Input, compute_v: bool | None = None, T: _Type | None = None, name: str | None = None) -> _SelfAdjointEigV2: ...
 def Selu(*, features: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def SeluGrad(*, gradients: _Input, outputs: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SerializeManySparse(
+    *,
+    sparse_indices: _Input,
+    sparse_values: _Input,
+    sparse_shape: _Input,
+    out_type: _Type | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SerializeSparse(
+    *,
+    sparse_indices: _Input,
+    sparse_values: _Input,
+    sparse_shape: _Input,
+    out_type: _Type | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def SerializeTensor(*, tensor: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SetSize(
+    *,
+    set_indices: _Input,
+    set_values: _Input,
+    set_shape: _Input,
+    validate_indices: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Shape(*, input: _Input, out_type: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def ShapeN(
     *,
@@ -3152,6 +3619,29 @@ def SpaceToDepth(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def SparseAccumulatorApplyGradient(
+    *,
+    handle: _Input,
+    local_step: _Input,
+    gradient_indices: _Input,
+    gradient_values: _Input,
+    gradient_shape: _Input,
+    has_known_shape: bool,
+    dtype: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+class _SparseAccumulatorTakeGradient(typing.NamedTuple):
+    indices: Tensor
+    values: Tensor
+    shape: Tensor
+
+def SparseAccumulatorTakeGradient(
+    *,
+    handle: _Input,
+    num_required: _Input,
+    dtype: _Type,
+    name: str | None = None,
+) -> _SparseAccumulatorTakeGradient: ...
 class _SparseAdd(typing.NamedTuple):
     sum_indices: Tensor
     sum_values: Tensor
@@ -3207,6 +3697,22 @@ def SparseApplyAdagrad(
     indices: _Input,
     use_locking: bool | None = None,
     update_slots: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseApplyAdagradDA(
+    *,
+    var: _Input,
+    gradient_accumulator: _Input,
+    gradient_squared_accumulator: _Input,
+    grad: _Input,
+    indices: _Input,
+    lr: _Input,
+    l1: _Input,
+    l2: _Input,
+    global_step: _Input,
+    use_locking: bool | None = None,
     T: _Type | None = None,
     Tindices: _Type | None = None,
     name: str | None = None,
@@ -3349,6 +3855,15 @@ def SparseConcat(
     T: _Type | None = None,
     name: str | None = None,
 ) -> _SparseConcat: ...
+def SparseConditionalAccumulator(
+    *,
+    dtype: _Type,
+    shape: _Shape,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    reduction_type: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 class _SparseCross(typing.NamedTuple):
     output_indices: Tensor
     output_values: Tensor
@@ -3758,6 +4273,24 @@ def SparseToDense(
     Tindices: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+class _SparseToSparseSetOperation(typing.NamedTuple):
+    result_indices: Tensor
+    result_values: Tensor
+    result_shape: Tensor
+
+def SparseToSparseSetOperation(
+    *,
+    set1_indices: _Input,
+    set1_values: _Input,
+    set1_shape: _Input,
+    set2_indices: _Input,
+    set2_values: _Input,
+    set2_shape: _Input,
+    set_operation: str | bytes,
+    validate_indices: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _SparseToSparseSetOperation: ...
 def Split(*, split_dim: _Input, value: _Input, num_split: int, T: _Type | None = None, name: str | None = None) -> list[Tensor]: ...
 def SplitV(
     *,
@@ -4066,6 +4599,20 @@ def SymbolicGradient(
     Tin: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> list[Tensor]: ...
+def TFRecordReader(
+    *,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    compression_type: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TFRecordReaderV2(
+    *,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    compression_type: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Tan(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Tanh(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def TanhGrad(*, y: _Input, dy: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -4351,6 +4898,20 @@ def TensorSummaryV2(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def TextLineReader(
+    *,
+    skip_header_lines: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TextLineReaderV2(
+    *,
+    skip_header_lines: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Tile(*, input: _Input, multiples: _Input, T: _Type | None = None, Tmultiples: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Timestamp(*, name: str | None = None) -> Tensor: ...
 def ToBool(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -4599,6 +5160,8 @@ def While(
     T: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> list[Tensor]: ...
+def WholeFileReader(*, container: str | bytes | None = None, shared_name: str | bytes | None = None, name: str | None = None) -> Tensor: ...
+def WholeFileReaderV2(*, container: str | bytes | None = None, shared_name: str | bytes | None = None, name: str | None = None) -> Tensor: ...
 def WriteFile(*, filename: _Input, contents: _Input, name: str | None = None) -> Operation: ...
 def Xdivy(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Xlog1py(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...

@@ -270,3 +270,8 @@ def unsorted_segment_join(inputs, segment_ids, num_segments, separator: str = ""
         name: what to call the operation.
     """
     return call("UnsortedSegmentJoin", name, inputs, segment_ids, num_segments, separator=separator)
+
+
+def fingerprint(data, method: str = "farmhash64", name: str | None = None) -> Tensor:
+    """A fingerprint of each row of a tensor: uint8 ``[rows, 8]`` by the one method there is."""
+    return call("Fingerprint", name, data, method)

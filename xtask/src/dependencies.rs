@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Licences that ask for no more than a notice.
-const ALLOWED: [&str; 13] = [
+const ALLOWED: [&str; 14] = [
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
     "MIT",
@@ -23,6 +23,7 @@ const ALLOWED: [&str; 13] = [
     "BSD-3-Clause",
     "BSL-1.0",
     "CC0-1.0",
+    "IJG",
     "ISC",
     "Unicode-3.0",
     "Unlicense",
@@ -31,7 +32,7 @@ const ALLOWED: [&str; 13] = [
 
 /// Packages of which dependencies want two versions that cannot be brought together from here. Those of `glam` are in the lock file for conversions
 /// that `nalgebra` offers; none is built.
-const TWICE: [&str; 7] = ["cpufeatures", "foldhash", "glam", "hashbrown", "rand_core", "syn", "unicode-width"];
+const TWICE: [&str; 8] = ["cpufeatures", "foldhash", "glam", "hashbrown", "miniz_oxide", "rand_core", "syn", "unicode-width"];
 
 /// Checks all packages of the lock file.
 ///

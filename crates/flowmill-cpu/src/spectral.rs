@@ -1,4 +1,4 @@
-//! Fourier transforms along the last one or two dimensions, by `rustfft`.
+//! Fourier transforms along the last one, two or three dimensions, by `rustfft`.
 
 use crate::from_fn::expensive_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -11,8 +11,10 @@ use std::sync::Arc;
 pub fn register(registry: &mut KernelRegistry) {
     registry.add("FFT", make_complex::<1, false>);
     registry.add("FFT2D", make_complex::<2, false>);
+    registry.add("FFT3D", make_complex::<3, false>);
     registry.add("IFFT", make_complex::<1, true>);
     registry.add("IFFT2D", make_complex::<2, true>);
+    registry.add("IFFT3D", make_complex::<3, true>);
     registry.add("IRFFT", make_irfft);
     registry.add("RFFT", make_rfft);
 }
@@ -60,21 +62,20 @@ fn make_complex<const RANK: usize, const INVERSE: bool>(init: &KernelInit<'_>) -
         let plans = Plans::<R>::new(INVERSE);
         expensive_from_fn(move |ctx| {
             let mut data = ctx.take(0)?;
-            let &[.., columns] = data.shape().dims() else {
-                bail!(InvalidArgument, "Input must have rank of at least {RANK} but got: {}", data.shape());
-            };
-            let rows = match (RANK, data.shape().dims()) {
-                (1, _) => 1,
-                (_, &[.., rows, _]) => rows,
+            let sizes = match data.shape().dims() {
+                dims if dims.len() >= RANK => dims[dims.len() - RANK..].to_vec(),
                 _ => bail!(InvalidArgument, "Input must have rank of at least {RANK} but got: {}", data.shape()),
             };
             let values = data.as_mut_slice::<Complex<R>>()?;
-            plans.rows(values, columns);
-            if RANK == 2 && rows > 1 {
-                for matrix in values.chunks_exact_mut((rows * columns).max(1)) {
-                    let mut turned = transposed(matrix, rows, columns);
-                    plans.rows(&mut turned, rows);
-                    matrix.copy_from_slice(&transposed(&turned, columns, rows));
+            // Each dimension is the last one in turn; a transform takes it to the front of those that are transformed.
+            for &len in sizes.iter().rev() {
+                plans.rows(values, len);
+                if RANK > 1 {
+                    let each = sizes.iter().product::<usize>();
+                    for block in values.chunks_exact_mut(each.max(1)) {
+                        let turned = transposed(block, each / len.max(1), len);
+                        block.copy_from_slice(&turned);
+                    }
                 }
             }
             ctx.set_output(0, data);

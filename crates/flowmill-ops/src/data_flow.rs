@@ -209,4 +209,172 @@ pub(crate) const OPS: &[Op] = &[
     op("OptionalGetValue", "(optional: variant) -> (components: output_types)")
         .attrs("output_types: list(type) >= 1; output_shapes: list(shape) >= 1")
         .shape(shape::optional_value),
+    op("TextLineReader", "() -> (reader_handle: Ref(string))")
+        .not_differentiable()
+        .attrs("skip_header_lines: int = 0; container: string = ''; shared_name: string = ''")
+        .stateful()
+        .deprecated(26, "Use TextLineReaderV2")
+        .shape(shape::vectors_of::<2>),
+    op("IdentityReader", "() -> (reader_handle: Ref(string))")
+        .not_differentiable()
+        .attrs("container: string = ''; shared_name: string = ''")
+        .stateful()
+        .deprecated(26, "Use IdentityReaderV2")
+        .shape(shape::vectors_of::<2>),
+    op("WholeFileReader", "() -> (reader_handle: Ref(string))")
+        .not_differentiable()
+        .attrs("container: string = ''; shared_name: string = ''")
+        .stateful()
+        .shape(shape::vectors_of::<2>),
+    op("FixedLengthRecordReader", "() -> (reader_handle: Ref(string))")
+        .not_differentiable()
+        .attrs(
+            "header_bytes: int = 0; record_bytes: int; footer_bytes: int = 0; hop_bytes: int = 0; container: string = ''; shared_name:
+                string = ''",
+        )
+        .stateful()
+        .deprecated(26, "Use FixedLengthRecordReaderV2")
+        .shape(shape::vectors_of::<2>),
+    op("TFRecordReader", "() -> (reader_handle: Ref(string))")
+        .not_differentiable()
+        .attrs("container: string = ''; shared_name: string = ''; compression_type: string = ''")
+        .stateful()
+        .deprecated(26, "Use TFRecordReaderV2")
+        .shape(shape::vectors_of::<2>),
+    op("TextLineReaderV2", "() -> (reader_handle: resource)")
+        .attrs("skip_header_lines: int = 0; container: string = ''; shared_name: string = ''")
+        .stateful()
+        .shape(shape::scalars),
+    op("IdentityReaderV2", "() -> (reader_handle: resource)")
+        .attrs("container: string = ''; shared_name: string = ''")
+        .stateful()
+        .shape(shape::scalars),
+    op("WholeFileReaderV2", "() -> (reader_handle: resource)")
+        .attrs("container: string = ''; shared_name: string = ''")
+        .stateful()
+        .shape(shape::scalars),
+    op("FixedLengthRecordReaderV2", "() -> (reader_handle: resource)")
+        .attrs(
+            "header_bytes: int = 0; record_bytes: int; footer_bytes: int = 0; hop_bytes: int = 0; container: string = ''; shared_name:
+                string = ''; encoding: string = ''",
+        )
+        .stateful()
+        .shape(shape::scalars),
+    op("TFRecordReaderV2", "() -> (reader_handle: resource)")
+        .attrs("container: string = ''; shared_name: string = ''; compression_type: string = ''")
+        .stateful()
+        .shape(shape::scalars),
+    op("ReaderRead", "(reader_handle: Ref(string), queue_handle: Ref(string)) -> (key: string, value: string)")
+        .not_differentiable()
+        .shape(shape::reader_read),
+    op("ReaderReadV2", "(reader_handle: resource, queue_handle: resource) -> (key: string, value: string)")
+        .stateful()
+        .shape(shape::reader_read),
+    op("ReaderReadUpTo", "(reader_handle: Ref(string), queue_handle: Ref(string), num_records: int64) -> (keys: string, values: string)")
+        .not_differentiable()
+        .shape(shape::reader_read_up_to),
+    op("ReaderReadUpToV2", "(reader_handle: resource, queue_handle: resource, num_records: int64) -> (keys: string, values: string)")
+        .stateful()
+        .shape(shape::reader_read_up_to),
+    op("ReaderNumRecordsProduced", "(reader_handle: Ref(string)) -> (records_produced: int64)").not_differentiable().shape(shape::scalars),
+    op("ReaderNumRecordsProducedV2", "(reader_handle: resource) -> (records_produced: int64)").stateful().shape(shape::scalars),
+    op("ReaderNumWorkUnitsCompleted", "(reader_handle: Ref(string)) -> (units_completed: int64)")
+        .not_differentiable()
+        .shape(shape::scalars),
+    op("ReaderNumWorkUnitsCompletedV2", "(reader_handle: resource) -> (units_completed: int64)").stateful().shape(shape::scalars),
+    op("ReaderSerializeState", "(reader_handle: Ref(string)) -> (state: string)").not_differentiable().shape(shape::scalars),
+    op("ReaderSerializeStateV2", "(reader_handle: resource) -> (state: string)").stateful().shape(shape::scalars),
+    op("ReaderRestoreState", "(reader_handle: Ref(string), state: string)").not_differentiable().shape(shape::reader_restore),
+    op("ReaderRestoreStateV2", "(reader_handle: resource, state: string)").stateful().shape(shape::reader_restore),
+    op("ReaderReset", "(reader_handle: Ref(string))").not_differentiable().shape(shape::unknown),
+    op("ReaderResetV2", "(reader_handle: resource)").stateful().shape(shape::unknown),
+    op("ConditionalAccumulator", "() -> (handle: Ref(string))")
+        .attrs("dtype: number; shape: shape; container: string = ''; shared_name: string = ''; reduction_type: {'MEAN', 'SUM'} = 'MEAN'")
+        .stateful()
+        .shape(shape::vectors_of::<2>),
+    op("ResourceConditionalAccumulator", "() -> (handle: resource)")
+        .attrs("dtype: number; shape: shape; container: string = ''; shared_name: string = ''; reduction_type: {'MEAN', 'SUM'} = 'MEAN'")
+        .stateful()
+        .shape(shape::vectors_of::<2>),
+    op("SparseConditionalAccumulator", "() -> (handle: Ref(string))")
+        .attrs("dtype: number; shape: shape; container: string = ''; shared_name: string = ''; reduction_type: {'MEAN', 'SUM'} = 'MEAN'")
+        .stateful()
+        .shape(shape::vectors_of::<2>),
+    op("AccumulatorNumAccumulated", "(handle: Ref(string)) -> (num_accumulated: int32)").shape(shape::scalars),
+    op("ResourceAccumulatorNumAccumulated", "(handle: resource) -> (num_accumulated: int32)").stateful().shape(shape::scalars),
+    op("AccumulatorSetGlobalStep", "(handle: Ref(string), new_global_step: int64)").shape(shape::accumulator_step),
+    op("ResourceAccumulatorSetGlobalStep", "(handle: resource, new_global_step: int64)").stateful().shape(shape::accumulator_step),
+    op("AccumulatorApplyGradient", "(handle: Ref(string), local_step: int64, gradient: dtype)")
+        .attrs("dtype: number")
+        .shape(shape::accumulator_step),
+    op("ResourceAccumulatorApplyGradient", "(handle: resource, local_step: int64, gradient: dtype)")
+        .attrs("dtype: number")
+        .stateful()
+        .shape(shape::accumulator_step),
+    op(
+        "SparseAccumulatorApplyGradient",
+        "(handle: Ref(string), local_step: int64, gradient_indices: int64, gradient_values: dtype, gradient_shape: int64)",
+    )
+    .attrs("dtype: number; has_known_shape: bool")
+    .shape(shape::accumulator_step),
+    op("AccumulatorTakeGradient", "(handle: Ref(string), num_required: int32) -> (average: dtype)")
+        .attrs("dtype: number")
+        .shape(shape::unknown),
+    op("ResourceAccumulatorTakeGradient", "(handle: resource, num_required: int32) -> (average: dtype)")
+        .attrs("dtype: number")
+        .stateful()
+        .shape(shape::unknown),
+    op("SparseAccumulatorTakeGradient", "(handle: Ref(string), num_required: int32) -> (indices: int64, values: dtype, shape: int64)")
+        .attrs("dtype: number")
+        .shape(shape::unknown),
+    op("FIFOQueue", "() -> (handle: Ref(string))")
+        .attrs(
+            "component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; container: string = ''; shared_name:
+                string = ''",
+        )
+        .stateful()
+        .shape(shape::vectors_of::<2>),
+    op("PaddingFIFOQueue", "() -> (handle: Ref(string))")
+        .attrs(
+            "component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; container: string = ''; shared_name:
+                string = ''",
+        )
+        .stateful()
+        .shape(shape::vectors_of::<2>),
+    op("PriorityQueue", "() -> (handle: Ref(string))")
+        .attrs(
+            "component_types: list(type) >= 0 = []; shapes: list(shape) >= 0; capacity: int = -1; container: string = ''; shared_name:
+                string = ''",
+        )
+        .stateful()
+        .shape(shape::vectors_of::<2>),
+    op("RandomShuffleQueue", "() -> (handle: Ref(string))")
+        .attrs(
+            "component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; min_after_dequeue: int = 0; seed: int =
+                0; seed2: int = 0; container: string = ''; shared_name: string = ''",
+        )
+        .stateful()
+        .shape(shape::vectors_of::<2>),
+    op("QueueEnqueue", "(handle: Ref(string), components: Tcomponents)")
+        .not_differentiable()
+        .attrs("Tcomponents: list(type) >= 1; timeout_ms: int = -1")
+        .shape(shape::unknown),
+    op("QueueEnqueueMany", "(handle: Ref(string), components: Tcomponents)")
+        .not_differentiable()
+        .attrs("Tcomponents: list(type) >= 1; timeout_ms: int = -1")
+        .shape(shape::unknown),
+    op("QueueDequeue", "(handle: Ref(string)) -> (components: component_types)")
+        .not_differentiable()
+        .attrs("component_types: list(type) >= 1; timeout_ms: int = -1")
+        .shape(shape::dequeue),
+    op("QueueDequeueMany", "(handle: Ref(string), n: int32) -> (components: component_types)")
+        .not_differentiable()
+        .attrs("component_types: list(type) >= 1; timeout_ms: int = -1")
+        .shape(shape::dequeue),
+    op("QueueDequeueUpTo", "(handle: Ref(string), n: int32) -> (components: component_types)")
+        .not_differentiable()
+        .attrs("component_types: list(type) >= 1; timeout_ms: int = -1")
+        .shape(shape::dequeue),
+    op("QueueClose", "(handle: Ref(string))").not_differentiable().attrs("cancel_pending_enqueues: bool = false").shape(shape::unknown),
+    op("QueueSize", "(handle: Ref(string)) -> (size: int32)").not_differentiable().shape(shape::scalars),
 ];

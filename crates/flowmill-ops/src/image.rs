@@ -110,4 +110,6 @@ pub(crate) const OPS: &[Op] = &[
     op("DrawBoundingBoxesV2", "(images: T, boxes: float, colors: float) -> (output: T)")
         .attrs("T: {float, half} = float")
         .shape(shape::unchanged_with_rank_at_least::<3>),
+    op("EncodeJpegVariableQuality", "(images: uint8, quality: int32) -> (contents: string)")
+        .shape(shape::encode_jpeg_variable_quality),
 ];

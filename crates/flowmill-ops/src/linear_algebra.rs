@@ -75,4 +75,7 @@ pub(crate) const OPS: &[Op] = &[
     op("SelfAdjointEigV2", "(input: T) -> (e: T, v: T)").gradient(gradient::self_adjoint_eig)
         .attrs("compute_v: bool = true; T: {double, float, half, complex64, complex128}")
         .shape(shape::self_adjoint_eig),
+    op("MatrixSquareRoot", "(input: T) -> (output: T)")
+        .attrs("T: {double, float, half, complex64, complex128}")
+        .shape(shape::square),
 ];

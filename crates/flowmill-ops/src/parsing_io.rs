@@ -74,4 +74,16 @@ pub(crate) const OPS: &[Op] = &[
     op("ReadFile", "(filename: string) -> (contents: string)").shape(shape::scalars),
     op("WriteFile", "(filename: string, contents: string)").stateful().shape(shape::unknown),
     op("MatchingFiles", "(pattern: string) -> (filenames: string)").shape(shape::vectors),
+    op("DecodeCompressed", "(bytes: string) -> (output: string)")
+        .not_differentiable()
+        .attrs("compression_type: string = ''")
+        .shape(shape::unchanged),
+    op("SaveSlices", "(filename: string, tensor_names: string, shapes_and_slices: string, data: T)")
+        .attrs("T: list(type) >= 1")
+        .stateful()
+        .shape(shape::unknown),
+    op("RestoreSlice", "(file_pattern: string, tensor_name: string, shape_and_slice: string) -> (tensor: dt)")
+        .attrs("dt: type; preferred_shard: int = -1")
+        .stateful()
+        .shape(shape::unknown),
 ];

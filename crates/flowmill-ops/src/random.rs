@@ -104,4 +104,9 @@ pub(crate) const OPS: &[Op] = &[
     op("ComputeAccidentalHits", "(true_classes: int64, sampled_candidates: int64) -> (indices: int32, ids: int64, weights: float)")
         .attrs("num_true: int; seed: int = 0; seed2: int = 0")
         .shape(shape::accidental_hits),
+    op("RandomPoisson", "(shape: S, rate: dtype) -> (output: dtype)")
+        .attrs("seed: int = 0; seed2: int = 0; S: index; dtype: {half, float, double}")
+        .stateful()
+        .deprecated(25, "")
+        .shape(shape::random_gamma),
 ];

@@ -235,4 +235,53 @@ pub(crate) const OPS: &[Op] = &[
     )
     .attrs("Tvalues: type; Tsplits: index = int64")
     .shape(shape::ragged_to_variant_gradient),
+    op("SetSize", "(set_indices: int64, set_values: T, set_shape: int64) -> (size: int32)")
+        .not_differentiable()
+        .attrs("validate_indices: bool = true; T: {int8, int16, int32, int64, uint8, uint16, string}")
+        .shape(shape::unknown),
+    op("DenseToDenseSetOperation", "(set1: T, set2: T) -> (result_indices: int64, result_values: T, result_shape: int64)")
+        .not_differentiable()
+        .attrs("set_operation: string; validate_indices: bool = true; T: {int8, int16, int32, int64, uint8, uint16, string}")
+        .shape(shape::dense_to_dense_set),
+    op(
+        "DenseToSparseSetOperation",
+        "(set1: T, set2_indices: int64, set2_values: T, set2_shape: int64) -> (result_indices: int64, result_values: T, result_shape: int64)",
+    )
+        .not_differentiable()
+        .attrs("set_operation: string; validate_indices: bool = true; T: {int8, int16, int32, int64, uint8, uint16, string}")
+        .shape(shape::dense_to_sparse_set),
+    op(
+        "SparseToSparseSetOperation",
+        "(set1_indices: int64, set1_values: T, set1_shape: int64, set2_indices: int64, set2_values: T, set2_shape: int64) ->
+         (result_indices: int64, result_values: T, result_shape: int64)",
+    )
+        .not_differentiable()
+        .attrs("set_operation: string; validate_indices: bool = true; T: {int8, int16, int32, int64, uint8, uint16, string}")
+        .shape(shape::sparse_to_sparse_set),
+    op("SerializeSparse", "(sparse_indices: int64, sparse_values: T, sparse_shape: int64) -> (serialized_sparse: out_type)")
+        .attrs("T: type; out_type: {string, variant} = string")
+        .shape(shape::serialize_sparse),
+    op("SerializeManySparse", "(sparse_indices: int64, sparse_values: T, sparse_shape: int64) -> (serialized_sparse: out_type)")
+        .attrs("T: type; out_type: {string, variant} = string")
+        .shape(shape::serialize_many_sparse),
+    op(
+        "DeserializeSparse",
+        "(serialized_sparse: Tserialized) -> (sparse_indices: int64, sparse_values: dtype, sparse_shape: int64)",
+    )
+        .attrs("dtype: type; Tserialized: {string, variant} = string")
+        .shape(shape::deserialize_sparse),
+    op(
+        "DeserializeManySparse",
+        "(serialized_sparse: string) -> (sparse_indices: int64, sparse_values: dtype, sparse_shape: int64)",
+    )
+        .attrs("dtype: type")
+        .shape(shape::deserialize_many_sparse),
+    op(
+        "EditDistance",
+        "(hypothesis_indices: int64, hypothesis_values: T, hypothesis_shape: int64, truth_indices: int64, truth_values: T, truth_shape:
+         int64) -> (output: float)",
+    )
+        .not_differentiable()
+        .attrs("normalize: bool = true; T: type")
+        .shape(shape::edit_distance),
 ];

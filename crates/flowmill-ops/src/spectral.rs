@@ -29,4 +29,12 @@ pub(crate) const OPS: &[Op] = &[
         .gradient(gradient::irfft)
         .attrs("Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64")
         .shape(shape::rfft),
+    op("FFT3D", "(input: Tcomplex) -> (output: Tcomplex)")
+        .gradient(gradient::fft_3d)
+        .attrs("Tcomplex: {complex64, complex128} = complex64")
+        .shape(shape::fft::<3>),
+    op("IFFT3D", "(input: Tcomplex) -> (output: Tcomplex)")
+        .gradient(gradient::ifft_3d)
+        .attrs("Tcomplex: {complex64, complex128} = complex64")
+        .shape(shape::fft::<3>),
 ];

@@ -77,4 +77,7 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("OUT_TYPE: list({float, double, int32, int64, string}) >= 1; field_delim: string = ','; use_quote_delim: bool = true;
                 na_value: string = ''; select_cols: list(int) = []")
         .shape(shape::decode_csv),
+    op("Fingerprint", "(data: T, method: string) -> (fingerprint: uint8)")
+        .attrs("T: type")
+        .shape(shape::fingerprint),
 ];

@@ -183,4 +183,48 @@ pub(crate) const OPS: &[Op] = &[
     op("SparseApplyAdagradV2", "(var: Ref(T), accum: Ref(T), lr: T, epsilon: T, grad: T, indices: Tindices) -> (out: Ref(T))")
         .attrs("T: number; Tindices: index; use_locking: bool = false; update_slots: bool = true")
         .shape(shape::optimizer_step),
+    op(
+        "ApplyAdagradDA",
+        "(var: Ref(T), gradient_accumulator: Ref(T), gradient_squared_accumulator: Ref(T), grad: T, lr: T, l1: T, l2: T, global_step: int64)
+         -> (out: Ref(T))",
+    )
+        .attrs("T: number; use_locking: bool = false")
+        .shape(shape::optimizer_step),
+    op(
+        "SparseApplyAdagradDA",
+        "(var: Ref(T), gradient_accumulator: Ref(T), gradient_squared_accumulator: Ref(T), grad: T, indices: Tindices, lr: T, l1: T, l2: T,
+         global_step: int64) -> (out: Ref(T))",
+    )
+        .attrs("T: number; Tindices: index; use_locking: bool = false")
+        .shape(shape::optimizer_step),
+    op(
+        "ResourceApplyAdagradDA",
+        "(var: resource, gradient_accumulator: resource, gradient_squared_accumulator: resource, grad: T, lr: T, l1: T, l2: T, global_step:
+         int64)",
+    )
+        .attrs("T: number; use_locking: bool = false")
+        .stateful()
+        .shape(shape::optimizer_step),
+    op(
+        "ResourceSparseApplyAdagradDA",
+        "(var: resource, gradient_accumulator: resource, gradient_squared_accumulator: resource, grad: T, indices: Tindices, lr: T, l1: T,
+         l2: T, global_step: int64)",
+    )
+        .attrs("T: number; Tindices: index; use_locking: bool = false")
+        .stateful()
+        .shape(shape::optimizer_step),
+    op("ApplyAddSign", "(var: Ref(T), m: Ref(T), lr: T, alpha: T, sign_decay: T, beta: T, grad: T) -> (out: Ref(T))")
+        .attrs("T: number; use_locking: bool = false")
+        .shape(shape::optimizer_step),
+    op("ApplyPowerSign", "(var: Ref(T), m: Ref(T), lr: T, logbase: T, sign_decay: T, beta: T, grad: T) -> (out: Ref(T))")
+        .attrs("T: number; use_locking: bool = false")
+        .shape(shape::optimizer_step),
+    op("ResourceApplyAddSign", "(var: resource, m: resource, lr: T, alpha: T, sign_decay: T, beta: T, grad: T)")
+        .attrs("T: number; use_locking: bool = false")
+        .stateful()
+        .shape(shape::optimizer_step),
+    op("ResourceApplyPowerSign", "(var: resource, m: resource, lr: T, logbase: T, sign_decay: T, beta: T, grad: T)")
+        .attrs("T: number; use_locking: bool = false")
+        .stateful()
+        .shape(shape::optimizer_step),
 ];

@@ -31,4 +31,4 @@ pub use graph_file::{ModelPath, load_graph_def, load_meta_graph};
 pub use mmap::map_file;
 pub use saved_model::{Asset, LoadedModel, Restore, SavedModel};
 pub use slice::TensorSlice;
-pub use slice_table::SliceTableReader;
+pub use slice_table::{SliceTableReader, write_slice_table};

@@ -9,17 +9,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use flowmill_proto::{Message, SavedSliceMeta, SavedTensorSlices, TensorProto};
-use flowmill_tensor::{DType, Error, Result, Shape, Tensor, bail};
+use flowmill_proto::{Message, SavedSlice, SavedSliceMeta, SavedTensorSliceMeta, SavedTensorSlices, TensorProto, VersionDef};
+use flowmill_tensor::{Code, Complex, DType, Element, Error, Result, Shape, Tensor, bail, f16};
 
 use crate::assembly::Assembly;
 use crate::mmap::map_file;
 use crate::ordered_code::slice_key;
 use crate::slice::{TensorSlice, num_shared};
-use crate::table::read_table;
+use crate::table::{read_table, write_table};
 
 /// The version of slice tables that this crate reads.
 const VERSION: i32 = 0;
+
+/// The version that written tables say they have.
+const PRODUCER: i32 = 1;
 
 /// Reads the tensors of a checkpoint of the first format.
 #[derive(Debug)]
@@ -153,6 +156,68 @@ impl SavedTensor {
         Tensor::from_proto(&TensorProto { dtype: self.dtype.number(), tensor_shape: Some(shape.to_proto()), ..data })
             .map_err(|error| Error::data_loss(error.message()))
     }
+}
+
+/// Writes a checkpoint of one file: tensors that are slices of others, with the names and shapes of the whole ones.
+///
+/// # Errors
+/// `InvalidArgument` where a slice is written twice or a tensor's parts differ in type or shape, `Unimplemented` for elements that the
+/// format does not have; what writing a file gives.
+pub fn write_slice_table(path: impl AsRef<Path>, tensors: &[(&str, Shape, TensorSlice, &Tensor)]) -> Result<()> {
+    let mut entries: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
+    let mut metas: BTreeMap<&str, SavedSliceMeta> = BTreeMap::new();
+    for (name, shape, slice, tensor) in tensors {
+        let meta = metas.entry(*name).or_insert_with(|| SavedSliceMeta {
+            name: (*name).to_owned(),
+            shape: Some(shape.to_proto()),
+            r#type: tensor.dtype().number(),
+            ..SavedSliceMeta::default()
+        });
+        if meta.shape.as_ref() != Some(&shape.to_proto()) || meta.r#type != tensor.dtype().number() {
+            bail!(InvalidArgument, "Mismatching shapes or types: the parts of tensor {name} are not of one tensor");
+        }
+        meta.slice.push(slice.to_proto());
+        let data =
+            SavedSlice { name: (*name).to_owned(), slice: Some(slice.to_proto()), data: Some(elements(tensor)?), ..SavedSlice::default() };
+        let value = SavedTensorSlices { data: Some(data), ..SavedTensorSlices::default() }.encode_to_vec();
+        if entries.insert(slice_key(name.as_bytes(), slice), value).is_some() {
+            bail!(InvalidArgument, "Overlapping slices: a slice of tensor {name} is written twice");
+        }
+    }
+    let versions = VersionDef { producer: PRODUCER, min_consumer: 0, ..VersionDef::default() };
+    let meta = SavedTensorSliceMeta { tensor: metas.into_values().collect(), versions: Some(versions), ..SavedTensorSliceMeta::default() };
+    entries.insert(Vec::new(), SavedTensorSlices { meta: Some(meta), ..SavedTensorSlices::default() }.encode_to_vec());
+    let entries: Vec<(Vec<u8>, Bytes)> = entries.into_iter().map(|(key, value)| (key, value.into())).collect();
+    let path = path.as_ref();
+    // Beside the destination and renamed over it, since a reader may have mapped the old file.
+    let temporary = path.with_extension(format!("tempstate{}", std::process::id()));
+    fs::write(&temporary, write_table(&entries))
+        .and_then(|()| fs::rename(&temporary, path))
+        .map_err(|error| Error::new(Code::Unknown, format!("{}; {error}", path.display())))
+}
+
+/// The elements in the fields that readers of this format look into.
+fn elements(tensor: &Tensor) -> Result<TensorProto> {
+    fn ints<T: Element + Into<i32>>(tensor: &Tensor) -> Result<Vec<i32>> {
+        Ok(tensor.as_slice::<T>()?.iter().map(|&v| v.into()).collect())
+    }
+    let mut proto = TensorProto::default();
+    match tensor.dtype() {
+        DType::F32 => proto.float_val = tensor.as_slice::<f32>()?.to_vec(),
+        DType::F64 => proto.double_val = tensor.as_slice::<f64>()?.to_vec(),
+        DType::I32 => proto.int_val = ints::<i32>(tensor)?,
+        DType::I16 => proto.int_val = ints::<i16>(tensor)?,
+        DType::I8 => proto.int_val = ints::<i8>(tensor)?,
+        DType::U8 => proto.int_val = ints::<u8>(tensor)?,
+        DType::U16 => proto.int_val = ints::<u16>(tensor)?,
+        DType::I64 => proto.int64_val = tensor.as_slice::<i64>()?.to_vec(),
+        DType::Bool => proto.bool_val = tensor.as_slice::<bool>()?.to_vec(),
+        DType::String => proto.string_val = tensor.as_strings()?.to_vec(),
+        DType::F16 => proto.half_val = tensor.as_slice::<f16>()?.iter().map(|v| i32::from(v.to_bits())).collect(),
+        DType::C64 => proto.scomplex_val = tensor.as_slice::<Complex<f32>>()?.iter().flat_map(|v| [v.re, v.im]).collect(),
+        other => bail!(Unimplemented, "checkpoints of the first format have no tensors of type {}", other.cpp_name()),
+    }
+    Ok(proto)
 }
 
 /// The files of a checkpoint: `path`, or all of `path-00000-of-00002` and so on.

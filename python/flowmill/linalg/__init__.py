@@ -7,7 +7,7 @@ from flowmill.array import matrix_transpose
 from flowmill.clip_ops import global_norm
 from flowmill.linalg._matrices import (
     adjoint, band_part, cholesky, cholesky_solve, cross, det, diag, diag_part, eigh, eigvalsh, eye, inv, logdet, lstsq, qr, self_adjoint_eig,
-    self_adjoint_eigvals, set_diag, slogdet, solve, svd, tensor_diag, tensor_diag_part, trace, transpose, triangular_solve,
+    self_adjoint_eigvals, set_diag, slogdet, solve, sqrtm, svd, tensor_diag, tensor_diag_part, trace, transpose, triangular_solve,
 )
 from flowmill.linalg._norms import expm, matrix_rank, norm, normalize, pinv
 from flowmill.math import einsum, matmul, matvec, tensordot
@@ -15,7 +15,7 @@ from flowmill.math import einsum, matmul, matvec, tensordot
 __all__ = [
     "adjoint", "band_part", "cholesky", "cholesky_solve", "cross", "det", "diag", "diag_part", "eigh", "eigvalsh", "einsum", "expm", "eye",
     "global_norm", "inv", "l2_normalize", "logdet", "lstsq", "matmul", "matrix_rank", "matrix_transpose", "matvec", "norm", "normalize", "pinv", "qr",
-    "self_adjoint_eig", "self_adjoint_eigvals", "set_diag", "slogdet", "solve", "svd", "tensor_diag", "tensor_diag_part", "tensordot", "trace",
+    "self_adjoint_eig", "self_adjoint_eigvals", "set_diag", "slogdet", "solve", "sqrtm", "svd", "tensor_diag", "tensor_diag_part", "tensordot", "trace",
     "transpose", "triangular_solve",
 ]
 

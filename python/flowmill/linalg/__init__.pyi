@@ -35,6 +35,7 @@ from flowmill.linalg._matrices import self_adjoint_eigvals as self_adjoint_eigva
 from flowmill.linalg._matrices import set_diag as set_diag
 from flowmill.linalg._matrices import slogdet as slogdet
 from flowmill.linalg._matrices import solve as solve
+from flowmill.linalg._matrices import sqrtm as sqrtm
 from flowmill.linalg._matrices import svd as svd
 from flowmill.linalg._matrices import tensor_diag as tensor_diag
 from flowmill.linalg._matrices import tensor_diag_part as tensor_diag_part
@@ -94,6 +95,7 @@ __all__ = [
     "set_diag",
     "slogdet",
     "solve",
+    "sqrtm",
     "svd",
     "tensor_diag",
     "tensor_diag_part",

@@ -141,6 +141,11 @@ def inv(input, adjoint: bool = False, name: str | None = None) -> Tensor:  # noq
     return call("MatrixInverse", name, input, adjoint=adjoint)
 
 
+def sqrtm(input, name: str | None = None) -> Tensor:  # noqa: A002
+    """The principal square roots of square matrices: ``root @ root`` is the matrix. A real matrix has to have a real one."""
+    return call("MatrixSquareRoot", name, input)
+
+
 def cholesky(input, name: str | None = None) -> Tensor:  # noqa: A002
     """The lower triangular factors L of Hermitian matrices that are positive definite: ``L @ adjoint(L)`` is the matrix."""
     return call("Cholesky", name, input)

@@ -35,6 +35,16 @@ def ifft2d(input, name: str | None = None) -> Tensor:  # noqa: A002
     return call("IFFT2D", name, input)
 
 
+def fft3d(input, name: str | None = None) -> Tensor:  # noqa: A002
+    """The discrete Fourier transform along the last three dimensions of complex numbers."""
+    return call("FFT3D", name, input)
+
+
+def ifft3d(input, name: str | None = None) -> Tensor:  # noqa: A002
+    """The inverse of :func:`fft3d`."""
+    return call("IFFT3D", name, input)
+
+
 def rfft(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
     """The first half of the discrete Fourier transform along the last dimension of real numbers, of which the other half follows.
 

@@ -8,7 +8,7 @@ from flowmill.sparse._arithmetic import (
 )
 from flowmill.sparse._counts import bincount
 from flowmill.sparse._dense import (
-    deserialize_many_sparse, eye, from_dense, mask, merge, placeholder, serialize_many_sparse, serialize_sparse, sparse_to_dense, to_dense,
+    deserialize_many_sparse, edit_distance, eye, from_dense, mask, merge, placeholder, serialize_many_sparse, serialize_sparse, sparse_to_dense, to_dense,
     to_indicator,
 )
 from flowmill.sparse._layout import (

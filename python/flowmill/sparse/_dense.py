@@ -10,7 +10,7 @@ from flowmill._convert import convert_to_tensor
 from flowmill.graph import get_default_graph
 from flowmill.indexed_slices import IndexedSlices
 from flowmill.sparse._layout import reorder
-from flowmill.sparse_tensor import SparseTensor, as_sparse
+from flowmill.sparse_tensor import SparseTensor, SparseTensorValue, as_sparse
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
 
@@ -169,3 +169,26 @@ def deserialize_many_sparse(serialized_sparse, dtype, rank: int | None = None, n
     indices.set_shape([None, None if rank is None else rank + 1])
     shape.set_shape([None if rank is None else rank + 1])
     return SparseTensor(indices, values, shape)
+
+
+def edit_distance(hypothesis, truth, normalize: bool = True, name: str | None = "edit_distance") -> Tensor:
+    """Levenshtein's distance between the rows of two sparse tensors of one type.
+
+    Args:
+        hypothesis: the sequences, a SparseTensor.
+        truth: the sequences they are compared with.
+        normalize: divides by the lengths of `truth`.
+        name: what to call the operation.
+
+    Returns:
+        float32, in the larger of both shapes without the last dimension.
+
+    Raises:
+        TypeError: where one is no SparseTensor.
+    """
+    for operand, what in ((hypothesis, "Hypothesis"), (truth, "Truth")):
+        if not isinstance(operand, (SparseTensor, SparseTensorValue)):
+            raise TypeError(f"{what} must be a SparseTensor.")
+    hypothesis, truth = as_sparse(hypothesis), as_sparse(truth)
+    return call("EditDistance", name, hypothesis.indices, hypothesis.values, hypothesis.dense_shape, truth.indices, truth.values,
+                truth.dense_shape, normalize=normalize)

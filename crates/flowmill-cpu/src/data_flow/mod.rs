@@ -1,8 +1,10 @@
 //! Containers of tensors: arrays, lists, stacks, queues, optionals, and what sessions keep between steps.
 
+mod accumulator;
 pub(crate) mod arithmetic;
 mod optional;
 mod queue;
+mod reader;
 mod session_handle;
 mod stack;
 mod tensor_array;
@@ -12,8 +14,10 @@ use flowmill_runtime::KernelRegistry;
 
 /// Registers the family.
 pub fn register(registry: &mut KernelRegistry) {
+    accumulator::register(registry);
     optional::register(registry);
     queue::register(registry);
+    reader::register(registry);
     session_handle::register(registry);
     stack::register(registry);
     tensor_array::register(registry);

@@ -1,7 +1,8 @@
-//! Kernels on images: resizing, boxes cut out and drawn, overlapping boxes left out, colours.
+//! Kernels on images: files decoded and encoded, resizing, boxes cut out and drawn, overlapping boxes left out, colours.
 
 #![forbid(unsafe_code)]
 
+mod codec;
 mod color;
 mod crop;
 mod crop_grad;
@@ -16,6 +17,7 @@ use flowmill_tensor::{Result, Tensor, bail};
 
 /// Registers the family.
 pub fn register(registry: &mut KernelRegistry) {
+    codec::register(registry);
     color::register(registry);
     crop::register(registry);
     crop_grad::register(registry);

@@ -1,4 +1,4 @@
-//! `NonMaxSuppression` in its five versions: of boxes that overlap, the one with the highest score.
+//! `NonMaxSuppression` in its five versions, `CombinedNonMaxSuppression`: of boxes that overlap, the one with the highest score.
 
 use crate::from_fn::expensive_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -13,6 +13,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("NonMaxSuppressionV3", |init| make(init, 3));
     registry.add("NonMaxSuppressionV4", |init| make(init, 4));
     registry.add("NonMaxSuppressionV5", |init| make(init, 5));
+    registry.add("CombinedNonMaxSuppression", make_combined);
 }
 
 /// A box that may be selected.
@@ -174,4 +175,84 @@ fn make(init: &KernelInit<'_>, version: u8) -> Result<Arc<dyn Kernel>> {
         }
         Ok(())
     })
+}
+
+/// A box that one class has selected.
+struct Detection {
+    score: f32,
+    class: usize,
+    corners: [f32; 4],
+}
+
+fn make_combined(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let pad_per_class = init.attrs.get_or("pad_per_class", false)?;
+    let clip = init.attrs.get_or("clip_boxes", true)?;
+    expensive_from_fn(move |ctx| combined(ctx, pad_per_class, clip))
+}
+
+/// Inputs: boxes, `[batch, boxes, 1 or classes, 4]`; scores, `[batch, boxes, classes]`; limits a class and in all; thresholds.
+fn combined(ctx: &mut KernelContext<'_>, pad_per_class: bool, clip: bool) -> Result<()> {
+    let (boxes, scores) = (ctx.input(0)?, ctx.input(1)?);
+    let &[batch, num_boxes, per_box, 4] = boxes.shape().dims() else {
+        bail!(InvalidArgument, "boxes must be 4-D with 4 columns, got shape {}", boxes.shape());
+    };
+    let &[score_batch, score_boxes, classes] = scores.shape().dims() else {
+        bail!(InvalidArgument, "scores must be 3-D, got shape {}", scores.shape());
+    };
+    if (score_batch, score_boxes) != (batch, num_boxes) {
+        bail!(InvalidArgument, "boxes and scores must have same batch size and number of boxes: {} vs. {}", boxes.shape(), scores.shape());
+    }
+    if per_box != 1 && per_box != classes {
+        bail!(InvalidArgument, "third dimension of boxes must be either 1 or num classes");
+    }
+    let limit = |i: usize, name: &str| -> Result<usize> {
+        let tensor = ctx.input(i)?;
+        if tensor.rank() != 0 {
+            bail!(InvalidArgument, "{name} must be 0-D, got shape {}", tensor.shape());
+        }
+        match usize::try_from(tensor.to_scalar::<i32>()?) {
+            Ok(n @ 1..) => Ok(n),
+            _ => bail!(InvalidArgument, "{name} must be positive"),
+        }
+    };
+    let (per_class, total) = (limit(2, "max_size_per_class")?, limit(3, "max_total_size")?);
+    let (iou, score) = (scalar(ctx, 4, "iou_threshold")?, scalar(ctx, 5, "score_threshold")?);
+    if !(0.0..=1.0).contains(&iou) {
+        bail!(InvalidArgument, "iou_threshold must be in [0, 1]");
+    }
+    let slots = if pad_per_class { total.min(per_class.saturating_mul(classes)) } else { total };
+    let limits = Thresholds { max_output: per_class.min(num_boxes), iou, score, soft_sigma: 0.0 };
+    let mut out_boxes = Tensor::zeros(DType::F32, [batch, slots, 4])?;
+    let mut out_scores = Tensor::zeros(DType::F32, [batch, slots])?;
+    let mut out_classes = Tensor::zeros(DType::F32, [batch, slots])?;
+    let mut valid = vec![0i32; batch];
+    let (all_boxes, all_scores) = (boxes.as_slice::<f32>()?, scores.as_slice::<f32>()?);
+    for image in 0..batch {
+        let corners = |of: usize, class: usize| -> [f32; 4] {
+            let at = ((image * num_boxes + of) * per_box + if per_box > 1 { class } else { 0 }) * 4;
+            std::array::from_fn(|i| all_boxes[at + i])
+        };
+        let mut found: Vec<Detection> = Vec::new();
+        for class in 0..classes {
+            let boxes: Vec<f32> = (0..num_boxes).flat_map(|of| corners(of, class)).collect();
+            let scores: Vec<f32> = (0..num_boxes).map(|of| all_scores[(image * num_boxes + of) * classes + class]).collect();
+            let selected = select(&boxes, &scores, &limits);
+            found.extend(selected.into_iter().map(|(of, score)| Detection { score, class, corners: corners(of, class) }));
+        }
+        found.sort_by(|a, b| b.score.total_cmp(&a.score));
+        found.truncate(slots);
+        valid[image] = found.len() as i32;
+        for (i, detection) in found.iter().enumerate() {
+            let at = image * slots + i;
+            let corners = if clip { detection.corners.map(|v| v.clamp(0.0, 1.0)) } else { detection.corners };
+            out_boxes.as_mut_slice::<f32>()?[at * 4..][..4].copy_from_slice(&corners);
+            out_scores.as_mut_slice::<f32>()?[at] = detection.score;
+            out_classes.as_mut_slice::<f32>()?[at] = detection.class as f32;
+        }
+    }
+    ctx.set_output(0, out_boxes);
+    ctx.set_output(1, out_scores);
+    ctx.set_output(2, out_classes);
+    ctx.set_output(3, Tensor::vector(&valid)?);
+    Ok(())
 }

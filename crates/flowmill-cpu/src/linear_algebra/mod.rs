@@ -6,6 +6,7 @@ mod diagonal;
 mod einsum;
 mod matmul;
 pub(crate) mod product;
+mod square_root;
 
 pub(crate) use matmul::{Fusion, product_cost, product_sizes};
 pub(crate) use product::Sizes;
@@ -36,6 +37,7 @@ pub fn register(registry: &mut KernelRegistry) {
     registry.add("MatrixSetDiag", diagonal::make_set_diag);
     registry.add("MatrixSetDiagV2", diagonal::make_set_diag);
     registry.add("MatrixSetDiagV3", diagonal::make_set_diag);
+    square_root::register(registry);
     registry.add("MatrixSolve", decompose::make_solve);
     registry.add("MatrixTriangularSolve", decompose::make_triangular_solve);
     registry.add("Qr", decompose::make_qr);

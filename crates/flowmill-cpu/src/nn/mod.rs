@@ -3,6 +3,7 @@
 mod activation;
 mod batch_norm;
 mod bias;
+mod block_cells;
 mod conv;
 mod conv3d;
 mod conv_any;
@@ -34,6 +35,7 @@ pub fn register(registry: &mut KernelRegistry) {
     activation::register(registry);
     batch_norm::register(registry);
     bias::register(registry);
+    block_cells::register(registry);
     conv::register(registry);
     conv3d::register(registry);
     conv_any::register(registry);

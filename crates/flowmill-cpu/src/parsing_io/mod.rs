@@ -1,8 +1,10 @@
-//! Kernels on serialised messages: examples and tensors.
+//! Kernels on serialised messages: examples, tensors, lines of CSV files, compressed strings.
 
 #![forbid(unsafe_code)]
 
 mod column;
+mod compressed;
+mod csv;
 mod example;
 mod parse_example;
 mod wire;
@@ -15,6 +17,8 @@ use std::sync::Arc;
 
 /// Registers the family. The ops that read and write files are the facade's.
 pub fn register(registry: &mut KernelRegistry) {
+    compressed::register(registry);
+    csv::register(registry);
     parse_example::register(registry);
     registry.add("ParseTensor", make_parse_tensor);
     registry.add("SerializeTensor", make_serialize_tensor);

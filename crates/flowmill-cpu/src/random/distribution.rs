@@ -67,7 +67,7 @@ fn normal_f32(x: u32, y: u32) -> [f32; 2] {
     [angle.sin() * radius, angle.cos() * radius]
 }
 
-fn normal_f64(x: [u32; 4]) -> [f64; 2] {
+pub(super) fn normal_f64(x: [u32; 4]) -> [f64; 2] {
     let radius = (-2.0 * uniform_f64(x[0], x[1]).max(LEAST_UNIFORM).ln()).sqrt();
     let angle = 2.0 * std::f64::consts::PI * uniform_f64(x[2], x[3]);
     [angle.sin() * radius, angle.cos() * radius]

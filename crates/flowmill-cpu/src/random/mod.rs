@@ -5,6 +5,7 @@
 mod candidate;
 mod categorical;
 mod distribution;
+mod gamma;
 mod philox;
 mod shuffle;
 mod stateful;
@@ -18,6 +19,7 @@ use flowmill_runtime::KernelRegistry;
 pub fn register(registry: &mut KernelRegistry) {
     candidate::register(registry);
     categorical::register(registry);
+    gamma::register(registry);
     shuffle::register(registry);
     stateful::register(registry);
     stateless::register(registry);

@@ -6,6 +6,7 @@ mod add;
 mod convert;
 mod cross;
 mod dense;
+mod edit_distance;
 mod empty_rows;
 mod matmul;
 mod parts;
@@ -15,6 +16,8 @@ mod ragged_to_tensor;
 mod ragged_variant;
 mod reduce;
 mod segment;
+mod serialize;
+mod set;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +31,7 @@ pub fn register(registry: &mut KernelRegistry) {
     convert::register(registry);
     cross::register(registry);
     dense::register(registry);
+    edit_distance::register(registry);
     empty_rows::register(registry);
     matmul::register(registry);
     parts::register(registry);
@@ -37,6 +41,8 @@ pub fn register(registry: &mut KernelRegistry) {
     ragged_variant::register(registry);
     reduce::register(registry);
     segment::register(registry);
+    serialize::register(registry);
+    set::register(registry);
 }
 
 /// A sparse tensor: three tensors that were checked against each other. Indices may lie outside of the shape and in any order.

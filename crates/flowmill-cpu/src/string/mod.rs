@@ -4,16 +4,19 @@
 
 mod encode;
 mod farm;
+mod fingerprint;
 mod format;
 mod hash;
 mod join;
 mod ngrams;
 mod number;
 mod pattern;
+mod scripts;
 mod split;
 #[cfg(test)]
 mod tests;
 mod text;
+mod unicode;
 
 pub(crate) use farm::fingerprint64;
 
@@ -25,6 +28,7 @@ use std::sync::Arc;
 /// Registers the kernels of the string ops.
 pub fn register(registry: &mut KernelRegistry) {
     encode::register(registry);
+    fingerprint::register(registry);
     format::register(registry);
     hash::register(registry);
     join::register(registry);
@@ -33,6 +37,7 @@ pub fn register(registry: &mut KernelRegistry) {
     pattern::register(registry);
     split::register(registry);
     text::register(registry);
+    unicode::register(registry);
 }
 
 /// A kernel that makes a string of each string of input 0.

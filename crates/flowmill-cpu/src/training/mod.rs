@@ -1,5 +1,6 @@
 //! Optimizers' updates of variables.
 
+mod averaged;
 mod rules;
 mod step;
 #[cfg(test)]
@@ -13,7 +14,15 @@ pub fn register(registry: &mut KernelRegistry) {
     registry.add("ApplyAdadelta", rules::adadelta::<false>);
     registry.add("ApplyAdagrad", rules::adagrad);
     registry.add("ApplyAdagradV2", rules::adagrad_v2);
+    registry.add("ApplyAdagradDA", averaged::adagrad_da::<false>);
     registry.add("ApplyAdam", rules::adam);
+    registry.add("ApplyAddSign", averaged::sign_rule::<false>);
+    registry.add("ApplyPowerSign", averaged::sign_rule::<true>);
+    registry.add("ResourceApplyAdagradDA", averaged::adagrad_da::<false>);
+    registry.add("ResourceApplyAddSign", averaged::sign_rule::<false>);
+    registry.add("ResourceApplyPowerSign", averaged::sign_rule::<true>);
+    registry.add("ResourceSparseApplyAdagradDA", averaged::adagrad_da::<true>);
+    registry.add("SparseApplyAdagradDA", averaged::adagrad_da::<true>);
     registry.add("ApplyCenteredRMSProp", rules::centered_rms_prop::<false>);
     registry.add("ApplyFtrl", rules::ftrl::<false>);
     registry.add("ApplyFtrlV2", rules::ftrl_v2::<false>);

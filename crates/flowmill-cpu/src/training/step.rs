@@ -38,6 +38,12 @@ fn load<A: Real>(tensor: &Tensor, start: usize, out: &mut [A]) -> Result<()> {
     match tensor.dtype() {
         DType::F16 => widened::<f16, A>(tensor, start, out),
         DType::BF16 => widened::<bf16, A>(tensor, start, out),
+        // A count of steps.
+        DType::I64 => {
+            let counts = &tensor.as_slice::<i64>()?[start..start + out.len()];
+            out.iter_mut().zip(counts).for_each(|(to, &from)| *to = <A as num_traits::NumCast>::from(from).unwrap_or(A::ZERO));
+            Ok(())
+        }
         _ => {
             out.copy_from_slice(&tensor.as_slice::<A>()?[start..start + out.len()]);
             Ok(())

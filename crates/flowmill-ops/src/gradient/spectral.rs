@@ -48,6 +48,14 @@ pub(crate) fn ifft_2d(b: &mut B<'_>, op: &Backward) -> Grads {
     transform(b, op, "FFT2D", 2, false)
 }
 
+pub(crate) fn fft_3d(b: &mut B<'_>, op: &Backward) -> Grads {
+    transform(b, op, "IFFT3D", 3, true)
+}
+
+pub(crate) fn ifft_3d(b: &mut B<'_>, op: &Backward) -> Grads {
+    transform(b, op, "FFT3D", 3, false)
+}
+
 /// The last dimension of `x`, as an `int32` scalar.
 fn last_dim(b: &mut B<'_>, x: OutputId) -> Result<OutputId> {
     let shape = b.dynamic_shape_of(x)?;

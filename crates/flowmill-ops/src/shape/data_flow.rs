@@ -341,3 +341,38 @@ pub(crate) fn optional_value(c: &mut Context<'_>) -> Result<()> {
     }
     Ok(())
 }
+
+/// The handles of a reader and of a queue: of the first version both are vectors of two strings.
+fn reader_and_queue(c: &Context<'_>) -> Result<()> {
+    for (i, arg) in c.op_def().inputs.iter().take(2).enumerate() {
+        if arg.is_ref {
+            dims::expect(common::expect_vector(c, i)?, 2)?;
+        } else {
+            common::expect_scalar(c, i)?;
+        }
+    }
+    Ok(())
+}
+
+/// A record: key and value.
+pub(crate) fn reader_read(c: &mut Context<'_>) -> Result<()> {
+    reader_and_queue(c)?;
+    common::scalars(c)
+}
+
+/// Several records.
+pub(crate) fn reader_read_up_to(c: &mut Context<'_>) -> Result<()> {
+    reader_and_queue(c)?;
+    common::expect_scalar(c, 2)?;
+    common::vectors(c)
+}
+
+/// A reader takes up a state.
+pub(crate) fn reader_restore(c: &mut Context<'_>) -> Result<()> {
+    common::expect_scalar(c, 1)
+}
+
+/// An accumulator's step, or a gradient's, is a scalar.
+pub(crate) fn accumulator_step(c: &mut Context<'_>) -> Result<()> {
+    common::expect_scalar(c, 1)
+}

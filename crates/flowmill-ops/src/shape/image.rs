@@ -146,3 +146,9 @@ pub(crate) fn extract_jpeg_shape(c: &mut Context<'_>) -> Result<()> {
     c.set_output(0, PartialShape::new(&[3]));
     Ok(())
 }
+
+/// A file of an image, by a quality.
+pub(crate) fn encode_jpeg_variable_quality(c: &mut Context<'_>) -> Result<()> {
+    dims::with_rank(&c.input(0), 3)?;
+    common::scalars(c)
+}

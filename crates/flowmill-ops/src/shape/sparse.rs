@@ -306,3 +306,106 @@ pub(crate) fn rfft(c: &mut Context<'_>) -> Result<()> {
     c.set_output(0, dims::replaced(&input, rank - 1, length));
     Ok(())
 }
+
+/// As [`sparse_input`], in the words of the ops that look at their sparse tensors more closely.
+fn validated_input(c: &Context<'_>, at: usize) -> Result<(i64, i64)> {
+    let indices = dims::with_rank(&c.input(at), 2)?;
+    let (values, shape) = (common::expect_vector(c, at + 1)?, common::expect_vector(c, at + 2)?);
+    let (count, rank) = (dims::size(&indices, 0), dims::size(&indices, 1));
+    if count >= 0 && values >= 0 && count != values {
+        bail!(InvalidArgument, "Number of elements in index ({count}) and values ({values}) do not match.");
+    }
+    if rank >= 0 && shape >= 0 && rank != shape {
+        bail!(InvalidArgument, "Index rank ({rank}) and shape rank ({shape}) do not match.");
+    }
+    Ok((count.max(values), rank.max(shape)))
+}
+
+/// The rank of two tensors that must have the same.
+fn merged_rank(a: i64, b: i64) -> Result<i64> {
+    if a >= 0 { dims::expect(b, a) } else { Ok(b) }
+}
+
+/// Operations on the sets of two dense tensors: a sparse tensor of their rank.
+pub(crate) fn dense_to_dense_set(c: &mut Context<'_>) -> Result<()> {
+    let (a, b) = (dims::with_rank_at_least(&c.input(0), 2)?, c.input(1));
+    let rank = match a.rank() {
+        Some(rank) => {
+            let b = dims::with_rank(&b, rank)?;
+            dims::without_last(&a, 1).merge(&dims::without_last(&b, 1))?;
+            rank as i64
+        }
+        None => dims::with_rank_at_least(&b, 2)?.rank().map_or(dims::UNKNOWN, |r| r as i64),
+    };
+    set_sparse(c, 0, dims::UNKNOWN, rank);
+    Ok(())
+}
+
+/// The same where the second tensor is sparse.
+pub(crate) fn dense_to_sparse_set(c: &mut Context<'_>) -> Result<()> {
+    let (_, rank) = validated_input(c, 1)?;
+    let first = dims::with_rank_at_least(&c.input(0), 2)?.rank().map_or(dims::UNKNOWN, |r| r as i64);
+    let rank = merged_rank(first, rank)?;
+    set_sparse(c, 0, dims::UNKNOWN, rank);
+    Ok(())
+}
+
+/// The same where both are sparse.
+pub(crate) fn sparse_to_sparse_set(c: &mut Context<'_>) -> Result<()> {
+    let ((_, a), (_, b)) = (validated_input(c, 0)?, validated_input(c, 3)?);
+    let rank = merged_rank(a, b)?;
+    if (0..2).contains(&rank) {
+        bail!(InvalidArgument, "Input 0, expected rank >= 2, got {rank}.");
+    }
+    set_sparse(c, 0, dims::UNKNOWN, rank);
+    Ok(())
+}
+
+fn sparse_ranks(c: &Context<'_>) -> Result<()> {
+    dims::with_rank(&c.input(0), 2)?;
+    common::expect_vector(c, 1)?;
+    common::expect_vector(c, 2).map(drop)
+}
+
+/// One sparse tensor as three strings.
+pub(crate) fn serialize_sparse(c: &mut Context<'_>) -> Result<()> {
+    sparse_ranks(c)?;
+    common::vectors_of::<3>(c)
+}
+
+/// As many triples as the sparse tensor has rows.
+pub(crate) fn serialize_many_sparse(c: &mut Context<'_>) -> Result<()> {
+    sparse_ranks(c)?;
+    c.set_output(0, PartialShape::new(&[dims::UNKNOWN, 3]));
+    Ok(())
+}
+
+/// Triples of any shape.
+pub(crate) fn deserialize_sparse(c: &mut Context<'_>) -> Result<()> {
+    let serialized = dims::with_rank_at_least(&c.input(0), 1)?;
+    if let Some(rank) = serialized.rank() {
+        dims::expect(dims::size(&serialized, rank - 1), 3)?;
+    }
+    set_sparse(c, 0, dims::UNKNOWN, dims::UNKNOWN);
+    Ok(())
+}
+
+/// A matrix of triples.
+pub(crate) fn deserialize_many_sparse(c: &mut Context<'_>) -> Result<()> {
+    dims::expect(dims::size(&dims::with_rank(&c.input(0), 2)?, 1), 3)?;
+    set_sparse(c, 0, dims::UNKNOWN, dims::UNKNOWN);
+    Ok(())
+}
+
+/// A distance for each row of two sparse tensors.
+pub(crate) fn edit_distance(c: &mut Context<'_>) -> Result<()> {
+    validated_input(c, 0)?;
+    validated_input(c, 3)?;
+    let (Some(hypothesis), Some(truth)) = (common::ints(c, 2)?, common::ints(c, 5)?) else { return Ok(()) };
+    if hypothesis.len() != truth.len() {
+        bail!(InvalidArgument, "Num elements of hypothesis_shape does not match truth_shape: {} vs. {}", hypothesis.len(), truth.len());
+    }
+    let sizes: Vec<i64> = hypothesis.iter().zip(&truth).map(|(&a, &b)| a.max(b)).collect();
+    c.set_output(0, PartialShape::new(&sizes[..sizes.len().saturating_sub(1)]));
+    Ok(())
+}

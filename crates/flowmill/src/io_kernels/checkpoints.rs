@@ -3,7 +3,7 @@
 use super::{text, texts};
 use flowmill_cpu::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_savedmodel::{BundleWriter, CheckpointReader, TensorSlice, merge_bundles};
+use flowmill_savedmodel::{BundleWriter, CheckpointReader, TensorSlice, merge_bundles, write_slice_table};
 use flowmill_tensor::{DType, Result, Tensor, bail};
 use std::path::Path;
 use std::sync::Arc;
@@ -11,6 +11,8 @@ use std::sync::Arc;
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("SaveV2", make_save);
     registry.add("RestoreV2", make_restore);
+    registry.add("Save", make_save_v1);
+    registry.add("SaveSlices", make_save_v1);
     registry.add("Restore", make_restore_v1);
     registry.add("RestoreSlice", make_restore_v1);
     registry.add("MergeV2Checkpoints", make_merge);
@@ -42,6 +44,31 @@ fn make_save(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             }
         }
         writer.finish()
+    })
+}
+
+/// `Save`, `SaveSlices`, the first format: inputs file, names, for the latter slice specifications, and a tensor for each name.
+fn make_save_v1(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let first = if init.op_def.name == "SaveSlices" { 3 } else { 2 };
+    from_fn(move |ctx| {
+        let (path, names) = (text(ctx, 0, "filename")?, texts(ctx, 1)?);
+        let specs = if first == 3 { texts(ctx, 2)? } else { vec![String::new(); names.len()] };
+        let tensors: Vec<&Tensor> = ctx.inputs_from(first).collect();
+        check_lengths(&names, &specs, tensors.len())?;
+        let mut parts = Vec::with_capacity(tensors.len());
+        for ((name, spec), tensor) in names.iter().zip(&specs).zip(tensors) {
+            let (shape, slice) =
+                TensorSlice::parse_spec(spec)?.unwrap_or_else(|| (tensor.shape().clone(), TensorSlice::full(tensor.rank())));
+            if slice.shape(&shape)? != *tensor.shape() {
+                bail!(
+                    InvalidArgument,
+                    "Slice in shape_and_slice specification does not match the shape of the tensor to  save: {spec}, tensor: {}",
+                    tensor.shape()
+                );
+            }
+            parts.push((name.as_str(), shape, slice, tensor));
+        }
+        write_slice_table(path, &parts)
     })
 }
 

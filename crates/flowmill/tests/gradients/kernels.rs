@@ -98,6 +98,8 @@ const CASES: &[(&str, &[&[usize]], Build)] = &[
     ("FFT", &[&[2, 5]], |b, x| spectrum(b, "FFT", x[0])),
     ("IFFT", &[&[2, 4]], |b, x| spectrum(b, "IFFT", x[0])),
     ("FFT2D", &[&[2, 3, 2]], |b, x| spectrum(b, "FFT2D", x[0])),
+    ("FFT3D", &[&[2, 2, 3]], |b, x| spectrum(b, "FFT3D", x[0])),
+    ("IFFT3D", &[&[2, 2, 3]], |b, x| spectrum(b, "IFFT3D", x[0])),
     ("IFFT2D", &[&[2, 3, 2]], |b, x| spectrum(b, "IFFT2D", x[0])),
     ("RFFT", &[&[2, 5]], |b, x| rfft(b, x[0], 5)),
     ("RFFT", &[&[2, 5]], |b, x| rfft(b, x[0], 4)),

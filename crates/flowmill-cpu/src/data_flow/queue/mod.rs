@@ -10,7 +10,8 @@ use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelI
 use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Tensor, bail, error};
 use std::any::Any;
 use std::sync::Arc;
-use waiting::{Options, Order, Queue, Request};
+pub(super) use waiting::Queue;
+use waiting::{Options, Order, Request};
 
 /// Registers the family. The ops of the first version, whose handles are references, have the same kernels.
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -94,7 +95,13 @@ fn make_queue(init: &KernelInit<'_>, kind: &'static str) -> Result<Arc<dyn Kerne
     })
 }
 
-fn queue_of(tensor: Option<&Tensor>) -> Result<Arc<Queue>> {
+/// Takes one element, as `QueueDequeue` does.
+pub(super) fn dequeue_one(queue: &Arc<Queue>, ctx: AsyncContext) {
+    queue.submit(Request::DequeueOne, ctx);
+}
+
+/// The queue that a handle holds.
+pub(super) fn queue_of(tensor: Option<&Tensor>) -> Result<Arc<Queue>> {
     let handles = tensor.and_then(|tensor| tensor.as_resources().ok());
     let object = handles.and_then(|handles| handles.first()?.object().cloned());
     let queue = object.and_then(|object: Arc<dyn Resource>| (object as Arc<dyn Any + Send + Sync>).downcast::<Queue>().ok());

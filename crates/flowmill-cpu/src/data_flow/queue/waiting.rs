@@ -41,7 +41,7 @@ pub(super) enum Order {
 /// A queue of tuples of tensors.
 ///
 /// Calls are served in order. Each call that ends another one's wait also completes it, after the lock is released.
-pub(super) struct Queue {
+pub(in crate::data_flow) struct Queue {
     name: String,
     options: Options,
     state: Mutex<State>,

@@ -1,0 +1,153 @@
+//! Sums of gradients, dense or by row.
+
+use crate::blocks::concat_blocks;
+use crate::number::Number;
+use flowmill_tensor::{DType, PartialShape, Result, Shape, Tensor, bail, f16, for_dtype};
+use std::collections::BTreeMap;
+
+/// A sum, which may be that of one gradient.
+pub(super) enum Sum {
+    /// Of tensors of one shape.
+    Dense(Tensor),
+    /// Of rows by their index, with the number of gradients that had it.
+    Sparse { dtype: DType, row: Shape, rows: BTreeMap<i64, (Tensor, usize)> },
+}
+
+/// `to += from`, or `to /= count` where there is no `from`.
+fn combine(to: &mut Tensor, from: Option<&Tensor>, count: usize) -> Result<()> {
+    fn typed<T: Number>(to: &mut Tensor, from: Option<&Tensor>, count: usize) -> Result<()> {
+        let to = to.as_mut_slice::<T>()?;
+        match from {
+            Some(from) => to.iter_mut().zip(from.as_slice::<T>()?).for_each(|(a, &b)| *a = a.plus(b)),
+            None => to.iter_mut().for_each(|a| *a = a.over(T::from_count(count))),
+        }
+        Ok(())
+    }
+    for_dtype!(to.dtype(), [f16, f32, f64], T => typed::<T>(to, from, count), _ => bail!(Unimplemented, "no sums of type {}", to.dtype()))
+}
+
+impl Sum {
+    /// A gradient whose shape must be compatible with `expected`.
+    pub(super) fn dense(gradient: &Tensor, expected: &PartialShape) -> Result<Sum> {
+        if !expected.is_compatible_with(gradient.shape()) {
+            bail!(InvalidArgument, "Shape mismatch: expected {expected}, got {}", gradient.shape());
+        }
+        Ok(Sum::Dense(gradient.clone().into_owned()?))
+    }
+
+    /// A gradient of rows; `shape` is that of the whole.
+    pub(super) fn sparse(indices: &Tensor, values: &Tensor, shape: Option<&Tensor>, expected: &PartialShape) -> Result<Sum> {
+        if indices.rank() != 1 {
+            bail!(InvalidArgument, "Input indices should be vector but received shape: {}", indices.shape());
+        }
+        let Some((&count, row)) = values.shape().split_first() else {
+            bail!(InvalidArgument, "Values cannot be 0-dimensional.");
+        };
+        if indices.num_elements() == 0 {
+            bail!(InvalidArgument, "Must have at least one index.");
+        }
+        if count != indices.num_elements() {
+            bail!(InvalidArgument, "Expected {} non-empty input values, got {count}.", indices.num_elements());
+        }
+        if let Some(shape) = shape {
+            if shape.rank() != 1 {
+                bail!(InvalidArgument, "Shape must be a vector, got shape {}", shape.shape());
+            }
+            let shape = shape.to_i64_vec()?;
+            let matches = |known: &[i64]| known.len() == shape.len() && known.iter().zip(&shape).all(|(&a, &b)| a < 0 || b < 0 || a == b);
+            if expected.dims().is_some_and(|known| !matches(known)) {
+                bail!(InvalidArgument, "Shape mismatch: expected {expected}, got {shape:?}");
+            }
+        }
+        if let Some([_, known @ ..]) = expected.dims() {
+            if known.len() != row.len() {
+                bail!(
+                    InvalidArgument,
+                    "Shape mismatch: expected values rank at least ({}), got values rank {}",
+                    known.len() + 1,
+                    row.len() + 1
+                );
+            }
+            for (i, (&want, &got)) in known.iter().zip(row).enumerate() {
+                if want >= 0 && want as u64 != got as u64 {
+                    bail!(InvalidArgument, "Shape mismatch: expected values shape dim {} to be {want}, got {got}", i + 1);
+                }
+            }
+        }
+        let mut sum = Sum::Sparse { dtype: values.dtype(), row: row.into(), rows: BTreeMap::new() };
+        if let Sum::Sparse { rows, .. } = &mut sum {
+            for (i, &index) in indices.as_slice::<i64>()?.iter().enumerate() {
+                if index < 0 || expected.dims().and_then(|d| d.first()).is_some_and(|&limit| limit >= 0 && index >= limit) {
+                    bail!(InvalidArgument, "Shape mismatch: index of slice {i} is {index}, which is out of range for shape {expected}");
+                }
+                let row = values.row(i)?.into_owned()?;
+                match rows.get_mut(&index) {
+                    // A gradient counts once, however often it has the index.
+                    Some((there, _)) => combine(there, Some(&row), 0)?,
+                    None => drop(rows.insert(index, (row, 1))),
+                }
+            }
+        }
+        Ok(sum)
+    }
+
+    pub(super) fn dtype(&self) -> DType {
+        match self {
+            Sum::Dense(tensor) => tensor.dtype(),
+            Sum::Sparse { dtype, .. } => *dtype,
+        }
+    }
+
+    /// Adds another gradient.
+    pub(super) fn add(&mut self, other: &Sum) -> Result<()> {
+        match (self, other) {
+            (Sum::Dense(sum), Sum::Dense(gradient)) if sum.shape() == gradient.shape() => combine(sum, Some(gradient), 0),
+            (Sum::Dense(sum), Sum::Dense(gradient)) => {
+                bail!(InvalidArgument, "Shape mismatch: expected {}, got {}", sum.shape(), gradient.shape())
+            }
+            (Sum::Sparse { row, rows, .. }, Sum::Sparse { row: other_row, rows: others, .. }) => {
+                if row != other_row {
+                    bail!(InvalidArgument, "Shape mismatch: expected rows of shape {row}, got {other_row}");
+                }
+                for (&index, (gradient, count)) in others {
+                    match rows.get_mut(&index) {
+                        Some((sum, n)) => {
+                            combine(sum, Some(gradient), 0)?;
+                            *n += count;
+                        }
+                        None => drop(rows.insert(index, (gradient.clone(), *count))),
+                    }
+                }
+                Ok(())
+            }
+            _ => bail!(Internal, "dense and sparse gradients do not add"),
+        }
+    }
+
+    /// The outputs of an op that takes the sum, or the mean of `count` gradients; a row's mean is that of the gradients that had it.
+    pub(super) fn into_outputs(self, count: Option<usize>, shape: &PartialShape) -> Result<Vec<Option<Tensor>>> {
+        match self {
+            Sum::Dense(mut sum) => {
+                if let Some(count) = count {
+                    combine(&mut sum, None, count)?;
+                }
+                Ok(vec![Some(sum)])
+            }
+            Sum::Sparse { dtype, row, rows } => {
+                let indices: Vec<i64> = rows.keys().copied().collect();
+                let mut tensors = Vec::with_capacity(rows.len());
+                for (mut sum, n) in rows.into_values() {
+                    if count.is_some() {
+                        combine(&mut sum, None, n)?;
+                    }
+                    tensors.push(sum);
+                }
+                let whole: Shape = std::iter::once(tensors.len()).chain(row.iter().copied()).collect();
+                let values = concat_blocks(dtype, whole, tensors.iter().map(|t| (t, 0..t.num_elements())))?;
+                let first = shape.dims().and_then(|d| d.first().copied()).unwrap_or(-1);
+                let dims: Vec<i64> = std::iter::once(first).chain(row.iter().map(|&d| d as i64)).collect();
+                Ok(vec![Some(Tensor::vector(&indices)?), Some(values), Some(Tensor::vector(&dims)?)])
+            }
+        }
+    }
+}

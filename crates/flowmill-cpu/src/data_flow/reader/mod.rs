@@ -1,0 +1,132 @@
+//! Readers: `TextLineReader` and its kin read the files whose names a queue gives, record by record.
+
+mod format;
+mod turns;
+
+use crate::from_fn::from_fn;
+use crate::state::resource_name;
+use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Bytes, Resource, ResourceHandle, Result, Tensor, bail, error};
+use format::Format;
+use prost::Message;
+use std::any::Any;
+use std::sync::Arc;
+use turns::{Reader, Wanted};
+
+/// Registers the family. The ops of the first version, whose handles are references, have the same kernels.
+pub(super) fn register(registry: &mut KernelRegistry) {
+    for op in ["FixedLengthRecordReader", "IdentityReader", "TFRecordReader", "TextLineReader", "WholeFileReader"] {
+        registry.add(op, make_reader);
+    }
+    for op in ["FixedLengthRecordReaderV2", "IdentityReaderV2", "TFRecordReaderV2", "TextLineReaderV2", "WholeFileReaderV2"] {
+        registry.add(op, make_reader);
+    }
+    for op in ["ReaderRead", "ReaderReadV2"] {
+        registry.add(op, |_| Ok(Arc::new(Read { many: false })));
+    }
+    for op in ["ReaderReadUpTo", "ReaderReadUpToV2"] {
+        registry.add(op, |_| Ok(Arc::new(Read { many: true })));
+    }
+    for op in ["ReaderNumRecordsProduced", "ReaderNumRecordsProducedV2"] {
+        registry.add(op, |_| number(|reader| reader.state().records_produced));
+    }
+    for op in ["ReaderNumWorkUnitsCompleted", "ReaderNumWorkUnitsCompletedV2"] {
+        registry.add(op, |_| number(|reader| reader.state().work_finished));
+    }
+    for op in ["ReaderSerializeState", "ReaderSerializeStateV2"] {
+        registry.add(op, make_serialize);
+    }
+    for op in ["ReaderRestoreState", "ReaderRestoreStateV2"] {
+        registry.add(op, make_restore);
+    }
+    for op in ["ReaderReset", "ReaderResetV2"] {
+        registry.add(op, |_| from_fn(|ctx| reader(Some(ctx.input(0)?))?.reset()));
+    }
+}
+
+/// The session's reader of the node's name.
+fn make_reader(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let format = Format::new(init)?;
+    let (container, name) = (init.attrs.get_or("container", "")?, resource_name(init)?);
+    let reader = init.resources.lookup_or_create(container, name, || Ok(Reader::new(name, format)))?;
+    let handle = Tensor::resource(ResourceHandle::new(container, name, Some(reader), Vec::new()));
+    from_fn(move |ctx| {
+        ctx.set_output(0, handle.clone());
+        Ok(())
+    })
+}
+
+/// The reader that a handle holds.
+fn reader(handle: Option<&Tensor>) -> Result<Arc<Reader>> {
+    let handles = handle.and_then(|tensor| tensor.as_resources().ok());
+    let object = handles.and_then(|handles| handles.first()?.object().cloned());
+    let reader = object.and_then(|object: Arc<dyn Resource>| (object as Arc<dyn Any + Send + Sync>).downcast::<Reader>().ok());
+    reader.ok_or_else(|| error!(InvalidArgument, "Input 0 is not the handle of a reader"))
+}
+
+/// Inputs: reader, queue, and for `ReaderReadUpTo` the number of records.
+struct Read {
+    many: bool,
+}
+
+impl Kernel for Read {
+    fn compute(&self, _: &mut KernelContext<'_>) -> Result<()> {
+        bail!(Internal, "readers are asynchronous")
+    }
+
+    fn as_async(&self) -> Option<&dyn AsyncKernel> {
+        Some(self)
+    }
+}
+
+impl Read {
+    fn wanted(&self, inputs: &[Tensor]) -> Result<Wanted> {
+        if !self.many {
+            return Ok(Wanted::One);
+        }
+        let records = inputs.get(2).map_or(Ok(0), Tensor::to_i64)?;
+        match usize::try_from(records) {
+            Ok(records @ 1..) => Ok(Wanted::UpTo(records)),
+            _ => bail!(InvalidArgument, "num_records must be positive, got {records}"),
+        }
+    }
+}
+
+impl AsyncKernel for Read {
+    fn start(&self, ctx: AsyncContext) {
+        let found = self
+            .wanted(ctx.inputs())
+            .and_then(|wanted| Ok((reader(ctx.inputs().first())?, super::queue::queue_of(ctx.inputs().get(1))?, wanted)));
+        match found {
+            Ok((reader, queue, wanted)) => reader.read(queue, wanted, ctx),
+            Err(e) => ctx.done(Err(e)),
+        }
+    }
+}
+
+fn number(of: fn(&Reader) -> i64) -> Result<Arc<dyn Kernel>> {
+    from_fn(move |ctx| {
+        let number = of(&*reader(Some(ctx.input(0)?))?);
+        ctx.set_output(0, Tensor::scalar(number));
+        Ok(())
+    })
+}
+
+fn make_serialize(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let state = reader(Some(ctx.input(0)?))?.serialized()?;
+        ctx.set_output(0, Tensor::string(state.encode_to_vec()));
+        Ok(())
+    })
+}
+
+fn make_restore(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let state = ctx.input(1)?;
+        let [state] = state.as_strings()? else {
+            bail!(InvalidArgument, "Reader state must be scalar, but had shape: {}", state.shape());
+        };
+        let state: &Bytes = state;
+        reader(Some(ctx.input(0)?))?.restore(state)
+    })
+}

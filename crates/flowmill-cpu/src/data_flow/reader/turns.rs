@@ -1,0 +1,311 @@
+//! The object behind a reader's handle: its place in a file, and calls that take their turns.
+//!
+//! One call reads at a time. It may wait for the queue to give the next file's name; the calls after it wait for it.
+
+use super::super::queue::{Queue, dequeue_one};
+use super::format::{Format, Source};
+use flowmill_runtime::{AsyncContext, Registration};
+use flowmill_tensor::{Bytes, Error, Resource, Result, Tensor, bail};
+use parking_lot::{Mutex, MutexGuard};
+use prost::Message;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// How many records a call asks for.
+#[derive(Clone, Copy)]
+pub(super) enum Wanted {
+    /// One, as scalars.
+    One,
+    /// A vector of at most so many, at least one.
+    UpTo(usize),
+}
+
+/// What `ReaderSerializeState` gives: TensorFlow's message `ReaderBaseState`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct SavedState {
+    #[prost(int64, tag = "1")]
+    work_started: i64,
+    #[prost(int64, tag = "2")]
+    work_finished: i64,
+    #[prost(int64, tag = "3")]
+    records_produced: i64,
+    #[prost(bytes = "bytes", tag = "4")]
+    current_work: Bytes,
+}
+
+/// Where a reader is.
+#[derive(Default)]
+pub(super) struct State {
+    source: Option<Source>,
+    work: Bytes,
+    work_started: i64,
+    pub(super) work_finished: i64,
+    pub(super) records_produced: i64,
+}
+
+/// A reader: formats differ, turns and counts do not.
+pub(super) struct Reader {
+    name: String,
+    format: Format,
+    state: Mutex<State>,
+    turns: Mutex<Turns>,
+}
+
+#[derive(Default)]
+struct Turns {
+    busy: bool,
+    next_id: u64,
+    waiting: VecDeque<Waiter>,
+}
+
+struct Waiter {
+    id: u64,
+    call: Call,
+    registration: Option<Registration>,
+}
+
+struct Call {
+    ctx: AsyncContext,
+    queue: Arc<Queue>,
+    wanted: Wanted,
+}
+
+/// Where the queue's answer and the call that asked for it meet: whichever comes second goes on.
+enum Meeting {
+    Empty,
+    Answer(Result<Vec<Option<Tensor>>>),
+    Parked(Call),
+}
+
+impl Resource for Reader {
+    fn type_name(&self) -> &'static str {
+        "Reader"
+    }
+}
+
+impl Reader {
+    pub(super) fn new(name: &str, format: Format) -> Reader {
+        Reader { name: name.to_owned(), format, state: Mutex::default(), turns: Mutex::default() }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    /// Reads now or when it is this call's turn; `ctx` ends exactly once.
+    pub(super) fn read(self: &Arc<Self>, queue: Arc<Queue>, wanted: Wanted, ctx: AsyncContext) {
+        let cancel = ctx.step().cancel.clone();
+        let call = Call { ctx, queue, wanted };
+        let mut turns = self.turns.lock();
+        if !turns.busy {
+            turns.busy = true;
+            drop(turns);
+            // Calls that come meanwhile are served here too, one after the other.
+            self.serve_all(Some(call));
+            return;
+        }
+        let id = turns.next_id;
+        turns.next_id += 1;
+        turns.waiting.push_back(Waiter { id, call, registration: None });
+        drop(turns);
+        let reader = self.clone();
+        let registration = cancel.on_cancel(move |reason| reader.cancel(id, reason));
+        let mut turns = self.turns.lock();
+        if let Some(waiter) = turns.waiting.iter_mut().find(|waiter| waiter.id == id) {
+            waiter.registration = registration;
+        } else {
+            drop(turns);
+            drop(registration);
+        }
+    }
+
+    /// Ends a call that waits for its turn because its step is cancelled.
+    fn cancel(&self, id: u64, reason: &Error) {
+        let waiter = {
+            let mut turns = self.turns.lock();
+            let at = turns.waiting.iter().position(|waiter| waiter.id == id);
+            at.and_then(|at| turns.waiting.remove(at))
+        };
+        if let Some(Waiter { call, registration, .. }) = waiter {
+            drop(registration);
+            call.ctx.done(Err(reason.clone().derived()));
+        }
+    }
+
+    /// The call whose turn it is; nobody's where none waits.
+    fn next_turn(&self) -> Option<Call> {
+        let waiter = {
+            let mut turns = self.turns.lock();
+            let waiter = turns.waiting.pop_front();
+            turns.busy = waiter.is_some();
+            waiter
+        };
+        waiter.map(|Waiter { call, registration, .. }| {
+            drop(registration);
+            call
+        })
+    }
+
+    /// Serves a call and those after it, until one has to wait for its queue.
+    fn serve_all(self: &Arc<Self>, call: Option<Call>) {
+        let mut next = call.or_else(|| self.next_turn());
+        while let Some(call) = next {
+            if !self.serve(call) {
+                return;
+            }
+            next = self.next_turn();
+        }
+    }
+
+    /// Reads for a call until it has ended; false where it waits for the queue, which goes on then.
+    fn serve(self: &Arc<Self>, mut call: Call) -> bool {
+        loop {
+            match self.records(call.wanted) {
+                Err(e) => {
+                    call.ctx.done(Err(e));
+                    return true;
+                }
+                Ok(Some(records)) => {
+                    call.ctx.done(outputs(call.wanted, &records));
+                    return true;
+                }
+                Ok(None) => {}
+            }
+            let meeting = Arc::new(Mutex::new(Meeting::Empty));
+            let (reader, place) = (self.clone(), meeting.clone());
+            let done = Box::new(move |answer| {
+                let mut there = place.lock();
+                match std::mem::replace(&mut *there, Meeting::Empty) {
+                    Meeting::Parked(call) => {
+                        drop(there);
+                        let call = reader.begin(call, answer);
+                        reader.serve_all(call);
+                    }
+                    _ => *there = Meeting::Answer(answer),
+                }
+            });
+            dequeue_one(&call.queue, AsyncContext::new(Vec::new(), call.ctx.step().clone(), done));
+            let mut there = meeting.lock();
+            let Meeting::Answer(answer) = std::mem::replace(&mut *there, Meeting::Empty) else {
+                *there = Meeting::Parked(call);
+                return false;
+            };
+            drop(there);
+            match self.begin(call, answer) {
+                Some(ready) => call = ready,
+                None => return true,
+            }
+        }
+    }
+
+    /// Opens the file that the queue named; the call again, or `None` where it ended with an error.
+    fn begin(&self, call: Call, answer: Result<Vec<Option<Tensor>>>) -> Option<Call> {
+        match answer.and_then(|element| self.open(&element)) {
+            Ok(()) => Some(call),
+            Err(e) => {
+                call.ctx.done(Err(e));
+                None
+            }
+        }
+    }
+
+    fn open(&self, element: &[Option<Tensor>]) -> Result<()> {
+        let [Some(work)] = element else { bail!(InvalidArgument, "Expected single component queue") };
+        let Ok(texts) = work.as_strings() else { bail!(InvalidArgument, "Expected queue with single string component") };
+        let [work] = texts else { bail!(InvalidArgument, "Expected to dequeue a one-element string tensor") };
+        let mut state = self.state.lock();
+        state.work = work.clone();
+        // A file that does not open was not started.
+        state.source = Some(self.format.open(work)?);
+        state.work_started += 1;
+        Ok(())
+    }
+
+    /// Records of the current file; `None` where there is none, or it has come to its end.
+    fn records(&self, wanted: Wanted) -> Result<Option<Vec<(Bytes, Bytes)>>> {
+        let mut state = self.state.lock();
+        let Some(mut source) = state.source.take() else { return Ok(None) };
+        let limit = match wanted {
+            Wanted::One => 1,
+            Wanted::UpTo(limit) => limit,
+        };
+        let mut records = Vec::new();
+        let outcome = loop {
+            if records.len() == limit {
+                break Ok(false);
+            }
+            match source.next() {
+                Ok(Some(record)) => {
+                    records.push(record);
+                    if source.is_used_up() {
+                        break Ok(true);
+                    }
+                }
+                Ok(None) => break Ok(true),
+                Err(e) => break Err(e),
+            }
+        };
+        state.records_produced += records.len() as i64;
+        match outcome {
+            Ok(false) => state.source = Some(source),
+            Ok(true) => state.work_finished = state.work_started,
+            // A file with a fault stays the one that is read, as in TensorFlow.
+            Err(e) => {
+                state.source = Some(source);
+                return Err(e);
+            }
+        }
+        Ok(if records.is_empty() { None } else { Some(records) })
+    }
+
+    /// Forgets the file and the counts.
+    pub(super) fn reset(&self) -> Result<()> {
+        *self.state.lock() = State::default();
+        Ok(())
+    }
+
+    /// The state, where the format is one whose state is no more than counts.
+    pub(super) fn serialized(&self) -> Result<SavedState> {
+        if !self.format.has_plain_state() {
+            bail!(Unimplemented, "Reader SerializeState");
+        }
+        let state = self.state.lock();
+        Ok(SavedState {
+            work_started: state.work_started,
+            work_finished: state.work_finished,
+            records_produced: state.records_produced,
+            current_work: state.work.clone(),
+        })
+    }
+
+    /// Sets what [`Reader::serialized`] gave.
+    pub(super) fn restore(&self, saved: &Bytes) -> Result<()> {
+        if !self.format.has_plain_state() {
+            bail!(Unimplemented, "Reader RestoreState");
+        }
+        let Ok(saved) = SavedState::decode(saved.clone()) else {
+            bail!(InvalidArgument, "Could not parse state for {} '{}'", self.format.kind(), self.name);
+        };
+        if saved.work_started < 0 || saved.work_finished < 0 || saved.records_produced < 0 || saved.work_started < saved.work_finished {
+            bail!(InvalidArgument, "Inconsistent work started vs. finished when restoring in {}: {saved:?}", self.name);
+        }
+        let source = if saved.work_started > saved.work_finished { Some(self.format.open(&saved.current_work)?) } else { None };
+        *self.state.lock() = State {
+            source,
+            work: saved.current_work,
+            work_started: saved.work_started,
+            work_finished: saved.work_finished,
+            records_produced: saved.records_produced,
+        };
+        Ok(())
+    }
+}
+
+/// Keys and values, as scalars or vectors.
+fn outputs(wanted: Wanted, records: &[(Bytes, Bytes)]) -> Result<Vec<Option<Tensor>>> {
+    if let (Wanted::One, [(key, value)]) = (wanted, records) {
+        return Ok(vec![Some(Tensor::string(key.clone())), Some(Tensor::string(value.clone()))]);
+    }
+    let column = |of: fn(&(Bytes, Bytes)) -> &Bytes| Tensor::from_strings([records.len()], records.iter().map(of).cloned().collect());
+    Ok(vec![Some(column(|r| &r.0)?), Some(column(|r| &r.1)?)])
+}

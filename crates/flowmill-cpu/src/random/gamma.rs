@@ -1,0 +1,183 @@
+//! `RandomGamma`, `RandomPoisson`: numbers that are drawn until one is accepted, sample for sample as TensorFlow draws them.
+
+use super::distribution::{RESERVED_PER_ELEMENT, normal_f64, uniform_f64};
+use super::philox::Philox;
+use super::stateful::{SharedGenerator, shape_input};
+use crate::from_fn::expensive_from_fn;
+use crate::parallel;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail, f16, for_dtype};
+use num_traits::{NumCast, ToPrimitive};
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("RandomGamma", make_gamma);
+    registry.add("RandomPoisson", make_poisson);
+    registry.add("RandomPoissonV2", make_poisson);
+}
+
+/// The numbers of one sample: each has a part of the stream of its own.
+struct Draws {
+    generator: Philox,
+    uniform: ([f64; 2], usize),
+    normal: ([f64; 2], usize),
+}
+
+impl Draws {
+    fn new(mut generator: Philox, sample: usize) -> Draws {
+        generator.skip(RESERVED_PER_ELEMENT.wrapping_mul(sample as u64));
+        Draws { generator, uniform: ([0.0; 2], 0), normal: ([0.0; 2], 0) }
+    }
+
+    fn uniform(&mut self) -> f64 {
+        if self.uniform.1 == 0 {
+            let x = self.generator.next();
+            self.uniform = ([uniform_f64(x[0], x[1]), uniform_f64(x[2], x[3])], 2);
+        }
+        self.uniform.1 -= 1;
+        self.uniform.0[self.uniform.1]
+    }
+
+    fn normal(&mut self) -> f64 {
+        if self.normal.1 == 0 {
+            self.normal = (normal_f64(self.generator.next()), 2);
+        }
+        self.normal.1 -= 1;
+        self.normal.0[self.normal.1]
+    }
+}
+
+/// How often a sample is drawn again before the distribution's mean stands for it: parameters that are not finite accept nothing.
+const MAX_ATTEMPTS: usize = 1 << 20;
+
+/// Marsaglia and Tsang: "A simple method for generating gamma variables" (ACM TOMS 26, 2000).
+fn gamma(alpha: f64, mut draws: Draws) -> f64 {
+    if alpha == 1.0 {
+        return -(-draws.uniform()).ln_1p();
+    }
+    let small = alpha < 1.0;
+    let d = alpha + if small { 2.0 / 3.0 } else { -1.0 / 3.0 };
+    let c = 1.0 / 3.0 / d.sqrt();
+    for _ in 0..MAX_ATTEMPTS {
+        let x = draws.normal();
+        let v = 1.0 + c * x;
+        if v <= 0.0 {
+            continue;
+        }
+        let v = v * v * v;
+        let u = draws.uniform();
+        if u < 1.0 - 0.0331 * (x * x) * (x * x) || u.ln() < 0.5 * x * x + d * (1.0 - v + v.ln()) {
+            let sample = d * v;
+            return if small { sample * draws.uniform().powf(1.0 / alpha) } else { sample };
+        }
+    }
+    f64::NAN
+}
+
+/// Below ten by Knuth's products, above by Hörmann's transformed rejection (Insurance: Mathematics and Economics 12, 1993).
+/// `highest` is the largest number that the result may have.
+fn poisson(rate: f64, highest: f64, mut draws: Draws) -> f64 {
+    if rate < 10.0 {
+        let limit = (-rate).exp();
+        let (mut product, mut count) = (1.0, 0.0);
+        for _ in 0..MAX_ATTEMPTS {
+            product *= draws.uniform();
+            if product <= limit && count <= highest {
+                return count;
+            }
+            count += 1.0;
+        }
+        return f64::NAN;
+    }
+    if rate.is_infinite() {
+        return rate;
+    }
+    let log_rate = rate.ln();
+    let b = 0.931 + 2.53 * rate.sqrt();
+    let a = -0.059 + 0.02483 * b;
+    let inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
+    for _ in 0..MAX_ATTEMPTS {
+        let u = draws.uniform() - 0.5;
+        let v = draws.uniform();
+        let shifted = 0.5 - u.abs();
+        let k = ((2.0 * a / shifted + b) * u + rate + 0.43).floor();
+        if k > highest {
+            continue;
+        }
+        if shifted >= 0.07 && v <= 0.9277 - 3.6224 / (b - 2.0) {
+            return k;
+        }
+        if k < 0.0 || (shifted < 0.013 && v > shifted) {
+            continue;
+        }
+        let s = (v * inverse_alpha / (a / (shifted * shifted) + b)).ln();
+        if s <= -rate + k * log_rate - libm::lgamma(k + 1.0) {
+            return k;
+        }
+    }
+    f64::NAN
+}
+
+/// Inputs: shape, parameters. A sample of the shape for each parameter, those of one parameter by its shape last.
+fn samples<O: Element + NumCast + Default>(
+    ctx: &mut KernelContext<'_>,
+    generator: &SharedGenerator,
+    parameters: &[f64],
+    sample: impl Fn(f64, Draws) -> f64 + Sync,
+) -> Result<()> {
+    let outer = shape_input(ctx)?;
+    let each = outer.checked_num_elements()?;
+    let shape: Shape = outer.iter().chain(ctx.input(1)?.shape().iter()).copied().collect();
+    let mut out = Tensor::zeros(O::DTYPE, shape)?;
+    let count = parameters.len();
+    let generator = generator.reserve(out.num_elements());
+    if out.num_elements() > 0 {
+        // Sample `i` of parameter `p` has the number `p · each + i`, wherever it stands.
+        parallel::chunks(out.as_mut_slice::<O>()?, count.saturating_mul((1 << 10) / count.max(1) + 1), |chunk, out| {
+            let first = chunk * count.saturating_mul((1 << 10) / count.max(1) + 1);
+            for (at, value) in (first..).zip(out) {
+                let (i, p) = (at / count, at % count);
+                *value = O::from(sample(parameters[p], Draws::new(generator, p * each + i))).unwrap_or_default();
+            }
+        });
+    }
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+fn as_f64(tensor: &Tensor) -> Result<Vec<f64>> {
+    fn widened<T: Element + ToPrimitive>(tensor: &Tensor) -> Result<Vec<f64>> {
+        Ok(tensor.as_slice::<T>()?.iter().map(|v| v.to_f64().unwrap_or(f64::NAN)).collect())
+    }
+    for_dtype!(tensor.dtype(), [f16, f32, f64, i32, i64], T => widened::<T>(tensor),
+        _ => bail!(InvalidArgument, "no distribution has parameters of type {}", tensor.dtype()))
+}
+
+fn make_gamma(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let generator = SharedGenerator::from_attrs(init)?;
+    for_dtype!(init.dtype("T")?, [f16, f32, f64], T => expensive_from_fn(move |ctx| {
+        let alpha = as_f64(ctx.input(1)?)?;
+        samples::<T>(ctx, &generator, &alpha, gamma)
+    }), _ => init.unsupported())
+}
+
+fn make_poisson(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let generator = SharedGenerator::from_attrs(init)?;
+    let dtype = if init.op_def.name == "RandomPoisson" { init.dtype("dtype")? } else { init.attrs.get_or("dtype", DType::I64)? };
+    for_dtype!(dtype, [f16, f32, f64, i32, i64], T => expensive_from_fn(move |ctx| {
+        let rates = as_f64(ctx.input(1)?)?;
+        let highest = highest(<T as Element>::DTYPE);
+        samples::<T>(ctx, &generator, &rates, |rate, draws| poisson(rate, highest, draws))
+    }), _ => init.unsupported())
+}
+
+/// The largest finite number of a type.
+fn highest(dtype: DType) -> f64 {
+    match dtype {
+        DType::F16 => f16::MAX.to_f64(),
+        DType::F32 => f32::MAX as f64,
+        DType::I32 => i32::MAX as f64,
+        DType::I64 => i64::MAX as f64,
+        _ => f64::MAX,
+    }
+}
