@@ -148,6 +148,53 @@ class FuncGraph(Graph):
         return False
 
 
+class BodyGraph(FuncGraph):
+    """The body of a function that is being differentiated, for gradients that functions of Python make.
+
+    Args:
+        core: its nodes.
+        function: the function's name.
+        outer: the graph that calls it.
+    """
+
+    def __init__(self, core, function: str, outer: Graph):
+        super().__init__(function, outer)
+        self._core = core
+        self._source = _find(outer, function.partition("_forward_")[0])
+
+    def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
+        """What stands for a tensor in here: for one of the graph that the function was traced in, or that this captured, the body's own.
+
+        Raises:
+            ValueError: for another one.
+        """
+        if tensor.graph is self:
+            return tensor
+        if self._source is not None:
+            traced = self._source.graph
+            inside = traced._captures.get(id(tensor), (None, tensor))[1]
+            if inside.graph is traced:
+                return self._find(self._source.names[inside.op.name])._outputs[inside.value_index]
+        raise ValueError(f"{tensor!r} is not known where function '{self.name}' is differentiated: let the function take it.")
+
+
+def _find(graph: Graph, name: str) -> Function | None:
+    """The function of that name that a graph calls, or that one of those calls."""
+    todo = [graph]
+    while isinstance(todo[-1], FuncGraph):
+        todo.append(todo[-1].outer_graph)
+    functions = [f for g in todo for f in g._functions.values()]
+    seen = set()
+    while functions:
+        function = functions.pop()
+        if function.name == name:
+            return function
+        if function.name not in seen:
+            seen.add(function.name)
+            functions.extend(getattr(function, "nested", {}).values())
+    return None
+
+
 def unique_function_name(scope: str, name: str) -> str:
     """A name for a function that belongs to a name scope: ``cond_true_12``."""
     return f"{scope}{name}_{next(_numbers)}".replace("/", "_")
@@ -196,10 +243,12 @@ class Function:
     Args:
         definition: the `FunctionDef`.
         nested: functions that it calls.
+        graph: the body that it is made of.
+        names: for the names of the body's operations those in the definition.
     """
 
-    def __init__(self, definition, nested: dict[str, Function]):
-        self.definition, self.nested = definition, nested
+    def __init__(self, definition, nested: dict[str, Function], graph: FuncGraph | None = None, names: dict[str, str] | None = None):
+        self.definition, self.nested, self.graph, self.names = definition, nested, graph, names or {}
         self.name: str = definition.signature.name
 
     def add_to_graph(self, graph: Graph) -> None:
@@ -260,7 +309,12 @@ def to_function(graph: FuncGraph, name: str | None = None, out_names: Sequence[s
         signature.is_stateful = True
     for attr, value in (attrs or {}).items():
         definition.attr[attr].CopyFrom(value)
-    return Function(definition, dict(graph._functions))
+    nested = dict(graph._functions)
+    for made in graph._core.function_names():  # by gradients
+        if made not in nested:
+            nested[made] = Function(_protos.get("FunctionDef").FromString(graph._core.function_def(made)), {})
+    renamed.update((t.op.name, sources[t.op.name, 0]) for t in graph.inputs)
+    return Function(definition, nested, graph, renamed)
 
 
 def _rename_colocation(node, renamed: dict[str, str]) -> None:

@@ -10,6 +10,7 @@ from flowmill import _core, nest
 from flowmill._apply import call
 from flowmill._convert import convert_to_tensor, convert_to_tensor_or_indexed_slices
 from flowmill.errors import InvalidArgumentError, NotFoundError
+from flowmill.func_graph import BodyGraph
 from flowmill.graph import get_default_graph
 from flowmill.indexed_slices import IndexedSlices
 from flowmill.tensor import Tensor
@@ -132,25 +133,35 @@ def _walk(graph, walk) -> list:
             raise ValueError(error.message) from None
         except NotFoundError as error:
             raise LookupError(error.message) from None
-        if isinstance(step, list):
-            return step
-        node, kind, keys, scope = step
-        op = graph._operation(node)
-        with graph._within(scope):
-            made = (_registry.get(kind) or graph._python_gradients[kind])(op, *(_gradient(graph, k) for k in keys))
-        made = list(made) if isinstance(made, (list, tuple)) else [made]
-        if len(made) != len(op.inputs):
-            raise ValueError(f"Num gradients {len(made)} generated for op {op.node_def} do not match num inputs {len(op.inputs)}")
-        walk.resume([_keys(g) for g in made])
+        if isinstance(step[0], list):
+            grads, extended = step
+            for node in extended:
+                graph._operation(node)._extend()
+            return grads
+        node, kind, keys, scope, core, function = step
+        inner = graph if core is None else BodyGraph(core, function, graph)
+        op = inner._operation(node)
+        with inner.as_default(), inner._within(scope):
+            made = (_registry.get(kind) or graph._python_gradients[kind])(op, *(_gradient(inner, k) for k in keys))
+            made = list(made) if isinstance(made, (list, tuple)) else [made]
+            if len(made) != len(op.inputs):
+                raise ValueError(f"Num gradients {len(made)} generated for op {op.node_def} do not match num inputs {len(op.inputs)}")
+            made = [_keys(inner, g) for g in made]
+        walk.resume(made)
 
 
-def _keys(grad):
+def _keys(graph, grad):
     """A gradient as the core takes it."""
     if grad is None:
         return None
+
+    def key(value):
+        tensor = convert_to_tensor(value)
+        return (graph.capture(tensor) if graph.building_function else tensor)._key
+
     if isinstance(grad, IndexedSlices):
-        return grad.values._key, grad.indices._key, None if grad.dense_shape is None else grad.dense_shape._key
-    return convert_to_tensor(grad)._key
+        return key(grad.values), key(grad.indices), None if grad.dense_shape is None else key(grad.dense_shape)
+    return key(grad)
 
 
 def _listed(value) -> list:

@@ -59,6 +59,12 @@ class Operation:
         self._names: tuple[str, str] | None = None
         self._outputs = [Tensor(self, 0, types[0])] if len(types) == 1 else [Tensor(self, i, t) for i, t in enumerate(types)]
 
+    def _extend(self) -> None:
+        """Learns of outputs that a gradient has added."""
+        self._names = None
+        types = self._graph._core.output_types(self._id)
+        self._outputs.extend(Tensor(self, i, types[i]) for i in range(len(self._outputs), len(types)))
+
     def _name_and_type(self) -> tuple[str, str]:
         found = self._names
         if found is None:

@@ -478,6 +478,17 @@ impl Graph {
         Ok(())
     }
 
+    /// Makes a node one of another op that takes the inputs it has and gives the outputs that are used. Errors as [`Graph::set_attr`].
+    pub fn change_op(&mut self, id: NodeId, op_def: Arc<OpDef>, mut attrs: Attrs) -> Result<()> {
+        complete_attrs(&self.node(id)?.name, &op_def, &mut attrs)?;
+        let signature = self.resolve_signature(&op_def, &attrs)?;
+        self.change_signature(id, signature)?;
+        let node = self.node_mut(id)?;
+        (node.op_def, node.attrs) = (op_def, attrs);
+        self.count_rewrite();
+        Ok(())
+    }
+
     /// A name that no node has: `prefix/_N`.
     pub fn new_name(&mut self, prefix: &str) -> String {
         loop {

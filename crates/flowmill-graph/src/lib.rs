@@ -11,6 +11,7 @@ mod execution;
 mod export;
 mod frames;
 mod function_body;
+mod function_def;
 mod function_library;
 mod graph;
 mod ids;
@@ -37,6 +38,7 @@ pub use execution::{ExecutionGraph, part_for_execution, rewrite_for_execution, r
 pub use export::ExportOptions;
 pub use frames::{ControlFlow, Frame, FrameId};
 pub use function_body::{FunctionBody, instantiate_function};
+pub use function_def::{FunctionArg, FunctionPart, function_def, name_by_content};
 pub use function_library::{Function, FunctionLibrary};
 pub use graph::Graph;
 pub use ids::{CONTROL_SLOT, EdgeId, NodeId, OutputId};

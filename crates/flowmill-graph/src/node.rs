@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Edges by id; four lie in the node itself.
 pub(crate) type EdgeList = SmallVec<[EdgeId; 4]>;
 
-/// A node: its definition, which passes may change, and its op, which never changes. Its edges are reached through the [`crate::Graph`].
+/// A node: its op and its definition, which passes may change. Its edges are reached through the [`crate::Graph`].
 #[derive(Clone)]
 pub struct Node {
     pub(crate) id: NodeId,

@@ -3,7 +3,7 @@
 use crate::build::{Output, PyScope, output_id};
 use crate::errors::to_py_err;
 use crate::graph::PyGraph;
-use flowmill::builder::gradients::{Aggregation, Grad, GradientOptions, GradientWalk, IndexedSlices, Step};
+use flowmill::builder::gradients::{Aggregation, FunctionGraph, Grad, GradientOptions, GradientWalk, IndexedSlices, Step};
 use flowmill_graph::OutputId;
 use parking_lot::Mutex;
 use pyo3::IntoPyObjectExt;
@@ -49,6 +49,8 @@ pub struct PyGradientWalk {
     graph: Py<PyGraph>,
     scope: PyScope,
     walk: Mutex<GradientWalk>,
+    /// The body of the function whose gradient Python makes, while it does, and the function's name.
+    body: Mutex<Option<(Py<PyGraph>, String)>>,
 }
 
 #[pymethods]
@@ -87,21 +89,44 @@ impl PyGradientWalk {
         let py = graph.py();
         let inner = graph.get();
         let walk = py.detach(|| inner.build(scope, |b| GradientWalk::new(b, &ys, &xs, &grad_ys, options)))?;
-        Ok(PyGradientWalk { graph: graph.unbind(), scope: PyScope(scope.0.clone()), walk: Mutex::new(walk) })
+        Ok(PyGradientWalk { graph: graph.unbind(), scope: PyScope(scope.0.clone()), walk: Mutex::new(walk), body: Mutex::default() })
     }
 
-    /// Walks to the next gradient that Python makes: `(node, kind, gradients of its outputs, scope)`; or to the end: the gradients of the `xs`.
+    /// Walks to the next gradient that Python makes: `(node, kind, gradients of its outputs, scope, body, function)`; or to the end: the gradients of
+    /// the `xs`, and the nodes that have more outputs than before. For a node of a function `body` is the graph of that and `function` its name,
+    /// else they are `None`.
     fn advance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let graph = self.graph.get();
         let step = py.detach(|| graph.build(&self.scope, |b| self.walk.lock().advance(b)))?;
         match step {
-            Step::Done(grads) => to_python(py, grads),
-            Step::Custom { node, kind, grads, scope } => (node.0, kind, to_python(py, grads)?, PyScope(scope)).into_bound_py_any(py),
+            Step::Done(grads) => (to_python(py, grads)?, graph.take_extended()).into_bound_py_any(py),
+            Step::Custom { node, kind, grads, scope } => {
+                let taken = self.walk.lock().body().map(|body| {
+                    let empty = FunctionGraph::empty(body.graph.registry());
+                    std::mem::replace(body, empty)
+                });
+                let (body, function) = match taken {
+                    Some(body) => {
+                        let function = body.function.clone();
+                        let body = Py::new(py, PyGraph::of_body(body))?;
+                        *self.body.lock() = Some((body.clone_ref(py), function.clone()));
+                        (Some(body), Some(function))
+                    }
+                    None => (None, None),
+                };
+                (node.0, kind, to_python(py, grads)?, PyScope(scope), body, function).into_bound_py_any(py)
+            }
         }
     }
 
     /// Takes the gradients of the node's inputs that Python made.
     fn resume(&self, grads: Vec<Option<PyGrad>>) -> PyResult<()> {
-        self.walk.lock().resume(grads.into_iter().map(|g| g.map(Grad::from)).collect()).map_err(to_py_err)
+        let mut walk = self.walk.lock();
+        if let Some((body, function)) = self.body.lock().take()
+            && let Some(place) = walk.body()
+        {
+            *place = body.get().take_body(function);
+        }
+        walk.resume(grads.into_iter().map(|g| g.map(Grad::from)).collect()).map_err(to_py_err)
     }
 }

@@ -5,6 +5,7 @@ use crate::convert::to_numpy;
 use crate::dtypes;
 use crate::errors::to_py_err;
 use crate::gate::detached;
+use flowmill::builder::gradients::FunctionGraph;
 use flowmill::builder::{BuilderState, ContextId, GraphBuilder, WhileOptions};
 use flowmill_graph::{Graph, ImportOptions, ImportResults, Node, NodeId, import_graph_def};
 use flowmill_proto::attr_value::{ListValue, Value};
@@ -29,6 +30,24 @@ pub struct PyGraph {
 }
 
 impl PyGraph {
+    /// The body of a function, taken from where it is differentiated.
+    pub fn of_body(body: FunctionGraph) -> PyGraph {
+        PyGraph { graph: Arc::new(RwLock::new(body.graph)), state: Mutex::new(body.state) }
+    }
+
+    /// The body back, with what was added to it.
+    pub fn take_body(&self, function: String) -> FunctionGraph {
+        let mut state = self.state.lock();
+        let mut graph = self.graph.write();
+        let empty = FunctionGraph::empty(graph.registry());
+        FunctionGraph { graph: std::mem::replace(&mut graph, empty.graph), state: std::mem::replace(&mut state, empty.state), function }
+    }
+
+    /// The nodes that gradients have given further outputs since this was last asked.
+    pub fn take_extended(&self) -> Vec<u32> {
+        self.state.lock().take_extended().into_iter().map(|n| n.0).collect()
+    }
+
     /// What sessions run.
     pub fn shared(&self) -> &Arc<RwLock<Graph>> {
         &self.graph

@@ -291,7 +291,7 @@ impl GraphBuilder<'_> {
     }
 
     /// Makes a node's outputs known to a context and all around it.
-    fn make_known(&mut self, mut id: Option<ContextId>, node: NodeId) {
+    pub(super) fn make_known(&mut self, mut id: Option<ContextId>, node: NodeId) {
         let num_outputs = self.graph[node].num_outputs() as u32;
         while let Some(c) = id {
             let context = self.context_mut(c);

@@ -54,6 +54,8 @@ pub struct BuilderState {
     context_of: FxHashMap<NodeId, ContextId>,
     unfeedable: FxHashSet<NodeId>,
     unfetchable: FxHashSet<NodeId>,
+    /// Nodes that gradients have given further outputs.
+    extended: Vec<NodeId>,
     /// Nodes with smaller ids are known to `shapes` and `names`.
     num_known: usize,
 }
@@ -77,6 +79,11 @@ impl BuilderState {
     /// Forbids fetching a node.
     pub fn prevent_fetching(&mut self, node: NodeId) {
         self.unfetchable.insert(node);
+    }
+
+    /// The nodes that gradients have given further outputs since this was last asked.
+    pub fn take_extended(&mut self) -> Vec<NodeId> {
+        std::mem::take(&mut self.extended)
     }
 
     /// The static shapes, after [`BuilderState::catch_up`] those of all nodes.

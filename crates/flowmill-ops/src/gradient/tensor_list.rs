@@ -31,7 +31,7 @@ fn shape_of_elements(b: &mut B<'_>, list: OutputId) -> Result<OutputId> {
 /// (list, tensor).
 pub(crate) fn tensor_list_push_back(b: &mut B<'_>, op: &Backward) -> Grads {
     let dlist = op.dy(b, 0)?;
-    let shape = b.dynamic_shape_of(op.inputs[1])?;
+    let shape = b.shape_of(op.inputs[1])?;
     let popped = call(b, op, "TensorListPopBack", &[dlist, shape])?.node;
     Ok(vec![Some(popped.output(0).into()), Some(popped.output(1).into())])
 }

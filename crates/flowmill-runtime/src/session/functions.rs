@@ -34,6 +34,7 @@ impl Functions {
             registry: graph.registry().clone(),
             env: env.clone(),
             runtime: OnceLock::new(),
+            gradients: Mutex::default(),
             made: Mutex::default(),
             this: this.clone(),
         });
@@ -62,6 +63,8 @@ struct Source {
     registry: Arc<OpRegistry>,
     env: Arc<Environment>,
     runtime: OnceLock<Weak<FunctionLibraryRuntime>>,
+    /// For gradients that were made here, and call functions made with them.
+    gradients: Mutex<Vec<Functions>>,
     made: Mutex<FxHashMap<String, FunctionHandle>>,
     this: Weak<Source>,
 }
@@ -108,6 +111,13 @@ impl Source {
     fn plan(&self, name: &str, attrs: &Attrs) -> Result<Code> {
         let runtime = self.runtime.get().and_then(Weak::upgrade).ok_or_else(|| error!(Internal, "the function library is gone"))?;
         let mut body = self.body(name, attrs)?;
+        let runtime = if Arc::ptr_eq(body.graph.library(), &self.library) {
+            runtime
+        } else {
+            let functions = Functions::new(&body.graph, &self.env);
+            self.gradients.lock().push(functions.clone());
+            functions.runtime
+        };
         for id in body.effects() {
             body.graph.add_control_edge(id, NodeId::SINK)?;
         }

@@ -146,10 +146,154 @@ fn custom_gradients_in_functions_are_asked_for() {
     let mut walk = GradientWalk::new(&mut b, &[y], &[x], &[], options).unwrap();
     let Step::Custom { kind, scope, .. } = walk.advance(&mut b).unwrap() else { panic!("nothing was asked for") };
     assert_eq!(kind, "Nine");
-    let nine = b.within(scope, |b| b.scalar(9.0f64)).unwrap();
+    let nine = walk.body().unwrap().build(scope, |b| b.scalar(9.0f64)).unwrap();
     walk.resume(vec![Some(nine.into())]).unwrap();
     let Step::Done(grads) = walk.advance(&mut b).unwrap() else { panic!("not done") };
-    assert_eq!(grads, [Some(Grad::Dense(nine))]);
+    let Some(Grad::Dense(grad)) = grads[0] else { panic!("{grads:?}") };
+    let name = b.graph().tensor_name(grad);
+    assert_eq!(numbers_of(graph, &[name]), [9.0]);
+}
+
+/// The values of scalars in one step.
+fn numbers_of(graph: flowmill::Graph, names: &[String]) -> Vec<f64> {
+    let session = flowmill::session(graph, SessionOptions::default()).unwrap();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    session.run(&[], &names, &[]).unwrap().iter().map(|v| v.to_scalar::<f64>().unwrap()).collect()
+}
+
+/// `noisy(x, y) = x r y` for a random number `r`
+fn define_noisy(b: &mut GraphBuilder<'_>) -> Result<()> {
+    let random = vec![("dtype", type_attr(F64)), ("T", type_attr(DType::I32))];
+    let lines: [Line<'_>; 4] = [
+        ("shape", "Const", &[], constant(&Tensor::vector::<i32>(&[])?)),
+        ("random", "RandomUniform", &["shape:output:0"], random),
+        ("noise", "Mul", &["x", "random:output:0"], t(F64)),
+        ("product", "Mul", &["noise:z:0", "y"], t(F64)),
+    ];
+    define(b, "noisy", &[("x", F64), ("y", F64)], &lines, &[("z", F64, "product:z:0")])
+}
+
+/// The derivative by `x` of what is `x` times something random is that, as the forward part drew it: `f` gives `y` of `x`.
+fn check_random(what: &str, f: impl FnOnce(&mut GraphBuilder<'_>, OutputId) -> Result<OutputId>) {
+    let mut graph = flowmill::new_graph().unwrap();
+    let mut state = BuilderState::default();
+    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    let x = b.constant("x", &Tensor::scalar(2.0f64)).unwrap();
+    define_noisy(&mut b).unwrap();
+    let y = f(&mut b, x).unwrap();
+    let grads = add_gradients(&mut b, &[y], &[x], &[], &GradientOptions::default()).unwrap();
+    let grad = b.densify(grads[0].as_ref().unwrap()).unwrap();
+    let names = [b.graph().tensor_name(y), b.graph().tensor_name(grad)];
+    graph.validate().unwrap();
+    let values = numbers_of(graph, &names);
+    assert!(values[0] > 0.0 && (values[0] - 2.0 * values[1]).abs() < 1e-12, "{what}: {values:?}");
+}
+
+#[test]
+fn random_numbers_of_the_forward_part_are_those_of_the_gradient() {
+    let three = |b: &mut GraphBuilder<'_>| b.scalar(3.0f64);
+    check_random("a call", |b, x| {
+        let y = three(b)?;
+        let node = b.op("StatefulPartitionedCall").inputs(&[x, y]).attr("Tin", types(&[F64; 2])).attr("Tout", types(&[F64]));
+        node.attr("f", named("noisy")).output()
+    });
+    check_random("a function as an op", |b, x| {
+        let y = three(b)?;
+        b.call("noisy", &[x, y])
+    });
+    for pred in [true, false] {
+        check_random("If", |b, x| {
+            let (y, pred) = (three(b)?, b.scalar(pred)?);
+            define_product(b)?;
+            let lines: [Line<'_>; 1] = [("r", "noisy", &["x", "y"], vec![])];
+            define(b, "nested", &[("x", F64), ("y", F64)], &lines, &[("z", F64, "r:z:0")])?;
+            let node = b.op("If").input(pred).inputs(&[x, y]).attr("Tin", types(&[F64; 2])).attr("Tout", types(&[F64]));
+            node.attr("then_branch", named("nested")).attr("else_branch", named("noisy")).output()
+        });
+    }
+    check_random("While", |b, x| {
+        let int = DType::I32;
+        let args = [("i", int), ("x", F64)];
+        let cond: [Line<'_>; 2] =
+            [("limit", "Const", &[], constant(&Tensor::scalar(4i32))), ("less", "Less", &["i", "limit:output:0"], t(int))];
+        define(b, "cond", &args, &cond, &[("go_on", DType::Bool, "less:z:0")])?;
+        let body: [Line<'_>; 4] = [
+            ("one", "Const", &[], constant(&Tensor::scalar(1i32))),
+            ("two", "Const", &[], constant(&Tensor::scalar(2.0f64))),
+            ("next", "AddV2", &["i", "one:output:0"], t(int)),
+            ("product", "noisy", &["x", "two:output:0"], vec![]),
+        ];
+        define(b, "body", &args, &body, &[("i2", int, "next:z:0"), ("x2", F64, "product:z:0")])?;
+        let zero = b.scalar(0i32)?;
+        let node = b.op("While").inputs(&[zero, x]).attr("T", types(&[int, F64]));
+        Ok(node.attr("cond", named("cond")).attr("body", named("body")).finish()?.output(1))
+    });
+}
+
+/// The sum of the squares of the gradients of `y`, of that for `order` 3, and `y` itself for 1.
+fn derived(b: &mut GraphBuilder<'_>, y: OutputId, x: &[OutputId], order: usize) -> Result<OutputId> {
+    let mut y = y;
+    for _ in 1..order {
+        let grads = add_gradients(b, &[y], x, &[], &GradientOptions::default())?;
+        let mut terms = Vec::new();
+        for grad in grads.iter().flatten() {
+            let grad = b.densify(grad)?;
+            terms.push(b.call("Square", &[grad])?);
+        }
+        y = b.call("AddN", &terms)?;
+    }
+    Ok(y)
+}
+
+#[test]
+fn gradients_of_gradients() {
+    let shapes = [numbers(&[3]), numbers(&[3])];
+    for order in [2, 3] {
+        check(&format!("a call, {order}"), &shapes, |b, x| {
+            define_product(b)?;
+            let y = call(b, "product", x)?;
+            let y = b.call("Square", &[y])?;
+            derived(b, y, x, order)
+        });
+        for taken in [true, false] {
+            check(&format!("If, {order}"), &shapes, |b, x| {
+                define_product(b)?;
+                let lines: [Line<'_>; 2] = [("square", "Square", &["x"], t(F64)), ("product", "Mul", &["square:y:0", "y"], t(F64))];
+                define(b, "square", &[("x", F64), ("y", F64)], &lines, &[("z", F64, "product:z:0")])?;
+                let pred = b.scalar(taken)?;
+                let y = b.op("StatelessIf").input(pred).inputs(x).attr("Tin", types(&[F64; 2])).attr("Tout", types(&[F64]));
+                let y = y.attr("then_branch", named("product")).attr("else_branch", named("square")).output()?;
+                derived(b, y, x, order)
+            });
+        }
+        for op in ["While", "StatelessWhile"] {
+            check(&format!("{op}, {order}"), &shapes, |b, x| {
+                define_loop(b)?;
+                let [y, w] = while_node(b, op, x[0], x[1])?;
+                let y = b.call("Mul", &[y, w])?;
+                derived(b, y, x, order)
+            });
+        }
+    }
+}
+
+#[test]
+fn a_second_gradient_of_a_loop_uses_the_lists_of_the_first() {
+    let mut graph = flowmill::new_graph().unwrap();
+    let mut state = BuilderState::default();
+    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    define_loop(&mut b).unwrap();
+    let x = b.constant("x", &Tensor::scalar(0.5f64)).unwrap();
+    let w = b.constant("w", &Tensor::scalar(0.7f64)).unwrap();
+    let [y, _] = while_node(&mut b, "While", x, w).unwrap();
+    let outputs = |b: &GraphBuilder<'_>| b.graph()[y.node].num_outputs();
+    let mut counts = vec![outputs(&b)];
+    for _ in 0..2 {
+        add_gradients(&mut b, &[y], &[x, w], &[], &GradientOptions::default()).unwrap();
+        counts.push(outputs(&b));
+    }
+    // The tangent's value, and the variable that each product is of.
+    assert_eq!(counts, [3, 5, 5]);
 }
 
 #[test]

@@ -101,8 +101,7 @@ fn merge(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
         Some(ContextKind::Cond { pred, .. }) => {
             let pred = *pred;
             match backward_loop(b) {
-                // The value that the predicate had in each of the loop's iterations. A conditional that the backward loop made itself, out of a call's
-                // body, has its predicate there.
+                // The value that the predicate had in each of the loop's iterations.
                 Some(id) if b.loop_of(context) == b.backward(id).map(|l| l.forward) => b.history_of_pred(id, pred)?,
                 _ => pred,
             }

@@ -15,7 +15,7 @@ mod reach;
 mod walk;
 mod zeros;
 
-pub use functions::gradient_body;
+pub use functions::{FunctionGraph, gradient_body};
 pub(super) use loops::BackwardLoop;
 pub use walk::{GradientWalk, Step};
 

@@ -1,5 +1,6 @@
 //! The walk back through a graph, in steps, so that gradients that are not in the catalogue can be made in between.
 
+use super::functions::{CallGradient, FunctionGraph};
 use super::loops::LoopStates;
 use super::reach::{find_between, reach};
 use super::{Backward, Grad, GradientFn, GradientOptions, OpGradient, control_flow, functions, is_differentiable};
@@ -58,8 +59,8 @@ enum State {
     Waiting(NodeId),
     /// It was made.
     Resumed(NodeId, Vec<Option<Grad>>),
-    /// The walk through the functions that a node runs.
-    Calling(NodeId, Box<GradientWalk>),
+    /// The walks through the functions that a node runs.
+    Calling(NodeId, Box<CallGradient>),
     Done,
 }
 
@@ -75,7 +76,7 @@ enum Rule {
 /// What a node's gradient is interrupted for.
 enum Pause {
     Custom(Step),
-    Call(Box<GradientWalk>),
+    Call(Box<CallGradient>),
 }
 
 /// How deep functions that call functions are differentiated. Those that call themselves have no end.
@@ -184,17 +185,17 @@ impl GradientWalk {
                         let Some(node) = self.queue.pop_front() else { break };
                         match self.visit(b, node)? {
                             None => self.release_inputs(b, node)?,
-                            Some(Pause::Call(walk)) => self.state = State::Calling(node, walk),
+                            Some(Pause::Call(call)) => self.state = State::Calling(node, call),
                             Some(Pause::Custom(step)) => {
                                 self.state = State::Waiting(node);
                                 return Ok(step);
                             }
                         }
                     }
-                    State::Calling(node, mut walk) => match functions::advance_call(b, node, &mut walk)? {
+                    State::Calling(node, mut call) => match call.advance(b).map_err(|e| in_gradient_of(b, node, e))? {
                         Step::Done(grads) => self.state = State::Resumed(node, grads),
                         custom @ Step::Custom { .. } => {
-                            self.state = State::Calling(node, walk);
+                            self.state = State::Calling(node, call);
                             return Ok(custom);
                         }
                     },
@@ -227,10 +228,21 @@ impl GradientWalk {
     pub fn resume(&mut self, grads: Vec<Option<Grad>>) -> Result<()> {
         match &mut self.state {
             State::Waiting(node) => self.state = State::Resumed(*node, grads),
-            State::Calling(_, walk) => walk.resume(grads)?,
+            State::Calling(_, call) => match call.asking() {
+                Some((walk, _)) => walk.resume(grads)?,
+                None => bail!(FailedPrecondition, "The walk waits for no gradient"),
+            },
             _ => bail!(FailedPrecondition, "The walk waits for no gradient"),
         }
         Ok(())
+    }
+
+    /// The body of the function that the node is in that the last [`Step::Custom`] named; `None` where that is in the graph itself. What the custom
+    /// gradient adds belongs there.
+    pub fn body(&mut self) -> Option<&mut FunctionGraph> {
+        let State::Calling(_, call) = &mut self.state else { return None };
+        let (walk, body) = call.asking()?;
+        if matches!(walk.state, State::Calling(..)) { walk.body() } else { Some(body) }
     }
 
     fn add(&mut self, b: &GraphBuilder<'_>, tensor: OutputId, grad: Grad) {
@@ -287,33 +299,24 @@ impl GradientWalk {
 
     /// The name scope for a node's gradient: `gradients/outer/name_grad`.
     fn gradient_scope(&self, b: &mut GraphBuilder<'_>, node: NodeId) -> Result<Scope> {
-        let mut name = b.graph().node(node)?.name();
-        if self.depth > 0 {
-            // A copy stands in the scope of the gradient that it was made for: repeating that would double the name with each function.
-            let mut around = b.scope().name().split('/');
-            while let Some((outer, rest)) = name.split_once('/')
-                && around.next() == Some(outer)
-            {
-                name = rest;
-            }
-        }
-        let name = format!("{name}_grad");
+        let name = format!("{}_grad", b.graph().node(node)?.name());
         let name = b.unique_name(&name, true);
         Ok(b.scope().named(&name))
     }
 
-    /// The walk through the functions that a node runs.
+    /// The walks through the functions that a node runs.
     fn walk_call(&self, b: &mut GraphBuilder<'_>, node: NodeId, grads: &[Option<Grad>]) -> Result<Pause> {
         if self.depth >= MAX_NESTING {
             bail!(Unimplemented, "The gradient of functions that nest deeper than {MAX_NESTING}, as those do that call themselves");
         }
-        let walk = functions::walk_call(b, node, grads, &self.options);
-        let mut walk = walk.map_err(|e| match b.graph().node(node) {
-            Ok(forward) => e.append(format_args!("\n\t in the gradient of '{}' (op type: {})", forward.name(), forward.op())),
-            Err(_) => e,
-        })?;
-        walk.depth = self.depth + 1;
-        Ok(Pause::Call(Box::new(walk)))
+        let mut call = CallGradient::new(b, node, grads, &self.options).map_err(|e| in_gradient_of(b, node, e))?;
+        call.set_depth(self.depth + 1);
+        Ok(Pause::Call(Box::new(call)))
+    }
+
+    /// Says that this walk is inside of so many others.
+    pub(super) fn set_depth(&mut self, depth: u32) {
+        self.depth = depth;
     }
 
     /// The sums of the gradients of a node's outputs.
@@ -461,6 +464,13 @@ fn first_gradient(b: &mut GraphBuilder<'_>, y: OutputId, given: Option<OutputId>
     }
 }
 
+fn in_gradient_of(b: &GraphBuilder<'_>, node: NodeId, error: Error) -> Error {
+    match b.graph().node(node) {
+        Ok(forward) => error.append(format_args!("\n\t in the gradient of '{}' (op type: {})", forward.name(), forward.op())),
+        Err(_) => error,
+    }
+}
+
 /// The gradients of a node's inputs by a gradient function.
 fn differentiate(
     b: &mut GraphBuilder<'_>,
@@ -471,12 +481,10 @@ fn differentiate(
     let inputs: Vec<OutputId> = b.graph().inputs(node).collect();
     let num_inputs = inputs.len();
     let result = rule(b, &Backward { node, inputs, grads });
-    let forward = b.graph().node(node)?;
-    let (name, op) = (forward.name(), forward.op());
-    let given = result.map_err(|e| e.append(format_args!("\n\t in the gradient of '{name}' (op type: {op})")))?;
+    let given = result.map_err(|e| in_gradient_of(b, node, e))?;
     if given.len() != num_inputs {
-        let count = given.len();
-        return Err(Error::internal(format!("Num gradients {count} generated for op {name} do not match num inputs {num_inputs}")));
+        let (count, op) = (given.len(), b.graph().node(node)?.op());
+        return Err(Error::internal(format!("Num gradients {count} generated for op {op} do not match num inputs {num_inputs}")));
     }
     Ok(given)
 }
