@@ -13,7 +13,9 @@ from test_random_programs import assert_equal, exact, oracle
 
 import flowmill
 
-SEEDS = range(300) if os.environ.get("FLOWMILL_LONG") == "1" else range(0, 300, 13)
+# Those in which a loop hands on what its result does not depend on: its gradient is zero, not None.
+ZERO_GRADIENTS = [192, 202, 288]
+SEEDS = range(300) if os.environ.get("FLOWMILL_LONG") == "1" else sorted([*range(0, 300, 13), *ZERO_GRADIENTS])
 
 
 @pytest.fixture
