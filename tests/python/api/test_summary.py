@@ -53,10 +53,10 @@ def test_images(tf1):
     def build(tf):
         return tf.summary.image("i", tf.constant(np.arange(48, dtype=np.uint8).reshape(1, 4, 4, 3)), max_outputs=2)
 
-    # Nothing here writes PNG yet: 2026-11-21.
     graph, fetches = built_alike(tf1, build)
-    with flowmill.Session(graph=graph) as session, pytest.raises(flowmill.errors.NotFoundError, match="ImageSummary"):
-        session.run(fetches)
+    with flowmill.Session(graph=graph) as session:
+        summary = flowmill.Summary.FromString(session.run(fetches)[0])
+    assert [(value.tag, value.image.height, value.image.colorspace) for value in summary.value] == [("i/image/0", 4, 3)]
 
 
 def test_text_is_of_strings(tf1):

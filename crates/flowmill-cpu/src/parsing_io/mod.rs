@@ -44,15 +44,19 @@ fn make_parse_tensor(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 fn make_serialize_tensor(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
-        let tensor = ctx.input(0)?;
-        let mut proto = tensor.to_proto()?;
-        if tensor.dtype().size().is_some() && proto.tensor_content.is_empty() {
-            // As TensorFlow's kernel writes all but strings.
-            let tensor_shape = proto.tensor_shape.take();
-            let tensor_content = Bytes::copy_from_slice(tensor.as_bytes()?);
-            proto = TensorProto { dtype: proto.dtype, tensor_shape, tensor_content, ..TensorProto::default() };
-        }
-        ctx.set_output(0, Tensor::string(proto.encode_to_vec()));
+        let serialized = serialized(ctx.input(0)?)?;
+        ctx.set_output(0, Tensor::string(serialized));
         Ok(())
     })
+}
+
+/// A tensor's message as TensorFlow's kernels write it: the elements of all types but strings as bytes.
+pub(crate) fn serialized(tensor: &Tensor) -> Result<Vec<u8>> {
+    let mut proto = tensor.to_proto()?;
+    if tensor.dtype().size().is_some() && proto.tensor_content.is_empty() {
+        let tensor_shape = proto.tensor_shape.take();
+        let tensor_content = Bytes::copy_from_slice(tensor.as_bytes()?);
+        proto = TensorProto { dtype: proto.dtype, tensor_shape, tensor_content, ..TensorProto::default() };
+    }
+    Ok(proto.encode_to_vec())
 }

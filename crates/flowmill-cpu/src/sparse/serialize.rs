@@ -44,7 +44,7 @@ fn make_serialize(init: &KernelInit<'_>, many: bool) -> Result<Arc<dyn Kernel>> 
         let out = if as_variants {
             Tensor::from_variants(shape, parts.into_iter().map(|part| Variant::new(Part(part))).collect())?
         } else {
-            let texts = parts.iter().map(|part| Ok(part.to_proto()?.encode_to_vec().into()));
+            let texts = parts.iter().map(|part| Ok(crate::parsing_io::serialized(part)?.into()));
             Tensor::from_strings(shape, texts.collect::<Result<_>>()?)?
         };
         ctx.set_output(0, out);
