@@ -54,6 +54,17 @@ pub fn live_bytes() -> usize {
     LIVE.load(Relaxed)
 }
 
+/// Refuses `count` elements of type `T` that alone would pass [`memory_limit`]: for what is held besides tensors, before it is made.
+///
+/// # Errors
+/// `ResourceExhausted` for too many.
+pub fn check_memory<T>(count: usize) -> Result<()> {
+    if count > memory_limit() / size_of::<T>().max(1) {
+        bail!(ResourceExhausted, "OOM when allocating {count} elements of {} bytes: the limit is {}", size_of::<T>(), memory_limit());
+    }
+    Ok(())
+}
+
 fn physical_memory() -> usize {
     let kilobytes = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let line = text.lines().find(|l| l.starts_with("MemTotal:"))?;

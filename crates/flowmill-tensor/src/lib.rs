@@ -18,7 +18,7 @@ mod proto;
 mod shape;
 mod tensor;
 
-pub use alloc::{live_bytes, memory_limit, set_memory_limit};
+pub use alloc::{check_memory, live_bytes, memory_limit, set_memory_limit};
 pub use dtype::DType;
 pub use element::Element;
 pub use error::{Code, Error, Result};

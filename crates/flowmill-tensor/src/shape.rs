@@ -43,17 +43,17 @@ impl Shape {
         self.0.iter().fold(1usize, |n, &d| n.saturating_mul(d))
     }
 
-    /// The product of all sizes, or an error where it passes `i64`.
+    /// The product of all sizes, or an error where that of the sizes that are not zero passes `i64`: so neither a part of the sizes has a product
+    /// that overflows. NumPy has no such arrays either; TensorFlow allows them where the zero stands first.
     pub fn checked_num_elements(&self) -> Result<usize> {
         let mut n: i64 = 1;
-        for &d in &self.0 {
+        for &d in self.0.iter().filter(|&&d| d != 0) {
             match i64::try_from(d).ok().and_then(|d| n.checked_mul(d)) {
                 Some(m) => n = m,
-                None if self.0.contains(&0) => return Ok(0),
                 None => bail!(InvalidArgument, "Shape {self} has too many elements: more than 2^63 - 1"),
             }
         }
-        Ok(n as usize)
+        Ok(if self.0.contains(&0) { 0 } else { n as usize })
     }
 
     /// The number of dimensions.
@@ -195,7 +195,10 @@ mod tests {
     fn sizes_from_outside_are_checked() {
         assert!(Shape::from_i64(&[-1]).is_err());
         assert!(Shape::from_i64(&[i64::MAX, 2]).is_err());
-        assert_eq!(Shape::from_i64(&[i64::MAX, 2, 0]).map(|s| s.num_elements()), Ok(0));
+        assert_eq!(Shape::from_i64(&[i64::MAX, 0]).map(|s| s.num_elements()), Ok(0));
+        // A part of these sizes has no product.
+        assert!(Shape::from_i64(&[i64::MAX, 2, 0]).is_err());
+        assert!(Shape::from_i64(&[0, i64::MAX, 2]).is_err());
         assert!(Shape::from_i64(&[1; 255]).is_err());
     }
 }
