@@ -1,5 +1,8 @@
 //! The graph: nodes by id and by name.
 
+mod change;
+mod part;
+
 use crate::arena::Arena;
 use crate::check::{complete_attrs, is_valid_internal_name};
 use crate::edge::EdgeRecord;
@@ -7,7 +10,7 @@ use crate::name_hash::{NameHash, NameHasher};
 use crate::node::{EdgeList, NodeRest};
 use crate::signature::{Signature, TensorType, TypeList, resolve_types};
 use crate::{Attrs, EdgeId, FunctionLibrary, Node, NodeId, OpDef, OpRegistry, OutputId, builtin, versions};
-use flowmill_proto::{AttrValue, GraphDef, NodeDef, VersionDef};
+use flowmill_proto::{GraphDef, NodeDef, VersionDef};
 use flowmill_tensor::{Result, bail};
 use hashbrown::{HashSet, HashTable};
 use std::borrow::Borrow;
@@ -74,35 +77,6 @@ impl Graph {
         }
         let _ = graph.add_control_edge(NodeId::SOURCE, NodeId::SINK);
         graph
-    }
-
-    /// A copy that has only the nodes that `keep` says by their ids, and the edges between them. `_SOURCE` and `_SINK` stay; so do all ids.
-    /// A data input whose producer is left out is not connected.
-    pub(crate) fn part(&self, keep: &[bool]) -> Graph {
-        let is_kept = |id: NodeId| id <= NodeId::SINK || keep.get(id.index()).copied().unwrap_or(false);
-        let mut nodes = self.nodes.part(|id, _| is_kept(id));
-        let edges = self.part_of_edges(is_kept, &mut nodes);
-        let mut names = HashTable::with_capacity(nodes.len());
-        for &(hash, id) in self.names.iter().filter(|&&(_, id)| is_kept(id)) {
-            names.insert_unique(hash.spread(), (hash, id), |&(hash, _)| hash.spread());
-        }
-        Graph {
-            registry: self.registry.clone(),
-            nodes,
-            edges,
-            names,
-            hasher: self.hasher.clone(),
-            names_known: self.names_known,
-            signatures: self.signatures.clone(),
-            devices: self.devices.clone(),
-            versions: self.versions.clone(),
-            library: self.library.clone(),
-            has_library_field: self.has_library_field,
-            rest: self.rest.clone(),
-            change_count: self.change_count,
-            rewrite_count: self.rewrite_count,
-            name_counter: self.name_counter,
-        }
     }
 
     /// The ops that do not come from the graph's own library.
@@ -388,105 +362,6 @@ impl Graph {
         if let Ok(entry) = self.names.find_entry(hash.spread(), |&(_, other)| other == id) {
             entry.remove();
         }
-    }
-
-    /// Removes a node and all its edges.
-    ///
-    /// # Errors
-    /// `NotFound` where it is not in the graph, `InvalidArgument` for `_SOURCE` and `_SINK`.
-    pub fn remove_node(&mut self, id: NodeId) -> Result<()> {
-        let node = self.node(id)?;
-        if node.is_source_or_sink() {
-            bail!(InvalidArgument, "Node '{}' cannot be removed", node.name);
-        }
-        let edges: Vec<EdgeId> = node.in_edges.iter().rev().chain(&node.out_edges).copied().filter(|&e| e != EdgeId::NONE).collect();
-        for edge in edges {
-            // An edge from the node to itself stands in both lists.
-            if self.edge(edge).is_some() {
-                self.remove_edge(edge)?;
-            }
-        }
-        if let Some(node) = self.nodes.remove(id) {
-            self.forget_name(id, &node.name);
-        }
-        self.count_rewrite();
-        Ok(())
-    }
-
-    /// Gives a node another name.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for a name that is taken or malformed.
-    pub fn rename_node(&mut self, id: NodeId, name: &str) -> Result<()> {
-        let old = self.node(id)?.name.clone();
-        if *old == *name {
-            return Ok(());
-        }
-        if !is_valid_internal_name(name) {
-            bail!(InvalidArgument, "Node '{name}': Node name contains invalid characters");
-        }
-        if self.find_node(name).is_some() {
-            bail!(InvalidArgument, "Node name '{name}' already exists in the Graph");
-        }
-        self.forget_name(id, &old);
-        self.node_mut(id)?.name = name.into();
-        let hash = self.hasher.hash(name);
-        self.names.insert_unique(hash.spread(), (hash, id), |(hash, _)| hash.spread());
-        self.count_rewrite();
-        Ok(())
-    }
-
-    /// Sets the device a node asks for; empty for none.
-    ///
-    /// # Errors
-    /// `NotFound` for an id that is not in the graph.
-    pub fn set_device(&mut self, id: NodeId, device: &str) -> Result<()> {
-        self.node(id)?;
-        let device = self.intern_device(device);
-        self.node_mut(id)?.device = device;
-        self.count_rewrite();
-        Ok(())
-    }
-
-    /// Sets an attribute, which may change the node's types and its number of inputs and outputs.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for a value the op does not allow, or where an input or output that would no longer exist is connected. The
-    /// types of edges that stay are not checked again: [`Graph::validate`] does.
-    pub fn set_attr(&mut self, id: NodeId, name: &str, value: impl Into<AttrValue>) -> Result<()> {
-        let mut attrs = self.node(id)?.attrs.clone();
-        attrs.set(name, value);
-        self.set_attrs(id, attrs)
-    }
-
-    /// Removes an attribute; a declared one goes back to its default. Errors as [`Graph::set_attr`].
-    pub fn remove_attr(&mut self, id: NodeId, name: &str) -> Result<()> {
-        let mut attrs = self.node(id)?.attrs.clone();
-        attrs.0.remove(name);
-        self.set_attrs(id, attrs)
-    }
-
-    /// Replaces all attributes. Errors as [`Graph::set_attr`].
-    pub fn set_attrs(&mut self, id: NodeId, mut attrs: Attrs) -> Result<()> {
-        let node = self.node(id)?;
-        let op_def = node.op_def.clone();
-        complete_attrs(&node.name, &op_def, &mut attrs)?;
-        let signature = self.resolve_signature(&op_def, &attrs)?;
-        self.change_signature(id, signature)?;
-        self.node_mut(id)?.attrs = attrs;
-        self.count_rewrite();
-        Ok(())
-    }
-
-    /// Makes a node one of another op that takes the inputs it has and gives the outputs that are used. Errors as [`Graph::set_attr`].
-    pub fn change_op(&mut self, id: NodeId, op_def: Arc<OpDef>, mut attrs: Attrs) -> Result<()> {
-        complete_attrs(&self.node(id)?.name, &op_def, &mut attrs)?;
-        let signature = self.resolve_signature(&op_def, &attrs)?;
-        self.change_signature(id, signature)?;
-        let node = self.node_mut(id)?;
-        (node.op_def, node.attrs) = (op_def, attrs);
-        self.count_rewrite();
-        Ok(())
     }
 
     /// A name that no node has: `prefix/_N`.
