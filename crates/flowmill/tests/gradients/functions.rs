@@ -402,3 +402,21 @@ fn loops() {
         Ok(exits[1])
     });
 }
+
+/// Each function calls the next one twice: together they are 2²⁹ copies of the last.
+#[test]
+fn functions_that_double_with_every_call_are_refused() {
+    let mut graph = flowmill::new_graph().unwrap();
+    let mut state = BuilderState::default();
+    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    define(&mut b, "f29", &[("x", F64)], &[("y", "Sin", &["x"], t(F64))], &[("y", F64, "y:y:0")]).unwrap();
+    for i in (0..29).rev() {
+        let next = || vec![("Tin", types(&[F64])), ("Tout", types(&[F64])), ("f", named(&format!("f{}", i + 1)))];
+        let lines: [Line<'_>; 2] = [("a", "PartitionedCall", &["x"], next()), ("b", "PartitionedCall", &["a:output:0"], next())];
+        define(&mut b, &format!("f{i}"), &[("x", F64)], &lines, &[("y", F64, "b:output:0")]).unwrap();
+    }
+    let x = b.scalar(1.0f64).unwrap();
+    let y = call(&mut b, "f0", &[x]).unwrap();
+    let error = add_gradients(&mut b, &[y], &[x], &[], &GradientOptions::default()).unwrap_err();
+    assert_eq!(error.code(), Code::ResourceExhausted, "{error}");
+}

@@ -4,6 +4,7 @@ use crate::{check, numbers};
 use flowmill::builder::gradients::{Aggregation, Grad, GradientOptions, GradientWalk, Step, add_gradients};
 use flowmill::builder::{BuilderState, GraphBuilder, Scope, WhileOptions};
 use flowmill::{Code, Error, Graph, OutputId, Result, SessionOptions, Tensor};
+use flowmill_graph::text::{ConstantTable, parse_graph};
 
 #[test]
 fn second_derivatives() {
@@ -215,4 +216,28 @@ fn gradients_are_summed_at_once_or_in_pairs() {
         let value = session.run(&[], &[&name], &[]).unwrap().remove(0).to_scalar::<f64>().unwrap();
         assert!((value - (4.0 - 1.0 + 2f64.exp())).abs() < 1e-12, "{value}");
     }
+}
+
+/// The handle's loop has its variable's last value in front of its first, as somebody may write it: going back through it ends.
+#[test]
+fn a_stack_whose_handle_goes_round_in_a_loop() {
+    let text = "size = Const() {value=i32[]{3}}
+more = Const() {value=bool[]{true}}
+x = Const() {value=f32[]{1.0}}
+stack = StackV2(size) {elem_type=f32}
+enter = Enter(stack) {frame_name=\"l\"}
+inside = Enter(x) {frame_name=\"l\", is_constant=true}
+go = Enter(more) {frame_name=\"l\", is_constant=true}
+merge:2 = Merge(next, enter)
+push = StackPushV2(merge, inside)
+cond = LoopCond(go)
+switch:2 = Switch(merge, cond)
+next = NextIteration(switch:1)
+exit = Exit(push)
+";
+    let mut graph = parse_graph(text, &flowmill::registry().unwrap(), &ConstantTable::new()).unwrap();
+    let [x, y] = ["x", "exit"].map(|name| graph.find_node(name).unwrap().id().output(0));
+    let mut state = BuilderState::default();
+    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    drop(add_gradients(&mut b, &[y], &[x], &[], &GradientOptions::default()));
 }

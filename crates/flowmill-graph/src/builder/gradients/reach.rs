@@ -23,13 +23,17 @@ pub(super) fn reach(b: &GraphBuilder<'_>, xs: &[OutputId]) -> FxHashSet<NodeId> 
     reached
 }
 
-/// For a push, the stack, from which what pops is reached.
+/// For a push, the stack, from which what pops is reached. `None` where the handle goes round in a loop that somebody wrote.
 fn stack_pushed_to(b: &GraphBuilder<'_>, node: NodeId) -> Option<NodeId> {
     if !b.graph()[node].is_op("StackPushV2") {
         return None;
     }
+    let mut seen = FxHashSet::default();
     let mut stack = b.graph().input_node(node, 0)?;
     while !b.graph()[stack].is_op("StackV2") {
+        if !seen.insert(stack) {
+            return None;
+        }
         stack = b.graph().input_node(stack, 0)?;
     }
     Some(stack)

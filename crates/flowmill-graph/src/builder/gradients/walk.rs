@@ -9,6 +9,8 @@ use crate::{NodeId, OutputId};
 use flowmill_tensor::{DType, Error, Result, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Where a walk stopped.
 #[derive(Debug)]
@@ -50,6 +52,8 @@ pub struct GradientWalk {
     state: State,
     /// How many walks this one is inside of.
     depth: u32,
+    /// How many calls the outermost walk and those inside of it have differentiated.
+    num_bodies: Arc<AtomicUsize>,
 }
 
 #[derive(Debug)]
@@ -81,6 +85,9 @@ enum Pause {
 
 /// How deep functions that call functions are differentiated. Those that call themselves have no end.
 const MAX_NESTING: u32 = 50;
+
+/// How many calls are differentiated for one gradient: functions that each call the next one twice double with every one.
+const MAX_BODIES: usize = 1 << 13;
 
 impl GradientWalk {
     /// Prepares the walk in the builder's scope; [`GradientWalk::advance`] begins it.
@@ -143,6 +150,7 @@ impl GradientWalk {
             queue: VecDeque::new(),
             state: State::Ready,
             depth: 0,
+            num_bodies: Arc::default(),
         })
     }
 
@@ -309,14 +317,18 @@ impl GradientWalk {
         if self.depth >= MAX_NESTING {
             bail!(Unimplemented, "The gradient of functions that nest deeper than {MAX_NESTING}, as those do that call themselves");
         }
+        if self.num_bodies.fetch_add(1, Ordering::Relaxed) >= MAX_BODIES {
+            bail!(ResourceExhausted, "The gradients of what functions call take more than {MAX_BODIES} functions");
+        }
         let mut call = CallGradient::new(b, node, grads, &self.options).map_err(|e| in_gradient_of(b, node, e))?;
-        call.set_depth(self.depth + 1);
+        call.set_place(self.depth + 1, &self.num_bodies);
         Ok(Pause::Call(Box::new(call)))
     }
 
-    /// Says that this walk is inside of so many others.
-    pub(super) fn set_depth(&mut self, depth: u32) {
+    /// Says that this walk is inside of so many others, and what they count together.
+    pub(super) fn set_place(&mut self, depth: u32, num_bodies: &Arc<AtomicUsize>) {
         self.depth = depth;
+        self.num_bodies = num_bodies.clone();
     }
 
     /// The sums of the gradients of a node's outputs.

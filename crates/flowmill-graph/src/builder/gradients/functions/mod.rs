@@ -24,6 +24,7 @@ use flowmill_proto::{AttrValue, FunctionDef, NameAttrList};
 use flowmill_tensor::{DType, PartialShape, Result, bail};
 use joint::Joint;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 /// Whether a node runs functions of the graph's library.
 pub(super) fn is_call(graph: &Graph, node: &Node) -> bool {
@@ -220,10 +221,10 @@ impl CallGradient {
         Ok(Step::Done(all))
     }
 
-    /// Says how many walks those through the functions are inside of.
-    pub(super) fn set_depth(&mut self, depth: u32) {
+    /// Says how many walks those through the functions are inside of, and what they count together.
+    pub(super) fn set_place(&mut self, depth: u32, num_bodies: &Arc<AtomicUsize>) {
         for joint in &mut self.joints {
-            joint.walk.set_depth(depth);
+            joint.walk.set_place(depth, num_bodies);
         }
     }
 
