@@ -11,9 +11,9 @@ pub(super) fn validate(graph: &PlanGraph) -> Result<()> {
         bail!(ResourceExhausted, "a plan holds fewer than 2^32 inputs and outputs, not {slots}");
     }
     frames(graph)?;
-    let (mut args, mut results) = (vec![false; graph.args.len()], vec![false; graph.num_results]);
+    graph.check_boundary()?;
     for node in &graph.nodes {
-        shape(graph, node, &mut args, &mut results).and_then(|()| edges(graph, node)).map_err(|e| e.at_node(&node.name, &node.op))?;
+        shape(graph, node).and_then(|()| edges(graph, node)).map_err(|e| e.at_node(&node.name, &node.op))?;
     }
     acyclic(graph)
 }
@@ -33,7 +33,7 @@ fn frames(graph: &PlanGraph) -> Result<()> {
     Ok(())
 }
 
-fn shape(graph: &PlanGraph, node: &PlanNode, args: &mut [bool], results: &mut [bool]) -> Result<()> {
+fn shape(graph: &PlanGraph, node: &PlanNode) -> Result<()> {
     let frame = graph.frames.get(node.frame.0 as usize).ok_or_else(|| error!(Internal, "the node is in no frame"))?;
     let (inputs, outputs) = (node.inputs.len(), node.outputs.len());
     let arity = |want_in: usize, want_out: usize| match (inputs, outputs) == (want_in, want_out) {
@@ -50,18 +50,13 @@ fn shape(graph: &PlanGraph, node: &PlanNode, args: &mut [bool], results: &mut [b
         NodeKind::Op | NodeKind::Program => Ok(()),
         NodeKind::Arg(i) => {
             in_root()?;
-            match args.get_mut(*i) {
-                Some(taken @ false) if node.controls.is_empty() => *taken = true,
-                _ => bail!(InvalidArgument, "argument {i} of {} is out of range, given twice or waits", graph.args.len()),
+            if !node.controls.is_empty() {
+                bail!(InvalidArgument, "argument {i} waits for another node");
             }
             arity(0, 1)
         }
-        NodeKind::Ret(i) => {
+        NodeKind::Ret(_) => {
             in_root()?;
-            match results.get_mut(*i) {
-                Some(taken @ false) => *taken = true,
-                _ => bail!(InvalidArgument, "result {i} of {} is out of range or given twice", graph.num_results),
-            }
             arity(1, 0)
         }
         NodeKind::Const(_) => arity(0, 1),

@@ -66,27 +66,8 @@ pub fn build(graph: &Graph, args: Vec<DType>, num_results: usize, env: &PlanEnv<
     for node in graph.op_nodes() {
         plan.nodes.push(builder.node(node)?);
     }
-    check_boundary(&plan)?;
+    plan.check_boundary()?;
     Ok(plan)
-}
-
-/// Whether the arguments are those of the step: a graph or a function may hold `_Arg` nodes that somebody wrote.
-fn check_boundary(plan: &PlanGraph) -> Result<()> {
-    let mut seen = vec![false; plan.args.len()];
-    for node in &plan.nodes {
-        let NodeKind::Arg(i) = node.kind else { continue };
-        let fits = plan.args.get(i).is_some_and(|&dtype| node.outputs.first().is_some_and(|o| o.dtype == dtype));
-        if !fits || std::mem::replace(&mut seen[i], true) {
-            let e = error!(
-                InvalidArgument,
-                "{{{{node {}}}}} is not the argument {i} of what it is in, which has {}",
-                node.name,
-                plan.args.len()
-            );
-            return Err(e.at_node(&node.name, &node.op));
-        }
-    }
-    Ok(())
 }
 
 /// Whether the op hands a tensor to a receive, which waits for it though it be dead.

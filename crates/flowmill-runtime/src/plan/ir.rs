@@ -1,5 +1,5 @@
 use crate::kernel::{Cost, Kernel};
-use flowmill_tensor::{DType, Tensor};
+use flowmill_tensor::{DType, Result, Tensor, error};
 use std::sync::Arc;
 
 /// A node of a [`PlanGraph`], by its place in `nodes`.
@@ -117,4 +117,31 @@ pub struct PlanGraph {
     pub args: Vec<DType>,
     /// Number of results.
     pub num_results: usize,
+}
+
+impl PlanGraph {
+    /// Checks that arguments and results are the step's, each at most once: a graph or a function may hold `_Arg` and `_Retval` nodes that somebody
+    /// wrote.
+    ///
+    /// # Errors
+    /// `InvalidArgument` at the first node that is none of the step's.
+    pub(crate) fn check_boundary(&self) -> Result<()> {
+        let (mut args, mut results) = (vec![false; self.args.len()], vec![false; self.num_results]);
+        for node in &self.nodes {
+            let (what, i, seen, count) = match node.kind {
+                NodeKind::Arg(i) => ("argument", i, args.get_mut(i), self.args.len()),
+                NodeKind::Ret(i) => ("result", i, results.get_mut(i), self.num_results),
+                _ => continue,
+            };
+            let is_of_type = what == "result" || node.outputs.first().is_some_and(|o| self.args.get(i) == Some(&o.dtype));
+            match seen {
+                Some(seen @ false) if is_of_type => *seen = true,
+                _ => {
+                    let e = error!(InvalidArgument, "{{{{node {}}}}} is not the {what} {i} of what it is in, which has {count}", node.name);
+                    return Err(e.at_node(&node.name, &node.op));
+                }
+            }
+        }
+        Ok(())
+    }
 }
