@@ -4,6 +4,14 @@ use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
 
+/// Two sparse tensors become one.
+const TWO_SPARSE: &str = "(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64)
+    -> (output_indices: int64, output_values: T)";
+
+/// A sparse tensor with fewer dimensions.
+const REDUCED_TO_SPARSE: &str = "(input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32)
+    -> (output_indices: int64, output_values: T, output_shape: int64)";
+
 pub(crate) const OPS: &[Op] = &[
     op("SparseToDense", "(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T) -> (dense: T)")
         .gradient(gradient::sparse_to_dense)
@@ -188,36 +196,10 @@ pub(crate) const OPS: &[Op] = &[
         .not_differentiable()
         .attrs("T: number")
         .shape(shape::sparse_add_grad),
-    op(
-        "SparseSparseMaximum",
-        "(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64)
-         -> (output_indices: int64, output_values: T)",
-    )
-    .gradient(gradient::sparse_sparse)
-    .attrs("T: real")
-    .shape(shape::sparse_sparse),
-    op(
-        "SparseSparseMinimum",
-        "(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64)
-         -> (output_indices: int64, output_values: T)",
-    )
-    .gradient(gradient::sparse_sparse)
-    .attrs("T: number")
-    .shape(shape::sparse_sparse),
-    op(
-        "SparseReduceSumSparse",
-        "(input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32)
-         -> (output_indices: int64, output_values: T, output_shape: int64)",
-    )
-    .attrs("keep_dims: bool = false; T: number")
-    .shape(shape::unknown),
-    op(
-        "SparseReduceMaxSparse",
-        "(input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32)
-         -> (output_indices: int64, output_values: T, output_shape: int64)",
-    )
-    .attrs("keep_dims: bool = false; T: real")
-    .shape(shape::unknown),
+    op("SparseSparseMaximum", TWO_SPARSE).gradient(gradient::sparse_sparse).attrs("T: real").shape(shape::sparse_sparse),
+    op("SparseSparseMinimum", TWO_SPARSE).gradient(gradient::sparse_sparse).attrs("T: number").shape(shape::sparse_sparse),
+    op("SparseReduceSumSparse", REDUCED_TO_SPARSE).attrs("keep_dims: bool = false; T: number").shape(shape::unknown),
+    op("SparseReduceMaxSparse", REDUCED_TO_SPARSE).attrs("keep_dims: bool = false; T: real").shape(shape::unknown),
     op("SparseSliceGrad", "(backprop_val_grad: T, input_indices: int64, input_start: int64, output_indices: int64) -> (val_grad: T)")
         .attrs("T: number")
         .shape(shape::sparse_slice_grad),

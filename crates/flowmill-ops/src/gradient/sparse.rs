@@ -101,41 +101,56 @@ fn padded_shape(b: &mut B<'_>, dense: OutputId, shape: OutputId) -> Result<Outpu
     b.call("ConcatV2", &[ones, dense_shape, axis])
 }
 
+/// What a sparse tensor's values meet of a dense one that broadcasts.
+struct Met {
+    /// The dense elements, conjugated.
+    elements: OutputId,
+    /// Where they stand in the dense tensor.
+    places: OutputId,
+    /// The dense shape, with ones in front up to the sparse one's rank.
+    shape: OutputId,
+}
+
+impl Met {
+    /// Of a node whose inputs are (indices, values, shape, dense).
+    fn of(b: &mut B<'_>, op: &Backward) -> Result<Met> {
+        let (indices, sparse_shape, dense) = (op.inputs[0], op.inputs[2], op.inputs[3]);
+        let shape = padded_shape(b, dense, sparse_shape)?;
+        let scale = b.call("FloorDiv", &[sparse_shape, shape])?;
+        let places = b.call("FloorDiv", &[indices, scale])?;
+        let whole = b.reshape(dense, shape)?;
+        let elements = b.call("GatherNd", &[whole, places])?;
+        Ok(Met { elements: b.conj(elements)?, places, shape })
+    }
+
+    /// The dense tensor's gradient, of what each value gives.
+    fn sum(&self, b: &mut B<'_>, shares: OutputId, dense: OutputId) -> Result<OutputId> {
+        let sum = b.call("ScatterNd", &[self.places, shares, self.shape])?;
+        b.reshape_like(sum, dense)
+    }
+}
+
 /// (indices, values, shape, dense), of which the dense one broadcasts.
 pub(crate) fn sparse_dense_cwise_mul(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
-    let (indices, values, shape, dense) = (op.inputs[0], op.inputs[1], op.inputs[2], op.inputs[3]);
-    let whole_shape = padded_shape(b, dense, shape)?;
-    let scale = b.call("FloorDiv", &[shape, whole_shape])?;
-    let places = b.call("FloorDiv", &[indices, scale])?;
-    let whole = b.reshape(dense, whole_shape)?;
-    let factors = b.call("GatherNd", &[whole, places])?;
-    let factors = b.conj(factors)?;
-    let dvalues = b.mul(dy, factors)?;
-    let values = b.conj(values)?;
+    let met = Met::of(b, op)?;
+    let dvalues = b.mul(dy, met.elements)?;
+    let values = b.conj(op.inputs[1])?;
     let shares = b.mul(dy, values)?;
-    let ddense = b.call("ScatterNd", &[places, shares, whole_shape])?;
-    let ddense = b.reshape_like(ddense, dense)?;
+    let ddense = met.sum(b, shares, op.inputs[3])?;
     Ok(vec![None, Some(dvalues.into()), None, Some(ddense.into())])
 }
 
 /// (indices, values, shape, dense), of which the dense one broadcasts.
 pub(crate) fn sparse_dense_cwise_div(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
-    let (indices, values, shape, dense) = (op.inputs[0], op.inputs[1], op.inputs[2], op.inputs[3]);
-    let whole_shape = padded_shape(b, dense, shape)?;
-    let scale = b.call("FloorDiv", &[shape, whole_shape])?;
-    let places = b.call("FloorDiv", &[indices, scale])?;
-    let whole = b.reshape(dense, whole_shape)?;
-    let divisors = b.call("GatherNd", &[whole, places])?;
-    let divisors = b.conj(divisors)?;
-    let dvalues = b.call("RealDiv", &[dy, divisors])?;
-    let values = b.conj(values)?;
-    let quotients = b.call("RealDiv", &[values, divisors])?;
+    let met = Met::of(b, op)?;
+    let dvalues = b.call("RealDiv", &[dy, met.elements])?;
+    let values = b.conj(op.inputs[1])?;
+    let quotients = b.call("RealDiv", &[values, met.elements])?;
     let shares = b.mul(dvalues, quotients)?;
     let shares = b.call("Neg", &[shares])?;
-    let ddense = b.call("ScatterNd", &[places, shares, whole_shape])?;
-    let ddense = b.reshape_like(ddense, dense)?;
+    let ddense = met.sum(b, shares, op.inputs[3])?;
     Ok(vec![None, Some(dvalues.into()), None, Some(ddense.into())])
 }
 
