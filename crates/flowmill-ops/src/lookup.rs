@@ -19,7 +19,7 @@ pub(crate) const OPS: &[Op] = &[
         .not_differentiable()
         .attrs("container: string = ''; shared_name: string = ''; use_node_name_sharing: bool = false; key_dtype: type; value_dtype: type")
         .stateful()
-        .shape(shape::scalars),
+        .shape(shape::mutable_table),
     op("MutableDenseHashTableV2", "(empty_key: key_dtype, deleted_key: key_dtype) -> (table_handle: resource)")
         .not_differentiable()
         .attrs(
@@ -27,45 +27,45 @@ pub(crate) const OPS: &[Op] = &[
                 value_shape: shape = []; initial_num_buckets: int = 131072; max_load_factor: float = 0.8",
         )
         .stateful()
-        .shape(shape::scalars),
+        .shape(shape::dense_table),
     op("InitializeTable", "(table_handle: Ref(string), keys: Tkey, values: Tval)")
         .not_differentiable()
         .attrs("Tkey: type; Tval: type")
-        .shape(shape::unknown),
+        .shape(shape::initialize_table),
     op("InitializeTableV2", "(table_handle: resource, keys: Tkey, values: Tval)")
         .not_differentiable()
         .attrs("Tkey: type; Tval: type")
         .stateful()
-        .shape(shape::unknown),
+        .shape(shape::initialize_table),
     op("InitializeTableFromTextFileV2", "(table_handle: resource, filename: string)")
         .not_differentiable()
         .attrs("key_index: int >= -2; value_index: int >= -2; vocab_size: int >= -1 = -1; delimiter: string = '\t'; offset: int = 0")
         .stateful()
-        .shape(shape::unknown),
+        .shape(shape::initialize_table_from_file),
     op("LookupTableFind", "(table_handle: Ref(string), keys: Tin, default_value: Tout) -> (values: Tout)")
         .not_differentiable()
         .attrs("Tin: type; Tout: type")
-        .shape(shape::unknown),
+        .shape(shape::table_find),
     op("LookupTableFindV2", "(table_handle: resource, keys: Tin, default_value: Tout) -> (values: Tout)")
         .not_differentiable()
         .attrs("Tin: type; Tout: type")
         .stateful()
-        .shape(shape::unknown),
+        .shape(shape::table_find),
     op("LookupTableInsertV2", "(table_handle: resource, keys: Tin, values: Tout)")
         .not_differentiable()
         .attrs("Tin: type; Tout: type")
         .stateful()
-        .shape(shape::unknown),
-    op("LookupTableRemoveV2", "(table_handle: resource, keys: Tin)").attrs("Tin: type").stateful().shape(shape::unknown),
-    op("LookupTableSizeV2", "(table_handle: resource) -> (size: int64)").not_differentiable().stateful().shape(shape::scalars),
+        .shape(shape::table_changed),
+    op("LookupTableRemoveV2", "(table_handle: resource, keys: Tin)").attrs("Tin: type").stateful().shape(shape::table_remove),
+    op("LookupTableSizeV2", "(table_handle: resource) -> (size: int64)").not_differentiable().stateful().shape(shape::table_size),
     op("LookupTableExportV2", "(table_handle: resource) -> (keys: Tkeys, values: Tvalues)")
         .attrs("Tkeys: type; Tvalues: type")
         .stateful()
-        .shape(shape::unknown),
+        .shape(shape::table_export),
     op("LookupTableImportV2", "(table_handle: resource, keys: Tin, values: Tout)")
         .attrs("Tin: type; Tout: type")
         .stateful()
-        .shape(shape::unknown),
+        .shape(shape::table_import),
     op("MutableHashTable", "() -> (table_handle: Ref(string))")
         .not_differentiable()
         .attrs("container: string = ''; shared_name: string = ''; use_node_name_sharing: bool = false; key_dtype: type; value_dtype: type")
@@ -108,7 +108,7 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::unknown),
     op("LookupTableExport", "(table_handle: Ref(string)) -> (keys: Tkeys, values: Tvalues)")
         .attrs("Tkeys: type; Tvalues: type")
-        .shape(shape::table_export),
+        .shape(shape::exported_table),
     op("LookupTableImport", "(table_handle: Ref(string), keys: Tin, values: Tout)").attrs("Tin: type; Tout: type").shape(shape::unknown),
     op("LookupTableSize", "(table_handle: Ref(string)) -> (size: int64)").not_differentiable().shape(shape::scalars),
     op("InitializeTableFromTextFile", "(table_handle: Ref(string), filename: string)")

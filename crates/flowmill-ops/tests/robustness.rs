@@ -27,6 +27,17 @@ fn shape_functions_never_panic() {
     assert!(panics.is_empty(), "{}", panics.join("\n"));
 }
 
+/// TensorFlow ends the process here.
+#[test]
+fn channels_of_a_scalar_are_an_error() {
+    let def = flowmill_ops::catalogue().into_iter().find(|def| def.name == "FakeQuantWithMinMaxVarsPerChannelGradient").unwrap();
+    let shapes = [PartialShape::unknown(), PartialShape::scalar(), PartialShape::unknown(), PartialShape::unknown()];
+    let inputs = shapes.map(|shape| ValueInfo { shape, ..ValueInfo::default() });
+    let attrs = Attrs::default();
+    let mut context = InferenceContext::new(&def, &attrs, &inputs, 3);
+    assert!(def.shape_fn.unwrap()(&mut context).is_err());
+}
+
 /// A linear congruential generator: the same numbers everywhere.
 struct Random(u64);
 

@@ -1,7 +1,7 @@
 //! Shape functions that many families share, and how shape functions read constants.
 
 use super::dims;
-use flowmill_graph::InferenceContext as Context;
+use flowmill_graph::{InferenceContext as Context, ValueInfo};
 use flowmill_tensor::{DType, PartialShape, Result, bail};
 
 /// The op has no outputs, or nothing is known of them before it runs.
@@ -58,11 +58,11 @@ pub(crate) fn unchanged_with_rank_at_least<const RANK: usize>(c: &mut Context<'_
     set_all(c, &shape)
 }
 
-/// The output is the first input: its shape, its value, and what it refers to.
+/// The outputs are the inputs: their shapes, their values, and what they refer to. Of a value that is known in part nothing is, as in TensorFlow.
 pub(crate) fn identity(c: &mut Context<'_>) -> Result<()> {
     for i in 0..c.num_outputs() {
         if let (Some(value), Some(output)) = (c.value(i), c.output_mut(i)) {
-            *output = value.clone();
+            *output = ValueInfo { as_shape: None, ..value.clone() };
         }
     }
     Ok(())

@@ -46,14 +46,18 @@ pub(crate) fn select(c: &mut Context<'_>) -> Result<()> {
         }
         _ => data.merge(&cond)?,
     };
-    common::set_all(c, &data)
+    common::set_all(c, &data)?;
+    value::select(c);
+    Ok(())
 }
 
 /// Condition and branches broadcast.
 pub(crate) fn select_v2(c: &mut Context<'_>) -> Result<()> {
     let branches = PartialShape::broadcast(&c.input(1), &c.input(2))?;
     let shape = PartialShape::broadcast(&c.input(0), &branches)?;
-    common::set_all(c, &shape)
+    common::set_all(c, &shape)?;
+    value::select(c);
+    Ok(())
 }
 
 /// Three inputs of one shape, scalars apart.
@@ -122,18 +126,19 @@ pub(crate) fn unchanged_of(c: &mut Context<'_>, f: fn(i64) -> Option<i64>) -> Re
     value::unary(c, f)
 }
 
-/// The same elements as another type; sizes stay known among the index types.
+/// The same elements as another type; sizes stay known among the index types, and what a small constant becomes as one of them.
 pub(crate) fn cast(c: &mut Context<'_>) -> Result<()> {
     common::unchanged(c)?;
     let (from, to): (DType, DType) = (c.attrs().get("SrcT")?, c.attrs().get("DstT")?);
-    if matches!((from, to), (DType::I32 | DType::I64, DType::I32 | DType::I64)) {
-        match common::ints(c, 0)? {
-            Some(values) => value::set_ints(c, to, Some(values)),
-            None => {
-                let sizes = value::sizes(c, 0);
-                value::set_sizes(c, to, sizes);
-            }
-        }
+    if !matches!(to, DType::I32 | DType::I64) {
+        return Ok(());
+    }
+    if c.constant(0).is_some() {
+        let values = value::whole_numbers(c, 0, to);
+        value::set_ints(c, to, values);
+    } else if matches!(from, DType::I32 | DType::I64) {
+        let sizes = value::sizes(c, 0);
+        value::set_sizes(c, to, sizes);
     }
     Ok(())
 }

@@ -174,7 +174,7 @@ pub(crate) fn fake_quant_vars_grad(c: &mut Context<'_>) -> Result<()> {
 
 /// The same with a range for each channel.
 pub(crate) fn fake_quant_per_channel_grad(c: &mut Context<'_>) -> Result<()> {
-    let inputs = dims::with_rank_at_least(&c.input(0), 1)?.merge(&c.input(1))?;
+    let inputs = dims::with_rank_at_least(&c.input(0).merge(&c.input(1))?, 1)?;
     let mut channels = dims::merge(common::expect_vector(c, 2)?, common::expect_vector(c, 3)?)?;
     if let Some(rank) = inputs.rank() {
         channels = dims::merge(dims::size(&inputs, rank - 1), channels)?;

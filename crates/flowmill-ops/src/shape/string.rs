@@ -195,7 +195,7 @@ pub(crate) fn fingerprint(c: &mut Context<'_>) -> Result<()> {
 }
 
 /// Keys, which are a vector, and values.
-pub(crate) fn table_export(c: &mut Context<'_>) -> Result<()> {
+pub(crate) fn exported_table(c: &mut Context<'_>) -> Result<()> {
     c.set_output(0, PartialShape::new(&[dims::UNKNOWN]));
     Ok(())
 }

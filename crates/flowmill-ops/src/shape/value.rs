@@ -89,6 +89,40 @@ pub(crate) fn set_ints(c: &mut Context<'_>, dtype: DType, values: Option<Vec<i64
     }
 }
 
+/// The elements of constant input `i` as a cast to the index type `to` gives them; `None` where there is no such constant, or no such number.
+pub(crate) fn whole_numbers(c: &Context<'_>, i: usize, to: DType) -> Option<Vec<i64>> {
+    let tensor = c.constant(i)?;
+    let values: Vec<i64> = match tensor.dtype() {
+        DType::F32 => tensor.as_slice::<f32>().ok()?.iter().map(|&x| whole(x.into())).collect::<Option<_>>()?,
+        DType::F64 => tensor.as_slice::<f64>().ok()?.iter().map(|&x| whole(x)).collect::<Option<_>>()?,
+        DType::Bool => tensor.as_slice::<bool>().ok()?.iter().map(|&x| x.into()).collect(),
+        _ => tensor.to_i64_vec().ok()?,
+    };
+    Some(if to == DType::I32 { values.into_iter().map(|x| i64::from(x as i32)).collect() } else { values })
+}
+
+/// The whole part of a number that an `int32` holds: what larger ones become depends on the machine.
+fn whole(x: f64) -> Option<i64> {
+    let whole = x.trunc();
+    (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&whole).then_some(whole as i64)
+}
+
+/// Sets output 0 to the elements of input 1 where input 0 is true, and to those of input 2 elsewhere, where all are constants: each of one
+/// element or of the output's shape.
+pub(crate) fn select(c: &mut Context<'_>) {
+    let (Some(dtype), Some(conditions)) = (index_type(c, 1), c.constant(0).and_then(|t| t.as_slice::<bool>().ok())) else { return };
+    let Some(shape) = c.output_mut(0).and_then(|o| o.shape.to_shape()) else { return };
+    let whole = |i: usize| c.constant(i).filter(|t| t.num_elements() == 1 || *t.shape() == shape).and_then(|t| t.to_i64_vec().ok());
+    let (Some(then), Some(other)) = (whole(1), whole(2)) else { return };
+    if conditions.len() != 1 && c.constant(0).is_none_or(|t| *t.shape() != shape) {
+        return;
+    }
+    let place = |len: usize, i: usize| if len == 1 { 0 } else { i };
+    let pick = |i: usize| if conditions[place(conditions.len(), i)] { then[place(then.len(), i)] } else { other[place(other.len(), i)] };
+    let values = (shape.num_elements() <= MAX_ELEMENTS).then(|| (0..shape.num_elements()).map(pick).collect());
+    set_ints(c, dtype, values);
+}
+
 /// The index type of input `i`, where its value is a known integer tensor.
 fn index_type(c: &Context<'_>, i: usize) -> Option<DType> {
     c.constant(i).map(Tensor::dtype).filter(|t| matches!(t, DType::I32 | DType::I64))
