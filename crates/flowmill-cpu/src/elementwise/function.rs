@@ -1,4 +1,4 @@
-use super::{Binary, BinaryOp, Unary, UnaryOp};
+use super::{Binary, BinaryOp, Operands, Unary, UnaryOp};
 use flowmill_tensor::{Result, Shape, Tensor, bail};
 
 /// A function of one or two elements of `float32`, on slices and on whole tensors. Both give the bits of the op's own kernel.
@@ -17,7 +17,12 @@ impl Function {
 
     /// `O` of two elements.
     pub(crate) fn two<O: BinaryOp<f32, Out = f32>>() -> Function {
-        const { assert!(O::CHECK.is_none() && O::BROADCASTS, "functions of blocks neither look at their operands nor refuse to broadcast") };
+        const {
+            assert!(
+                O::CHECK.is_none() && matches!(O::OPERANDS, Operands::Broadcast),
+                "functions of blocks neither look at their operands nor refuse to broadcast"
+            )
+        };
         Function::Two(Binary::of::<O>())
     }
 

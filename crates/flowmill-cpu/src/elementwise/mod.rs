@@ -15,7 +15,7 @@ pub(crate) use function::Function;
 pub(crate) use map::{Unary, UnaryOp, unary_kernel};
 pub(crate) use operand::{Operand, broadcast_positions};
 pub(crate) use word::Word;
-pub(crate) use zip::{Binary, BinaryOp, Check, binary_kernel, broadcast_shape};
+pub(crate) use zip::{Binary, BinaryOp, Check, Operands, binary_kernel, broadcast_shape};
 
 use crate::parallel;
 

@@ -11,10 +11,21 @@ pub(crate) trait BinaryOp<T: Word>: 'static {
     const COST: usize = 1;
     /// The function. Where [`BinaryOp::CHECK`] refuses the operands its result does not matter.
     fn apply(a: T, b: T) -> Self::Out;
-    /// Whether operands of different shapes broadcast; else they need equally many elements.
-    const BROADCASTS: bool = true;
+    /// What the operands' shapes may be.
+    const OPERANDS: Operands = Operands::Broadcast;
     /// Looks for operands that TensorFlow answers with an error, such as a zero divisor.
     const CHECK: Option<Check<T>> = None;
+}
+
+/// What the shapes of a function's operands may be.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Operands {
+    /// Any that broadcast.
+    Broadcast,
+    /// Any with equally many elements; the result has the first one's shape.
+    SameCount,
+    /// One shape.
+    SameShape,
 }
 
 /// Refuses operands of a binary function.
@@ -26,7 +37,7 @@ pub(crate) struct Binary<A: Word, D: Word> {
     pub(super) zip: fn(&[A], &[A], &mut [D]),
     word: fn(u64, u64) -> u64,
     check: Option<Check<A>>,
-    broadcasts: bool,
+    operands: Operands,
     pub(super) cost: usize,
 }
 
@@ -60,14 +71,18 @@ impl<A: Word, D: Word> Binary<A, D> {
             zip: |a, b, dst| A::zip(a, b, dst, O::apply),
             word: |a, b| O::apply(A::from_word(a), A::from_word(b)).to_word(),
             check: O::CHECK,
-            broadcasts: O::BROADCASTS,
+            operands: O::OPERANDS,
             cost: O::COST,
         }
     }
 
     /// The result for two tensors.
     pub(crate) fn combine(&self, mut a: Tensor, mut b: Tensor) -> Result<Tensor> {
-        if !self.broadcasts && a.num_elements() != b.num_elements() {
+        let broadcasts = self.operands == Operands::Broadcast;
+        if self.operands == Operands::SameShape && a.shape() != b.shape() {
+            bail!(InvalidArgument, "The two arguments must be the same size, got {} and {}", a.shape(), b.shape());
+        }
+        if !broadcasts && a.num_elements() != b.num_elements() {
             bail!(
                 InvalidArgument,
                 "The two arguments to a cwise op must have same number of elements, got {} and {}",
@@ -75,7 +90,7 @@ impl<A: Word, D: Word> Binary<A, D> {
                 b.num_elements()
             );
         }
-        let shape = if a.shape() == b.shape() || !self.broadcasts { a.shape().clone() } else { broadcast_shape(a.shape(), b.shape())? };
+        let shape = if a.shape() == b.shape() || !broadcasts { a.shape().clone() } else { broadcast_shape(a.shape(), b.shape())? };
         shape.checked_num_elements()?;
         if let Some(check) = self.check {
             check(a.as_slice()?, b.as_slice()?)?;

@@ -5,12 +5,13 @@ use crate::elementwise::Binary;
 use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{Complex, DType, Result, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Complex, DType, PartialShape, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 /// The kernel of `AddN` and `AccumulateNV2`, which adds from the left. Variants are added by their own rules.
 pub(super) fn make_add_n(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (name, op) = (init.name.to_owned(), init.op_def.name.clone());
+    let shape: PartialShape = init.attrs.get_or("shape", PartialShape::unknown())?;
     let dtype = init.dtype("T")?;
     type Adders = (fn(&KernelContext<'_>) -> Option<Tensor>, fn(Tensor, Tensor) -> Result<Tensor>);
     let (add_scalars, add): Adders = match dtype {
@@ -20,6 +21,9 @@ pub(super) fn make_add_n(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         }
     };
     from_fn(move |ctx| {
+        if !shape.is_compatible_with(ctx.input(0)?.shape()) {
+            bail!(InvalidArgument, "Inputs to operation {name} of type {op} have shape {}, not {shape}", ctx.input(0)?.shape());
+        }
         if let Some(sum) = add_scalars(ctx) {
             ctx.set_output(0, sum);
             return Ok(());

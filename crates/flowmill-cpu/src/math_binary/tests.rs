@@ -252,6 +252,12 @@ fn sums_of_many() {
     let error = run1("AddN", &[("T", ty(DType::F32))], vec![vector(&[1.0, 2.0]), vector(&[3.0])]).unwrap_err();
     assert!(error.message().contains("must have the same size and shape.  Input 0: [2] != input 1: [1]"), "{error}");
     let count = |n| Tensor::variant(Variant::new(Count(n)));
+    let accumulate = |shape: &[i64]| {
+        let attrs = [("T", ty(DType::F32)), ("shape", crate::testing::shape(shape))];
+        run1("AccumulateNV2", &attrs, vec![vector(&[1.0, 2.0]), vector(&[3.0, 4.0])])
+    };
+    assert_eq!(accumulate(&[-1]).unwrap(), vector(&[4.0, 6.0]));
+    assert!(accumulate(&[3]).unwrap_err().message().ends_with("have shape [2], not [3]"));
     let sum = run1("AddN", &[("T", ty(DType::Variant))], vec![count(1), count(20), count(300)]).unwrap();
     assert_eq!(sum.as_variants().unwrap()[0].get::<Count>().unwrap().0, 321);
 }

@@ -1,6 +1,6 @@
 //! Derivatives of unary functions, from the function's result `y` and the gradient `dy`. Complex results are conjugated first.
 
-use crate::elementwise::BinaryOp;
+use crate::elementwise::{BinaryOp, Operands};
 use flowmill_tensor::{Complex, bf16, f16};
 
 macro_rules! gradients {
@@ -16,7 +16,7 @@ macro_rules! gradients {
     (@each [$($t:ty),*] $op:ident, |$y:ident, $dy:ident| $body:expr) => {
         $(impl BinaryOp<$t> for $op {
             type Out = $t;
-            const BROADCASTS: bool = false;
+            const OPERANDS: Operands = Operands::SameCount;
             #[inline(always)]
             fn apply($y: $t, $dy: $t) -> $t { $body }
         })*
@@ -24,7 +24,7 @@ macro_rules! gradients {
     (@small [$($t:ty),*] $op:ident) => {
         $(impl BinaryOp<$t> for $op {
             type Out = $t;
-            const BROADCASTS: bool = false;
+            const OPERANDS: Operands = Operands::SameCount;
             #[inline(always)]
             fn apply(y: $t, dy: $t) -> $t { <$t>::from_f32(<$op as BinaryOp<f32>>::apply(y.to_f32(), dy.to_f32())) }
         })*

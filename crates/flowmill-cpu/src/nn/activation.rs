@@ -1,6 +1,6 @@
 //! Activations and their gradients.
 
-use crate::elementwise::{BinaryOp, Function, TRANSCENDENTAL, UnaryOp, Word, binary, for_blocks, unary};
+use crate::elementwise::{BinaryOp, Function, Operands, TRANSCENDENTAL, UnaryOp, Word, binary, for_blocks, unary};
 use crate::from_fn::from_fn;
 use crate::number::{Number, Ordered};
 use crate::simd::unary as simd;
@@ -139,7 +139,7 @@ struct Relu6Grad;
 
 impl<T: Ordered> BinaryOp<T> for ReluGrad {
     type Out = T;
-    const BROADCASTS: bool = false;
+    const OPERANDS: Operands = Operands::SameShape;
     #[inline(always)]
     fn apply(g: T, x: T) -> T {
         if x > T::ZERO { g } else { T::ZERO }
@@ -148,7 +148,7 @@ impl<T: Ordered> BinaryOp<T> for ReluGrad {
 
 impl<T: Ordered> BinaryOp<T> for Relu6Grad {
     type Out = T;
-    const BROADCASTS: bool = false;
+    const OPERANDS: Operands = Operands::SameShape;
     #[inline(always)]
     fn apply(g: T, x: T) -> T {
         if x > T::ZERO && x < T::from_count(6) { g } else { T::ZERO }
@@ -168,7 +168,7 @@ macro_rules! gradients {
         $(impl BinaryOp<$t> for $op {
             type Out = $t;
             const COST: usize = $cost;
-            const BROADCASTS: bool = false;
+            const OPERANDS: Operands = Operands::SameShape;
             #[inline(always)]
             fn apply($g: $t, $y: $t) -> $t { $body }
         })*

@@ -155,3 +155,13 @@ fn conv_takes_several_batch_dimensions_and_checks_its_groups() {
     assert!(conv(image(&[6, 4, 4, 2]), 2, 1).unwrap_err().message().contains("must have 5 dimensions"));
     assert!(conv(image(&[6, 4, 4, 2]), 0, 1).unwrap_err().message().contains("batch_dims must be positive"));
 }
+
+#[test]
+fn gradients_of_activations_do_not_broadcast() {
+    let one = Tensor::vector(&[1f32]).unwrap();
+    for op in ["EluGrad", "ReluGrad", "Relu6Grad", "SeluGrad", "SoftplusGrad", "SoftsignGrad"] {
+        let error = run1(op, &[("T", ty(DType::F32))], vec![Tensor::scalar(1f32), one.clone()]).unwrap_err();
+        assert_eq!(error.message(), "The two arguments must be the same size, got [] and [1]", "{op}");
+        assert!(run1(op, &[("T", ty(DType::F32))], vec![one.clone(), one.clone()]).is_ok(), "{op}");
+    }
+}
