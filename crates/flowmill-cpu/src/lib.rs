@@ -38,6 +38,8 @@ pub mod random;
 mod reduction;
 pub mod send_recv;
 pub mod simd;
+#[cfg(test)]
+mod size_tests;
 pub mod sparse;
 mod special;
 mod spectral;

@@ -128,6 +128,10 @@ fn make_rfft(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             let kept = if fft_length == 0 { 0 } else { fft_length / 2 + 1 };
             shape.push(kept);
             let mut out = Tensor::zeros(<Complex<R>>::DTYPE, shape)?;
+            if out.num_elements() == 0 {
+                ctx.set_output(0, out);
+                return Ok(());
+            }
             let mut row = vec![Complex::new(R::zero(), R::zero()); fft_length];
             let rows = ctx.input(0)?.as_slice::<R>()?.chunks_exact(len.max(1));
             for (target, source) in out.as_mut_slice::<Complex<R>>()?.chunks_exact_mut(kept.max(1)).zip(rows) {
@@ -153,6 +157,10 @@ fn make_irfft(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             let (mut shape, len, fft_length) = lengths(ctx, |n| if n == 0 { 0 } else { n / 2 + 1 })?;
             shape.push(fft_length);
             let mut out = Tensor::zeros(R::DTYPE, shape)?;
+            if out.num_elements() == 0 {
+                ctx.set_output(0, out);
+                return Ok(());
+            }
             let mut row = vec![Complex::new(R::zero(), R::zero()); fft_length];
             let rows = ctx.input(0)?.as_slice::<Complex<R>>()?.chunks_exact(len.max(1));
             for (target, source) in out.as_mut_slice::<R>()?.chunks_exact_mut(fft_length.max(1)).zip(rows) {

@@ -22,12 +22,14 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [u8, u16, i8, i16, i32, i64, f16, f32, f64], T => crop::<T>(is_nearest, outside), _ => init.unsupported())
 }
 
-/// Where a pixel of the crop lies along one dimension of the image; `None` outside of it.
-pub(super) fn positions(first: f32, last: f32, size: usize, crop: usize) -> Vec<Option<f32>> {
+/// Where pixel `i` of the crop lies along one dimension of the image; `None` outside of it.
+pub(super) fn positions(first: f32, last: f32, size: usize, crop: usize) -> impl Fn(usize) -> Option<f32> {
     let end = (size - 1) as f32;
     let scale = if crop > 1 { (last - first) * end / (crop - 1) as f32 } else { 0.0 };
-    let at = |i: usize| if crop > 1 { first * end + i as f32 * scale } else { 0.5 * (first + last) * end };
-    (0..crop).map(at).map(|at| (at >= 0.0 && at <= end).then_some(at)).collect()
+    move |i| {
+        let at = if crop > 1 { first * end + i as f32 * scale } else { 0.5 * (first + last) * end };
+        (at >= 0.0 && at <= end).then_some(at)
+    }
 }
 
 fn crop<T: Element + AsPrimitive<f32>>(is_nearest: bool, outside: f32) -> Result<Arc<dyn Kernel>> {
@@ -58,7 +60,7 @@ fn crop<T: Element + AsPrimitive<f32>>(is_nearest: bool, outside: f32) -> Result
                 let image = &input[indices[b] as usize * height * width * depth..][..height * width * depth];
                 let value = |y: f32, x: f32, c: usize| -> f32 { image[(y as usize * width + x as usize) * depth + c].as_() };
                 for (i, pixel) in crop.chunks_exact_mut(depth).enumerate() {
-                    let (Some(y), Some(x)) = (ys[i / crop_width], xs[i % crop_width]) else {
+                    let (Some(y), Some(x)) = (ys(i / crop_width), xs(i % crop_width)) else {
                         pixel.fill(outside);
                         continue;
                     };

@@ -69,7 +69,7 @@ where
             target[at..][..depth].iter_mut().zip(g).for_each(|(out, g)| *out = out.plus(T::narrow((g * share).as_())));
         };
         for (i, g) in g[b * crop_len..][..crop_len].chunks_exact(depth.max(1)).enumerate() {
-            let (Some(y), Some(x)) = (ys[i / crop_width], xs[i % crop_width]) else { continue };
+            let (Some(y), Some(x)) = (ys(i / crop_width), xs(i % crop_width)) else { continue };
             if is_nearest {
                 give(y.round(), x.round(), g, 1.0);
                 continue;
@@ -113,7 +113,7 @@ fn boxes_grad<T: Element + AsPrimitive<f32>>(ctx: &mut KernelContext<'_>) -> Res
         // How far towards the second corner a pixel of the crop lies.
         let part = |i: usize, size: usize| if size > 1 { i as f32 / (size - 1) as f32 } else { 0.5 };
         for (i, g) in g[b * crop_len..][..crop_len].chunks_exact(depth.max(1)).enumerate() {
-            let (Some(y), Some(x)) = (ys[i / crop_width], xs[i % crop_width]) else { continue };
+            let (Some(y), Some(x)) = (ys(i / crop_width), xs(i % crop_width)) else { continue };
             let (y_part, x_part) = (part(i / crop_width, crop_height), part(i % crop_width, crop_width));
             let (y_lerp, x_lerp) = (y - y.floor(), x - x.floor());
             for (c, g) in g.iter().enumerate() {

@@ -4,7 +4,7 @@ use super::{image_dims, size_of};
 use crate::from_fn::expensive_from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16, check_memory, f16, for_dtype};
 use num_traits::AsPrimitive;
 use std::sync::Arc;
 
@@ -78,6 +78,11 @@ impl Grid {
     }
 }
 
+/// Refuses rows and columns for which tables of [`Between`] would pass the memory limit: without a batch there need not be pixels for them.
+pub(super) fn check_tables(sizes: [usize; 4]) -> Result<()> {
+    check_memory::<[Between; 4]>(sizes.into_iter().fold(0, usize::saturating_add))
+}
+
 /// The dimensions of the images, and the size they are to have.
 pub(super) fn sizes(images: &Tensor, size: &Tensor) -> Result<([usize; 4], (usize, usize))> {
     let dims = image_dims(images)?;
@@ -85,6 +90,7 @@ pub(super) fn sizes(images: &Tensor, size: &Tensor) -> Result<([usize; 4], (usiz
     if dims[1] == 0 || dims[2] == 0 || dims[3] == 0 {
         bail!(InvalidArgument, "input image must be of non-zero size");
     }
+    check_tables([dims[1], dims[2], size.0, size.1])?;
     Ok((dims, size))
 }
 

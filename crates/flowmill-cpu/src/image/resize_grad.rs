@@ -1,6 +1,6 @@
 //! Gradients of resizing: `ResizeBilinearGrad`, `ResizeNearestNeighborGrad`.
 
-use super::resize::Grid;
+use super::resize::{Grid, check_tables};
 use super::{image_dims, size_of};
 use crate::from_fn::expensive_from_fn;
 use crate::number::Number;
@@ -29,6 +29,7 @@ pub(super) fn gradient_dims(gradients: &Tensor, image: &Tensor) -> Result<([usiz
     if to[1..].contains(&0) || from[1..].contains(&0) {
         bail!(InvalidArgument, "original_image and grads must be of non-zero size, got {} and {}", image.shape(), gradients.shape());
     }
+    check_tables([from[1], from[2], to[1], to[2]])?;
     Ok((from, to))
 }
 
@@ -73,6 +74,7 @@ fn nearest<T: Number>(ctx: &mut KernelContext<'_>, grid: Grid) -> Result<()> {
     if out_height == 0 || out_width == 0 || channels == 0 {
         bail!(InvalidArgument, "grads must be of non-zero size, got {}", gradients.shape());
     }
+    check_tables([height, width, out_height, out_width])?;
     let (rows, columns) = (grid.nearest(height, out_height), grid.nearest(width, out_width));
     let g = gradients.as_slice::<T>()?;
     let mut out = Tensor::zeros(T::DTYPE, [batch, height, width, channels])?;

@@ -5,9 +5,9 @@
 use crate::from_fn::expensive_from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{Complex, Element, Result, Shape, Tensor, bail, f16, for_dtype};
-use nalgebra::{ComplexField, DMatrix};
-use num_traits::Zero;
+use flowmill_tensor::{Complex, Element, Result, Shape, Tensor, bail, check_memory, f16, for_dtype};
+use nalgebra::{ComplexField, DMatrix, RealField};
+use num_traits::{One, Zero};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -99,13 +99,18 @@ impl<'a, T: Field> Batch<'a, T> {
 
     /// `f` of every matrix.
     fn map<R: Send>(&self, f: impl Fn(Matrix<T>) -> Result<R> + Sync) -> Result<Vec<R>> {
-        map(self.len(), self.rows * self.columns * self.rows.min(self.columns), |i| f(self.matrix(i)))
+        map(self.len(), [self.rows, self.columns, self.rows.min(self.columns)], |i| f(self.matrix(i)))
     }
 }
 
-/// `f(0) … f(count - 1)`, beside each other where one takes `operations` operations and all together are worth it.
-fn map<R: Send>(count: usize, operations: usize, f: impl Fn(usize) -> Result<R> + Sync) -> Result<Vec<R>> {
-    if count < 2 || !parallel::is_worth_forking(count.saturating_mul(operations)) {
+/// `f(0) … f(count - 1)`, beside each other where one takes as many operations as the product of `sizes` and all together are worth it.
+///
+/// # Errors
+/// What `f` gives; `ResourceExhausted` where the results alone pass the memory limit, as those of matrices without elements may.
+fn map<R: Send>(count: usize, sizes: [usize; 3], f: impl Fn(usize) -> Result<R> + Sync) -> Result<Vec<R>> {
+    check_memory::<R>(count)?;
+    let operations = sizes.iter().fold(count, |n, &size| n.saturating_mul(size));
+    if count < 2 || !parallel::is_worth_forking(operations) {
         return (0..count).map(f).collect();
     }
     let results: Vec<Mutex<Option<Result<R>>>> = (0..count).map(|_| Mutex::new(None)).collect();
@@ -132,11 +137,16 @@ fn cholesky<W: ComplexField + Copy>(matrix: DMatrix<W>) -> DMatrix<W> {
     let n = matrix.nrows();
     match nalgebra::Cholesky::new(matrix) {
         Some(found) => found.l(),
-        None => {
-            let nan = W::from_real(W::RealField::zero()) / W::from_real(W::RealField::zero());
-            DMatrix::from_fn(n, n, |i, j| if j <= i { nan } else { W::zero() })
-        }
+        None => DMatrix::from_fn(n, n, |i, j| if j <= i { nan() } else { W::zero() }),
     }
+}
+
+fn nan<W: ComplexField>() -> W {
+    W::from_real(W::RealField::zero()) / W::from_real(W::RealField::zero())
+}
+
+fn is_finite<W: ComplexField>(matrix: &DMatrix<W>) -> bool {
+    matrix.iter().all(ComplexField::is_finite)
 }
 
 pub(super) fn make_cholesky(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -157,7 +167,7 @@ pub(super) fn make_cholesky_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel
             bail!(InvalidArgument, "Inputs must have the same shape, got {} and {}", ctx.input(0)?.shape(), ctx.input(1)?.shape());
         }
         let half: <<T as Field>::Wide as ComplexField>::RealField = nalgebra::convert(0.5);
-        let found = map(l.len(), l.rows * l.rows * l.rows, |i| {
+        let found = map(l.len(), [l.rows; 3], |i| {
             let (l, grad) = (l.matrix(i).lower_triangle(), grad.matrix(i).lower_triangle());
             let mut middle = (l.adjoint() * grad).lower_triangle();
             for d in 0..middle.nrows() {
@@ -250,7 +260,7 @@ pub(super) fn make_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         if a.outer != b.outer {
             bail!(InvalidArgument, "All input tensors must have the same outer dimensions: {} and {}", ctx.input(0)?.shape(), ctx.input(1)?.shape());
         }
-        let found = map(a.len(), a.rows * a.rows * (a.rows + b.columns), |i| {
+        let found = map(a.len(), [a.rows, a.rows, a.rows.saturating_add(b.columns)], |i| {
             let m = if adjoint { a.matrix(i).adjoint() } else { a.matrix(i) };
             match m.lu().solve(&b.matrix(i)) {
                 Some(x) => Ok(x),
@@ -295,7 +305,7 @@ pub(super) fn make_triangular_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Ker
     by_type!(init, T => expensive_from_fn(move |ctx| {
         let (a, b) = system::<T>(ctx)?;
         let outer = joined(a.outer, b.outer)?;
-        let found = map(outer.iter().product(), a.rows * a.rows * b.columns, |i| {
+        let found = map(Shape::new(&outer).checked_num_elements()?, [a.rows, a.rows, b.columns], |i| {
             let (m, rhs) = (a.matrix(broadcast(a.outer, &outer, i)), b.matrix(broadcast(b.outer, &outer, i)));
             // A zero on the diagonal is divided by, as TensorFlow's kernel does.
             Ok(match (lower, adjoint) {
@@ -330,6 +340,8 @@ pub(super) fn make_qr(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     by_type!(init, T => expensive_from_fn(move |ctx| {
         let input = Batch::<T>::new(ctx.input(0)?)?;
         let inner = if full { input.rows } else { input.rows.min(input.columns) };
+        let (q_shape, r_shape) = (input.shape(&[input.rows, inner]), input.shape(&[inner, input.columns]));
+        check_memory::<<T as Field>::Wide>(q_shape.checked_num_elements()?.saturating_add(r_shape.checked_num_elements()?))?;
         let (q, r): (Vec<_>, Vec<_>) = input
             .map(|m| {
                 if full {
@@ -340,8 +352,7 @@ pub(super) fn make_qr(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             })?
             .into_iter()
             .unzip();
-        let q = matrices::<T>(input.shape(&[input.rows, inner]), &q)?;
-        let r = matrices::<T>(input.shape(&[inner, input.columns]), &r)?;
+        let (q, r) = (matrices::<T>(q_shape, &q)?, matrices::<T>(r_shape, &r)?);
         ctx.set_output(0, q);
         ctx.set_output(1, r);
         Ok(())
@@ -360,13 +371,30 @@ fn epsilon<W: ComplexField>() -> W::RealField {
 /// Singular values from the largest to the smallest, and the left and the right vectors as columns.
 type Decomposed<W> = (Vec<W>, DMatrix<W>, DMatrix<W>);
 
+/// All NaN for a matrix with infinite numbers or NaN, which no number of steps would converge for.
 fn svd<W: ComplexField + Copy>(matrix: DMatrix<W>, full: bool) -> Result<Decomposed<W>> {
+    let (rows, columns) = matrix.shape();
+    let nothing = || {
+        let rank = rows.min(columns);
+        let vectors = |size: usize| DMatrix::from_element(size, if full { size } else { rank }, nan());
+        (vec![nan(); rank], vectors(rows), vectors(columns))
+    };
+    if !is_finite(&matrix) {
+        return Ok(nothing());
+    }
     let epsilon = epsilon::<W>() * nalgebra::convert(5.0);
-    let Some(found) = nalgebra::SVD::try_new(matrix, true, true, epsilon, MAX_STEPS) else {
+    // Squares of very large and very small elements leave the numbers there are.
+    let scale = matrix.iter().fold(W::RealField::zero(), |scale, v| scale.max(v.real().abs()).max(v.imaginary().abs()));
+    let scale = if scale.is_zero() { W::RealField::one() } else { scale };
+    let Some(mut found) = nalgebra::SVD::try_new_unordered(matrix.unscale(scale.clone()), true, true, epsilon, MAX_STEPS) else {
         bail!(InvalidArgument, "The singular value decomposition did not converge.");
     };
+    if !found.singular_values.iter().all(ComplexField::is_finite) {
+        return Ok(nothing());
+    }
+    found.sort_by_singular_values();
     let (Some(u), Some(v_adjoint)) = (found.u, found.v_t) else { bail!(Internal, "a singular value decomposition without vectors") };
-    let values = found.singular_values.iter().map(|s| W::from_real(s.clone())).collect();
+    let values = found.singular_values.iter().map(|s| W::from_real(s.clone() * scale.clone())).collect();
     let (u, v) = (u, v_adjoint.adjoint());
     Ok(if full { (values, completed(u), completed(v)) } else { (values, u, v) })
 }
@@ -387,10 +415,14 @@ pub(super) fn make_svd(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     by_type!(init, T => expensive_from_fn(move |ctx| {
         let input = Batch::<T>::new(ctx.input(0)?)?;
         let rank = input.rows.min(input.columns);
+        let [u_shape, v_shape] = [input.rows, input.columns].map(|size| input.shape(&[size, if full { size } else { rank }]));
+        if vectors {
+            check_memory::<<T as Field>::Wide>(u_shape.checked_num_elements()?.saturating_add(v_shape.checked_num_elements()?))?;
+        }
         let found = if rank == 0 { Vec::new() } else { input.map(|m| svd(m, vectors && full))? };
         let values: Vec<T> = found.iter().flat_map(|(s, ..)| s.iter().map(|&s| T::narrow(s))).collect();
         let values = Tensor::from_slice(input.shape(&[rank]), &values)?;
-        let side = |size: usize, of: fn(&Decomposed<<T as Field>::Wide>) -> &Matrix<T>| {
+        let side = |shape: Shape, size: usize, of: fn(&Decomposed<<T as Field>::Wide>) -> &Matrix<T>| {
             if !vectors {
                 return Tensor::zeros(T::DTYPE, Shape::new(&[0]));
             }
@@ -399,9 +431,9 @@ pub(super) fn make_svd(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
                 0 if full => (0..input.len()).map(|_| DMatrix::identity(size, size)).collect(),
                 _ => found.iter().map(|d| of(d).clone()).collect(),
             };
-            matrices::<T>(input.shape(&[size, if full { size } else { rank }]), &all)
+            matrices::<T>(shape, &all)
         };
-        let (u, v) = (side(input.rows, |d| &d.1)?, side(input.columns, |d| &d.2)?);
+        let (u, v) = (side(u_shape, input.rows, |d| &d.1)?, side(v_shape, input.columns, |d| &d.2)?);
         ctx.set_output(0, values);
         ctx.set_output(1, u);
         ctx.set_output(2, v);
@@ -416,7 +448,8 @@ fn self_adjoint_eigen<W: ComplexField + Copy>(matrix: DMatrix<W>) -> Result<(Vec
     for i in 0..whole.nrows() {
         whole[(i, i)] = W::from_real(matrix[(i, i)].real());
     }
-    let Some(found) = nalgebra::SymmetricEigen::try_new(whole, epsilon::<W>(), MAX_STEPS) else {
+    let found = if is_finite(&whole) { nalgebra::SymmetricEigen::try_new(whole, epsilon::<W>(), MAX_STEPS) } else { None };
+    let Some(found) = found else {
         bail!(InvalidArgument, "Self-adjoint eigen decomposition was not successful. The input might not be valid.");
     };
     let mut order: Vec<usize> = (0..found.eigenvalues.len()).collect();

@@ -1,6 +1,6 @@
 //! `Dilation2D`, the maximum of sums with a filter, and its gradients.
 
-use super::window::extent;
+use super::window::Geometry;
 use crate::conv::Window;
 use crate::from_fn::expensive_from_fn;
 use crate::number::Ordered;
@@ -23,13 +23,6 @@ enum Part {
     FilterGradient,
 }
 
-#[derive(Clone, Copy)]
-struct Steps {
-    strides: [usize; 2],
-    rates: [usize; 2],
-    same: bool,
-}
-
 fn make(init: &KernelInit<'_>, part: Part) -> Result<Arc<dyn Kernel>> {
     let pair = |name: &str| -> Result<[usize; 2]> {
         let values: Vec<i64> = init.attrs.list(name)?;
@@ -46,40 +39,20 @@ fn make(init: &KernelInit<'_>, part: Part) -> Result<Arc<dyn Kernel>> {
         "VALID" => false,
         other => bail!(InvalidArgument, "Unknown padding type {other}"),
     };
-    let steps = Steps { strides: pair("strides")?, rates: pair("rates")?, same };
+    let geometry = Geometry::of(pair("strides")?, pair("rates")?, same);
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => {
-        expensive_from_fn(move |ctx| dilate::<T>(ctx, steps, part))
+        let geometry = geometry.clone();
+        expensive_from_fn(move |ctx| dilate::<T>(ctx, &geometry, part))
     }, _ => init.unsupported())
 }
 
-fn window(steps: Steps, input: &Shape, filter: &Shape) -> Result<Window> {
-    let &[batch, in_height, in_width, channels] = input.dims() else {
-        bail!(InvalidArgument, "input must be 4-dimensional: {input}");
-    };
+fn window(geometry: &Geometry, input: &Shape, filter: &Shape) -> Result<Window> {
     let &[height, width, depth] = filter.dims() else { bail!(InvalidArgument, "filter must be 3-dimensional: {filter}") };
-    if depth != channels {
-        bail!(InvalidArgument, "input and filter must have the same depth: {channels} vs {depth}");
+    let w = geometry.window(input, height, width)?;
+    if depth != w.channels {
+        bail!(InvalidArgument, "input and filter must have the same depth: {} vs {depth}", w.channels);
     }
-    let [stride_height, stride_width] = steps.strides;
-    let [dilation_height, dilation_width] = steps.rates;
-    let (out_height, pad_top) = extent(in_height, height, stride_height, dilation_height, steps.same, (0, 0))?;
-    let (out_width, pad_left) = extent(in_width, width, stride_width, dilation_width, steps.same, (0, 0))?;
-    Ok(Window {
-        batch,
-        in_height,
-        in_width,
-        channels,
-        height,
-        width,
-        stride_height,
-        stride_width,
-        dilation_height,
-        dilation_width,
-        pad_top,
-        pad_left,
-        out_height,
-        out_width,
-    })
+    Ok(w)
 }
 
 /// For each channel at an output position the greatest sum, and where it came from: the element of the filter, that of the image.
@@ -101,9 +74,9 @@ fn greatest<T: Ordered>(w: &Window, image: &[T], filter: &[T], y: usize, x: usiz
     }
 }
 
-fn dilate<T: Ordered>(ctx: &mut KernelContext<'_>, steps: Steps, part: Part) -> Result<()> {
+fn dilate<T: Ordered>(ctx: &mut KernelContext<'_>, geometry: &Geometry, part: Part) -> Result<()> {
     let (input, filter) = (ctx.input(0)?, ctx.input(1)?);
-    let w = window(steps, input.shape(), filter.shape())?;
+    let w = window(geometry, input.shape(), filter.shape())?;
     let shape = Shape::from([w.batch, w.out_height, w.out_width, w.channels]);
     let (x, f) = (input.as_slice::<T>()?, filter.as_slice::<T>()?);
     let image_len = w.in_height * w.in_width * w.channels;

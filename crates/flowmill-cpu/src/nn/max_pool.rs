@@ -1,9 +1,9 @@
 //! `MaxPoolV2` with its gradient, whose windows are inputs; `MaxPoolWithArgmax` with its gradient; `MaxPoolGradGrad`.
 
-use super::pool::Pool;
+use super::pool::{Pool, max_gradient};
 use super::window::Geometry;
 use crate::conv::Window;
-use crate::conv::pool::{Pooled, max_pool, max_pool_grad};
+use crate::conv::pool::{Pooled, max_pool};
 use crate::from_fn::expensive_from_fn;
 use crate::number::Ordered;
 use crate::parallel;
@@ -50,15 +50,7 @@ fn make_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 fn make_grad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     fn grad<T: Pooled + Element>(ctx: &mut KernelContext<'_>, op: &str, geometry: &Geometry) -> Result<()> {
-        let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
-        let (window, shape) = pool_of(ctx, 3, op, geometry)?.window(input.shape())?;
-        if *output.shape() != shape || *gradient.shape() != shape {
-            bail!(InvalidArgument, "Expected orig_output and grad of shape {shape}, but got {} and {}", output.shape(), gradient.shape());
-        }
-        let mut out = Tensor::zeros(T::DTYPE, input.shape().clone())?;
-        if gradient.num_elements() > 0 {
-            max_pool_grad::<T>(&window, input.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
-        }
+        let out = max_gradient::<T>(ctx, &pool_of(ctx, 3, op, geometry)?)?;
         ctx.set_output(0, out);
         Ok(())
     }
@@ -96,8 +88,8 @@ fn make_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let mut at = vec![0i64; shape.num_elements()];
         let (values, width) = (out.as_mut_slice::<T>()?, w.out_width * w.channels);
         let image_len = w.in_height * w.in_width * w.channels;
-        let mut best = vec![(T::LOWEST_FINITE, None); w.channels];
         if !values.is_empty() {
+            let mut best = vec![(T::LOWEST_FINITE, None); w.channels];
             for (row, (values, at)) in values.chunks_exact_mut(width).zip(at.chunks_exact_mut(width)).enumerate() {
                 let first = if with_batch { row / w.out_height * image_len } else { 0 };
                 for (column, (values, at)) in values.chunks_exact_mut(w.channels).zip(at.chunks_exact_mut(w.channels)).enumerate() {

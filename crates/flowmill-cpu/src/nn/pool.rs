@@ -4,7 +4,7 @@ use super::window::Geometry;
 use crate::conv::Window;
 use crate::conv::pool::{Pooled, avg_pool, avg_pool_grad, max_pool, max_pool_grad};
 use crate::from_fn::{batched_from_fn, expensive_from_fn};
-use flowmill_runtime::{Cost, Kernel, KernelInit, KernelRegistry};
+use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
@@ -80,18 +80,24 @@ fn make(init: &KernelInit<'_>, max: bool) -> Result<Arc<dyn Kernel>> {
 fn make_max_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let pool = Pool::new(init)?;
     for_dtype!(init.dtype("T")?, [f32, f64, f16, bf16, i32, i64, i16, i8, u8, u16], T => expensive_from_fn(move |ctx| {
-        let (input, output, gradient) = (ctx.take(0)?, ctx.take(1)?, ctx.take(2)?);
-        let (window, shape) = pool.window(input.shape())?;
-        if *output.shape() != shape || *gradient.shape() != shape {
-            bail!(InvalidArgument, "Expected orig_output and grad of shape {shape}, but got {} and {}", output.shape(), gradient.shape());
-        }
-        let mut out = Tensor::zeros(T::DTYPE, input.shape().clone())?;
-        if gradient.num_elements() > 0 {
-            max_pool_grad::<T>(&window, input.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
-        }
+        let out = max_gradient::<T>(ctx, &pool)?;
         ctx.set_output(0, out);
         Ok(())
     }), _ => init.unsupported())
+}
+
+/// The gradient of the input of a maximum pool, of the input, the output and its gradient in the node's first inputs.
+pub(super) fn max_gradient<T: Pooled + Element>(ctx: &KernelContext<'_>, pool: &Pool) -> Result<Tensor> {
+    let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
+    let (window, shape) = pool.window(input.shape())?;
+    if *output.shape() != shape || *gradient.shape() != shape {
+        bail!(InvalidArgument, "Expected orig_output and grad of shape {shape}, but got {} and {}", output.shape(), gradient.shape());
+    }
+    let mut out = Tensor::zeros(T::DTYPE, input.shape().clone())?;
+    if gradient.num_elements() > 0 {
+        max_pool_grad::<T>(&window, input.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
+    }
+    Ok(out)
 }
 
 fn make_avg_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {

@@ -84,15 +84,30 @@ fn half_range<T: Quantized>() -> f32 {
     if least == 0.0 { 0.0 } else { ((greatest - least + 1.0) / 2.0) as f32 }
 }
 
-/// The runs of elements that share a range: slice after slice along `axis`, or all.
-fn slices(shape: &Shape, axis: Option<usize>) -> Result<(usize, Vec<Vec<Range<usize>>>)> {
-    let Some(axis) = axis else { return Ok((1, vec![vec![0..shape.num_elements()]])) };
-    if axis >= shape.rank() {
-        bail!(InvalidArgument, "Axis must be less than input dimension({})", shape.rank());
+/// The elements that share a range: those of one index along an axis, or all.
+struct Slices {
+    count: usize,
+    outer: usize,
+    inner: usize,
+}
+
+impl Slices {
+    fn new(shape: &Shape, axis: Option<usize>) -> Result<Slices> {
+        let Some(axis) = axis else { return Ok(Slices { count: 1, outer: 1, inner: shape.num_elements() }) };
+        if axis >= shape.rank() {
+            bail!(InvalidArgument, "Axis must be less than input dimension({})", shape.rank());
+        }
+        let inner: usize = shape[axis + 1..].iter().product();
+        // Runs without elements can be more than there is time for.
+        let outer: usize = if inner == 0 { 0 } else { shape[..axis].iter().product() };
+        Ok(Slices { count: shape[axis], outer, inner })
     }
-    let (outer, count, inner): (usize, usize, usize) = (shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product());
-    let runs = |slice: usize| (0..outer).map(|o| (o * count + slice) * inner..(o * count + slice + 1) * inner).collect();
-    Ok((count, (0..count).map(runs).collect()))
+
+    /// The runs of elements in slice `i`.
+    fn runs(&self, i: usize) -> impl Iterator<Item = Range<usize>> {
+        let (count, inner) = (self.count, self.inner);
+        (0..self.outer).map(move |o| (o * count + i) * inner..(o * count + i + 1) * inner)
+    }
 }
 
 /// The ranges in inputs 1 and 2, one for each slice.
@@ -109,27 +124,14 @@ fn ranges(ctx: &KernelContext<'_>, count: usize) -> Result<Vec<(f32, f32)>> {
 
 macro_rules! for_quantized {
     ($init:expr, $T:ident => $body:expr) => {
+        for_quantized!($init, $T => $body, [QI8: i8, QU8: u8, QI16: i16, QU16: u16, QI32: i32])
+    };
+    ($init:expr, $T:ident => $body:expr, [$($dtype:ident: $t:ty),*]) => {
         match $init.dtype("T")? {
-            DType::QI8 => {
-                type $T = i8;
+            $(DType::$dtype => {
+                type $T = $t;
                 $body
-            }
-            DType::QU8 => {
-                type $T = u8;
-                $body
-            }
-            DType::QI16 => {
-                type $T = i16;
-                $body
-            }
-            DType::QU16 => {
-                type $T = u16;
-                $body
-            }
-            DType::QI32 => {
-                type $T = i32;
-                $body
-            }
+            })*
             _ => $init.unsupported(),
         }
     };
@@ -142,25 +144,25 @@ fn make_quantize(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 fn quantize<T: Quantized>(ctx: &mut KernelContext<'_>, q: Quantization) -> Result<()> {
     let input = ctx.input(0)?;
-    let (count, slices) = slices(input.shape(), q.axis)?;
+    let slices = Slices::new(input.shape(), q.axis)?;
     let x = input.as_slice::<f32>()?;
     let mut out = Tensor::uninit(T::DTYPE, input.shape().clone())?;
     let target = out.as_mut_slice::<T>()?;
     let (mut least, mut greatest) = (Vec::new(), Vec::new());
-    for (runs, (low, high)) in slices.iter().zip(ranges(ctx, count)?) {
+    for (i, (low, high)) in ranges(ctx, slices.count)?.into_iter().enumerate() {
         if low > high {
             bail!(InvalidArgument, "input_max_range must be larger than input_min_range.");
         }
         let (min, apart) = (low.min(0.0), 1f32.max(low.abs().max(high.abs())) * q.minimum_range);
         let max = high.max(min + apart).max(0.0);
         let (min, max, f) = mapping::<T>(q, min, max);
-        for run in runs {
+        for run in slices.runs(i) {
             target[run.clone()].iter_mut().zip(&x[run.clone()]).for_each(|(to, &x)| *to = T::from_float(f(x)));
         }
         least.push(min);
         greatest.push(max);
     }
-    let shape = if q.axis.is_some() { Shape::from([count]) } else { Shape::scalar() };
+    let shape = if q.axis.is_some() { Shape::from([slices.count]) } else { Shape::scalar() };
     ctx.set_output(0, out.bitcast(T::QUANTIZED)?);
     ctx.set_output(1, Tensor::from_slice(shape.clone(), &least)?);
     ctx.set_output(2, Tensor::from_slice(shape, &greatest)?);
@@ -209,11 +211,11 @@ fn make_dequantize(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 fn dequantize<T: Quantized>(ctx: &mut KernelContext<'_>, q: Quantization, dtype: DType) -> Result<()> {
     let input = ctx.input(0)?.clone().bitcast(T::DTYPE)?;
-    let (count, slices) = slices(input.shape(), q.axis)?;
+    let slices = Slices::new(input.shape(), q.axis)?;
     let (least, greatest) = bounds::<T>();
     let x = input.as_slice::<T>()?;
     let mut out = vec![0f32; x.len()];
-    for (runs, (min, max)) in slices.iter().zip(ranges(ctx, count)?) {
+    for (i, (min, max)) in ranges(ctx, slices.count)?.into_iter().enumerate() {
         let (scale, from, to): (f32, f32, f32) = match q.mode {
             Mode::MinCombined => (((f64::from(max) - f64::from(min)) / (greatest - least)) as f32, half_range::<T>(), min),
             Mode::MinFirst => {
@@ -226,7 +228,7 @@ fn dequantize<T: Quantized>(ctx: &mut KernelContext<'_>, q: Quantization, dtype:
                 (if low == 0.0 { high } else { high.max(min / low) }, 0.0, 0.0)
             }
         };
-        for run in runs {
+        for run in slices.runs(i) {
             for (out, &x) in out[run.clone()].iter_mut().zip(&x[run.clone()]) {
                 let x: f32 = x.as_();
                 *out = (x + from) * scale + to;

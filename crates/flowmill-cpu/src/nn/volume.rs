@@ -46,6 +46,9 @@ impl Steps {
             let (output, pad) = extent(input, window[d], stride, dilation, self.same, (0, 0))?;
             Ok(Axis { input, window: window[d], stride, dilation, pad, output })
         };
+        if window.iter().try_fold(1usize, |n, &size| n.checked_mul(size)).is_none() {
+            bail!(InvalidArgument, "a window of {window:?} has too many elements");
+        }
         Ok(Volume { batch, axes: [axis(planes, 0)?, axis(rows, 1)?, axis(columns, 2)?], channels })
     }
 }
@@ -110,7 +113,7 @@ impl Volume {
 
     /// The window's elements.
     pub(super) fn taps(&self) -> usize {
-        self.axes.iter().fold(1, |n: usize, axis| n.saturating_mul(axis.window))
+        self.axes.iter().map(|axis| axis.window).product()
     }
 
     /// The output's shape, with this many channels.

@@ -49,6 +49,11 @@ impl Geometry {
         Ok(Geometry { strides, dilations, padding })
     }
 
+    /// A window with these strides and dilations, padded as `SAME` or not at all.
+    pub(super) fn of(strides: [usize; 2], dilations: [usize; 2], same: bool) -> Geometry {
+        Geometry { strides, dilations, padding: if same { Padding::Same } else { Padding::Valid } }
+    }
+
     /// The same with the strides of one call.
     ///
     /// # Errors

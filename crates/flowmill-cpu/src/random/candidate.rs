@@ -4,7 +4,7 @@ use super::philox::Numbers;
 use super::stateful::SharedGenerator;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Tensor, bail, error};
+use flowmill_tensor::{Result, Tensor, bail, check_memory, error};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -96,6 +96,7 @@ fn make_sampler(init: &KernelInit<'_>, log_uniform: bool) -> Result<Arc<dyn Kern
         if let Some(class) = classes.iter().find(|&&class| class < 0 || class >= range) {
             bail!(InvalidArgument, "`true_candidate` out of range [0, {range}), received {class}");
         }
+        check_memory::<i64>(count)?;
         let mut numbers = Numbers::new(generator.reserve_blocks((count as u64).saturating_mul(NUMBERS_PER_SAMPLE).div_ceil(4)));
         let (sampled, tries) = sample(distribution, count, unique, &mut numbers);
         let expected = |classes: &[i64]| -> Vec<f32> { classes.iter().map(|&class| distribution.expected(class, count, tries)).collect() };

@@ -4,7 +4,7 @@ use super::{Sparse, describe, index_matrix, matrix, pick, pick_indices, position
 use crate::array::item::{Item, for_item};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail};
+use flowmill_tensor::{Result, Shape, Tensor, bail, check_memory};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -42,6 +42,7 @@ fn to_dense<T: Item>(ctx: &mut KernelContext<'_>, validate: bool) -> Result<()> 
     let shape = Shape::from_i64(&shape.to_i64_vec()?)?;
     let indices = indices.to_i64_vec()?;
     let row = |i: usize| &indices[i * width..][..width];
+    check_memory::<usize>(count)?;
     let mut positions = Vec::with_capacity(count);
     for i in 0..count {
         let Some(position) = position(row(i), &shape) else {
@@ -122,6 +123,7 @@ fn reshape(ctx: &mut KernelContext<'_>) -> Result<()> {
         );
     }
     let source = indices.as_slice::<i64>()?;
+    check_memory::<i64>(count.saturating_mul(new.rank()))?;
     let mut moved = vec![0i64; count * new.rank()];
     for (i, to) in (0..count).zip(moved.chunks_exact_mut(new.rank().max(1))) {
         let row = &source[i * width..][..width];

@@ -4,7 +4,7 @@ use super::index_matrix;
 use crate::from_fn::from_fn;
 use crate::string::fingerprint64;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, DType, Result, Tensor, bail, error, memory_limit};
+use flowmill_tensor::{Bytes, DType, Result, Tensor, bail, check_memory, error};
 use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
 use std::sync::Arc;
@@ -125,9 +125,9 @@ fn columns<'a>(ctx: &'a KernelContext<'_>, layout: Layout, strings: bool) -> Res
         }
         check_batches(dense.shape()[0] as i64, format!("dense tensor {i}"))?;
     }
-    let Some(batches) = usize::try_from(batches.unwrap_or(0)).ok().filter(|&n| n <= memory_limit() / 16) else {
-        bail!(InvalidArgument, "a batch of {batches:?} is negative or too large");
-    };
+    let Ok(batches) = usize::try_from(batches.unwrap_or(0)) else { bail!(InvalidArgument, "a batch of {batches:?} is negative") };
+    // Where each column's features of each batch start, and where those of the last one end.
+    check_memory::<usize>(batches.saturating_add(1).saturating_mul(n + layout.dense))?;
     let mut columns = Vec::new();
     for i in 0..n {
         let rows = ctx.input(i)?.as_slice::<i64>()?.as_chunks::<2>().0;
@@ -159,9 +159,7 @@ fn cross<'a>(columns: &[Column<'a>], batches: usize, mut f: impl FnMut(&[(Featur
         total = total.saturating_add(count);
         counts.push(count);
     }
-    if total > memory_limit() / 16 {
-        bail!(ResourceExhausted, "OOM when allocating tensor with shape[{total},2]");
-    }
+    check_memory::<[i64; 2]>(total)?;
     let mut indices = Vec::with_capacity(2 * total);
     let mut features = vec![(Feature::Number(0), false); columns.len()];
     for (batch, &count) in counts.iter().enumerate() {

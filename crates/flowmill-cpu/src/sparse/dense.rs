@@ -1,6 +1,6 @@
 //! A sparse tensor with a dense one: `SparseTensorDenseAdd`, `SparseDenseCwiseAdd`, `Div`, `Mul`.
 
-use super::{Sparse, describe, position};
+use super::{Sparse, check_parts, describe, position};
 use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -77,33 +77,7 @@ fn make_add(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// The dense operand with the values added at their places. Indices may be `int32` here.
 fn add<T: Number>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let (indices, values, shape) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
-    let &[count, width] = indices.shape().dims() else {
-        bail!(InvalidArgument, "Input a_indices should be a matrix but received shape: {}", indices.shape());
-    };
-    if values.rank() != 1 || shape.rank() != 1 {
-        bail!(
-            InvalidArgument,
-            "Inputs a_values and a_shape should be vectors but received shapes: {} and {}",
-            values.shape(),
-            shape.shape()
-        );
-    }
-    if values.num_elements() != count {
-        bail!(
-            InvalidArgument,
-            "Number of values must match first dimension of indices. Got {} values, indices shape: {}",
-            values.num_elements(),
-            indices.shape()
-        );
-    }
-    if shape.num_elements() != width {
-        bail!(
-            InvalidArgument,
-            "Number of dimensions must match second dimension of indices. Got {} dimensions, indices shape: {}",
-            shape.num_elements(),
-            indices.shape()
-        );
-    }
+    let (_, width) = check_parts(indices, values, shape)?;
     let (indices, sizes) = (indices.to_i64_vec()?, shape.to_i64_vec()?);
     let b = ctx.input(3)?;
     if b.rank() != width {

@@ -5,7 +5,7 @@ use crate::array::item::{Item, for_item};
 use crate::from_fn::from_fn;
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Complex, Result, Shape, Tensor, bail, bf16, f16, for_dtype, memory_limit};
+use flowmill_tensor::{Complex, Result, Shape, Tensor, bail, bf16, check_memory, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -25,9 +25,8 @@ fn fill_empty_rows<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
     if rows == 0 && count > 0 {
         bail!(InvalidArgument, "Received SparseTensor with dense_shape[0] = 0 but indices.shape[0] = {count}");
     }
-    let Some(rows) = usize::try_from(rows).ok().filter(|&rows| rows <= memory_limit() / size_of::<i64>()) else {
-        bail!(ResourceExhausted, "OOM when allocating tensor with shape[{rows}]");
-    };
+    let Ok(rows) = usize::try_from(rows) else { bail!(InvalidArgument, "dense_shape[0] must not be negative, got {rows}") };
+    check_memory::<usize>(rows)?;
     // How many values each row has, then where its next value goes.
     let mut next = vec![0usize; rows];
     for i in 0..count {
@@ -44,6 +43,7 @@ fn fill_empty_rows<T: Item>(ctx: &mut KernelContext<'_>) -> Result<()> {
         *n = total;
         total += len;
     }
+    check_memory::<i64>(total.saturating_mul(rank))?;
     let mut indices = vec![0i64; total * rank];
     for (row, _) in empty.iter().enumerate().filter(|&(_, &empty)| empty) {
         indices[next[row] * rank] = row as i64;

@@ -55,8 +55,9 @@ fn tensor_dense<T: Number>(ctx: &mut KernelContext<'_>, adjoint_a: bool, adjoint
         );
     }
     let mut out = Tensor::zeros(T::DTYPE, [outer, b_outer])?;
-    let a = Rows::<T>::new(&indices.to_i64_vec()?, values.as_slice()?, outer, inner, adjoint_a)?;
+    // An empty result has no wrong indices, as in TensorFlow.
     if b_outer > 0 && outer > 0 {
+        let a = Rows::<T>::new(&indices.to_i64_vec()?, values.as_slice()?, outer, inner, adjoint_a)?;
         let b = rows_of_b(b.as_slice::<T>()?, b_rows, b_columns, adjoint_b);
         let work = (count / outer + 1).saturating_mul(b_outer);
         let each = (GRAIN / work).max(1);

@@ -23,7 +23,7 @@ mod tests;
 
 use crate::array::item::{Item, for_item};
 use flowmill_runtime::{KernelContext, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail, error};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail, check_memory, error};
 
 /// Registers the family.
 pub fn register(registry: &mut KernelRegistry) {
@@ -60,29 +60,7 @@ impl<'a> Sparse<'a> {
     }
 
     fn new(indices: &'a Tensor, values: &'a Tensor, shape: &'a Tensor) -> Result<Sparse<'a>> {
-        let (rows, width) = matrix(indices, "Input indices")?;
-        if values.rank() != 1 {
-            bail!(InvalidArgument, "Input values should be a vector but received shape {}", values.shape());
-        }
-        if shape.rank() != 1 {
-            bail!(InvalidArgument, "Input shape should be a vector but received shape {}", shape.shape());
-        }
-        if values.num_elements() != rows {
-            bail!(
-                InvalidArgument,
-                "Number of values must match first dimension of indices. Got {} values, indices shape: {}",
-                values.num_elements(),
-                indices.shape()
-            );
-        }
-        if shape.num_elements() != width {
-            bail!(
-                InvalidArgument,
-                "Number of dimensions must match second dimension of indices. Got {} dimensions, indices shape: {}",
-                shape.num_elements(),
-                indices.shape()
-            );
-        }
+        check_parts(indices, values, shape)?;
         Ok(Sparse { indices: indices.as_slice()?, values, dims: shape.as_slice()? })
     }
 
@@ -115,10 +93,41 @@ impl<'a> Sparse<'a> {
     }
 }
 
-/// The sizes of a matrix; `name` is for the message.
+/// Checks that there are as many values as rows of indices, and as many sizes as columns; gives their numbers.
+fn check_parts(indices: &Tensor, values: &Tensor, shape: &Tensor) -> Result<(usize, usize)> {
+    let (rows, width) = matrix(indices, "Input indices")?;
+    for (name, tensor) in [("values", values), ("shape", shape)] {
+        if tensor.rank() != 1 {
+            bail!(InvalidArgument, "Input {name} should be a vector but received shape {}", tensor.shape());
+        }
+    }
+    if values.num_elements() != rows {
+        bail!(
+            InvalidArgument,
+            "Number of values must match first dimension of indices. Got {} values, indices shape: {}",
+            values.num_elements(),
+            indices.shape()
+        );
+    }
+    if shape.num_elements() != width {
+        bail!(
+            InvalidArgument,
+            "Number of dimensions must match second dimension of indices. Got {} dimensions, indices shape: {}",
+            shape.num_elements(),
+            indices.shape()
+        );
+    }
+    Ok((rows, width))
+}
+
+/// The sizes of a matrix; `name` is for the message. Rows without columns take no memory: more than there is memory for are refused, since
+/// something is kept for each row.
 fn matrix(tensor: &Tensor, name: &str) -> Result<(usize, usize)> {
     match *tensor.shape().dims() {
-        [rows, columns] => Ok((rows, columns)),
+        [rows, columns] => {
+            check_memory::<i64>(rows)?;
+            Ok((rows, columns))
+        }
         _ => bail!(InvalidArgument, "{name} should be a matrix but received shape {}", tensor.shape()),
     }
 }

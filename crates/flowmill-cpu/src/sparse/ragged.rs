@@ -3,7 +3,7 @@
 use super::{index_matrix, pick_rows, splits, splits_tensor};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{KernelContext, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail};
+use flowmill_tensor::{Result, Shape, Tensor, bail, check_memory};
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("RaggedGather", |_| from_fn(gather));
@@ -32,9 +32,7 @@ fn gather(ctx: &mut KernelContext<'_>) -> Result<()> {
     let mut outer = 1usize;
     for (&size, &length) in indices.shape().iter().zip(indices.shape().iter().skip(1)) {
         outer = outer.saturating_mul(size);
-        if outer > numbers.len() && !numbers.is_empty() || outer > u32::MAX as usize {
-            bail!(InvalidArgument, "indices of shape {} have too many rows", indices.shape());
-        }
+        check_memory::<usize>(outer)?;
         outputs.push((0..=outer).map(|i| i * length).collect());
     }
     let first = outputs.len();
@@ -46,10 +44,12 @@ fn gather(ctx: &mut KernelContext<'_>) -> Result<()> {
         let (mut start, mut end) = (number as usize, number as usize + 1);
         for (depth, splits) in nested.iter().enumerate() {
             let output = &mut outputs[first + depth];
+            check_memory::<usize>(output.len().saturating_add(end - start))?;
             let last = output.last().copied().unwrap_or(0);
             output.extend(splits[start + 1..=end].iter().map(|split| split - splits[start] + last));
             (start, end) = (splits[start], splits[end]);
         }
+        check_memory::<usize>(positions.len().saturating_add(end - start))?;
         positions.extend(start..end);
     }
     let width: usize = values.shape()[1..].iter().product();
@@ -93,6 +93,7 @@ fn to_sparse(ctx: &mut KernelContext<'_>) -> Result<()> {
     // The index of each row, dimension by dimension.
     let mut prefixes: Vec<Vec<i64>> = (0..nested[0].len() - 1).map(|row| vec![row as i64]).collect();
     for rows in &nested {
+        check_memory::<Vec<i64>>(rows[rows.len() - 1])?;
         let mut next = Vec::with_capacity(rows[rows.len() - 1]);
         for (prefix, bounds) in prefixes.iter().zip(rows.windows(2)) {
             next.extend((0..bounds[1] - bounds[0]).map(|i| [&prefix[..], &[i as i64]].concat()));
@@ -102,7 +103,8 @@ fn to_sparse(ctx: &mut KernelContext<'_>) -> Result<()> {
     let width: usize = inner.iter().product();
     let rank = ragged_rank + 1 + inner.len();
     let total = values.num_elements();
-    let mut indices = Vec::with_capacity(total.saturating_mul(rank).min(1 << 30));
+    check_memory::<i64>(total.saturating_mul(rank))?;
+    let mut indices = Vec::with_capacity(total * rank);
     for prefix in &prefixes {
         for element in 0..width {
             indices.extend_from_slice(prefix);

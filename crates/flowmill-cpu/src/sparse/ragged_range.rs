@@ -3,7 +3,7 @@
 use super::splits_tensor;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16, error, memory_limit};
+use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16, check_memory, error};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -99,9 +99,7 @@ fn range<T: Steps>(ctx: &mut KernelContext<'_>, splits_type: DType) -> Result<()
         total = grown.ok_or_else(|| error!(InvalidArgument, "the rows have too many elements"))?;
         splits.push(total);
     }
-    if total > memory_limit() / size_of::<T>() {
-        bail!(ResourceExhausted, "OOM when allocating tensor with shape[{total}]");
-    }
+    check_memory::<T>(total)?;
     let mut values = Vec::with_capacity(total);
     for row in 0..rows {
         let (mut value, delta) = (at(starts, row), at(deltas, row));

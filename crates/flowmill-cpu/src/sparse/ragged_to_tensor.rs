@@ -4,7 +4,7 @@ use crate::array::item::{Item, for_item};
 use crate::array::nd::{Strides, read_strided, row_major};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail, error, memory_limit};
+use flowmill_tensor::{Result, Shape, Tensor, bail, check_memory, error};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -67,14 +67,13 @@ fn to_tensor<T: Item>(ctx: &mut KernelContext<'_>, partitions: &[Partition]) -> 
     let ragged = levels.len();
     let width: usize = shape[ragged + 1..].iter().product();
     let total = shape.checked_num_elements()?;
-    let fill = repeated::<T>(default, &shape[ragged + 1..])?;
-    let items = T::items(values)?;
+    let (mut fill, items) = (Vec::new(), T::items(values)?);
     let mut places: Vec<Place> = Vec::new();
     if total > 0 {
+        check_memory::<T>(total)?;
+        fill = repeated::<T>(default, &shape[ragged + 1..])?;
         let stride = |depth: usize| shape[depth + 1..=ragged].iter().product::<usize>();
-        if rows > memory_limit() / size_of::<Place>() {
-            bail!(ResourceExhausted, "OOM when allocating places of {rows} rows");
-        }
+        check_memory::<Place>(rows)?;
         places = (0..rows).map(|i| (i < shape[0]).then(|| i * stride(0))).collect();
         for (depth, &(kind, tensor)) in levels.iter().enumerate() {
             places = match kind {
@@ -168,8 +167,8 @@ fn by_splits(splits: &[i64], parents: &[Place], stride: usize, size: usize) -> R
     let mut places = Vec::new();
     for (bounds, parent) in splits.windows(2).zip(parents) {
         let length = bounds[1].checked_sub(bounds[0]).and_then(|n| usize::try_from(n).ok());
-        let length = length.filter(|n| n.saturating_add(places.len()) <= memory_limit() / size_of::<Place>());
         let length = length.ok_or_else(|| error!(InvalidArgument, "Invalid row split size."))?;
+        check_memory::<Place>(length.saturating_add(places.len()))?;
         places.extend((0..length).map(|i| parent.filter(|_| i < size).map(|parent| parent + i * stride)));
     }
     if splits.last().is_some_and(|&last| usize::try_from(last) != Ok(places.len())) {

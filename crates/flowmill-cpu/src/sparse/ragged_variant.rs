@@ -5,7 +5,7 @@ use crate::blocks::{concat_blocks, rows};
 use crate::data_flow::arithmetic::add_to;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, Variant, VariantValue, bail};
+use flowmill_tensor::{DType, Result, Shape, Tensor, Variant, VariantValue, bail, check_memory};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -66,6 +66,7 @@ fn to_variant(ctx: &mut KernelContext<'_>, batched: bool) -> Result<()> {
         nested.push(splits(ctx.input(i)?, Some(limit))?);
     }
     let count = nested.first().map_or(num_values, |rows| rows.len() - 1);
+    check_memory::<Variant>(count)?;
     let mut variants = Vec::with_capacity(count);
     for row in 0..count {
         let (mut start, mut end) = (row, row + 1);

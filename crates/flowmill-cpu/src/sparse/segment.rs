@@ -5,7 +5,7 @@ use crate::from_fn::linear_from_fn;
 use crate::number::Number;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Tensor, bail, bf16, f16, for_dtype};
+use flowmill_tensor::{Result, Tensor, bail, bf16, check_memory, f16, for_dtype};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -104,7 +104,6 @@ fn segments<T: Number>(ctx: &mut KernelContext<'_>, divisor: impl Fn(usize) -> O
     shape[0] = segments;
     shape.checked_num_elements()?;
     let runs = runs(&ids, segments)?;
-    let rows_of = |run: &Range<usize>| &indices[run.clone()];
     if let Some(at) = indices.iter().position(|&i| i < 0 || i as u64 >= rows as u64) {
         bail!(InvalidArgument, "Bad: indices[{at}] == {} out of range [0, {rows})", indices[at]);
     }
@@ -115,14 +114,15 @@ fn segments<T: Number>(ctx: &mut KernelContext<'_>, divisor: impl Fn(usize) -> O
         let each = each.max(1);
         parallel::chunks(out.as_mut_slice::<T>()?, each * width, |chunk, out| {
             let mut sums = vec![T::ZERO.widen(); width];
+            let mut runs = runs[runs.partition_point(|(id, _)| *id < chunk * each)..].iter().peekable();
             for (i, out) in out.chunks_exact_mut(width).enumerate() {
-                let run = &runs[chunk * each + i];
+                let rows = runs.next_if(|(id, _)| *id == chunk * each + i).map_or(&[][..], |(_, run)| &indices[run.clone()]);
                 sums.fill(T::ZERO.widen());
-                for &row in rows_of(run) {
+                for &row in rows {
                     let row = &x[row as usize * width..][..width];
                     sums.iter_mut().zip(row).for_each(|(sum, x)| *sum = sum.plus(x.widen()));
                 }
-                let divisor = divisor(run.len());
+                let divisor = divisor(rows.len());
                 for (out, sum) in out.iter_mut().zip(&sums) {
                     *out = T::narrow(divisor.map_or(*sum, |d| sum.over(d)));
                 }
@@ -133,9 +133,9 @@ fn segments<T: Number>(ctx: &mut KernelContext<'_>, divisor: impl Fn(usize) -> O
     Ok(())
 }
 
-/// Where each segment's rows stand in the list; segments must rise.
-fn runs(ids: &[i64], segments: usize) -> Result<Vec<Range<usize>>> {
-    let mut runs = vec![0..0; segments];
+/// The segments that have rows, and where these stand in the list; segments must rise.
+fn runs(ids: &[i64], segments: usize) -> Result<Vec<(usize, Range<usize>)>> {
+    let mut runs = Vec::new();
     let mut first = 0;
     while first < ids.len() {
         let id = ids[first];
@@ -143,8 +143,8 @@ fn runs(ids: &[i64], segments: usize) -> Result<Vec<Range<usize>>> {
         if ids.get(end).is_some_and(|&next| next < id) {
             bail!(InvalidArgument, "segment ids are not increasing");
         }
-        match usize::try_from(id).ok().and_then(|id| runs.get_mut(id)) {
-            Some(run) => *run = first..end,
+        match usize::try_from(id).ok().filter(|&id| id < segments) {
+            Some(id) => runs.push((id, first..end)),
             None => {
                 bail!(InvalidArgument, "Segment id {id} out of range [0, {segments}), possibly because 'segment_ids' input is not sorted.")
             }
@@ -173,6 +173,7 @@ fn grad<T: Number>(ctx: &mut KernelContext<'_>, divisor: impl Fn(usize) -> Optio
     let mut shape = gradient.shape().clone();
     shape[0] = rows;
     shape.checked_num_elements()?;
+    check_memory::<usize>(segments)?;
     let mut counts = vec![0usize; segments];
     for &id in &ids {
         match usize::try_from(id).ok().and_then(|id| counts.get_mut(id)) {
