@@ -48,6 +48,8 @@ pub mod string;
 pub mod summarize;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod thread_tests;
 mod training;
 
 pub use from_fn::from_fn;

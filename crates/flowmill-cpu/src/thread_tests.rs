@@ -1,0 +1,235 @@
+//! Every kernel that forks gives the same bits whatever the number of threads.
+#![allow(clippy::unwrap_used)]
+
+use crate::parallel::FORKS;
+use crate::testing::{Call, ints, strings, ty, types};
+use flowmill_proto::{AttrValue, Example, Feature, Features, FloatList, Message, feature};
+use flowmill_tensor::{DType, Shape, Tensor};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Numbers whose sums depend on the order they are added in.
+fn f(dims: &[usize]) -> Tensor {
+    let mut state = dims.iter().fold(1u32, |state, &d| state.wrapping_mul(31).wrapping_add(d as u32));
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / (1 << 22) as f32 - 2.0
+    };
+    let values: Vec<f32> = (0..dims.iter().product()).map(|_| next()).collect();
+    Tensor::from_slice(Shape::new(dims), &values).unwrap()
+}
+
+fn d(dims: &[usize]) -> Tensor {
+    let values: Vec<f64> = f(dims).as_slice::<f32>().unwrap().iter().map(|&x| x.into()).collect();
+    Tensor::from_slice(Shape::new(dims), &values).unwrap()
+}
+
+fn i(values: &[i32]) -> Tensor {
+    Tensor::vector(values).unwrap()
+}
+
+/// Whole numbers from 0 to `limit`, many of them.
+fn numbers(count: usize, limit: i64) -> Vec<i64> {
+    (0..count as i64).map(|n| n * 7919 % limit).collect()
+}
+
+fn l(values: &[i64]) -> Tensor {
+    Tensor::vector(values).unwrap()
+}
+
+/// A call that forks, and the file it does so in.
+struct Forking {
+    file: &'static str,
+    op: &'static str,
+    attrs: Vec<(&'static str, AttrValue)>,
+    inputs: Vec<Tensor>,
+}
+
+fn calls() -> Vec<Forking> {
+    let float = || ("T", ty(DType::F32));
+    let window =
+        |size: &[i64], strides: &[i64]| vec![float(), ("ksize", ints(size)), ("strides", ints(strides)), ("padding", "SAME".into())];
+    let steps = |strides: &[i64]| vec![float(), ("strides", ints(strides)), ("padding", "SAME".into())];
+    let (one, two, volume) = (&[1, 1, 1, 1], &[1, 2, 2, 1], &[1, 2, 2, 2, 1]);
+    let (images, sized) = (f(&[4, 60, 50, 3]), i(&[90, 80]));
+    let boxes = Tensor::from_slice([12, 4], &[0.1f32, 0.2, 0.8, 0.9].repeat(12)).unwrap();
+    let index = i(&[0, 1, 2, 3].repeat(3));
+    let mut all = Vec::new();
+    let mut call = |file, op, attrs, inputs| all.push(Forking { file, op, attrs, inputs });
+
+    call(
+        "array/concat.rs",
+        "ConcatV2",
+        vec![("N", 2i64.into()), float(), ("Tidx", ty(DType::I32))],
+        vec![f(&[512, 300]), f(&[512, 200]), Tensor::scalar(1i32)],
+    );
+    let gather = vec![("Tparams", ty(DType::F32)), ("Tindices", ty(DType::I64)), ("Taxis", ty(DType::I32)), ("batch_dims", 0i64.into())];
+    call("array/gather.rs", "GatherV2", gather, vec![f(&[4096, 64]), l(&numbers(5000, 4096)), Tensor::scalar(0i32)]);
+    call("array/nd.rs", "Transpose", vec![float(), ("Tperm", ty(DType::I32))], vec![f(&[64, 96, 80]), i(&[2, 0, 1])]);
+    call("conv/backprop.rs", "Conv2DBackpropInput", steps(one), vec![i(&[4, 32, 32, 8]), f(&[3, 3, 8, 16]), f(&[4, 32, 32, 16])]);
+    call("gemm/driver.rs", "Conv2DBackpropFilter", steps(one), vec![f(&[4, 32, 32, 8]), i(&[3, 3, 8, 16]), f(&[4, 32, 32, 16])]);
+    call("conv/depthwise.rs", "DepthwiseConv2dNative", steps(one), vec![f(&[4, 64, 64, 32]), f(&[3, 3, 32, 1])]);
+    call("elementwise/mod.rs", "Exp", vec![float()], vec![f(&[1 << 17])]);
+    call("elementwise/mod.rs", "AddV2", vec![float()], vec![f(&[500, 400]), f(&[400])]);
+    let fused = vec![float(), ("pieces", ints(&[0, 1, 0, 1])), ("program", strings(&["Exp 0", "Mul 2 1"])), ("outputs", ints(&[3]))];
+    call("fused/blocks.rs", "_FusedElementwise", fused, vec![f(&[500, 400]), f(&[400])]);
+    for transposed in [false, true] {
+        let attrs = vec![float(), ("transpose_a", transposed.into()), ("transpose_b", transposed.into())];
+        call("gemm/driver.rs", "MatMul", attrs, vec![f(&[400, 400]), f(&[400, 400])]);
+    }
+    let fused = vec![float(), ("num_args", 1i64.into()), ("fused_ops", strings(&["BiasAdd", "Relu"]))];
+    call("gemm/pack.rs", "_FusedMatMul", fused, vec![f(&[200, 900]), f(&[900, 1100]), f(&[1100])]);
+    call("gemm/driver.rs", "Conv2D", steps(one), vec![f(&[4, 32, 32, 16]), f(&[3, 3, 16, 32])]);
+    call("gemm/mod.rs", "BatchMatMulV2", vec![float()], vec![f(&[64, 40, 50]), f(&[64, 50, 30])]);
+    let integers = Tensor::from_slice([200, 200], &numbers(40_000, 1000)).unwrap();
+    call("gemm/generic.rs", "MatMul", vec![("T", ty(DType::I64))], vec![integers.clone(), integers]);
+    call("image/color.rs", "RGBToHSV", vec![float()], vec![f(&[4, 60, 50, 3])]);
+    call("image/color.rs", "AdjustContrastv2", vec![float()], vec![images.clone(), Tensor::scalar(0.7f32)]);
+    call("image/crop.rs", "CropAndResize", vec![float()], vec![images.clone(), boxes, index, i(&[20, 30])]);
+    for op in ["ResizeBilinear", "ResizeNearestNeighbor"] {
+        call("image/resize.rs", op, vec![float()], vec![images.clone(), sized.clone()]);
+    }
+    for op in ["ResizeArea", "ResizeBicubic"] {
+        call("image/resize_smooth.rs", op, vec![float()], vec![images.clone(), sized.clone()]);
+    }
+    call("image/resize_smooth.rs", "ResizeBicubicGrad", vec![float()], vec![f(&[4, 90, 80, 3]), images.clone()]);
+    call("image/resize_grad.rs", "ResizeBilinearGrad", vec![float()], vec![f(&[4, 90, 80, 3]), images.clone()]);
+    call("image/resize_grad.rs", "ResizeNearestNeighborGrad", vec![float()], vec![f(&[4, 90, 80, 3]), i(&[60, 50])]);
+    for op in ["MatrixInverse", "Svd", "Qr", "MatrixDeterminant", "SelfAdjointEigV2"] {
+        call("linear_algebra/decompose.rs", op, vec![float()], vec![f(&[64, 20, 20])]);
+    }
+    let moments = vec![float(), ("U", ty(DType::F32)), ("is_training", true.into())];
+    call("nn/batch_norm.rs", "FusedBatchNormV3", moments, vec![f(&[8, 32, 32, 32]), f(&[32]), f(&[32]), f(&[0]), f(&[0])]);
+    call("nn/conv3d.rs", "Conv3D", steps(&[1; 5]), vec![f(&[2, 12, 12, 12, 8]), f(&[3, 3, 3, 8, 8])]);
+    call(
+        "nn/conv3d.rs",
+        "Conv3DBackpropFilterV2",
+        steps(&[1; 5]),
+        vec![f(&[2, 12, 12, 12, 8]), i(&[3, 3, 3, 8, 8]), f(&[2, 12, 12, 12, 8])],
+    );
+    call(
+        "gemm/driver.rs",
+        "Conv3DBackpropInputV2",
+        steps(&[1; 5]),
+        vec![i(&[2, 12, 12, 12, 8]), f(&[3, 3, 3, 8, 8]), f(&[2, 12, 12, 12, 8])],
+    );
+    let dilation = vec![float(), ("strides", ints(one)), ("rates", ints(one)), ("padding", "SAME".into())];
+    call("nn/dilation.rs", "Dilation2D", dilation, vec![f(&[4, 48, 48, 8]), f(&[3, 3, 8])]);
+    call("nn/lrn.rs", "LRN", vec![float()], vec![f(&[4, 32, 32, 32])]);
+    call("nn/lrn.rs", "LRNGrad", vec![float()], vec![f(&[4, 32, 32, 32]), f(&[4, 32, 32, 32]), f(&[4, 32, 32, 32])]);
+    call("nn/max_pool.rs", "MaxPoolGradGrad", window(two, two), vec![f(&[4, 64, 64, 8]), f(&[4, 32, 32, 8]), f(&[4, 64, 64, 8])]);
+    let volumes = f(&[4, 20, 20, 20, 6]);
+    let pooled = f(&[4, 10, 10, 10, 6]);
+    for op in ["MaxPool3D", "AvgPool3D"] {
+        call("nn/pool3d.rs", op, window(volume, volume), vec![volumes.clone()]);
+    }
+    call("nn/pool3d.rs", "MaxPool3DGrad", window(volume, volume), vec![volumes.clone(), pooled.clone(), pooled.clone()]);
+    call("nn/pool3d.rs", "MaxPool3DGradGrad", window(volume, volume), vec![volumes.clone(), pooled.clone(), volumes]);
+    call("nn/pool3d.rs", "AvgPool3DGrad", window(volume, volume), vec![i(&[4, 20, 20, 20, 6]), pooled]);
+    call("nn/softmax.rs", "Softmax", vec![("T", ty(DType::F64))], vec![d(&[512, 300])]);
+    call("simd/rows.rs", "Softmax", vec![float()], vec![f(&[512, 300])]);
+    call("parsing_io/parse_example.rs", "ParseExample", example_attrs(), examples());
+    for (op, dtype) in [("RandomUniform", DType::F32), ("RandomStandardNormal", DType::F64)] {
+        let attrs = vec![("dtype", ty(dtype)), ("T", ty(DType::I32)), ("seed", 3i64.into()), ("seed2", 5i64.into())];
+        call("random/distribution.rs", op, attrs, vec![i(&[300, 500])]);
+    }
+    for (op, axes) in [("Sum", vec![0]), ("Sum", vec![1]), ("Mean", vec![0, 1, 2]), ("Prod", vec![1]), ("Sum", vec![0, 2])] {
+        call("reduction/reduce.rs", op, vec![float(), ("Tidx", ty(DType::I32))], vec![f(&[70, 90, 80]), i(&axes)]);
+    }
+    let sparse: Vec<i64> = numbers(6000, 300).into_iter().zip(numbers(6000, 199)).flat_map(|(row, column)| [row, column]).collect();
+    for adjoint in [false, true] {
+        let attrs = vec![float(), ("Tindices", ty(DType::I64)), ("adjoint_a", adjoint.into()), ("adjoint_b", adjoint.into())];
+        let dense = if adjoint { f(&[64, 300]) } else { f(&[200, 64]) };
+        call(
+            "sparse/matmul.rs",
+            "SparseTensorDenseMatMul",
+            attrs,
+            vec![Tensor::from_slice([6000, 2], &sparse).unwrap(), f(&[6000]), l(&[300, 200]), dense],
+        );
+    }
+    let mut segments = numbers(5000, 400);
+    segments.sort_unstable();
+    for op in ["SparseSegmentSum", "SparseSegmentMean"] {
+        call("sparse/segment.rs", op, vec![float()], vec![f(&[1000, 50]), l(&numbers(5000, 1000)), l(&segments)]);
+    }
+    all
+}
+
+fn example_attrs() -> Vec<(&'static str, AttrValue)> {
+    let shapes = flowmill_proto::attr_value::ListValue { shape: vec![flowmill_proto::TensorShapeProto::of([3])], ..Default::default() };
+    vec![
+        ("Nsparse", 1i64.into()),
+        ("Ndense", 1i64.into()),
+        ("sparse_types", types(&[DType::F32])),
+        ("Tdense", types(&[DType::F32])),
+        ("dense_shapes", shapes.into()),
+    ]
+}
+
+/// Messages, their names, the keys of the sparse and of the dense feature, and the latter's default.
+fn examples() -> Vec<Tensor> {
+    let floats = |values: Vec<f32>| {
+        let list = FloatList { value: values, ..FloatList::default() };
+        Feature { kind: Some(feature::Kind::FloatList(list)), ..Feature::default() }
+    };
+    let message = |n: usize| {
+        let feature = [("a".to_owned(), floats(vec![n as f32; n % 5])), ("b".to_owned(), floats(vec![1.0, 2.0, n as f32]))].into();
+        let features = Some(Features { feature, ..Features::default() });
+        Example { features, ..Example::default() }.encode_to_vec().into()
+    };
+    let messages: Vec<_> = (0..500).map(message).collect();
+    let strings = |values: Vec<flowmill_tensor::Bytes>| Tensor::from_strings([values.len()], values).unwrap();
+    vec![strings(messages), strings(Vec::new()), Tensor::string("a"), Tensor::string("b"), f(&[0])]
+}
+
+/// The bits of a call's outputs, and how often it forked.
+fn run(case: &Forking, threads: usize) -> (Vec<Tensor>, usize) {
+    let pool = flowmill_runtime::intra_op::pool(threads).unwrap();
+    pool.install(|| {
+        FORKS.set(0);
+        let outputs = Call::new(case.op).attrs(&case.attrs).inputs(case.inputs.clone()).run();
+        let outputs = outputs.unwrap_or_else(|e| unreachable!("{}: {e}", case.op));
+        (outputs.into_iter().flatten().collect(), FORKS.get())
+    })
+}
+
+fn bits(tensors: &[Tensor]) -> Vec<(Shape, Vec<u8>)> {
+    let bytes = |t: &Tensor| t.as_bytes().map_or_else(|_| format!("{t:?}").into_bytes(), <[u8]>::to_vec);
+    tensors.iter().map(|t| (t.shape().clone(), bytes(t))).collect()
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    for case in calls() {
+        let (alone, _) = run(&case, 1);
+        assert!(!alone.is_empty(), "{}", case.op);
+        for threads in [2, 3, 5] {
+            let (together, forks) = run(&case, threads);
+            assert!(forks > 0, "{} with {threads} threads does not fork in {}", case.op, case.file);
+            assert!(bits(&together) == bits(&alone), "{} gives other bits with {threads} threads", case.op);
+        }
+    }
+}
+
+#[test]
+fn every_file_that_forks_has_a_call() {
+    fn forking(folder: &Path, root: &Path, found: &mut BTreeSet<String>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                forking(&path, root, found);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                if ["parallel::chunks(", "parallel::run("].iter().any(|call| text.contains(call)) {
+                    found.insert(path.strip_prefix(root).unwrap().display().to_string());
+                }
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = BTreeSet::new();
+    forking(&root, &root, &mut found);
+    found.remove("thread_tests.rs");
+    let called: BTreeSet<String> = calls().iter().map(|case| case.file.to_owned()).collect();
+    assert_eq!(found, called);
+}
