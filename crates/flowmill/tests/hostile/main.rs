@@ -1,0 +1,152 @@
+//! Every op with a kernel answers whatever a graph holds: small, empty and scalar inputs of the types it allows, sizes and indices past everything
+//! give a result of the inferred shape or an error; never a panic, the process's end, or memory past the limit.
+//!
+//! A case is known by its op, the seed and its number. Cases that gave an answer not seen before are changed a little to make others.
+//!
+//! * `FLOWMILL_HOSTILE_ROUNDS` cases an op, 24 where nothing is said; `FLOWMILL_HOSTILE_SEED` for other cases.
+//! * `FLOWMILL_HOSTILE_OPS` for some of the ops: names with commas between them; a panic is then shown where it happens.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod case;
+mod run;
+mod values;
+
+use case::{Case, Cases};
+use run::{Outcome, run};
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use values::Random;
+
+/// Bytes that tensors may hold.
+const MEMORY_LIMIT: usize = 256 << 20;
+/// Kilobytes of address space for the whole process: what a kernel holds besides tensors ends it there.
+const ADDRESS_SPACE: usize = 3 << 20;
+/// A case that takes longer does not end.
+const HANG: Duration = Duration::from_secs(10);
+
+/// Set in the process that runs the cases.
+const CHILD: &str = "FLOWMILL_HOSTILE_CHILD";
+
+/// Not run: they wait for somebody outside of the graph.
+const LEFT_OUT: [&str; 4] = ["_Recv", "_HostRecv", "Recv", "Abort"];
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().map_or(default, |value| value.parse().expect(name))
+}
+
+#[test]
+fn every_kernel_answers_with_a_result_or_an_error() {
+    if let Ok(ops) = std::env::var(CHILD) {
+        return child(&ops.split(',').collect::<Vec<_>>());
+    }
+    let ops = std::env::var("FLOWMILL_HOSTILE_OPS").unwrap_or_else(|_| {
+        let (registry, kernels) = (flowmill::registry().unwrap(), flowmill::kernels());
+        kernels.ops().into_iter().filter(|op| registry.get(op).is_some() && !LEFT_OUT.contains(op)).collect::<Vec<_>>().join(",")
+    });
+    let mut ops: Vec<&str> = ops.split(',').collect();
+    let mut failures = Vec::new();
+    while !ops.is_empty() {
+        let (last, ended) = parent(&ops, &mut failures);
+        if ended {
+            break;
+        }
+        // The process has ended at a case: on with the op after it.
+        failures.push(format!("{last}: the process ended"));
+        match ops.iter().position(|op| last.split(' ').next() == Some(op)) {
+            Some(at) => drop(ops.drain(..=at)),
+            None => break,
+        }
+    }
+    assert!(failures.is_empty(), "seed {}:\n{}", number("FLOWMILL_HOSTILE_SEED", 1), failures.join("\n"));
+}
+
+/// Runs the cases of `ops` in a process of their own; the last case that was begun, and whether all ended.
+fn parent(ops: &[&str], failures: &mut Vec<String>) -> (String, bool) {
+    let directory = tempfile::tempdir().expect("a directory for what ops write");
+    let mut child = Command::new("sh")
+        .args(["-c", &format!("ulimit -v {ADDRESS_SPACE}; exec \"$0\" --exact every_kernel_answers_with_a_result_or_an_error --nocapture")])
+        .arg(std::env::current_exe().expect("the test's own program"))
+        .env(CHILD, ops.join(","))
+        .current_dir(&directory)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a shell");
+    let mut last = String::new();
+    for line in BufReader::new(child.stdout.take().expect("it is piped")).lines().map_while(Result::ok) {
+        match line.split_once(' ') {
+            Some(("case", case)) => last = case.to_owned(),
+            Some(("failure", failure)) => failures.push(failure.to_owned()),
+            _ => {}
+        }
+    }
+    (last, child.wait().is_ok_and(|status| status.success()))
+}
+
+/// Where and how threads panicked.
+static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// Milliseconds since the start at which the case began that runs now.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+
+fn child(ops: &[&str]) {
+    flowmill::set_memory_limit(MEMORY_LIMIT);
+    let hook = std::panic::take_hook();
+    let verbose = std::env::var_os("FLOWMILL_HOSTILE_OPS").is_some();
+    std::panic::set_hook(Box::new(move |info| {
+        let message = info.payload().downcast_ref::<&str>().map(|s| (*s).to_owned()).or(info.payload().downcast_ref::<String>().cloned());
+        let place = info.location().map(ToString::to_string).unwrap_or_default();
+        PANICS.lock().unwrap().push(format!("{place}: {}", message.unwrap_or_default().replace('\n', " ")));
+        if verbose || place.contains("hostile") {
+            hook(info);
+        }
+    }));
+    let start = Instant::now();
+    let millis = move || start.elapsed().as_millis() as u64;
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(Duration::from_millis(100));
+            if millis().saturating_sub(BEGUN.load(Ordering::Relaxed)) > HANG.as_millis() as u64 {
+                eprintln!("the case does not end");
+                std::process::abort();
+            }
+        }
+    });
+    let (seed, rounds) = (number("FLOWMILL_HOSTILE_SEED", 1), number("FLOWMILL_HOSTILE_ROUNDS", 24));
+    let cases = Cases::new(flowmill::registry().unwrap(), &flowmill::kernels());
+    let mut out = std::io::stdout();
+    for op in ops {
+        let def = cases.registry.get(op).expect("an op of the catalogue").clone();
+        let mut random = Random::new(seed, op);
+        let (mut corpus, mut answers, mut failed) = (Vec::<Case>::new(), HashSet::new(), HashSet::new());
+        for round in 0..rounds {
+            let case = cases.case(&def, &corpus, &mut random);
+            writeln!(out, "case {op} {round}").expect("somebody reads");
+            BEGUN.store(millis(), Ordering::Relaxed);
+            let optimize = random.once_in(2);
+            let result = catch_unwind(AssertUnwindSafe(|| run(&case, optimize)));
+            let mut failures = std::mem::take(&mut *PANICS.lock().unwrap());
+            let answer = match result {
+                Ok(Ok(Outcome::Values)) => "values".to_owned(),
+                Ok(Ok(Outcome::Mismatch(message))) => {
+                    failures.push(message.clone());
+                    message
+                }
+                Ok(Err(error)) => format!("{:?} {}", error.code(), error.message()),
+                Err(_) => "panic".to_owned(),
+            };
+            for failure in failures {
+                if failed.insert(failure.split(": ").next().unwrap_or_default().to_owned()) {
+                    writeln!(out, "failure {op} {round}: {failure}; {case:?}").expect("somebody reads");
+                }
+            }
+            let answer: String = answer.chars().filter(|c| c.is_ascii_alphabetic()).collect();
+            if answers.insert(answer) {
+                corpus.push(case);
+            }
+        }
+    }
+}
