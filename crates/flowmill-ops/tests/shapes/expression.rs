@@ -296,6 +296,7 @@ fn tensor(dtype: DType, literal: &Literal) -> Tensor {
         DType::I64 => Tensor::vector(&all::<i64>(&elements)),
         DType::F32 => Tensor::vector(&all::<f32>(&elements)),
         DType::F64 => Tensor::vector(&all::<f64>(&elements)),
+        DType::Bool => Tensor::vector(&all::<bool>(&elements)),
         DType::String => Tensor::from_strings([elements.len()], elements.iter().map(|e| text(e).to_owned().into()).collect()),
         _ => panic!("no constants of {dtype}"),
     };
