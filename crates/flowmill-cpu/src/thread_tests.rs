@@ -133,6 +133,8 @@ fn calls() -> Vec<Forking> {
         let attrs = vec![("dtype", ty(dtype)), ("T", ty(DType::I32)), ("seed", 3i64.into()), ("seed2", 5i64.into())];
         call("random/distribution.rs", op, attrs, vec![i(&[300, 500])]);
     }
+    let gamma = vec![("S", ty(DType::I32)), ("T", ty(DType::F32)), ("seed", 3i64.into()), ("seed2", 5i64.into())];
+    call("random/gamma.rs", "RandomGamma", gamma, vec![i(&[300]), Tensor::vector(&[0.5f32; 100]).unwrap()]);
     for (op, axes) in [("Sum", vec![0]), ("Sum", vec![1]), ("Mean", vec![0, 1, 2]), ("Prod", vec![1]), ("Sum", vec![0, 2])] {
         call("reduction/reduce.rs", op, vec![float(), ("Tidx", ty(DType::I32))], vec![f(&[70, 90, 80]), i(&axes)]);
     }

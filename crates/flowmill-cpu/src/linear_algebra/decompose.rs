@@ -344,6 +344,10 @@ pub(super) fn make_qr(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         check_memory::<<T as Field>::Wide>(q_shape.checked_num_elements()?.saturating_add(r_shape.checked_num_elements()?))?;
         let (q, r): (Vec<_>, Vec<_>) = input
             .map(|m| {
+                if m.is_empty() {
+                    // However many columns without rows there are.
+                    return Ok((DMatrix::identity(m.nrows(), inner), DMatrix::zeros(inner, m.ncols())));
+                }
                 if full {
                     return Ok(full_qr(m));
                 }

@@ -98,14 +98,14 @@ fn make_from_variant(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn from_variant(ctx: &mut KernelContext<'_>, input_rank: i64, output_rank: i64, values: DType, splits_type: DType) -> Result<()> {
     let encoded = ctx.input(0)?;
     let dims = encoded.rank() as i64;
-    let input_rank = if input_rank == -1 { output_rank - dims } else { input_rank };
+    let input_rank = if input_rank == -1 { output_rank.saturating_sub(dims) } else { input_rank };
     if input_rank < 0 {
         bail!(
             InvalidArgument,
             "Inferred input_ragged_rank (output_ragged_rank - encoded_variant.dims()) must be >= 0, found output_ragged_rank: {output_rank}, encoded_variant.dims(): {dims}, inferred input_ragged_rank: {input_rank}"
         );
     }
-    if output_rank != dims + input_rank {
+    if dims.checked_add(input_rank) != Some(output_rank) {
         bail!(
             InvalidArgument,
             "output_ragged_rank must be equal to input_ragged_rank + encoded_ragged.dims(); output_ragged_rank: {output_rank}, input_ragged_rank: {input_rank}, encoded_variant.dims(): {dims}."

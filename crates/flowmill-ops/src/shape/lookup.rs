@@ -102,7 +102,9 @@ pub(crate) fn table_export(c: &mut Context<'_>) -> Result<()> {
 /// A value for each key: the keys' shape without that of one key, and the shape of a value.
 pub(crate) fn table_find(c: &mut Context<'_>) -> Result<()> {
     expect_handle(c)?;
-    dims::with_rank_at_most(&c.input(2), 1)?;
+    if c.op_def().inputs.first().is_some_and(|handle| handle.is_ref) {
+        dims::with_rank_at_most(&c.input(2), 1)?;
+    }
     let Some((key, value)) = table(c, "Tin", "Tout")? else { return Ok(()) };
     let keys = c.input(1);
     let (Some(rank), Some(suffix)) = (keys.rank(), key.rank()) else { return Ok(()) };
