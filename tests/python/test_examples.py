@@ -25,10 +25,7 @@ def test_losses_are_those_of_tensorflow(tf1, examples, name):
 
 
 @pytest.mark.parametrize("name", ["char_rnn", "translate"])
-def test_losses_through_time_are_those_of_tensorflow(tf1, examples, control_flow, name, request):
-    if control_flow == "functions":
-        request.applymarker(pytest.mark.xfail(
-            reason="the gradient of a list that a loop does not change starts with zeros, which lists do not have yet", strict=False))
+def test_losses_through_time_are_those_of_tensorflow(tf1, examples, control_flow, name):
     check_losses(tf1, examples, name)
 
 

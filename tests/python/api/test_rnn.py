@@ -6,8 +6,6 @@ from compare import compare, same_error
 
 import flowmill
 
-LISTS = pytest.mark.xfail(reason="the gradient of a list that a loop does not change starts with zeros, which lists do not have yet", strict=False)
-
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 SHAPE = (3, 4, 5)
@@ -138,10 +136,7 @@ def test_raw_rnn(tf1):
     check(tf1, build, {"x": X, "lengths": LENGTHS}, nodes=False)
 
 
-def test_training_goes_through_time(tf1, control_flow, request):
-    if control_flow == "functions":
-        request.applymarker(LISTS)
-
+def test_training_goes_through_time(tf1, control_flow):
     def build(tf):
         outputs, _ = networks(tf).dynamic_rnn(cells(tf).LSTMCell(4), placeholder(tf), dtype=tf.float32, sequence_length=placeholder(tf, "lengths", "int32", (3,)))
         return tf.gradients(tf.reduce_sum(outputs * outputs), tf.trainable_variables())

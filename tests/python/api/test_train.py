@@ -23,10 +23,6 @@ OPTIMIZERS = {
 }
 
 
-# Optimizers whose ops are not in the catalogue, 2026-11-21.
-WITHOUT_OPS = {"AdagradDA"}
-
-
 def trained(tf, make, resource, sparse, steps=4):
     """The nodes of a graph with an optimizer, its names, and the variables after each step."""
     with tf.Graph().as_default() as graph:
@@ -53,11 +49,6 @@ def trained(tf, make, resource, sparse, steps=4):
 @pytest.mark.parametrize("resource", [False, True])
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_optimizers(tf1, name, resource, sparse):
-    kernel = name.split()[0]
-    if kernel in WITHOUT_OPS:
-        with pytest.raises(ValueError, match="Op type not registered"):
-            trained(flowmill, OPTIMIZERS[name], resource, sparse)
-        return
     nodes, slots, values = trained(flowmill, OPTIMIZERS[name], resource, sparse)
     their_nodes, their_slots, their_values = trained(tf1, OPTIMIZERS[name], resource, sparse)
     assert nodes == their_nodes
