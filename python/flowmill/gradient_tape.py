@@ -77,8 +77,11 @@ class GradientTape:
         watched = {id(w) for w in (*self._watched, *self.watched_variables())}
         asked = [s for s in flat if id(s) in watched]
         found = dict(zip(map(id, asked), gradients(targets, asked, starts, unconnected_gradients=unconnected_gradients))) if asked else {}
-        missing = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
-        return nest.pack_sequence_as(sources, [found.get(id(s), _zeros(s) if missing else None) for s in flat])
+        if UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO:
+            from flowmill.array import zeros_like
+
+            found.update({id(s): zeros_like(s) for s in flat if id(s) not in found})
+        return nest.pack_sequence_as(sources, [found.get(id(s)) for s in flat])
 
     def jacobian(self, target, sources, unconnected_gradients=UnconnectedGradients.NONE, parallel_iterations=None,
                  experimental_use_pfor: bool = True):

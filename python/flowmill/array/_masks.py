@@ -199,7 +199,7 @@ def sequence_mask(lengths, maxlen=None, dtype=bool_, name: str | None = None) ->
     Raises:
         ValueError: where `maxlen` is no scalar.
     """
-    from flowmill.math import cast, less, maximum, reduce_max
+    from flowmill.math import cast, less, maximum
 
     with op_scope(name, "SequenceMask", lengths, maxlen):
         lengths = convert_to_tensor(lengths)

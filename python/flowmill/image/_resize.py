@@ -7,7 +7,6 @@ import numpy as np
 import flowmill as tf
 from flowmill._apply import call
 from flowmill._convert import convert_to_tensor
-from flowmill.control_flow import with_dependencies
 from flowmill.image._checks import as_batch, batch_for_size, is_tensor, sizes
 from flowmill.image._geometry import maximum, pad_to_bounding_box
 from flowmill.nn._scope import scope

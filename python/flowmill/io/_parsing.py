@@ -9,7 +9,7 @@ import numpy as np
 
 from flowmill._apply import apply_op, op_scope
 from flowmill._convert import constant, convert_to_tensor
-from flowmill.dtypes import DType, as_dtype, float32, int64, string
+from flowmill.dtypes import DType, as_dtype, int64, string
 from flowmill.io._features import FixedLenFeature, FixedLenSequenceFeature, RaggedFeature, SparseFeature, VarLenFeature
 from flowmill.sparse_tensor import SparseTensor
 from flowmill.tensor import Tensor

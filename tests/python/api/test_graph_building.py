@@ -129,9 +129,9 @@ def test_constants_made_along_have_the_surroundings_of_what_takes_them(tf1):
         graph = tf.get_default_graph()
         with graph.device(lambda op: asked.append((op.name, op.type)) or ("/cpu:1" if op.type == "Const" else "/cpu:0")):
             y = tf.reduce_sum(x * 2.0, [0])
-            z = tf.random_uniform([2], 1.0, 2.0)
+            tf.random_uniform([2], 1.0, 2.0)
         with graph.gradient_override_map({"Mul": "Mine"}), graph.control_dependencies([y]):
-            w = 3.0 * x
+            tf.multiply(3.0, x)
         assert asked == [(op.name, op.type) for op in graph.get_operations() if op.device]
         return asked, [(op.name, op.device, [c.name for c in op.control_inputs], "_gradient_op_type" in op.node_def.attr) for op in graph.get_operations()]
     with flowmill.Graph().as_default(), tf1.Graph().as_default():

@@ -184,3 +184,15 @@ def test_modules(tf1):
             assert [v.name for v in net.trainable_variables] == ["dense/w:0", "last/w:0"]
             assert net.layers[0](tf.ones([1, 2])).name == "dense/out:0"
     same_error(tf1, lambda tf: tf.Module(name="no name"), "is not a valid module name.")
+
+
+def test_a_tape_has_zeros_for_what_is_not_watched():
+    with flowmill.Graph().as_default():
+        x, y = flowmill.constant([1.0, 2.0]), flowmill.constant([[3.0], [4.0]])
+        with flowmill.GradientTape() as tape:
+            tape.watch(x)
+            z = flowmill.reduce_sum(x * x) + flowmill.reduce_sum(y)
+        found = tape.gradient(z, [x, y], unconnected_gradients=flowmill.UnconnectedGradients.ZERO)
+        with flowmill.Session() as session:
+            dx, dy = session.run(found)
+    assert dx.tolist() == [2.0, 4.0] and dy.tolist() == [[0.0], [0.0]]
