@@ -335,7 +335,7 @@ def apply_op(op: str, name: str | None, args=(), attrs: dict[str, Any] | None = 
     if found.takes_refs:
         # What changes a variable has its device.
         refs = [key[0] for arg, key in zip(found.inputs, inputs) if arg.is_ref]
-        with graph._within(graph._local.scope.colocated_with(refs)):
+        with graph._colocated_with_refs(refs):
             return graph._add(op, whole, inputs, call.attrs)
     return graph._add(op, whole, inputs, call.attrs)
 

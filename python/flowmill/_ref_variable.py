@@ -45,7 +45,7 @@ class RefVariable(Variable):
             self._initial_value = value
             ref, start = self._holder._key, guarded(scope, value)._key
             frames = graph._frames[ref[0]]
-            with graph._within(graph._local.scope.colocated_with(ref[:1])):
+            with graph._colocated_with_refs(ref[:1]):
                 self._initializer = graph._add(
                     "Assign", "Assign", [ref, start], {"validate_shape": validate_shape, "use_locking": True}, frames=frames)
                 if caching_device is None:

@@ -18,6 +18,10 @@ class _Local(threading.local):
         self.scope = _core.Scope()
         # Functions that choose devices, outermost first; strings among them are merged when an operation is made.
         self.device_functions: tuple[Callable[[Operation], str | None] | str, ...] = ()
+        # The operations, outermost first, whose groups new ones join; the scope has them too, but does not tell which they are.
+        self.colocation: tuple[int, ...] = ()
+        # The device and the functions of before the outermost colocation, where there is one: those of what is lifted out of it.
+        self.devices_outside: tuple[str, tuple] | None = None
         # Names of registered gradients by op.
         self.gradient_overrides: dict[str, str] = {}
         self.container = ""
@@ -84,6 +88,50 @@ class _Device:
         self._local.scope, self._local.device_functions = self._outer
 
 
+class _Colocation:
+    """What :meth:`Scopes.colocate_with` gives: the scope in which new operations join the groups of `nodes`, and no device chosen outside counts."""
+
+    __slots__ = ("_local", "_nodes", "_outer")
+
+    def __init__(self, local: _Local, nodes: tuple[int, ...]):
+        self._local, self._nodes = local, nodes
+
+    def __enter__(self) -> None:
+        local = self._local
+        scope, functions, _, outside = self._outer = local.scope, local.device_functions, local.colocation, local.devices_outside
+        device = scope.device
+        if outside is None:
+            local.devices_outside = device, functions
+        if device:
+            scope = scope.on_device("")
+        local.scope, local.device_functions, local.colocation = scope.colocated_with(self._nodes), (), self._nodes
+
+    def __exit__(self, *raised) -> None:
+        local = self._local
+        local.scope, local.device_functions, local.colocation, local.devices_outside = self._outer
+
+
+class _Lifted:
+    """What :meth:`Scopes._lifted` gives."""
+
+    __slots__ = ("_local", "_outer")
+
+    def __init__(self, local: _Local):
+        self._local = local
+
+    def __enter__(self) -> None:
+        local = self._local
+        scope, _ = self._outer = local.scope, local.device_functions
+        scope = scope.unconditional()
+        if local.devices_outside is not None and not scope.device and not local.device_functions:
+            device, local.device_functions = local.devices_outside
+            scope = scope.on_device(device)
+        local.scope = scope
+
+    def __exit__(self, *raised) -> None:
+        self._local.scope, self._local.device_functions = self._outer
+
+
 class Scopes:
     """The scopes of a graph, which each thread has its own of. The part of :class:`flowmill.Graph` that does not touch nodes."""
 
@@ -122,9 +170,8 @@ class Scopes:
 
     def _choose_device(self, op: Operation) -> None:
         """Applies what chooses devices to a new operation, innermost first: names complete what there is, functions see it and say the whole.
-        Nothing chooses for an operation that has the device of another one."""
-        if self._local.scope.is_colocated:
-            return
+        An operation that has the device of another one keeps that."""
+        is_shared = any(self._core.device(node) for node in self._local.colocation)
         chosen = ""
         for function in reversed(self._local.device_functions):
             if isinstance(function, str):
@@ -134,7 +181,8 @@ class Scopes:
                 if found is None:
                     continue
                 chosen = found.to_string() if isinstance(found, _device.DeviceSpec) else found
-            self._core.set_device(op._id, chosen)
+            if not is_shared:
+                self._core.set_device(op._id, chosen)
 
     def control_dependencies(self, control_inputs) -> contextlib.AbstractContextManager[None]:
         """Lets operations run after `control_inputs`, which are operations or tensors. None drops all control dependencies, and leaves
@@ -151,13 +199,33 @@ class Scopes:
         return found.op if isinstance(found, Tensor) else found
 
     def colocate_with(self, op, ignore_existing: bool = False) -> contextlib.AbstractContextManager[None]:
-        """Lets operations have the device of `op`, an operation or a tensor; None ends colocation within."""
-        nodes = [] if op is None else [self._controlling(op)._id]
-        return _Within(self._local, lambda outer: outer.colocated_with(nodes))
+        """Lets operations have the device of `op`, an operation or a tensor, and join the groups of nodes it has to share a device with, besides
+        those of the scopes outside. Devices chosen outside do not count.
+
+        Args:
+            op: the operation, or one of its outputs; None for none.
+            ignore_existing: leaves out the groups of the scopes outside.
+
+        Raises:
+            ValueError: where `op` is None, unless what exists is to be ignored.
+        """
+        if op is None and not ignore_existing:
+            raise ValueError("Trying to reset colocation (op is None) but ignore_existing is not True")
+        outer = () if ignore_existing else self._local.colocation
+        return _Colocation(self._local, outer if op is None else (*outer, self._controlling(op)._id))
+
+    def _colocated_with_refs(self, refs: list[int]) -> contextlib.AbstractContextManager[None]:
+        """The scope of what changes the variables `refs`, by their operations: as of nested :meth:`colocate_with`."""
+        return _Colocation(self._local, (*self._local.colocation, *refs))
+
+    def _lifted(self) -> contextlib.AbstractContextManager[None]:
+        """Leaves control-flow contexts and control dependencies, and goes back to the devices chosen outside of colocations, which last,
+        where none are chosen within."""
+        return _Lifted(self._local)
 
     def _beside(self, name: str) -> contextlib.AbstractContextManager[None]:
         """Lets operations have the device of the one called `name`, which need not be there yet; not where they have that of another."""
-        return _Within(self._local, lambda outer: outer if outer.is_colocated else outer.beside(name))
+        return _Within(self._local, lambda outer: outer if self._local.colocation else outer.beside(name))
 
     def _attr_scope(self, attrs) -> contextlib.AbstractContextManager[None]:
         """Gives operations attributes, `AttrValue` messages; None takes one away."""

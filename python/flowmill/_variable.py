@@ -468,15 +468,15 @@ def check_arguments(collections, trainable: bool, constraint) -> list:
 class lifted:  # noqa: N801 - used like a function
     """Leaves control-flow contexts and control dependencies of a graph: what is made here is made once, whatever surrounds it."""
 
-    __slots__ = ("_default", "_unconditional")
+    __slots__ = ("_default", "_scope")
 
     def __init__(self, graph: Graph):
-        self._default, self._unconditional = graph.as_default(), graph.control_dependencies(None)
+        self._default, self._scope = graph.as_default(), graph._lifted()
 
     def __enter__(self) -> None:
         self._default.__enter__()
-        self._unconditional.__enter__()
+        self._scope.__enter__()
 
     def __exit__(self, *raised) -> None:
-        self._unconditional.__exit__(*raised)
+        self._scope.__exit__(*raised)
         self._default.__exit__(*raised)

@@ -18,11 +18,6 @@ from flowmill.tensor import Operation, Tensor
 from flowmill.tensor_shape import TensorShape
 
 
-def _on(graph: Graph, device: str | None, chosen: str):
-    """The scope of a device where functions have chosen one, else nothing."""
-    return graph.device(device) if chosen else contextlib.nullcontext()
-
-
 class ResourceVariable(Variable):
     """A resource variable: what ``tf.Variable(..., use_resource=True)`` makes. See :class:`flowmill.Variable` for its arguments.
 
@@ -61,15 +56,14 @@ class ResourceVariable(Variable):
             self._initial_value = value
             with graph.name_scope("IsInitialized"):
                 self._is_initialized_op = call("VarIsInitializedOp", None, self._handle)
-            # Functions that choose devices do not choose for what initializes it, and for the reader only in part.
-            chosen = self._handle.device if graph._local.device_functions else ""
-            with graph.name_scope("Assign") as assign, graph.colocate_with(None), _on(graph, None, chosen), _on(graph, chosen, chosen):
+            device = self._handle.device
+            with graph.name_scope("Assign") as assign, graph.colocate_with(None, ignore_existing=True), graph.device(device):
                 self._initializer = apply_op("AssignVariableOp", assign, (self._handle, guarded(scope, value)))
-            with graph.name_scope("Read"), _on(graph, chosen, chosen):
+            with graph.name_scope("Read"), graph.device(device):
                 read = self._read()
                 self._cached = None
                 if caching_device is not None:
-                    with graph.colocate_with(None), graph.device(caching_device):
+                    with graph.colocate_with(None, ignore_existing=True), graph.device(caching_device):
                         self._cached = call("Identity", None, read)
             self._graph_element = read
         graph.add_to_collections(collections, self)
@@ -156,7 +150,7 @@ class ResourceVariable(Variable):
         """Its value, read by an operation of its own; the copy of a caching device where there is one."""
         if self._cached is not None:
             return self._cached
-        with self.graph.colocate_with(None):
+        with self.graph.colocate_with(None, ignore_existing=True):
             return self._read()
 
     def read_value(self) -> Tensor:
