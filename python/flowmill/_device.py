@@ -42,7 +42,8 @@ class DeviceSpec:
                 found.device_type = (kind or short).upper()
                 found.device_index = _number(index or short_index)
         if end != len(spec):
-            raise ValueError(f"Unknown attribute '{spec[end:]}' is encountered while parsing the device spec: '{spec}'")
+            unknown = spec[end:].lstrip("/").partition("/")[0].partition(":")[0]
+            raise ValueError(f"Unknown attribute '{unknown}' is encountered while parsing the device spec: '{spec}'.")
         return found
 
     def parse_from_string(self, spec: str) -> DeviceSpec:

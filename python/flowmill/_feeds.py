@@ -70,8 +70,8 @@ def refusal(name: str, dtype: int, shape, value, cause) -> Exception:
     """
     if isinstance(value, Tensor):
         return TypeError(
-            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, lists and numpy ndarrays. "
-            f"The tensor object was {value} which was passed to the feed with key {name}.")
+            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, lists, numpy "
+            f"ndarrays, or TensorHandles. For reference, the tensor object was {value} which was passed to the argument `feed_dict` with key {name}.")
     if type(value).__name__ == "TensorHandle":
         return HandleFed(f"A TensorHandle is fed by Session.run, not by callables: {value} for tensor {name}.")
     if cause is None:

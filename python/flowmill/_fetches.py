@@ -6,7 +6,6 @@ import collections
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from flowmill.errors import FailedPreconditionError
 from flowmill.graph import Graph
 from flowmill.tensor import Operation, Tensor
 
@@ -96,14 +95,21 @@ class Fetches:
 
     def _element(self, fetch) -> Tensor | Operation:
         if fetch is None:
-            raise TypeError('Fetch argument None has invalid type "NoneType": it cannot be None.')
+            raise TypeError('Argument `fetch` = None has invalid type "NoneType". Cannot be None')
         try:
             element = self._graph.as_graph_element(fetch)
         except TypeError as error:
-            raise TypeError(f'Fetch argument {fetch!r} has invalid type "{type(fetch).__name__}", must be a string or Tensor. ({error})') from None
+            raise TypeError(f'Argument `fetch` = {_shown(fetch)} has invalid type "{type(fetch).__name__}" must be a string or Tensor. ({error})') from None
         except (ValueError, KeyError) as error:
-            raise ValueError(f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({error.args[0]})") from None
+            raise ValueError(f"Argument `fetch` = {_shown(fetch)} cannot be interpreted as a Tensor. ({error.args[0]})") from None
         op = element if isinstance(element, Operation) else element.op
         if not (self._graph.is_fetchable(element) and self._graph.is_fetchable(op)):
-            raise FailedPreconditionError(None, op, f"Operation {op.name!r} has been marked as not fetchable.")
+            raise ValueError(
+                f"Operation {op.name} has been marked as not fetchable. Typically this happens when it is defined in another function or code block. "
+                "Use return values, explicit Python locals or TensorFlow collections to access it.")
         return element
+
+
+def _shown(fetch) -> str:
+    """A fetch in a message; an operation by its name, for all of its node would be lines."""
+    return repr(fetch) if isinstance(fetch, Operation) else str(fetch)

@@ -208,13 +208,13 @@ class Graph(Scopes):
             return found
         if (isinstance(obj, Tensor) and allow_tensor) or (isinstance(obj, Operation) and allow_operation):
             if obj.graph is not self:
-                raise ValueError(f"{'Tensor' if isinstance(obj, Tensor) else 'Operation'} {obj.name} is not an element of this graph.")
+                raise ValueError(f"{f'Tensor {obj}' if isinstance(obj, Tensor) else f'Operation {obj.name}'} is not an element of this graph.")
             return obj
         raise TypeError(f"Can not convert a {type(obj).__name__} into a {kinds}.")
 
     def _tensor_called(self, name: str) -> Tensor:
         op_name, _, digits = name.rpartition(":")
-        if not digits.isdecimal() or ":" in op_name or not op_name:
+        if not digits.isdecimal() or ":" in op_name:
             raise ValueError(f'The name {name!r} looks a like a Tensor name, but is not a valid one. Tensor names must be of the form "<op_name>:<output_index>".')
         op = self._find(op_name)
         if op is None:
@@ -383,7 +383,7 @@ class _AsDefault:
     def __exit__(self, *raised) -> None:
         stack = _defaults.graphs
         if not stack or stack[-1] is not self._graph:
-            raise AssertionError("Nesting violated for the default graphs: `with graph.as_default()` blocks must end in the reverse order.")
+            raise AssertionError(f"Nesting violated for default stack of {Graph} objects")
         stack.pop()
 
 
@@ -417,6 +417,7 @@ def reset_default_graph() -> None:
     """
     global _global_default
     if _defaults.graphs:
-        raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. Leave the `with graph.as_default()` block first.")
+        raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, exit the nesting and create a "
+                             "new graph.")
     with _global_lock:
         _global_default = Graph()

@@ -261,7 +261,10 @@ class Tensor:
             ValueError: where it contradicts that.
         """
         shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
-        merged = self.shape.merge_with(shape)
+        known = self.shape
+        if not known.is_compatible_with(shape):
+            raise _contradiction(known, shape)
+        merged = known.merge_with(shape)
         if merged.rank is not None:
             self._op._graph._core.merge_shape(*self._key, [-1 if d is None else d for d in merged.as_list()])
 
@@ -295,10 +298,10 @@ class Tensor:
         raise TypeError("Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: it has no value before a session runs it.")
 
     def __iter__(self):
-        raise TypeError("Tensor objects are only iterable when their shape is known while the graph is built; use `tf.unstack`.")
+        raise TypeError("Iterating over a symbolic `tf.Tensor` is not allowed: how many rows it has is known when a session runs it; use `tf.unstack`.")
 
     def __len__(self):
-        raise TypeError(f"len is not well defined for a symbolic Tensor ({self.name}). Use `tf.shape` for its sizes.")
+        raise TypeError(f"len is not well defined for a symbolic Tensor ({self.name}). Please call `x.shape` rather than `len(x)` for shape information.")
 
     def __array__(self, dtype=None, copy=None):
         raise NotImplementedError(f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array: a session computes its value.")
@@ -326,6 +329,16 @@ class Reference:
         return f"<Reference wrapping {self._referenced!r}>"
 
 
+def _contradiction(known: TensorShape, shape: TensorShape) -> ValueError:
+    """What is wrong with a shape that does not fit what is known of one."""
+    sizes, others = known.as_list(), shape.as_list()
+    if len(sizes) != len(others):
+        return ValueError(f"Shapes must be equal rank, but are {len(sizes)} and {len(others)}")
+    at = next(i for i, (a, b) in enumerate(zip(sizes, others)) if a is not None and b is not None and a != b)
+    shapes = " and ".join("[" + ",".join("?" if d is None else str(d) for d in of) + "]" for of in (sizes, others))
+    return ValueError(f"Dimension {at} in both shapes must be equal, but are {sizes[at]} and {others[at]}. Shapes are {shapes}.")
+
+
 def _session_for(element, session):
     """The session to run a tensor or an operation in."""
     from flowmill.session import get_default_session
@@ -333,9 +346,19 @@ def _session_for(element, session):
     if session is None:
         session = get_default_session()
         if session is None:
-            raise ValueError(f"Cannot run {element.name}: no session is given and there is no default one. Use `with sess.as_default()`.")
+            kind, action, does = _running(element)
+            raise ValueError(f"Cannot {action} {kind} using `{does}()`: No default session is registered. Use `with sess.as_default()` or pass an "
+                             f"explicit session to `{does}(session=sess)`")
         if session.graph is not element.graph:
-            raise ValueError(f"Cannot use the default session to run {element.name}: its graph is not the session's. Give a session of that graph.")
+            kind, action, does = _running(element)
+            raise ValueError(f"Cannot use the default session to {action} {kind}: the {kind}'s graph is different from the session's graph. "
+                             f"Pass an explicit session to `{does}(session=sess)`.")
     elif session.graph is not element.graph:
-        raise ValueError(f"Cannot use the given session to run {element.name}: its graph is not the session's.")
+        kind, action, _ = _running(element)
+        raise ValueError(f"Cannot use the given session to {action} {kind}: the {kind}'s graph is different from the session's graph.")
     return session
+
+
+def _running(element) -> tuple[str, str, str]:
+    """What `element` is, what is done to it in a session, and the method that does."""
+    return ("operation", "execute", "run") if isinstance(element, Operation) else ("tensor", "evaluate", "eval")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flowmill import _protos
 
 
 class Dimension:
@@ -15,7 +18,7 @@ class Dimension:
         if isinstance(value, Dimension):
             value = value._value
         if value is not None:
-            value = value.__index__()
+            value = _index(value)
             if value < 0:
                 raise ValueError(f"Dimension {value} must be >= 0")
         self._value = value
@@ -109,8 +112,17 @@ class Dimension:
     def __ge__(self, other):
         return self._compare(other, lambda a, b: a >= b)
 
+    def __truediv__(self, other):
+        raise TypeError(f"unsupported operand type(s) for /: 'Dimension' and '{type(other).__name__}', please use // instead")
+
+    def __rtruediv__(self, other):
+        raise TypeError(f"unsupported operand type(s) for /: '{type(other).__name__}' and 'Dimension', please use // instead")
+
     def __int__(self):
         return self._value
+
+    def __bool__(self):
+        return bool(self._value)
 
     def __index__(self):
         return self._value
@@ -123,6 +135,9 @@ class Dimension:
 
     def __str__(self):
         return "?" if self._value is None else str(self._value)
+
+    def __reduce__(self):
+        return Dimension, (self._value,)
 
 
 def as_dimension(value) -> Dimension:
@@ -156,7 +171,10 @@ class TensorShape:
         elif hasattr(dims, "unknown_rank"):
             self._dims = None if dims.unknown_rank else tuple(None if d.size < 0 else d.size for d in dims.dim)
         else:
-            if isinstance(dims, (int, Dimension)):
+            if isinstance(dims, str):
+                raise TypeError(f"Failed to convert '{dims!r}' to a shape: '{dims!r}' could not be converted to a dimension. A shape should either be "
+                                "single dimension (e.g. 10), or an iterable of dimensions (e.g. [1, 10, None]).")
+            if isinstance(dims, (int, Dimension)) or not hasattr(dims, "__iter__"):
                 dims = (dims,)
             self._dims = tuple(_size(d) for d in dims)
 
@@ -258,7 +276,8 @@ class TensorShape:
             ValueError: where they contradict each other.
         """
         other = as_shape(other)
-        self.assert_is_compatible_with(other)
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {other} are not compatible")
         if self._dims is None or other._dims is None:
             return other if self._dims is None else self
         return TensorShape([b if a is None else a for a, b in zip(self._dims, other._dims)])
@@ -267,6 +286,36 @@ class TensorShape:
         """These sizes and then those of `other`; nothing is known where one of the ranks is not."""
         other = as_shape(other)
         return TensorShape(None if self._dims is None or other._dims is None else self._dims + other._dims)
+
+    def __add__(self, other):
+        return self.concatenate(other)
+
+    def __radd__(self, other):
+        return as_shape(other).concatenate(self)
+
+    def most_specific_compatible_shape(self, other) -> TensorShape:
+        """The shape that says most of those that fit both: sizes that differ are unknown, and so is everything where the ranks differ."""
+        other = as_shape(other)
+        if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
+            return TensorShape(None)
+        return TensorShape([a if a == b else None for a, b in zip(self._dims, other._dims)])
+
+    def most_specific_common_supertype(self, others) -> TensorShape | None:
+        """As :meth:`most_specific_compatible_shape` of all `others`; None where one of them is no shape."""
+        found = self
+        for other in others:
+            if not isinstance(other, TensorShape):
+                return None
+            found = found.most_specific_compatible_shape(other)
+        return found
+
+    def is_subtype_of(self, other) -> bool:
+        """Whether whatever has this shape fits `other`, which may say less."""
+        if not isinstance(other, TensorShape):
+            return False
+        if other._dims is None:
+            return True
+        return self._dims is not None and len(self._dims) == len(other._dims) and all(b is None or a == b for a, b in zip(self._dims, other._dims))
 
     def with_rank(self, rank: int) -> TensorShape:
         """The shape, with `rank` unknown sizes where nothing was known.
@@ -328,7 +377,7 @@ class TensorShape:
         return hash(self._dims)
 
     def __repr__(self):
-        return f"TensorShape({None if self._dims is None else list(self._dims)})"
+        return f"TensorShape({self.dims})"
 
     def __str__(self):
         if self._dims is None:
@@ -345,10 +394,18 @@ def _size(value) -> int | None:
         return value._value
     if value is None:
         return None
-    size = value.__index__()
+    size = _index(value)
     if size < -1:
         raise ValueError(f"Dimension {size} must be >= 0")
     return None if size == -1 else size
+
+
+def _index(value) -> int:
+    try:
+        return value.__index__()
+    except (AttributeError, TypeError):
+        raise TypeError(
+            f"Dimension value must be integer or None or have an __index__ method, got value '{value!r}' with type '{type(value)!r}'") from None
 
 
 def as_shape(shape) -> TensorShape:

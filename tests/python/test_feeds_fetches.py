@@ -108,10 +108,10 @@ def test_unfeedable(g, sess):
 
 
 @pytest.mark.parametrize("fetch, error, text", [
-    (None, TypeError, "Fetch argument None has invalid type"),
-    (3, TypeError, "Fetch argument 3 has invalid type"),
-    ([None], TypeError, "Fetch argument None has invalid type"),
-    ({"a": 1.5}, TypeError, "Fetch argument 1.5 has invalid type"),
+    (None, TypeError, "Argument `fetch` = None has invalid type"),
+    (3, TypeError, "Argument `fetch` = 3 has invalid type"),
+    ([None], TypeError, "Argument `fetch` = None has invalid type"),
+    ({"a": 1.5}, TypeError, "Argument `fetch` = 1.5 has invalid type"),
     ("nowhere", ValueError, "cannot be interpreted as a Tensor.*not in the graph"),
     ("nowhere:0", ValueError, "cannot be interpreted as a Tensor.*does not exist"),
     ("a:1", ValueError, "cannot be interpreted as a Tensor.*only has 1 outputs"),

@@ -104,7 +104,7 @@ def test_defaults(doubling):
     assert doubling.get_tensor_by_name("y:0").eval({"x:0": 2.0}) == 4.0
     shell.close()
     assert tf.get_default_session() is None
-    with pytest.raises(ValueError, match="no default"):
+    with pytest.raises(ValueError, match="No default session is registered"):
         doubling.get_tensor_by_name("y:0").eval()
 
 
