@@ -61,6 +61,9 @@ from flowmill._convert import convert_to_tensor as convert_to_tensor
 from flowmill._convert import convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices
 from flowmill._convert import register_tensor_conversion_function as register_tensor_conversion_function
 from flowmill._device import DeviceSpec as DeviceSpec
+from flowmill._load_library import load_file_system_library as load_file_system_library
+from flowmill._load_library import load_library as load_library
+from flowmill._load_library import load_op_library as load_op_library
 from flowmill._protos import AttrValue as AttrValue
 from flowmill._protos import ConfigProto as ConfigProto
 from flowmill._protos import Event as Event
@@ -187,6 +190,7 @@ from flowmill.control_flow import tuple as tuple
 from flowmill.custom_gradients import custom_gradient as custom_gradient
 from flowmill.custom_gradients import grad_pass_through as grad_pass_through
 from flowmill.custom_gradients import recompute_grad as recompute_grad
+from flowmill.data._specs import OptionalSpec as OptionalSpec
 from flowmill.debugging import add_check_numerics_ops as add_check_numerics_ops
 from flowmill.debugging import assert_equal as assert_equal
 from flowmill.debugging import assert_greater as assert_greater
@@ -612,10 +616,13 @@ from flowmill.variables import trainable_variables as trainable_variables
 from flowmill.variables import variables_initializer as variables_initializer
 from flowmill.vectorized import vectorized_map as vectorized_map
 from flowmill.version import COMPILER_VERSION as COMPILER_VERSION
+from flowmill.version import CXX11_ABI_FLAG as CXX11_ABI_FLAG
+from flowmill.version import CXX_VERSION as CXX_VERSION
 from flowmill.version import GIT_VERSION as GIT_VERSION
 from flowmill.version import GRAPH_DEF_VERSION as GRAPH_DEF_VERSION
 from flowmill.version import GRAPH_DEF_VERSION_MIN_CONSUMER as GRAPH_DEF_VERSION_MIN_CONSUMER
 from flowmill.version import GRAPH_DEF_VERSION_MIN_PRODUCER as GRAPH_DEF_VERSION_MIN_PRODUCER
+from flowmill.version import MONOLITHIC_BUILD as MONOLITHIC_BUILD
 from flowmill.version import VERSION as VERSION
 __version__: str
 
@@ -625,6 +632,8 @@ __all__ = [
     "Assert",
     "AttrValue",
     "COMPILER_VERSION",
+    "CXX11_ABI_FLAG",
+    "CXX_VERSION",
     "ConditionalAccumulator",
     "ConditionalAccumulatorBase",
     "ConfigProto",
@@ -655,6 +664,7 @@ __all__ = [
     "IndexedSlicesValue",
     "InteractiveSession",
     "LogMessage",
+    "MONOLITHIC_BUILD",
     "MetaGraphDef",
     "Module",
     "NameAttrList",
@@ -667,6 +677,7 @@ __all__ = [
     "OpList",
     "Operation",
     "OptimizerOptions",
+    "OptionalSpec",
     "PaddingFIFOQueue",
     "Print",
     "PriorityQueue",
@@ -950,6 +961,9 @@ __all__ = [
     "lin_space",
     "linalg",
     "linspace",
+    "load_file_system_library",
+    "load_library",
+    "load_op_library",
     "local_variables",
     "local_variables_initializer",
     "log",

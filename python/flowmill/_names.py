@@ -100,6 +100,8 @@ _BY_MODULE = {
                "string_to_hash_bucket_fast=to_hash_bucket_fast string_to_hash_bucket_strong=to_hash_bucket_strong string_to_number=to_number substr",
     "tensor_shape": "dimension_at_index",
     "tensor_spec": "TensorSpec",
+    "data._specs": "OptionalSpec",
+    "_load_library": "load_file_system_library load_library load_op_library",
     "type_spec": "IndexedSlicesSpec NoneTensorSpec SparseTensorSpec TensorArraySpec TypeSpec type_spec_from_value",
     "dtypes": "QUANTIZED_DTYPES",
     "errors": "OpError",
@@ -107,7 +109,7 @@ _BY_MODULE = {
     "module": "Module",
     "polymorphic_function": "function wrap_function",
     "vectorized": "vectorized_map",
-    "version": "COMPILER_VERSION GIT_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER VERSION",
+    "version": "COMPILER_VERSION CXX11_ABI_FLAG CXX_VERSION MONOLITHIC_BUILD GIT_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER VERSION",
 }
 
 # Modules of the API that are reached as ``tf.name``.

@@ -226,8 +226,16 @@ def type_spec_from_value(value) -> TypeSpec:
     """
     from flowmill.tensor_spec import TensorSpec
 
-    for kind in (SparseTensorSpec, IndexedSlicesSpec, TensorArraySpec, NoneTensorSpec, TensorSpec):
-        found = kind._of_value(value)
-        if found is not None:
-            return found
+    found = _first((SparseTensorSpec, IndexedSlicesSpec, TensorArraySpec, NoneTensorSpec, TensorSpec), value)
+    if found is None:
+        from flowmill.data._specs import DatasetSpec, OptionalSpec
+
+        found = _first((DatasetSpec, OptionalSpec), value)
+    if found is not None:
+        return found
     raise TypeError(f"Could not build a TypeSpec for {value} of unsupported type {type(value)}.")
+
+
+def _first(kinds, value) -> TypeSpec | None:
+    """The spec of a value, by the first of several kinds that has one."""
+    return next((found for found in (kind._of_value(value) for kind in kinds) if found is not None), None)

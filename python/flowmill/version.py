@@ -6,6 +6,11 @@ from flowmill._core import VERSION
 
 __all__ = ["COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER", "GRAPH_DEF_VERSION_MIN_PRODUCER", "VERSION"]
 
+# How libraries of TensorFlow's would have to be compiled to be loaded; there is no C++ here, and they are not.
+CXX11_ABI_FLAG = 0
+CXX_VERSION = 0
+MONOLITHIC_BUILD = 1
+
 # Nothing of the build is recorded.
 GIT_VERSION = "unknown"
 COMPILER_VERSION = "rustc"

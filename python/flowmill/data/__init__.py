@@ -12,12 +12,13 @@ from flowmill.data import experimental
 from flowmill.data._dataset import (
     Dataset, FixedLengthRecordDataset, TextLineDataset, TFRecordDataset, get_output_classes, get_output_shapes, get_output_types,
 )
-from flowmill.data._iterator import Iterator, make_initializable_iterator, make_one_shot_iterator
+from flowmill.data._iterator import Iterator, NumpyIterator, make_initializable_iterator, make_one_shot_iterator
 from flowmill.data._options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Options, ThreadingOptions
+from flowmill.data._specs import DatasetSpec
 
 __all__ = [
-    "AUTOTUNE", "Dataset", "FixedLengthRecordDataset", "INFINITE_CARDINALITY", "Iterator", "Options", "TFRecordDataset", "TextLineDataset",
-    "ThreadingOptions", "UNKNOWN_CARDINALITY", "experimental", "get_output_classes", "get_output_shapes", "get_output_types",
+    "AUTOTUNE", "Dataset", "DatasetSpec", "FixedLengthRecordDataset", "INFINITE_CARDINALITY", "Iterator", "NumpyIterator", "Options", "TFRecordDataset",
+    "TextLineDataset", "ThreadingOptions", "UNKNOWN_CARDINALITY", "experimental", "get_output_classes", "get_output_shapes", "get_output_types",
     "make_initializable_iterator", "make_one_shot_iterator",
 ]
 

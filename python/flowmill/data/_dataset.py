@@ -23,7 +23,7 @@ from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
-    from flowmill.data._iterator import Iterator
+    from flowmill.data._iterator import Iterator, NumpyIterator
 
 
 class Elements:
@@ -45,6 +45,13 @@ class Elements:
     def output_classes(self) -> Any:
         """What the elements are, in their form: `Tensor` or `SparseTensor`."""
         return get_output_classes(self)
+
+    @property
+    def element_spec(self) -> Any:
+        """What is known of the tensors of the elements, in their form."""
+        from flowmill.data._specs import spec_of
+
+        return spec_of(self._structure)
 
 
 class Dataset(Elements):
@@ -340,6 +347,17 @@ class Dataset(Elements):
         from flowmill.tensor_spec import TensorSpec
 
         return self._structure.map(lambda c: TensorSpec(c.shape, c.dtype))
+
+    def as_numpy_iterator(self) -> NumpyIterator:
+        """The elements as arrays, without a session. TensorFlow has it where it runs eagerly.
+
+        Raises:
+            ValueError: for a dataset that depends on tensors that are no constants.
+            TypeError: where elements are sparse.
+        """
+        from flowmill.data._iterator import NumpyIterator
+
+        return NumpyIterator(self)
 
     def make_one_shot_iterator(self) -> Iterator:
         """An iterator that goes through the elements once. See :func:`flowmill.data.make_one_shot_iterator`."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
+from typing import Any
+
+import numpy as np
 
 from flowmill import errors, script_ops
 from flowmill._convert import constant, convert_to_tensor
 from flowmill.compat import as_text
 from flowmill.data._dataset import Dataset, Elements, _with_shapes, get_output_types
 from flowmill.data._pipeline import Run
-from flowmill.data._structure import Structure
+from flowmill.data._structure import Structure, rebuild
 from flowmill.dtypes import string
 from flowmill.graph import get_default_graph
 from flowmill.tensor import Operation, Tensor
@@ -137,16 +140,48 @@ def make_one_shot_iterator(dataset: Dataset) -> Iterator:
     Raises:
         ValueError: for a dataset that depends on tensors that are no constants.
     """
+    values = _constants(dataset, "`Dataset.make_one_shot_iterator()`")
+    return Iterator(dataset._structure, _State(lambda: dataset._elements(Run(values))), None)
+
+
+def _constants(dataset: Dataset, what: str) -> dict:
+    """The values of the constants that a dataset depends on, for what takes no others."""
     from flowmill.tensor_util import constant_value
 
     values = {}
     for tensor in dataset._tensors():
         value = constant_value(tensor)
         if value is None:
-            raise ValueError(f"Failed to create a one-shot iterator for a dataset. `Dataset.make_one_shot_iterator()` does not support datasets that "
-                             f"capture stateful objects or placeholders, such as {tensor!r}. Use `Dataset.make_initializable_iterator()`.")
+            raise ValueError(f"Failed to create a one-shot iterator for a dataset. {what} does not support datasets that capture stateful objects or "
+                             f"placeholders, such as {tensor!r}. Use `Dataset.make_initializable_iterator()`.")
         values[id(tensor)] = value
-    return Iterator(dataset._structure, _State(lambda: dataset._elements(Run(values))), None)
+    return values
+
+
+class NumpyIterator:
+    """The elements of a dataset as arrays, without a session: what :meth:`Dataset.as_numpy_iterator` gives. TensorFlow has it where it runs eagerly.
+
+    Args:
+        dataset: a dataset that depends on no tensors but constants.
+
+    Raises:
+        ValueError: where it depends on others.
+        TypeError: where elements are sparse.
+    """
+
+    def __init__(self, dataset: Dataset):
+        if any(c.is_sparse for c in dataset._structure.components):
+            raise TypeError(f"as_numpy_iterator() takes datasets of tensors, not of SparseTensors: {dataset.output_classes}")
+        self._template = dataset._structure.template
+        self._elements = iter(dataset._elements(Run(_constants(dataset, "as_numpy_iterator()"))))
+
+    def __iter__(self) -> NumpyIterator:
+        return self
+
+    def __next__(self) -> Any:
+        """The next element, arrays in its form, scalars as NumPy's."""
+        parts = (np.asarray(part) for part in next(self._elements))
+        return rebuild(self._template, [part[()] if part.ndim == 0 else part for part in parts])
 
 
 def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None) -> Iterator:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flowmill.data._specs import Optional
+
 # A hint to choose a number of threads.
 AUTOTUNE = -1
 
-__all__ = ["AUTOTUNE", "map_and_batch", "parallel_interleave", "shuffle_and_repeat", "unbatch"]
+__all__ = ["AUTOTUNE", "Optional", "map_and_batch", "parallel_interleave", "shuffle_and_repeat", "unbatch"]
 
 
 def map_and_batch(map_func, batch_size, num_parallel_batches=None, drop_remainder=False, num_parallel_calls=None) -> Callable:

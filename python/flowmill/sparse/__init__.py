@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flowmill.accumulators import SparseConditionalAccumulator
 from flowmill.sparse._arithmetic import (
     add, matmul, maximum, minimum, reduce_max, reduce_max_sparse, reduce_sum, reduce_sum_sparse, segment_mean, segment_sqrt_n, segment_sum, softmax,
     sparse_dense_matmul,
@@ -17,7 +18,7 @@ from flowmill.sparse._layout import (
 from flowmill.sparse_tensor import SparseTensor
 
 __all__ = [
-    "SparseTensor", "add", "bincount", "concat", "cross", "cross_hashed", "expand_dims", "eye", "fill_empty_rows", "from_dense", "mask", "matmul", "maximum",
+    "SparseConditionalAccumulator", "SparseTensor", "add", "bincount", "concat", "cross", "cross_hashed", "expand_dims", "eye", "fill_empty_rows", "from_dense", "mask", "matmul", "maximum",
     "merge", "minimum", "placeholder", "reduce_max", "reduce_max_sparse", "reduce_sum", "reduce_sum_sparse", "reorder", "reset_shape", "reshape",
     "retain", "segment_mean", "segment_sqrt_n", "segment_sum", "slice", "softmax", "sparse_dense_matmul", "split", "to_dense", "to_indicator",
     "transpose",

@@ -20,6 +20,7 @@ _BY_MODULE = {
     "basic_loops": "basic_train_loop",
     "checkpoint": "Checkpoint CheckpointManager CheckpointOptions",
     "checkpoint_utils": "init_from_checkpoint",
+    "cluster": "ClusterSpec",
     "coordinator": "Coordinator LooperThread",
     "device_setter": "replica_device_setter",
     "learning_rate_decay": "cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay linear_cosine_decay natural_exp_decay "
@@ -36,6 +37,7 @@ _BY_MODULE = {
     "session_manager": "SessionManager",
     "session_run_hook": "SessionRunArgs SessionRunContext SessionRunHook SessionRunValues",
     "supervisor": "Supervisor",
+    "sync_replicas_optimizer": "SyncReplicasOptimizer",
     "warm_starting": "VocabInfo warm_start",
     "training_util": "assert_global_step create_global_step get_global_step get_or_create_global_step global_step",
 }

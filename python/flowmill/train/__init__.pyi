@@ -47,6 +47,7 @@ from flowmill.train.checkpoint_management import get_checkpoint_mtimes as get_ch
 from flowmill.train.checkpoint_management import remove_checkpoint as remove_checkpoint
 from flowmill.train.checkpoint_management import update_checkpoint_state as update_checkpoint_state
 from flowmill.train.checkpoint_utils import init_from_checkpoint as init_from_checkpoint
+from flowmill.train.cluster import ClusterSpec as ClusterSpec
 from flowmill.train.coordinator import Coordinator as Coordinator
 from flowmill.train.coordinator import LooperThread as LooperThread
 from flowmill.train.device_setter import replica_device_setter as replica_device_setter
@@ -105,6 +106,7 @@ from flowmill.train.session_run_hook import SessionRunContext as SessionRunConte
 from flowmill.train.session_run_hook import SessionRunHook as SessionRunHook
 from flowmill.train.session_run_hook import SessionRunValues as SessionRunValues
 from flowmill.train.supervisor import Supervisor as Supervisor
+from flowmill.train.sync_replicas_optimizer import SyncReplicasOptimizer as SyncReplicasOptimizer
 from flowmill.train.training_util import assert_global_step as assert_global_step
 from flowmill.train.training_util import create_global_step as create_global_step
 from flowmill.train.training_util import get_global_step as get_global_step
@@ -128,6 +130,7 @@ __all__ = [
     "CheckpointState",
     "ChiefSessionCreator",
     "ClusterDef",
+    "ClusterSpec",
     "Coordinator",
     "Example",
     "ExponentialMovingAverage",
@@ -174,6 +177,7 @@ __all__ = [
     "StopAtStepHook",
     "SummarySaverHook",
     "Supervisor",
+    "SyncReplicasOptimizer",
     "VocabInfo",
     "WorkerSessionCreator",
     "add_queue_runner",

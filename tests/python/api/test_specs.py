@@ -1,18 +1,11 @@
 """What is known of values without a graph, names of devices, and switches that say nothing here."""
 
-import re
-
 import numpy as np
 import pytest
-from compare import same_error
+from compare import compare, same_error
 
 import flowmill
 
-
-
-def described(spec):
-    """As TensorFlow writes it, where shapes do not say that their sizes are dimensions."""
-    return re.sub(r"Dimension\((\w+)\)", r"\1", repr(spec))
 
 
 SPECS = {
@@ -27,7 +20,7 @@ SPECS = {
 def test_specs(tf1, name):
     theirs, ours = SPECS[name](tf1), SPECS[name](flowmill)
     assert isinstance(ours, flowmill.TypeSpec) and ours.value_type.__name__ in (theirs.value_type.__name__, "Tensor")
-    assert described(ours) == described(theirs)
+    assert repr(ours) == repr(theirs)
     assert [ours == SPECS[n](flowmill) for n in SPECS] == [theirs == SPECS[n](tf1) for n in SPECS]
     assert hash(ours) == hash(SPECS[name](flowmill)) and len({ours, SPECS[name](flowmill)}) == 1
 
@@ -52,7 +45,7 @@ def test_specs_of_values(tf1, value):
     for tf in (tf1, flowmill):
         with tf.Graph().as_default():
             spec = tf.type_spec_from_value(VALUES[value](tf))
-            found.append((described(spec), spec.is_compatible_with(SPECS["sparse default"](tf))))
+            found.append((repr(spec), spec.is_compatible_with(SPECS["sparse default"](tf))))
             assert tf is tf1 or spec.is_compatible_with(VALUES[value](tf))
     assert found[0] == found[1]
 
@@ -147,3 +140,62 @@ def test_options_of_pipelines(tf1):
             with pytest.raises(AttributeError, match="Cannot set the property nothing on Options."):
                 options.nothing = 3
         assert (tf.data.INFINITE_CARDINALITY, tf.data.UNKNOWN_CARDINALITY) == (-1, -2)
+
+
+def _optional_values(tf):
+    value = tf.constant(1.0), {"a": tf.constant([1, 2])}
+    there = tf.data.experimental.Optional.from_value(value)
+    empty = tf.data.experimental.Optional.empty(tf.TensorSpec([2], tf.int32))
+    return there.has_value(), there.get_value(), empty.has_value()
+
+
+def test_elements_that_may_not_be_there(tf1):
+    compare(tf1, _optional_values)
+    with flowmill.Graph().as_default(), flowmill.Session() as session:
+        empty = flowmill.data.experimental.Optional.empty(flowmill.TensorSpec([2], flowmill.int32))
+        with pytest.raises(flowmill.errors.InvalidArgumentError, match="The given optional does not have a value."):
+            session.run(empty.get_value())
+        sparse = flowmill.SparseTensor([[1]], [2.0], [3])
+        there = flowmill.data.experimental.Optional.from_value(sparse)
+        assert there.element_spec == flowmill.SparseTensorSpec([3], flowmill.float32)
+        np.testing.assert_array_equal(session.run(flowmill.sparse.to_dense(there.get_value())), [0.0, 2.0, 0.0])
+    with pytest.raises(TypeError, match="A TensorSpec or a SparseTensorSpec is needed"):
+        flowmill.data.experimental.Optional.empty(3)
+
+
+def test_specs_of_datasets_and_optionals(tf1):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            dataset = tf.data.Dataset.from_tensors((1.0, {"a": [1, 2]}))
+            spec = tf.data.DatasetSpec(dataset.element_spec)
+            other = tf.data.DatasetSpec((tf.TensorSpec([], tf.float32), {"a": tf.TensorSpec([None], tf.int32)}))
+            optional = tf.data.experimental.Optional.from_value((tf.constant(1.0), {"a": tf.constant([1, 2])}))
+            of = tf.OptionalSpec.from_value(optional)
+            found.append((repr(spec), spec.is_compatible_with(dataset), spec == tf.data.DatasetSpec.from_value(dataset), spec == other,
+                          other.is_compatible_with(spec), other.is_compatible_with(optional), tf.type_spec_from_value(dataset) == spec,
+                          issubclass(spec.value_type, tf.data.Dataset), repr(spec.element_spec), of == tf.type_spec_from_value(optional),
+                          repr(optional.element_spec), of.is_compatible_with(optional), of.is_compatible_with(dataset)))
+    assert found[0] == found[1]
+
+
+def test_datasets_as_arrays(tf1):
+    dataset = flowmill.data.Dataset.from_tensor_slices(([1, 2, 3], {"a": ["x", "y", "z"]})).map(lambda x, y: (x * 2, y)).batch(2)
+    elements = list(flowmill.data.NumpyIterator(dataset))
+    assert [x.tolist() for x, _ in elements] == [[2, 4], [6]] and [y["a"].tolist() for _, y in elements] == [[b"x", b"y"], [b"z"]]
+    assert list(flowmill.data.Dataset.range(3).as_numpy_iterator()) == [0, 1, 2]
+    with flowmill.Graph().as_default():
+        with pytest.raises(ValueError, match="placeholders"):
+            flowmill.data.Dataset.from_tensors(flowmill.placeholder(flowmill.float32)).as_numpy_iterator()
+        with pytest.raises(TypeError, match="SparseTensor"):
+            flowmill.data.Dataset.from_tensors(flowmill.SparseTensor([[1]], [2.0], [3])).as_numpy_iterator()
+
+
+def test_libraries_of_machine_code(tf1, tmp_path):
+    same_error(tf1, lambda tf: tf.load_op_library(str(tmp_path / "ops.so")), "cannot open shared object file")
+    same_error(tf1, lambda tf: tf.load_library(str(tmp_path / "ops.so")), "The file or folder to load kernel libraries from does not exist.")
+    (tmp_path / "ops.so").write_bytes(b"")
+    for load in (flowmill.load_op_library, flowmill.load_library, flowmill.load_file_system_library):
+        with pytest.raises(flowmill.errors.UnimplementedError, match="flowmill cannot load"):
+            load(str(tmp_path / "ops.so"))
+    assert {type(n) for n in (flowmill.CXX11_ABI_FLAG, flowmill.CXX_VERSION, flowmill.MONOLITHIC_BUILD)} == {int}
