@@ -101,7 +101,6 @@ class Dataset(Elements):
             ValueError: where they have not, or one is a scalar.
         """
         structure, parts = of_values(tensors)
-        structure.refuse_sparse("from_tensor_slices")
         count = None
         for component in structure.components:
             if component.shape.rank == 0:
@@ -111,8 +110,8 @@ class Dataset(Elements):
                 if count is not None and size != count:
                     raise ValueError(f"Dimensions {count} and {size} are not compatible")
                 count = size
-        rows = structure.with_components(lambda c: Component(c.dtype, TensorShape(None if c.shape.rank is None else c.shape.as_list()[1:])))
-        return Dataset(rows, [], parts, lambda run, values: _pipeline.slices(values))
+        rows = structure.with_components(lambda c: Component(c.dtype, TensorShape(None if c.shape.rank is None else c.shape.as_list()[1:]), c.is_sparse))
+        return Dataset(rows, [], parts, lambda run, values: _pipeline.slices(values, structure.are_sparse))
 
     @staticmethod
     def from_generator(generator, output_types=None, output_shapes=None, args=None, output_signature=None, name=None) -> Dataset:
@@ -294,11 +293,10 @@ class Dataset(Elements):
 
     def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None, name=None) -> Dataset:
         """`batch_size` elements at a time along a new first dimension; the last ones are fewer, or left out where `drop_remainder` is true."""
-        self._structure.refuse_sparse("batch")
         size = batch_size if isinstance(batch_size, int) and drop_remainder is True else None
-        structure = self._structure.with_components(lambda c: Component(c.dtype, TensorShape([size]).concatenate(c.shape)))
+        structure = self._structure.with_components(lambda c: Component(c.dtype, TensorShape([size]).concatenate(c.shape), c.is_sparse))
         return self._derived(structure, [batch_size, drop_remainder],
-                             lambda run, upstream, n, drop: _pipeline.batched(upstream(), int(n), bool(drop)))
+                             lambda run, upstream, n, drop: _pipeline.batched(upstream(), int(n), bool(drop), structure.are_sparse))
 
     def padded_batch(self, batch_size, padded_shapes=None, padding_values=None, drop_remainder=False, name=None) -> Dataset:
         """As :meth:`batch`; elements are filled up to the shapes `padded_shapes`, or to that of the largest where sizes are None or -1, with
@@ -306,8 +304,11 @@ class Dataset(Elements):
 
         Raises:
             ValueError: where nothing is known of an element's rank.
+            TypeError: for sparse tensors.
         """
-        self._structure.refuse_sparse("padded_batch")
+        if any(self._structure.are_sparse):
+            raise TypeError("`padded_batch` is only supported for datasets that produce tensor elements but type spec of elements in the input dataset is "
+                            f"not a subclass of TensorSpec: `{self.element_spec}`.")
         components = self._structure.components
         shapes = [c.shape for c in components] if padded_shapes is None else [_padded(s) for s in _shape_leaves(self._structure, padded_shapes)]
         for shape, component in zip(shapes, components):
@@ -323,10 +324,9 @@ class Dataset(Elements):
 
     def unbatch(self, name=None) -> Dataset:
         """The rows of each element as elements."""
-        self._structure.refuse_sparse("unbatch")
         structure = self._structure.with_components(
-            lambda c: Component(c.dtype, TensorShape(None if c.shape.rank is None else c.shape.as_list()[1:])))
-        return self._derived(structure, [], lambda run, upstream: (row for e in upstream() for row in _pipeline.slices(e)))
+            lambda c: Component(c.dtype, TensorShape(None if c.shape.rank is None else c.shape.as_list()[1:]), c.is_sparse))
+        return self._derived(structure, [], lambda run, upstream: (row for e in upstream() for row in _pipeline.slices(e, structure.are_sparse)))
 
     def apply(self, transformation_func) -> Dataset:
         """What a function makes of this dataset.
@@ -340,13 +340,6 @@ class Dataset(Elements):
         return made
 
     # What it is
-
-    @property
-    def element_spec(self) -> Any:
-        """The elements' types and shapes, in their form."""
-        from flowmill.tensor_spec import TensorSpec
-
-        return self._structure.map(lambda c: TensorSpec(c.shape, c.dtype))
 
     def as_numpy_iterator(self) -> NumpyIterator:
         """The elements as arrays, without a session. TensorFlow has it where it runs eagerly.

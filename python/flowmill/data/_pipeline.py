@@ -39,12 +39,20 @@ class Run:
         return np.random.default_rng([*(s & 0xFFFFFFFFFFFFFFFF for s in known), turn] if known else [entropy, turn])
 
 
-def slices(parts: list) -> Elements:
-    """The rows of arrays, which have as many."""
-    sizes = {len(p) for p in parts}
+def slices(parts: list, are_sparse: list[bool]) -> Elements:
+    """The rows of arrays, which have as many; of those that stand for sparse tensors where `are_sparse` says so, three for each."""
+    left = iter(parts)
+    components = [[next(left) for _ in range(3 if is_sparse else 1)] for is_sparse in are_sparse]
+    sizes = {int(c[2][0]) if is_sparse else len(c[0]) for c, is_sparse in zip(components, are_sparse)}
     if len(sizes) > 1:
         raise errors.InvalidArgumentError(None, None, f"All inputs must have the same number of rows, got {sorted(sizes)}")
-    return ([_row(p, i) for p in parts] for i in range(min(sizes, default=0)))
+    return ([part for c, is_sparse in zip(components, are_sparse) for part in (_sparse_row(*c, i) if is_sparse else [_row(c[0], i)])]
+            for i in range(min(sizes, default=0)))
+
+
+def _sparse_row(indices: np.ndarray, values: np.ndarray, shape: np.ndarray, i: int) -> list[np.ndarray]:
+    chosen = indices[:, 0] == i
+    return [indices[chosen, 1:], values[chosen], shape[1:]]
 
 
 def _row(array: np.ndarray, i: int) -> np.ndarray:
@@ -169,10 +177,25 @@ def _chunks(upstream: Elements, size: int, drop: bool) -> Iterator[list[Element]
         yield chunk
 
 
-def batched(upstream: Elements, size: int, drop: bool) -> Elements:
-    """Elements side by side."""
+def batched(upstream: Elements, size: int, drop: bool, are_sparse: list[bool]) -> Elements:
+    """Elements side by side; three arrays stand for each sparse tensor, as `are_sparse` says."""
     for chunk in _chunks(iter(upstream), size, drop):
-        yield [_stacked(parts) for parts in zip(*chunk)]
+        columns = zip(*chunk)
+        yield [part for is_sparse in are_sparse
+               for part in (_stacked_sparse(*(next(columns) for _ in range(3))) if is_sparse else [_stacked(next(columns))])]
+
+
+def _stacked_sparse(indices: Iterable, values: Iterable, shapes: Iterable) -> list[np.ndarray]:
+    """Sparse tensors side by side: the whole is as large as the largest of them."""
+    shapes = [np.asarray(s) for s in shapes]
+    if len({len(s) for s in shapes}) > 1:
+        raise errors.InvalidArgumentError(
+            None, None, f"Cannot batch sparse tensors of different ranks: {sorted({len(s) for s in shapes})}.")
+    return [
+        np.concatenate([np.insert(np.asarray(rows), 0, i, axis=1) for i, rows in enumerate(indices)]),
+        np.concatenate([np.asarray(v) for v in values]),
+        np.array([len(shapes), *np.max(shapes, axis=0)], np.int64),
+    ]
 
 
 def _stacked(parts: Iterable) -> np.ndarray:

@@ -66,10 +66,10 @@ class Structure:
         """The same form with other components."""
         return Structure(self.map(function))
 
-    def refuse_sparse(self, what: str) -> None:
-        """Raises where a component is sparse, for operations that cannot take such."""
-        if any(c.is_sparse for c in self.components):
-            raise NotImplementedError(f"flowmill's Dataset.{what} takes no SparseTensor; batch serialised examples and parse the batches.")
+    @property
+    def are_sparse(self) -> list[bool]:
+        """Which components are sparse tensors."""
+        return [c.is_sparse for c in self.components]
 
 
 def _is_structure(value) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import flowmill as tf
 from flowmill._apply import call, op_scope
 from flowmill._convert import convert_to_tensor
+from flowmill.dtypes import DType
 from flowmill.graph import get_default_graph
 from flowmill.graph_keys import GraphKeys
 from flowmill.queue import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
@@ -140,15 +141,32 @@ class _Inputs:
             if any(sorted(t) != self.keys for t in tensors_list):
                 raise ValueError("All dictionaries to batch must have the same keys.")
             tensors_list = [[t[key] for key in self.keys] for t in tensors_list]
-        if any(isinstance(t, SparseTensor) for tensors in tensors_list for t in tensors):
-            raise NotImplementedError("flowmill batches no SparseTensor: the ops that keep them in a map are not there.")
-        self.lists = [[convert_to_tensor(t) for t in tensors] for tensors in tensors_list]
+        self.lists = [[t if isinstance(t, SparseTensor) else convert_to_tensor(t) for t in tensors] for tensors in tensors_list]
         if not self.lists[0]:
             raise ValueError("Expected at least one tensor in batch().")
+        if any([isinstance(t, SparseTensor) for t in tensors] != [isinstance(t, SparseTensor) for t in self.lists[0]] for tensors in self.lists):
+            raise TypeError(f"Expected either all or no tensors of one place to be SparseTensors: {self.lists}")
+        # For each that is sparse its type, and its rank or None.
+        self.sparse: list[tuple[DType, int | None] | None] = [
+            (parts[0].dtype, parts[0].shape.rank if len({p.shape.rank for p in parts}) == 1 else None) if isinstance(parts[0], SparseTensor) else None
+            for parts in zip(*self.lists)]
         self.dtypes = [t.dtype.base_dtype for t in self.lists[0]]
         for other in self.lists[1:]:
             if [t.dtype.base_dtype for t in other] != self.dtypes:
                 raise TypeError(f"Expected types to be consistent: {self.dtypes} vs {[t.dtype.base_dtype for t in other]}")
+
+    def tensors(self) -> list[Tensor]:
+        """All tensors that go in."""
+        return [part for tensors in self.lists for t in tensors for part in (t._components() if isinstance(t, SparseTensor) else [t])]
+
+    def write_sparse(self, enqueue_many: bool) -> None:
+        """Replaces sparse tensors by strings that say what is in them, three for each element."""
+        if any(self.sparse):
+            write = tf.io.serialize_many_sparse if enqueue_many else tf.io.serialize_sparse
+            self.lists = [[write(t) if isinstance(t, SparseTensor) else t for t in tensors] for tensors in self.lists]
+            self.dtypes = [t.dtype.base_dtype for t in self.lists[0]]
+            if enqueue_many:  # each is a row
+                self.sparse = [of if of is None or of[1] is None else (of[0], of[1] - 1) for of in self.sparse]
 
     def shapes(self, given, enqueue_many: bool) -> list[TensorShape]:
         """The shape of an element's components: what all lists agree upon.
@@ -157,7 +175,7 @@ class _Inputs:
             ValueError: where the rank of a tensor is not known.
         """
         if given is not None:
-            return [TensorShape(s) for s in given]
+            return [TensorShape(s) if of is None else TensorShape([3]) for s, of in zip(given, self.sparse)]
         found = []
         for parts in zip(*self.lists):
             shapes = []
@@ -172,6 +190,7 @@ class _Inputs:
     def as_users(self, taken):
         """What came out of the queue as what went in."""
         taken = taken if isinstance(taken, list) else [taken]
+        taken = [t if of is None else tf.io.deserialize_many_sparse(t, *of) for t, of in zip(taken, self.sparse)]
         if self.keys is not None:
             return dict(zip(self.keys, taken))
         return taken[0] if len(taken) == 1 else taken
@@ -207,9 +226,9 @@ def _enqueue(queue: QueueBase, tensors: list[Tensor], enqueue_many: bool, keep: 
 
 def _batch(inputs: _Inputs, make_queue, default: str, name: str | None, batch_size, num_threads: int, enqueue_many: bool, keep_input, shapes,
            allow_smaller_final_batch: bool, summary) -> Any:
-    flat = [t for tensors in inputs.lists for t in tensors]
-    with op_scope(name, default, flat) as scope:
+    with op_scope(name, default, *inputs.tensors()) as scope:
         keep = _kept(keep_input, enqueue_many)
+        inputs.write_sparse(enqueue_many)
         queue = make_queue(inputs.dtypes, inputs.shapes(shapes, enqueue_many))
         ops = [_enqueue(queue, tensors, enqueue_many, keep) for tensors in inputs.lists]
         _run(queue, ops * num_threads)

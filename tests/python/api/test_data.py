@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compare import same
+from compare import same, same_error
 
 import flowmill
 
@@ -230,3 +230,39 @@ def drain_error(build):
     with pytest.raises(flowmill.errors.OpError) as found:
         drain(flowmill, build)
     return found.value
+
+
+def _sparse(tf):
+    return tf.SparseTensor([[0, 1], [1, 2], [1, 3]], [1.0, 2.0, 3.0], [3, 4])
+
+
+SPARSE = {
+    "slices": lambda tf: tf.data.Dataset.from_tensor_slices((_sparse(tf), [1, 2, 3])),
+    "batch": lambda tf: tf.data.Dataset.from_tensor_slices({"s": _sparse(tf), "n": [1, 2, 3]}).batch(2),
+    "batch without the rest": lambda tf: tf.data.Dataset.from_tensor_slices(_sparse(tf)).batch(2, drop_remainder=True),
+    "batch of batches": lambda tf: tf.data.Dataset.from_tensors(_sparse(tf)).repeat(4).batch(2).batch(2),
+    "unbatch": lambda tf: tf.data.Dataset.from_tensors((_sparse(tf), [1, 2, 3])).unbatch(),
+    "growing": lambda tf: tf.data.Dataset.range(4).map(lambda n: tf.SparseTensor(
+        tf.reshape(tf.range(n), [-1, 1]), tf.range(n), [5])).batch(3),
+}
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_sparse_elements(tf1, name):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            dataset = SPARSE[name](tf)
+            element = tf.data.make_one_shot_iterator(dataset).get_next()
+            values = []
+            with tf.Session() as session:
+                with pytest.raises(tf.errors.OutOfRangeError):
+                    while True:
+                        values.append(session.run(element))
+            found.append((repr(dataset.element_spec), repr(values)))
+    assert found[1] == found[0]
+
+
+def test_sparse_elements_that_do_not_fit(tf1):
+    same_error(tf1, lambda tf: tf.data.Dataset.from_tensors(_sparse(tf)).padded_batch(2, [3, 4]),
+               "is only supported for datasets that produce tensor elements")
