@@ -59,8 +59,9 @@ demo: install ## loads the digits SavedModel, classifies its 297 held-back image
 fmt: | tools ## formats the Rust code
 	cargo fmt --all
 
-lint: | tools ## formatting, clippy
+lint: $(VENV)/.build-tools | tools ## formatting, clippy, names in Python
 	cargo fmt --all --check
+	$(BIN)/ruff check --quiet --select F .
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 
 .PHONY: stubs

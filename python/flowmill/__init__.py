@@ -30,7 +30,7 @@ __all__ = [
     "DType", "Dimension", "Graph", "InteractiveSession", "Operation", "Session", "SessionOptions", "Tensor", "TensorShape", "as_dtype", "bfloat16",
     "bool", "complex128", "complex64", "dimension_value", "double", "errors", "float16", "float32", "float64", "get_default_graph",
     "get_default_session", "half", "import_graph_def", "int16", "int32", "int4", "int64", "int8", "qint16", "qint32", "qint8", "quint16",
-    "quint8", "reset_default_graph", "resource", "string", "uint16", "uint32", "uint4", "uint64", "uint8", "variant", *sorted(_LAZY),
+    "quint8", "reset_default_graph", "resource", "string", "uint16", "uint32", "uint4", "uint64", "uint8", "variant", "__version__", *sorted(_LAZY),
 ]
 
 __getattr__, __dir__ = _lazy.attach(__name__, _LAZY)

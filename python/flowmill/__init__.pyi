@@ -60,6 +60,7 @@ from flowmill._convert import constant as constant
 from flowmill._convert import convert_to_tensor as convert_to_tensor
 from flowmill._convert import convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices
 from flowmill._convert import register_tensor_conversion_function as register_tensor_conversion_function
+from flowmill._core import VERSION as __version__
 from flowmill._device import DeviceSpec as DeviceSpec
 from flowmill._load_library import load_file_system_library as load_file_system_library
 from flowmill._load_library import load_library as load_library
@@ -624,7 +625,6 @@ from flowmill.version import GRAPH_DEF_VERSION_MIN_CONSUMER as GRAPH_DEF_VERSION
 from flowmill.version import GRAPH_DEF_VERSION_MIN_PRODUCER as GRAPH_DEF_VERSION_MIN_PRODUCER
 from flowmill.version import MONOLITHIC_BUILD as MONOLITHIC_BUILD
 from flowmill.version import VERSION as VERSION
-__version__: str
 
 __all__ = [
     "AUTO_REUSE",
@@ -721,6 +721,7 @@ __all__ = [
     "VariableSynchronization",
     "VersionDef",
     "WholeFileReader",
+    "__version__",
     "abs",
     "accumulate_n",
     "acos",

@@ -10,7 +10,7 @@ from flowmill._initial_values import guarded
 from flowmill._variable import Variable, check_arguments, lifted
 from flowmill._variable_modes import check_modes
 from flowmill.dtypes import DType, as_dtype
-from flowmill.graph import Graph, get_default_graph
+from flowmill.graph import get_default_graph
 from flowmill.graph_keys import prepend_name_scope
 from flowmill.indexed_slices import IndexedSlices
 from flowmill.session import register_fetch_type

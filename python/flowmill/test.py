@@ -14,8 +14,10 @@ import numpy as np
 
 from flowmill import _lazy
 
+_GRADIENT_CHECKER = "compute_gradient compute_gradient_error"
+
 __all__ = [
-    "TestCase", "assert_equal_graph_def", "compute_gradient", "compute_gradient_error", "get_temp_dir", "gpu_device_name",
+    "TestCase", "assert_equal_graph_def", *_GRADIENT_CHECKER.split(), "get_temp_dir", "gpu_device_name",
     "is_built_with_cuda", "is_built_with_gpu_support", "is_built_with_rocm", "is_built_with_xla", "is_gpu_available", "main", "test_src_dir_path",
 ]
 
@@ -82,7 +84,7 @@ def assert_equal_graph_def(actual, expected, checkpoint_v2: bool = False, hash_t
 
 __getattr__, __dir__ = _lazy.attach(__name__, _lazy.table("flowmill", {
     "_benchmark": "Benchmark StubOutForTesting benchmark_config disable_with_predicate is_cpu_target_available with_eager_op_as_function",
-    "gradient_checker": "compute_gradient compute_gradient_error"}))
+    "gradient_checker": _GRADIENT_CHECKER}))
 
 
 class TestCase(unittest.TestCase):

@@ -129,7 +129,7 @@ class Stub:
         """The stub's text."""
         body = [line for lines in self._needed(list(map(self._statement, self._tree.body))) for line in lines]
         exported = self._exported(body)
-        lines = [*self._own_imports("\n".join(body)), *exported]
+        lines = [*self._own_imports("\n".join(body), {line.split()[-1] for line in exported if line.startswith("from ")}), *exported]
         offered = getattr(self._module, "__all__", None)
         if offered is not None:
             lines += ["", "__all__ = [", *(f'    "{name}",' for name in sorted(offered)), "]"]
@@ -150,11 +150,11 @@ class Stub:
 
     # Imports
 
-    def _own_imports(self, body: str) -> list[str]:
-        """The imports of the source that the stub needs, and others."""
+    def _own_imports(self, body: str, known: set[str]) -> list[str]:
+        """The imports of the source that the stub needs, and others, but not of the names `known`, which are there already."""
         used = {n.id for n in ast.walk(ast.parse(body)) if isinstance(n, ast.Name)}
         found: list[str] = []
-        known: set[str] = set()
+        known = set(known)
         for statement in ast.walk(self._tree):
             if not isinstance(statement, (ast.Import, ast.ImportFrom)):
                 continue
@@ -195,7 +195,7 @@ class Stub:
             else:
                 home, inner = where[name]
             found[name] = home, inner
-        own = [f"{name}: {self._type_of(vars(self._module)[name])}" for name in where if name == "__version__"]
+        own = [f"{name}: {self._type_of(vars(self._module)[name])}" for name in where if name == "__version__" and name not in found]
         return [f"from {home} import {inner} as {name}" for name, (home, inner) in sorted(found.items(), key=lambda item: (item[1][0], item[0]))] + own
 
     # Statements

@@ -266,9 +266,9 @@ def _note_padded_shape(padded: Tensor, paddings) -> None:
     if padded.shape.is_fully_defined() or before.rank is None or len(paddings) != before.rank:
         return
     sizes = []
-    for size, around in zip(before.as_list(), paddings):
+    for inner, around in zip(before.as_list(), paddings):
         known = isinstance(around, (list, tuple)) and all(isinstance(p, (int, np.integer)) for p in around)
-        sizes.append(size + int(sum(around)) if known and size is not None else None)
+        sizes.append(inner + int(sum(around)) if known and inner is not None else None)
     padded.set_shape(sizes)
 
 

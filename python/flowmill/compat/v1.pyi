@@ -1,1 +1,1 @@
-from flowmill import *
+from flowmill import *  # noqa: F403

@@ -72,7 +72,24 @@ class Bernoulli(ScalarDistribution):
         return tf.cast(self._probs > 0.5, self.dtype)
 
 
-class Categorical(VectorDistribution):
+class _OfClasses(VectorDistribution):
+    """Classes with probabilities of their own."""
+
+    _logits: Tensor
+    _probs: Tensor
+
+    @property
+    def logits(self) -> Tensor:
+        """The logarithms of what is proportional to probabilities, ``[..., classes]``."""
+        return self._logits
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities, ``[..., classes]``."""
+        return self._probs
+
+
+class Categorical(_OfClasses):
     """Classes, by number.
 
     Args:
@@ -102,16 +119,6 @@ class Categorical(VectorDistribution):
     def event_size(self) -> Tensor:
         """The number of classes."""
         return self._event_size
-
-    @property
-    def logits(self) -> Tensor:
-        """``[..., classes]``."""
-        return self._logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities, ``[..., classes]``."""
-        return self._probs
 
     def _event_shape_tensor(self):
         return tf.constant([], tf.int32)
@@ -173,7 +180,7 @@ class _Counts(VectorDistribution):
             self._total_count, tf.reduce_sum(c, -1), message="counts must sum to `self.total_count`"))
 
 
-class Multinomial(_Counts):
+class Multinomial(_Counts, _OfClasses):
     """How often each class comes in a number of draws.
 
     Args:
@@ -196,16 +203,6 @@ class Multinomial(_Counts):
             self._vector = self._means
         super().__init__(dtype=self._probs.dtype, reparameterization_type=NOT_REPARAMETERIZED, validate_args=validate_args,
                          allow_nan_stats=allow_nan_stats, parameters=parameters, graph_parents=[self._total_count, self._logits, self._probs], name=scope)
-
-    @property
-    def logits(self) -> Tensor:
-        """``[..., classes]``."""
-        return self._logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities, ``[..., classes]``."""
-        return self._probs
 
     def _sample_n(self, n, seed=None):
         draws = tf.cast(self._total_count, tf.int32)

@@ -17,7 +17,7 @@ from flowmill.lookup._tables import FastHashSpec, HasherSpec, IdTableWithHashBuc
 HashTable = StaticHashTable
 
 __all__ = [
-    "FastHashSpec", "HashTable", "KeyValueTensorInitializer", "StaticHashTable", "StaticVocabularyTable", "StrongHashSpec", "TextFileIndex",
+    "FastHashSpec", "HashTable", "HasherSpec", "IdTableWithHashBuckets", "KeyValueTensorInitializer", "StaticHashTable", "StaticVocabularyTable", "StrongHashSpec", "TextFileIndex",
     "TextFileInitializer", "experimental", "index_table_from_file", "index_table_from_tensor", "index_to_string_table_from_file",
     "index_to_string_table_from_tensor", "initialize_all_tables", "tables_initializer",
 ]

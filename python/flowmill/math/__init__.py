@@ -20,7 +20,7 @@ from flowmill.math._reductions import (
 )
 from flowmill.math._segments import (
     approx_max_k, approx_min_k, bincount, confusion_matrix, histogram_fixed_width, histogram_fixed_width_bins, in_top_k, is_non_decreasing,
-    is_strictly_increasing, lbeta, lin_space, linspace, polyval, remove_squeezable_dimensions, segment_max, segment_mean, segment_min,
+    is_strictly_increasing, lbeta, lin_space, linspace, polyval, segment_max, segment_mean, segment_min,
     segment_prod, segment_sum, sparse_segment_mean, sparse_segment_sqrt_n, sparse_segment_sum, top_k, unsorted_segment_max,
     unsorted_segment_mean, unsorted_segment_min, unsorted_segment_prod, unsorted_segment_sqrt_n, unsorted_segment_sum,
 )

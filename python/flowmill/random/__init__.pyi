@@ -1,6 +1,5 @@
 # Made by python/make_stubs from the code.
 
-from flowmill.random._stateful import gamma, normal, shuffle, uniform
 from flowmill.nn import all_candidate_sampler as all_candidate_sampler
 from flowmill.nn import fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler
 from flowmill.nn import learned_unigram_candidate_sampler as learned_unigram_candidate_sampler

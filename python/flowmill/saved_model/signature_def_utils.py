@@ -5,7 +5,7 @@ from __future__ import annotations
 from flowmill import _protos
 from flowmill._convert import convert_to_tensor
 from flowmill.saved_model import signature_constants as names
-from flowmill.saved_model._method_names import MethodNameUpdater
+from flowmill.saved_model._method_names import MethodNameUpdater as MethodNameUpdater
 from flowmill.saved_model.utils import build_tensor_info
 
 

@@ -9,9 +9,14 @@ from flowmill.sparse._arithmetic import (
 )
 from flowmill.sparse._counts import bincount
 from flowmill.sparse._dense import (
-    deserialize_many_sparse, edit_distance, eye, from_dense, mask, merge, placeholder, serialize_many_sparse, serialize_sparse, sparse_to_dense, to_dense,
-    to_indicator,
+    eye, from_dense, mask, merge, placeholder, to_dense, to_indicator,
 )
+# These are names of the top level, which are looked up here.
+from flowmill.sparse._dense import deserialize_many_sparse as deserialize_many_sparse
+from flowmill.sparse._dense import edit_distance as edit_distance
+from flowmill.sparse._dense import serialize_many_sparse as serialize_many_sparse
+from flowmill.sparse._dense import serialize_sparse as serialize_sparse
+from flowmill.sparse._dense import sparse_to_dense as sparse_to_dense
 from flowmill.sparse._layout import (
     concat, cross, cross_hashed, expand_dims, fill_empty_rows, reorder, reset_shape, reshape, retain, slice, split, transpose,
 )
