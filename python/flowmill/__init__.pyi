@@ -188,6 +188,7 @@ from flowmill.control_flow import cond as cond
 from flowmill.control_flow import group as group
 from flowmill.control_flow import no_op as no_op
 from flowmill.control_flow import tuple as tuple
+from flowmill.critical_section import CriticalSection as CriticalSection
 from flowmill.custom_gradients import custom_gradient as custom_gradient
 from flowmill.custom_gradients import grad_pass_through as grad_pass_through
 from flowmill.custom_gradients import recompute_grad as recompute_grad
@@ -320,6 +321,7 @@ from flowmill.linalg import inv as matrix_inverse
 from flowmill.linalg import set_diag as matrix_set_diag
 from flowmill.linalg import solve as matrix_solve
 from flowmill.linalg import lstsq as matrix_solve_ls
+from flowmill.linalg import sqrtm as matrix_square_root
 from flowmill.linalg import triangular_solve as matrix_triangular_solve
 from flowmill.linalg import norm as norm
 from flowmill.linalg import qr as qr
@@ -637,6 +639,7 @@ __all__ = [
     "ConditionalAccumulator",
     "ConditionalAccumulatorBase",
     "ConfigProto",
+    "CriticalSection",
     "DType",
     "DeviceSpec",
     "Dimension",
@@ -993,6 +996,7 @@ __all__ = [
     "matrix_set_diag",
     "matrix_solve",
     "matrix_solve_ls",
+    "matrix_square_root",
     "matrix_transpose",
     "matrix_triangular_solve",
     "maximum",

@@ -17,6 +17,7 @@ _BY_MODULE = {
     "cases": "case switch_case",
     "custom_gradients": "custom_gradient grad_pass_through recompute_grad",
     "script_ops": "numpy_function py_func py_function",
+    "critical_section": "CriticalSection",
     "control_flow": "Assert cond group no_op tuple",
     "functional_ops": "foldl foldr map_fn scan",
     "loops": "while_loop",
@@ -59,7 +60,7 @@ _BY_MODULE = {
     "random": "multinomial random_crop random_gamma random_normal random_poisson random_shuffle random_uniform truncated_normal",
     "linalg": (
         "cholesky cholesky_solve cross eye norm qr svd trace matrix_band_part=band_part matrix_determinant=det matrix_diag=diag "
-        "matrix_diag_part=diag_part matrix_inverse=inv matrix_set_diag=set_diag matrix_solve=solve matrix_solve_ls=lstsq "
+        "matrix_diag_part=diag_part matrix_inverse=inv matrix_set_diag=set_diag matrix_square_root=sqrtm matrix_solve=solve matrix_solve_ls=lstsq "
         "matrix_triangular_solve=triangular_solve diag=tensor_diag diag_part=tensor_diag_part self_adjoint_eig=eigh "
         "self_adjoint_eigvals=eigvalsh"
     ),

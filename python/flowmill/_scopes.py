@@ -266,6 +266,11 @@ class Scopes:
         finally:
             local.container = outer
 
+    @property
+    def _container(self) -> str:
+        """The container of stateful operations; empty for the default one."""
+        return self._local.container
+
     def _attrs_of_surroundings(self, op: str, attrs: dict | None, is_stateful_with_container) -> dict | None:
         """The attributes of an operation with those that its surroundings give it."""
         local = self._local

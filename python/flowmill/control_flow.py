@@ -53,7 +53,7 @@ def tuple(tensors, name: str | None = None, control_inputs=None) -> list[Tensor 
     """Tensors as they are, each once all are there.
 
     Args:
-        tensors: tensors; None stays None.
+        tensors: tensors, and operations, for each of which comes one that waits for all; None stays None.
         name: of the scope that the operations are made in.
         control_inputs: more to wait for.
 
@@ -71,7 +71,14 @@ def tuple(tensors, name: str | None = None, control_inputs=None) -> list[Tensor 
         if not waits:
             raise ValueError("'tensors' must have at least one Tensor.")
         gate = group(*dict.fromkeys(waits))
-        return [None if t is None else with_dependencies([gate], t) for t in tensors]
+        return [None if t is None else _gated(gate, t) for t in tensors]
+
+
+def _gated(gate: Operation, part):
+    if not isinstance(part, Operation):
+        return with_dependencies([gate], part)
+    with get_default_graph().control_dependencies([gate]):
+        return group(part)
 
 
 def with_dependencies(dependencies, output, name: str | None = None):

@@ -376,6 +376,15 @@ def AvgPoolGrad(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def BandedTriangularSolve(
+    *,
+    matrix: _Input,
+    rhs: _Input,
+    lower: bool | None = None,
+    adjoint: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 class _Batch(typing.NamedTuple):
     batched_tensors: list[Tensor]
     batch_index: Tensor
@@ -557,6 +566,22 @@ class _BroadcastGradientArgs(typing.NamedTuple):
 def BroadcastGradientArgs(*, s0: _Input, s1: _Input, T: _Type | None = None, name: str | None = None) -> _BroadcastGradientArgs: ...
 def BroadcastTo(*, input: _Input, shape: _Input, T: _Type | None = None, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Bucketize(*, input: _Input, boundaries: Sequence[float], T: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _CTCBeamSearchDecoder(typing.NamedTuple):
+    decoded_indices: list[Tensor]
+    decoded_values: list[Tensor]
+    decoded_shape: list[Tensor]
+    log_probability: Tensor
+
+def CTCBeamSearchDecoder(
+    *,
+    inputs: _Input,
+    sequence_length: _Input,
+    beam_width: int,
+    top_paths: int,
+    merge_repeated: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _CTCBeamSearchDecoder: ...
 class _CTCGreedyDecoder(typing.NamedTuple):
     decoded_indices: Tensor
     decoded_values: Tensor
@@ -572,6 +597,37 @@ def CTCGreedyDecoder(
     T: _Type | None = None,
     name: str | None = None,
 ) -> _CTCGreedyDecoder: ...
+class _CTCLoss(typing.NamedTuple):
+    loss: Tensor
+    gradient: Tensor
+
+def CTCLoss(
+    *,
+    inputs: _Input,
+    labels_indices: _Input,
+    labels_values: _Input,
+    sequence_length: _Input,
+    preprocess_collapse_repeated: bool | None = None,
+    ctc_merge_repeated: bool | None = None,
+    ignore_longer_outputs_than_inputs: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _CTCLoss: ...
+class _CTCLossV2(typing.NamedTuple):
+    loss: Tensor
+    gradient: Tensor
+
+def CTCLossV2(
+    *,
+    inputs: _Input,
+    labels_indices: _Input,
+    labels_values: _Input,
+    sequence_length: _Input,
+    preprocess_collapse_repeated: bool | None = None,
+    ctc_merge_repeated: bool | None = None,
+    ignore_longer_outputs_than_inputs: bool | None = None,
+    name: str | None = None,
+) -> _CTCLossV2: ...
 def Case(
     *,
     branch_index: _Input,
@@ -653,6 +709,7 @@ def ConditionalAccumulator(
 def Conj(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def ConjugateTranspose(*, x: _Input, perm: _Input, T: _Type | None = None, Tperm: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Const(*, value: typing.Any, dtype: _Type, name: str | None = None) -> Tensor: ...
+def ConsumeMutexLock(*, mutex_lock: _Input, name: str | None = None) -> Operation: ...
 def ControlTrigger(*, name: str | None = None) -> Operation: ...
 def Conv(
     *,
@@ -1718,6 +1775,11 @@ def LowerBound(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+class _Lu(typing.NamedTuple):
+    lu: Tensor
+    p: Tensor
+
+def Lu(*, input: _Input, output_idx_type: _Type | None = None, T: _Type | None = None, name: str | None = None) -> _Lu: ...
 def MatMul(
     *,
     a: _Input,
@@ -1774,6 +1836,7 @@ def MatrixDiagV3(
     name: str | None = None,
 ) -> Tensor: ...
 def MatrixInverse(*, input: _Input, adjoint: bool | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def MatrixLogarithm(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def MatrixSetDiag(*, input: _Input, diagonal: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def MatrixSetDiagV2(*, input: _Input, diagonal: _Input, k: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def MatrixSetDiagV3(
@@ -2043,6 +2106,8 @@ def MutableHashTableV2(
     use_node_name_sharing: bool | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def MutexLock(*, mutex: _Input, name: str | None = None) -> Tensor: ...
+def MutexV2(*, container: str | bytes | None = None, shared_name: str | bytes | None = None, name: str | None = None) -> Tensor: ...
 def Ndtri(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Neg(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def NextAfter(*, x1: _Input, x2: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -4935,6 +5000,24 @@ def TopKV2(
     name: str | None = None,
 ) -> _TopKV2: ...
 def Transpose(*, x: _Input, perm: _Input, T: _Type | None = None, Tperm: _Type | None = None, name: str | None = None) -> Tensor: ...
+def TridiagonalMatMul(
+    *,
+    superdiag: _Input,
+    maindiag: _Input,
+    subdiag: _Input,
+    rhs: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TridiagonalSolve(
+    *,
+    diagonals: _Input,
+    rhs: _Input,
+    partial_pivoting: bool | None = None,
+    perturb_singular: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def TruncateDiv(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def TruncateMod(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def TruncatedNormal(

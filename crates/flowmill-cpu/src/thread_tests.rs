@@ -98,6 +98,13 @@ fn calls() -> Vec<Forking> {
     for op in ["MatrixInverse", "Svd", "Qr", "MatrixDeterminant", "SelfAdjointEigV2"] {
         call("linear_algebra/decompose.rs", op, vec![float()], vec![f(&[64, 20, 20])]);
     }
+    let places: Vec<i64> = (0..8).flat_map(|b| (0..5).flat_map(move |t| [b, t])).collect();
+    call(
+        "nn/ctc/loss.rs",
+        "CTCLoss",
+        vec![float()],
+        vec![f(&[40, 8, 12]), Tensor::from_slice([40, 2], &places).unwrap(), i(&[0, 3, 3, 7, 10].repeat(8)), i(&[40; 8])],
+    );
     let moments = vec![float(), ("U", ty(DType::F32)), ("is_training", true.into())];
     call("nn/batch_norm.rs", "FusedBatchNormV3", moments, vec![f(&[8, 32, 32, 32]), f(&[32]), f(&[32]), f(&[0]), f(&[0])]);
     call("nn/conv3d.rs", "Conv3D", steps(&[1; 5]), vec![f(&[2, 12, 12, 12, 8]), f(&[3, 3, 3, 8, 8])]);

@@ -76,6 +76,23 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("compute_v: bool = true; T: {double, float, half, complex64, complex128}")
         .shape(shape::self_adjoint_eig),
     op("MatrixSquareRoot", "(input: T) -> (output: T)")
+        .gradient(gradient::matrix_square_root)
         .attrs("T: {double, float, half, complex64, complex128}")
         .shape(shape::square),
+    op("MatrixLogarithm", "(input: T) -> (output: T)").attrs("T: {complex64, complex128}").shape(shape::square),
+    op("Lu", "(input: T) -> (lu: T, p: output_idx_type)")
+        .attrs("T: {double, float, half, complex64, complex128}; output_idx_type: index = int32")
+        .shape(shape::lu),
+    op("BandedTriangularSolve", "(matrix: T, rhs: T) -> (output: T)")
+        .gradient(gradient::banded_triangular_solve)
+        .attrs("lower: bool = true; adjoint: bool = false; T: {double, float, half, complex64, complex128}")
+        .shape(shape::banded_triangular_solve),
+    op("TridiagonalMatMul", "(superdiag: T, maindiag: T, subdiag: T, rhs: T) -> (output: T)")
+        .gradient(gradient::tridiagonal_mat_mul)
+        .attrs("T: {double, float, complex64, complex128}")
+        .shape(shape::tridiagonal_mat_mul),
+    op("TridiagonalSolve", "(diagonals: T, rhs: T) -> (output: T)")
+        .gradient(gradient::tridiagonal_solve)
+        .attrs("partial_pivoting: bool = true; perturb_singular: bool = false; T: {double, float, complex64, complex128}")
+        .shape(shape::tridiagonal_solve),
 ];

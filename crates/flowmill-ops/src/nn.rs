@@ -367,6 +367,28 @@ pub(crate) const OPS: &[Op] = &[
     .attrs("merge_repeated: bool = false; blank_index: int = -1; T: {float, double} = float")
     .shape(shape::ctc_greedy_decoder),
     op(
+        "CTCBeamSearchDecoder",
+        "(inputs: T, sequence_length: int32)
+         -> (decoded_indices: top_paths * int64, decoded_values: top_paths * int64, decoded_shape: top_paths * int64, log_probability: T)",
+    )
+    .not_differentiable()
+    .attrs("beam_width: int >= 1; top_paths: int >= 1; merge_repeated: bool = true; T: {float, double} = float")
+    .shape(shape::ctc_beam_search_decoder),
+    op("CTCLoss", "(inputs: T, labels_indices: int64, labels_values: int32, sequence_length: int32) -> (loss: T, gradient: T)")
+        .gradient(gradient::ctc_loss)
+        .attrs(
+            "preprocess_collapse_repeated: bool = false; ctc_merge_repeated: bool = true; ignore_longer_outputs_than_inputs: bool = false;
+                T: {float, double} = float",
+        )
+        .shape(shape::ctc_loss),
+    op(
+        "CTCLossV2",
+        "(inputs: float, labels_indices: int64, labels_values: int32, sequence_length: int32) -> (loss: float, gradient: float)",
+    )
+    .gradient(gradient::ctc_loss)
+    .attrs("preprocess_collapse_repeated: bool = false; ctc_merge_repeated: bool = true; ignore_longer_outputs_than_inputs: bool = false")
+    .shape(shape::ctc_loss),
+    op(
         "LSTMBlockCell",
         "(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> (i: T, cs: T, f: T, o: T, ci: T, co: T, h: T)",
     )

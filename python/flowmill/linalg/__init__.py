@@ -21,6 +21,7 @@ __all__ = [
 
 # Operators are for those who ask for them.
 _OPERATORS = {
+    "_bands": "logm lu tridiagonal_matmul tridiagonal_solve",
     "_block_operators": "LinearOperatorBlockDiag LinearOperatorBlockLowerTriangular LinearOperatorKronecker",
     "_circulant_operators": "LinearOperatorCirculant LinearOperatorCirculant2D",
     "_combined_operators": "LinearOperatorAdjoint LinearOperatorComposition LinearOperatorInversion LinearOperatorLowRankUpdate",

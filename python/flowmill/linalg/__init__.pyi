@@ -2,6 +2,10 @@
 
 from flowmill.array import matrix_transpose as matrix_transpose
 from flowmill.clip_ops import global_norm as global_norm
+from flowmill.linalg._bands import logm as logm
+from flowmill.linalg._bands import lu as lu
+from flowmill.linalg._bands import tridiagonal_matmul as tridiagonal_matmul
+from flowmill.linalg._bands import tridiagonal_solve as tridiagonal_solve
 from flowmill.linalg._block_operators import LinearOperatorBlockDiag as LinearOperatorBlockDiag
 from flowmill.linalg._block_operators import LinearOperatorBlockLowerTriangular as LinearOperatorBlockLowerTriangular
 from flowmill.linalg._block_operators import LinearOperatorKronecker as LinearOperatorKronecker

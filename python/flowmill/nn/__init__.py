@@ -17,6 +17,7 @@ _BY_MODULE = {
                       "softmax_cross_entropy_with_logits_v2 sparse_softmax_cross_entropy_with_logits weighted_cross_entropy_with_logits "
                       "compute_average_loss scale_regularization_loss",
     "_ctc": "collapse_repeated ctc_beam_search_decoder ctc_beam_search_decoder_v2 ctc_greedy_decoder ctc_loss ctc_unique_labels",
+    "_ctc_dense": "ctc_loss_v2",
     "_dropout": "dropout",
     "_embedding": "embedding_lookup embedding_lookup_sparse safe_embedding_lookup_sparse",
     "_normalization": "batch_norm_with_global_normalization batch_normalization fused_batch_norm l2_normalize local_response_normalization "

@@ -62,6 +62,7 @@ from flowmill.nn._ctc import ctc_beam_search_decoder_v2 as ctc_beam_search_decod
 from flowmill.nn._ctc import ctc_greedy_decoder as ctc_greedy_decoder
 from flowmill.nn._ctc import ctc_loss as ctc_loss
 from flowmill.nn._ctc import ctc_unique_labels as ctc_unique_labels
+from flowmill.nn._ctc_dense import ctc_loss_v2 as ctc_loss_v2
 from flowmill.nn._dropout import dropout as dropout
 from flowmill.nn._embedding import embedding_lookup as embedding_lookup
 from flowmill.nn._embedding import embedding_lookup_sparse as embedding_lookup_sparse
@@ -144,6 +145,7 @@ __all__ = [
     "ctc_beam_search_decoder_v2",
     "ctc_greedy_decoder",
     "ctc_loss",
+    "ctc_loss_v2",
     "ctc_unique_labels",
     "depth_to_space",
     "depthwise_conv2d",

@@ -1,7 +1,8 @@
-//! Containers of tensors: arrays, lists, stacks, queues, optionals, and what sessions keep between steps.
+//! Containers of tensors: arrays, lists, stacks, queues, optionals, and what sessions keep between steps; mutexes.
 
 mod accumulator;
 pub(crate) mod arithmetic;
+mod mutex;
 mod optional;
 mod queue;
 mod reader;
@@ -15,6 +16,7 @@ use flowmill_runtime::KernelRegistry;
 /// Registers the family.
 pub fn register(registry: &mut KernelRegistry) {
     accumulator::register(registry);
+    mutex::register(registry);
     optional::register(registry);
     queue::register(registry);
     reader::register(registry);

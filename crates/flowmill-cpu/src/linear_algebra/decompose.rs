@@ -5,7 +5,7 @@
 use crate::from_fn::expensive_from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
-use flowmill_tensor::{Complex, Element, Result, Shape, Tensor, bail, check_memory, f16, for_dtype};
+use flowmill_tensor::{Complex, Element, Result, Shape, Tensor, bail, check_memory, f16};
 use nalgebra::{ComplexField, DMatrix, RealField};
 use num_traits::{One, Zero};
 use parking_lot::Mutex;
@@ -51,29 +51,31 @@ fields!(f32, f64, Complex<f32>, Complex<f64>);
 
 macro_rules! by_type {
     ($init:ident, $T:ident => $body:expr) => {
-        for_dtype!($init.dtype("T")?, [f16, f32, f64, Complex<f32>, Complex<f64>], $T => $body, _ => $init.unsupported())
+        flowmill_tensor::for_dtype!($init.dtype("T")?, [flowmill_tensor::f16, f32, f64, flowmill_tensor::Complex<f32>, flowmill_tensor::Complex<f64>], $T => $body, _ => $init.unsupported())
     };
 }
 
-type Matrix<T> = DMatrix<<T as Field>::Wide>;
+pub(super) use by_type;
+
+pub(super) type Matrix<T> = DMatrix<<T as Field>::Wide>;
 
 /// A batch of matrices.
-struct Batch<'a, T> {
-    outer: &'a [usize],
-    rows: usize,
-    columns: usize,
-    values: &'a [T],
+pub(super) struct Batch<'a, T> {
+    pub(super) outer: &'a [usize],
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    pub(super) values: &'a [T],
 }
 
 impl<'a, T: Field> Batch<'a, T> {
-    fn new(tensor: &'a Tensor) -> Result<Batch<'a, T>> {
+    pub(super) fn new(tensor: &'a Tensor) -> Result<Batch<'a, T>> {
         let &[ref outer @ .., rows, columns] = tensor.shape().dims() else {
             bail!(InvalidArgument, "Input tensor must have rank >= 2, got {}", tensor.rank());
         };
         Ok(Batch { outer, rows, columns, values: tensor.as_slice()? })
     }
 
-    fn square(tensor: &'a Tensor) -> Result<Batch<'a, T>> {
+    pub(super) fn square(tensor: &'a Tensor) -> Result<Batch<'a, T>> {
         let batch = Batch::new(tensor)?;
         if batch.rows != batch.columns {
             bail!(InvalidArgument, "Input matrix must be square.");
@@ -91,14 +93,14 @@ impl<'a, T: Field> Batch<'a, T> {
     }
 
     /// The shape of a batch with other sizes behind the outer ones.
-    fn shape(&self, inner: &[usize]) -> Shape {
+    pub(super) fn shape(&self, inner: &[usize]) -> Shape {
         let mut shape = Shape::new(self.outer);
         inner.iter().for_each(|&size| shape.push(size));
         shape
     }
 
     /// `f` of every matrix.
-    fn map<R: Send>(&self, f: impl Fn(Matrix<T>) -> Result<R> + Sync) -> Result<Vec<R>> {
+    pub(super) fn map<R: Send>(&self, f: impl Fn(Matrix<T>) -> Result<R> + Sync) -> Result<Vec<R>> {
         map(self.len(), [self.rows, self.columns, self.rows.min(self.columns)], |i| f(self.matrix(i)))
     }
 }
@@ -107,7 +109,7 @@ impl<'a, T: Field> Batch<'a, T> {
 ///
 /// # Errors
 /// What `f` gives; `ResourceExhausted` where the results alone pass the memory limit, as those of matrices without elements may.
-fn map<R: Send>(count: usize, sizes: [usize; 3], f: impl Fn(usize) -> Result<R> + Sync) -> Result<Vec<R>> {
+pub(super) fn map<R: Send>(count: usize, sizes: [usize; 3], f: impl Fn(usize) -> Result<R> + Sync) -> Result<Vec<R>> {
     check_memory::<R>(count)?;
     let operations = sizes.iter().fold(count, |n, &size| n.saturating_mul(size));
     if count < 2 || !parallel::is_worth_forking(operations) {
@@ -119,7 +121,7 @@ fn map<R: Send>(count: usize, sizes: [usize; 3], f: impl Fn(usize) -> Result<R> 
 }
 
 /// A tensor of matrices, row by row.
-fn matrices<T: Field>(shape: Shape, all: &[Matrix<T>]) -> Result<Tensor> {
+pub(super) fn matrices<T: Field>(shape: Shape, all: &[Matrix<T>]) -> Result<Tensor> {
     let mut out = Tensor::uninit(T::DTYPE, shape)?;
     let size = all.first().map_or(0, |m| m.len());
     for (target, matrix) in out.as_mut_slice::<T>()?.chunks_exact_mut(size.max(1)).zip(all) {
@@ -274,7 +276,7 @@ pub(super) fn make_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 /// Where the outer sizes `from` stand for those of `to`, by NumPy's rules: the matrix of `from` for matrix `i` of `to`.
-fn broadcast(from: &[usize], to: &[usize], i: usize) -> usize {
+pub(super) fn broadcast(from: &[usize], to: &[usize], i: usize) -> usize {
     let (mut rest, mut stride, mut found) = (i, 1, 0);
     for (axis, &size) in to.iter().enumerate().rev() {
         let position = rest % size;
@@ -288,7 +290,7 @@ fn broadcast(from: &[usize], to: &[usize], i: usize) -> usize {
 }
 
 /// The outer sizes of two batches together.
-fn joined(a: &[usize], b: &[usize]) -> Result<Vec<usize>> {
+pub(super) fn joined(a: &[usize], b: &[usize]) -> Result<Vec<usize>> {
     let rank = a.len().max(b.len());
     let size = |of: &[usize], axis: usize| (axis + of.len()).checked_sub(rank).map_or(1, |axis| of[axis]);
     (0..rank)

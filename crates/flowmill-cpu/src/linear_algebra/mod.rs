@@ -1,12 +1,16 @@
 //! Matrix products, factorisations, and matrices' diagonals.
 
+mod banded;
 mod batch_matmul;
 mod decompose;
 mod diagonal;
 mod einsum;
+mod logarithm;
+mod lu;
 mod matmul;
 pub(crate) mod product;
 mod square_root;
+mod tridiagonal;
 
 pub(crate) use matmul::{Fusion, product_cost, product_sizes};
 pub(crate) use product::Sizes;
@@ -15,6 +19,7 @@ use flowmill_runtime::KernelRegistry;
 
 /// Registers the family.
 pub fn register(registry: &mut KernelRegistry) {
+    banded::register(registry);
     registry.add("BatchMatMul", batch_matmul::make_v1);
     registry.add("BatchMatMulV2", batch_matmul::make_v2);
     registry.add("BatchMatMulV3", batch_matmul::make_v3);
@@ -24,6 +29,8 @@ pub fn register(registry: &mut KernelRegistry) {
     registry.add("DiagPart", diagonal::make_tensor_diag_part);
     registry.add("Einsum", einsum::make_einsum);
     registry.add("LogMatrixDeterminant", decompose::make_log_determinant);
+    logarithm::register(registry);
+    lu::register(registry);
     registry.add("MatMul", matmul::make_matmul);
     registry.add("MatrixBandPart", diagonal::make_band_part);
     registry.add("MatrixDeterminant", decompose::make_determinant);
@@ -43,5 +50,6 @@ pub fn register(registry: &mut KernelRegistry) {
     registry.add("Qr", decompose::make_qr);
     registry.add("SelfAdjointEigV2", decompose::make_self_adjoint_eig);
     registry.add("Svd", decompose::make_svd);
+    tridiagonal::register(registry);
     registry.add("_FusedMatMul", matmul::make_fused_matmul);
 }

@@ -66,13 +66,17 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }), _ => init.unsupported())
 }
 
-/// The root whose eigenvalues have no negative real parts.
-fn root(matrix: DMatrix<Wide>) -> Result<DMatrix<Wide>> {
-    let n = matrix.nrows();
-    let Some(schur) = Schur::try_new(matrix, f64::EPSILON, MAX_ITERATIONS) else {
-        bail!(InvalidArgument, "the matrix has no Schur form within {MAX_ITERATIONS} steps");
-    };
-    let (q, t) = schur.unpack();
+/// A unitary matrix and the triangle that the matrix is in its basis.
+pub(super) fn schur(matrix: DMatrix<Wide>) -> Result<(DMatrix<Wide>, DMatrix<Wide>)> {
+    match Schur::try_new(matrix, f64::EPSILON, MAX_ITERATIONS) {
+        Some(schur) => Ok(schur.unpack()),
+        None => bail!(InvalidArgument, "the matrix has no Schur form within {MAX_ITERATIONS} steps"),
+    }
+}
+
+/// The root of an upper triangle whose eigenvalues have no negative real parts.
+pub(super) fn triangular_root(t: &DMatrix<Wide>) -> DMatrix<Wide> {
+    let n = t.nrows();
     let mut r = DMatrix::<Wide>::zeros(n, n);
     for j in 0..n {
         r[(j, j)] = t[(j, j)].sqrt();
@@ -83,5 +87,11 @@ fn root(matrix: DMatrix<Wide>) -> Result<DMatrix<Wide>> {
             r[(i, j)] = if divisor == Complex::new(0.0, 0.0) { divisor } else { rest / divisor };
         }
     }
-    Ok(&q * r * q.adjoint())
+    r
+}
+
+/// The root whose eigenvalues have no negative real parts.
+fn root(matrix: DMatrix<Wide>) -> Result<DMatrix<Wide>> {
+    let (q, t) = schur(matrix)?;
+    Ok(&q * triangular_root(&t) * q.adjoint())
 }

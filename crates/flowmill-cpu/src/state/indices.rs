@@ -1,6 +1,6 @@
 //! From index tensors to places in a variable.
 
-use flowmill_tensor::{Result, Shape, Tensor, bail};
+use flowmill_tensor::{Result, Shape, Tensor, bail, check_memory};
 
 /// The first elements of the rows that `indices` names in a tensor of `rows` rows of `row` elements.
 ///
@@ -34,6 +34,7 @@ pub(super) fn slice_starts(indices: &Tensor, shape: &Shape) -> Result<Result<Vec
     let depth = indices.shape().last().copied().unwrap_or(0);
     let strides = shape.strides();
     let count = Shape::new(&indices.shape()[..indices.rank() - 1]).num_elements();
+    check_memory::<usize>(count)?;
     let mut starts = Vec::with_capacity(count);
     for i in 0..count {
         let index = &values[i * depth..(i + 1) * depth];

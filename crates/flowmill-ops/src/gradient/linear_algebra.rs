@@ -16,7 +16,7 @@ type B<'a> = GraphBuilder<'a>;
 type Out = Result<OutputId>;
 
 /// Matrices as a formula writes them.
-trait Matrices {
+pub(super) trait Matrices {
     /// `x y`.
     fn product(&mut self, x: OutputId, y: OutputId) -> Out;
     /// `xᴴ y`.

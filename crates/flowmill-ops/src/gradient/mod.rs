@@ -4,6 +4,7 @@
 //! the forward node inside of a loop is the value of the iteration at hand: the builder sees to that.
 
 mod array;
+mod banded;
 mod complex;
 mod formula;
 mod image;
@@ -25,6 +26,7 @@ mod tensor_array;
 mod tensor_list;
 
 pub(crate) use array::*;
+pub(crate) use banded::*;
 pub(crate) use complex::*;
 pub(crate) use image::*;
 pub(crate) use linear_algebra::*;

@@ -185,6 +185,16 @@ pub(crate) fn sparse_softmax_cross_entropy(b: &mut B<'_>, op: &Backward) -> Grad
     first(cross_entropy_logits(b, op, column)?, 1)
 }
 
+/// The op computes the gradient of the logits itself; that one has none.
+pub(crate) fn ctc_loss(b: &mut B<'_>, op: &Backward) -> Grads {
+    let axis = b.int(-1)?;
+    let dy = op.dy(b, 0)?;
+    let column = b.call("ExpandDims", &[dy, axis])?;
+    let message = "Currently there is no way to take the second  derivative of ctc_loss due to the fused implementation's interaction  with tf.gradients()";
+    let grad = b.op("PreventGradient").input(op.output(1)).attr("message", message).output()?;
+    first(b.mul(column, grad)?, 3)
+}
+
 /// Whether a gradient is one that stands for an output without any.
 fn is_zero(b: &mut B<'_>, op: &Backward, i: usize) -> Result<bool> {
     let grad = op.dy(b, i)?;

@@ -69,6 +69,56 @@ pub(crate) fn solve(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Systems whose triangular matrices are stored as bands.
+pub(crate) fn banded_triangular_solve(c: &mut Context<'_>) -> Result<()> {
+    let (lhs, rhs) = (dims::with_rank_at_least(&c.input(0), 2)?, dims::with_rank_at_least(&c.input(1), 2)?);
+    let (Some(l), Some(r)) = (lhs.rank(), rhs.rank()) else { return Ok(()) };
+    let batch = PartialShape::broadcast(&dims::without_last(&lhs, 2), &dims::without_last(&rhs, 2))?;
+    let rows = dims::merge(dims::size(&lhs, l - 1), dims::size(&rhs, r - 2))?;
+    c.set_output(0, batch.concat(&PartialShape::new(&[rows, dims::size(&rhs, r - 1)])));
+    Ok(())
+}
+
+/// Systems whose matrices are stored as three diagonals.
+pub(crate) fn tridiagonal_solve(c: &mut Context<'_>) -> Result<()> {
+    let (lhs, rhs) = (dims::with_rank_at_least(&c.input(0), 2)?, dims::with_rank_at_least(&c.input(1), 2)?);
+    dims::without_last(&lhs, 2).merge(&dims::without_last(&rhs, 2))?;
+    if let Some(rank) = lhs.rank() {
+        dims::expect(dims::size(&lhs, rank - 2), 3)?;
+        if let Some(r) = rhs.rank() {
+            dims::merge(dims::size(&lhs, rank - 1), dims::size(&rhs, r - 2))?;
+        }
+    }
+    c.set_output(0, rhs);
+    Ok(())
+}
+
+/// Products of matrices stored as three diagonals.
+pub(crate) fn tridiagonal_mat_mul(c: &mut Context<'_>) -> Result<()> {
+    let rhs = dims::with_rank_at_least(&c.input(3), 2)?;
+    let mut diagonal = dims::with_rank_at_least(&c.input(0), 2)?;
+    for i in 1..3 {
+        diagonal = diagonal.merge(&dims::with_rank_at_least(&c.input(i), 2)?)?;
+    }
+    dims::without_last(&diagonal, 2).merge(&dims::without_last(&rhs, 2))?;
+    if let Some(rank) = diagonal.rank() {
+        dims::expect(dims::size(&diagonal, rank - 2), 1)?;
+        if let Some(r) = rhs.rank() {
+            dims::merge(dims::size(&diagonal, rank - 1), dims::size(&rhs, r - 2))?;
+        }
+    }
+    c.set_output(0, rhs);
+    Ok(())
+}
+
+/// Both triangles of each of a batch of square matrices, and the order of its rows.
+pub(crate) fn lu(c: &mut Context<'_>) -> Result<()> {
+    let input = as_square(&c.input(0))?;
+    c.set_output(1, dims::without_last(&input, 1));
+    c.set_output(0, input);
+    Ok(())
+}
+
 /// Q and R of each of a batch of matrices.
 pub(crate) fn qr(c: &mut Context<'_>) -> Result<()> {
     let input = dims::with_rank_at_least(&c.input(0), 2)?;

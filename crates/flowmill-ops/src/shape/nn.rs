@@ -239,6 +239,34 @@ pub(crate) fn ctc_greedy_decoder(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The same for several sequences each: all indices, all values, all shapes, and a score for each of the batch and each sequence.
+pub(crate) fn ctc_beam_search_decoder(c: &mut Context<'_>) -> Result<()> {
+    let inputs = dims::with_rank(&c.input(0), 3)?;
+    let batch = dims::merge(dims::size(&inputs, 1), common::expect_vector(c, 1)?)?;
+    let count: i64 = c.attrs().get("top_paths")?;
+    for i in 0..usize::try_from(count).unwrap_or(0).min(c.num_outputs() / 3) {
+        let count = count as usize;
+        c.set_output(i, PartialShape::new(&[dims::UNKNOWN, 2]));
+        c.set_output(count + i, PartialShape::new(&[dims::UNKNOWN]));
+        c.set_output(2 * count + i, PartialShape::new(&[2]));
+    }
+    if let Some(last) = c.num_outputs().checked_sub(1) {
+        c.set_output(last, PartialShape::new(&[batch, count]));
+    }
+    Ok(())
+}
+
+/// A loss for each of the batch, and the gradient of the inputs.
+pub(crate) fn ctc_loss(c: &mut Context<'_>) -> Result<()> {
+    let inputs = dims::with_rank(&c.input(0), 3)?;
+    let indices = dims::with_rank(&c.input(1), 2)?;
+    dims::merge(dims::size(&indices, 0), common::expect_vector(c, 2)?)?;
+    let batch = dims::merge(dims::size(&inputs, 1), common::expect_vector(c, 3)?)?;
+    c.set_output(0, PartialShape::new(&[batch]));
+    c.set_output(1, dims::replaced(&inputs, 1, batch));
+    Ok(())
+}
+
 /// The numbers that quantised ones stand for, in a scalar range or one for each slice along `axis`.
 pub(crate) fn dequantize(c: &mut Context<'_>) -> Result<()> {
     let axis: i64 = c.attrs().get_or("axis", -1)?;

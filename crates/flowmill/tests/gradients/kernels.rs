@@ -81,6 +81,35 @@ const CASES: &[(&str, &[&[usize]], Build)] = &[
         }
         Ok(sum)
     }),
+    ("MatrixSquareRoot", &[&[2, 3, 3]], |b, x| {
+        let a = positive(b, x[0])?;
+        b.call("MatrixSquareRoot", &[a])
+    }),
+    ("BandedTriangularSolve", &[&[2, 2, 3], &[3, 2]], |b, x| {
+        let mut sum = b.call("BandedTriangularSolve", x)?;
+        for (lower, adjoint) in [(true, true), (false, true), (false, false)] {
+            let y = b.op("BandedTriangularSolve").inputs(x).attr("lower", lower).attr("adjoint", adjoint).output()?;
+            sum = b.call("Mul", &[sum, y])?;
+        }
+        Ok(sum)
+    }),
+    ("BandedTriangularSolve", &[&[1, 3], &[2, 3, 2]], |b, x| b.call("BandedTriangularSolve", x)),
+    ("TridiagonalSolve", &[&[2, 3, 4], &[2, 4, 2]], |b, x| b.call("TridiagonalSolve", x)),
+    ("TridiagonalSolve", &[&[3, 1], &[1, 2]], |b, x| b.op("TridiagonalSolve").inputs(x).attr("partial_pivoting", false).output()),
+    ("TridiagonalMatMul", &[&[2, 1, 4], &[2, 1, 4], &[2, 1, 4], &[2, 4, 2]], |b, x| {
+        let y = b.call("TridiagonalMatMul", x)?;
+        b.call("Square", &[y])
+    }),
+    ("CTCLoss", &[&[4, 2, 3]], |b, x| {
+        let indices = b.constant("Const", &Tensor::from_slice([3, 2], &[0i64, 0, 0, 1, 1, 0])?)?;
+        let (labels, lengths) = (b.vector(&[0i32, 0, 1])?, b.vector(&[4i32, 3])?);
+        let both = [true, false].map(|merges| {
+            let node = b.op("CTCLoss").inputs(&[x[0], indices, labels, lengths]).attr("ctc_merge_repeated", merges).finish()?;
+            Ok(node.output(0))
+        });
+        let [first, second]: [Result<OutputId>; 2] = both;
+        b.call("Mul", &[first?, second?])
+    }),
     ("SelfAdjointEigV2", &[&[2, 3, 3]], |b, x| {
         let node = b.op("SelfAdjointEigV2").input(x[0]).attr("compute_v", true).finish()?;
         functions_of(b, &[node.output(0)], &[node.output(1)])

@@ -1,0 +1,109 @@
+//! `MatrixLogarithm`, by the Schur form: square roots until the triangle is near the identity, then a Padé approximant (Higham: "Functions of
+//! matrices", algorithm 11.9).
+
+use super::square_root::{schur, triangular_root};
+use crate::from_fn::expensive_from_fn;
+use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
+use flowmill_tensor::{Complex, Element, Result, Tensor, bail, for_dtype};
+use nalgebra::DMatrix;
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("MatrixLogarithm", make);
+}
+
+type Wide = Complex<f64>;
+
+/// A type whose matrices have logarithms: they are computed in `complex128`.
+trait Number: Element + Copy {
+    fn widen(self) -> Wide;
+    fn narrow(value: Wide) -> Self;
+}
+
+impl Number for Complex<f32> {
+    fn widen(self) -> Wide {
+        Complex::new(f64::from(self.re), f64::from(self.im))
+    }
+
+    fn narrow(value: Wide) -> Self {
+        Complex::new(value.re as f32, value.im as f32)
+    }
+}
+
+impl Number for Wide {
+    fn widen(self) -> Wide {
+        self
+    }
+
+    fn narrow(value: Wide) -> Self {
+        value
+    }
+}
+
+fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    fn logarithms<T: Number>(input: &Tensor) -> Result<Tensor> {
+        let n = match *input.shape().dims() {
+            [.., rows, columns] if rows == columns => rows,
+            [.., _, _] => bail!(InvalidArgument, "Input matrix must be square."),
+            _ => bail!(InvalidArgument, "Input tensor 0 must have rank >= 2"),
+        };
+        let mut out = Tensor::zeros(T::DTYPE, input.shape().clone())?;
+        let each = (n * n).max(1);
+        for (to, from) in out.as_mut_slice::<T>()?.chunks_exact_mut(each).zip(input.as_slice::<T>()?.chunks_exact(each)) {
+            let found = logarithm(DMatrix::from_row_iterator(n, n, from.iter().map(|v| v.widen())))?;
+            for (i, to) in to.iter_mut().enumerate() {
+                *to = T::narrow(found[(i / n, i % n)]);
+            }
+        }
+        Ok(out)
+    }
+    for_dtype!(init.dtype("T")?, [Complex<f32>, Complex<f64>], T => expensive_from_fn(|ctx| {
+        let out = logarithms::<T>(ctx.input(0)?)?;
+        ctx.set_output(0, out);
+        Ok(())
+    }), _ => init.unsupported())
+}
+
+/// How far from the identity, by the largest sum of a column, the approximant of seven terms is exact to the last bits.
+const NEAR: f64 = 0.25;
+/// Square roots after which a number that is not zero is near one.
+const MAX_ROOTS: i32 = 60;
+
+/// Points between 0 and 1 and their weights, of Gauss and Legendre's rule of seven points: the rational function that they make of
+/// `∫ x / (1 + t x) dt` is the Padé approximant of `ln(1 + x)`.
+const POINTS: [(f64, f64); 7] = [
+    (0.025446043828620757, 0.06474248308443491),
+    (0.12923440720030277, 0.13985269574463838),
+    (0.2970774243113014, 0.1909150252525595),
+    (0.5, 0.20897959183673470),
+    (0.7029225756886985, 0.1909150252525595),
+    (0.8707655927996972, 0.13985269574463838),
+    (0.9745539561713792, 0.06474248308443491),
+];
+
+/// The logarithm whose eigenvalues have imaginary parts between -π and π.
+fn logarithm(matrix: DMatrix<Wide>) -> Result<DMatrix<Wide>> {
+    let n = matrix.nrows();
+    let (q, mut t) = schur(matrix)?;
+    let diagonal: Vec<Wide> = (0..n).map(|i| t[(i, i)].ln()).collect();
+    let mut roots = 0;
+    let identity = DMatrix::<Wide>::identity(n, n);
+    let distance = |t: &DMatrix<Wide>| (t - &identity).column_iter().map(|c| c.iter().map(|v| v.norm()).sum()).fold(0.0, f64::max);
+    while roots < MAX_ROOTS && distance(&t) > NEAR {
+        t = triangular_root(&t);
+        roots += 1;
+    }
+    let x = &t - &identity;
+    let mut sum = DMatrix::<Wide>::zeros(n, n);
+    for (point, weight) in POINTS {
+        let mut divisor = identity.clone();
+        divisor.zip_apply(&x, |d, x| *d += x * point);
+        let part = divisor.solve_upper_triangular_unchecked(&x);
+        sum.zip_apply(&part, |s, p| *s += p * weight);
+    }
+    let mut found = sum * Complex::new(f64::powi(2.0, roots), 0.0);
+    for (i, &value) in diagonal.iter().enumerate() {
+        found[(i, i)] = value;
+    }
+    Ok(&q * found * q.adjoint())
+}

@@ -1,0 +1,65 @@
+//! `Lu`: a square matrix as a lower and an upper triangle, its rows swapped so that each pivot is the largest that there is.
+
+use super::decompose::{Batch, by_type, matrices};
+use crate::from_fn::expensive_from_fn;
+use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, Result, Tensor, bail};
+use nalgebra::{ComplexField, DMatrix};
+use num_traits::Zero;
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("Lu", make);
+}
+
+/// Outputs: both triangles in one matrix, the lower one's ones left out; which row of the input stands in each row of their product.
+fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let index: DType = init.attrs.get_or("output_idx_type", DType::I32)?;
+    if !matches!(index, DType::I32 | DType::I64) {
+        return init.unsupported();
+    }
+    by_type!(init, T => expensive_from_fn(move |ctx| {
+        let input = Batch::<T>::square(ctx.input(0)?)?;
+        let (found, rows): (Vec<_>, Vec<_>) = input.map(decompose)?.into_iter().unzip();
+        let triangles = matrices::<T>(ctx.input(0)?.shape().clone(), &found)?;
+        let (shape, rows) = (input.shape(&[input.rows]), rows.concat());
+        let rows = match index {
+            DType::I64 => Tensor::from_slice(shape, &rows.iter().map(|&row| row as i64).collect::<Vec<_>>())?,
+            _ => Tensor::from_slice(shape, &rows.iter().map(|&row| row as i32).collect::<Vec<_>>())?,
+        };
+        ctx.set_output(0, triangles);
+        ctx.set_output(1, rows);
+        Ok(())
+    }))
+}
+
+fn decompose<W: ComplexField + Copy>(mut m: DMatrix<W>) -> Result<(DMatrix<W>, Vec<usize>)> {
+    let n = m.nrows();
+    let mut rows: Vec<usize> = (0..n).collect();
+    for k in 0..n {
+        let mut pivot = k;
+        for i in k + 1..n {
+            if m[(i, k)].modulus() > m[(pivot, k)].modulus() {
+                pivot = i;
+            }
+        }
+        if pivot != k {
+            m.swap_rows(k, pivot);
+            rows.swap(k, pivot);
+        }
+        let divisor = m[(k, k)];
+        // False for NaN too.
+        if !(divisor.modulus() > W::RealField::zero()) {
+            bail!(InvalidArgument, "Input is not invertible.");
+        }
+        let (mut done, mut rest) = m.columns_range_pair_mut(..k + 1, k + 1..);
+        let mut factors = done.column_mut(k);
+        let mut factors = factors.rows_mut(k + 1, n - k - 1);
+        factors.iter_mut().for_each(|factor| *factor /= divisor);
+        for mut column in rest.column_iter_mut() {
+            let times = column[k];
+            column.rows_mut(k + 1, n - k - 1).zip_apply(&factors, |x, factor| *x -= factor * times);
+        }
+    }
+    Ok((m, rows))
+}
