@@ -28,6 +28,7 @@ from flowmill import python as python
 from flowmill import python_io as python_io
 from flowmill import quantization as quantization
 from flowmill import queue as queue
+from flowmill import ragged as ragged
 from flowmill import random as random
 from flowmill import raw_ops as raw_ops
 from flowmill import saved_model as saved_model
@@ -476,6 +477,7 @@ from flowmill.queue import PaddingFIFOQueue as PaddingFIFOQueue
 from flowmill.queue import PriorityQueue as PriorityQueue
 from flowmill.queue import QueueBase as QueueBase
 from flowmill.queue import RandomShuffleQueue as RandomShuffleQueue
+from flowmill.ragged import RaggedTensor as RaggedTensor
 from flowmill.random import multinomial as multinomial
 from flowmill.random import random_crop as random_crop
 from flowmill.random import random_gamma as random_gamma
@@ -587,6 +589,7 @@ from flowmill.tensor_util import make_ndarray as make_ndarray
 from flowmill.tensor_util import make_tensor_proto as make_tensor_proto
 from flowmill.type_spec import IndexedSlicesSpec as IndexedSlicesSpec
 from flowmill.type_spec import NoneTensorSpec as NoneTensorSpec
+from flowmill.type_spec import RaggedTensorSpec as RaggedTensorSpec
 from flowmill.type_spec import SparseTensorSpec as SparseTensorSpec
 from flowmill.type_spec import TensorArraySpec as TensorArraySpec
 from flowmill.type_spec import TypeSpec as TypeSpec
@@ -686,6 +689,8 @@ __all__ = [
     "PriorityQueue",
     "QUANTIZED_DTYPES",
     "QueueBase",
+    "RaggedTensor",
+    "RaggedTensorSpec",
     "RandomShuffleQueue",
     "ReaderBase",
     "RegisterGradient",
@@ -1051,6 +1056,7 @@ __all__ = [
     "queue",
     "quint16",
     "quint8",
+    "ragged",
     "random",
     "random_crop",
     "random_gamma",

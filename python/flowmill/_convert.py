@@ -170,14 +170,17 @@ def constant(value, dtype=None, shape=None, name: str = "Const", verify_shape: b
     """
     graph = get_default_graph()
     graph._check_not_finalized()
-    array, number = array_of(value, None if dtype is None else as_dtype(dtype).base_dtype)
-    if shape is not None:
-        array = _shaped(array, shape, verify_shape)
-    return graph._add_constant(name, array, number)
-
-
-def _shaped(array, shape, verify_shape: bool):
+    dtype = None if dtype is None else as_dtype(dtype).base_dtype
+    if shape is None:
+        return graph._add_constant(name, *array_of(value, dtype))
     sizes = [int(s) for s in (shape.as_list() if isinstance(shape, TensorShape) else np.ravel(np.asarray(shape, dtype=object)))]
+    if 0 in sizes and not verify_shape:
+        value = []  # whatever it is, none of it is left
+    array, number = array_of(value, dtype)
+    return graph._add_constant(name, _shaped(array, sizes, verify_shape), number)
+
+
+def _shaped(array, sizes: list[int], verify_shape: bool):
     array = np.asarray(array)
     if list(array.shape) == sizes:
         return array

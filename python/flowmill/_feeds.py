@@ -48,6 +48,9 @@ def _pairs(graph: Graph, key, value):
 
 def _parts(key, value):
     """The values of the tensors that `key` stands for."""
+    parts_of = getattr(key, "_parts_of", None)
+    if parts_of is not None:
+        return parts_of(value)
     count = len(key._components())
     if not isinstance(value, (tuple, list)) or len(value) < count:
         raise ValueError(f"The value to feed for {key} must be a tuple of {count} arrays, got {value!r}.")

@@ -70,6 +70,7 @@ _BY_MODULE = {
                 "random_normal_initializer random_uniform_initializer truncated_normal_initializer uniform_unit_scaling_initializer "
                 "variance_scaling_initializer zeros_initializer",
     "partitioned_variables": "create_partitioned_variables fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner",
+    "ragged": "RaggedTensor",
     "random_seed": "get_seed set_random_seed",
     "state": "assign assign_add assign_sub batch_scatter_update count_up_to is_variable_initialized scatter_add scatter_div scatter_max scatter_min "
              "scatter_mul scatter_nd_add scatter_nd_sub scatter_nd_update scatter_sub scatter_update",
@@ -103,7 +104,7 @@ _BY_MODULE = {
     "tensor_spec": "TensorSpec",
     "data._specs": "OptionalSpec",
     "_load_library": "load_file_system_library load_library load_op_library",
-    "type_spec": "IndexedSlicesSpec NoneTensorSpec SparseTensorSpec TensorArraySpec TypeSpec type_spec_from_value",
+    "type_spec": "IndexedSlicesSpec NoneTensorSpec RaggedTensorSpec SparseTensorSpec TensorArraySpec TypeSpec type_spec_from_value",
     "dtypes": "QUANTIZED_DTYPES",
     "errors": "OpError",
     "logging": "get_logger",
@@ -115,7 +116,7 @@ _BY_MODULE = {
 
 # Modules of the API that are reached as ``tf.name``.
 _MODULES = (
-    "saved_model train raw_ops nest math debugging bitwise linalg quantization random signal spectral manip graph_util initializers summary "
+    "saved_model train raw_ops nest math debugging bitwise linalg quantization ragged random signal spectral manip graph_util initializers summary "
     "app compat data distributions flags gfile io logging lookup python python_io queue sets sparse strings test version contrib image layers losses metrics nn"
 )
 

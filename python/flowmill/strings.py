@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from flowmill._apply import call
 from flowmill._convert import convert_to_tensor
 from flowmill.dtypes import float32, int32, string
 from flowmill.graph import get_default_graph
 from flowmill.sparse_tensor import SparseTensor
 from flowmill.tensor import Tensor
+
+if TYPE_CHECKING:
+    from flowmill.ragged import RaggedTensor
 
 __all__ = [
     "as_string", "format", "join", "length", "lower", "reduce_join", "regex_full_match", "regex_replace", "split", "string_split", "strip", "substr",
@@ -44,7 +49,7 @@ def join(inputs, separator: str = "", name=None) -> Tensor:
     return call("StringJoin", name, inputs, separator=separator)
 
 
-def string_split(source, sep=None, skip_empty: bool = True, delimiter=None, result_type: str = "SparseTensor", name=None) -> SparseTensor:
+def string_split(source, sep=None, skip_empty: bool = True, delimiter=None, result_type: str = "SparseTensor", name=None) -> SparseTensor | RaggedTensor:
     """The parts of strings between any of some characters.
 
     Args:
@@ -52,56 +57,58 @@ def string_split(source, sep=None, skip_empty: bool = True, delimiter=None, resu
         sep: the characters, a space where it is None; single bytes for ``""``.
         skip_empty: leaves empty parts out.
         delimiter: as `sep`, its name of old.
-        result_type: ``"SparseTensor"``.
+        result_type: ``"SparseTensor"`` or ``"RaggedTensor"``.
         name: what to call the operations.
 
     Returns:
         A matrix with a row for each string.
     """
-    _check_sparse(result_type)
+    _check(result_type)
     sep = _renamed(sep, "sep", delimiter, "delimiter")
     with get_default_graph().name_scope(name or "StringSplit"):
         sep = convert_to_tensor(" " if sep is None else sep, string)
         found = call("StringSplit", None, convert_to_tensor(source, string), sep, skip_empty=skip_empty)
-        return _sparse(*found)
+        return _parts_of_strings(result_type, *found)
 
 
-def split(input=None, sep=None, maxsplit: int = -1, result_type: str = "SparseTensor", source=None, name=None) -> SparseTensor:
+def split(input=None, sep=None, maxsplit: int = -1, result_type: str = "SparseTensor", source=None, name=None) -> SparseTensor | RaggedTensor:
     """The parts of strings between separators, as Python's `str.split` has them.
 
     Args:
         input: strings, a vector or a scalar.
         sep: the separator; white space where it is None or empty.
         maxsplit: how often to split at most, where it is not negative.
-        result_type: ``"SparseTensor"``.
+        result_type: ``"SparseTensor"`` or ``"RaggedTensor"``.
         source: as `input`, its name of old.
         name: what to call the operations.
 
     Returns:
         A matrix with a row for each string.
     """
-    _check_sparse(result_type)
+    _check(result_type)
     source = _renamed(source, "source", input, "input")
     with get_default_graph().name_scope(name or "StringSplit"):
         source = convert_to_tensor(source, string, "input")
         if source.shape.rank == 0:
             source = call("ExpandDims", None, source, 0)
         sep = convert_to_tensor("" if sep is None else sep, string)
-        return _sparse(*call("StringSplitV2", None, source, sep, maxsplit=maxsplit))
+        return _parts_of_strings(result_type, *call("StringSplitV2", None, source, sep, maxsplit=maxsplit))
 
 
-def _check_sparse(result_type: str) -> None:
-    if result_type == "RaggedTensor":
-        raise NotImplementedError("flowmill has no RaggedTensor; use result_type='SparseTensor'.")
-    if result_type != "SparseTensor":
+def _check(result_type: str) -> None:
+    if result_type not in ("SparseTensor", "RaggedTensor"):
         raise ValueError("result_type must be 'RaggedTensor' or 'SparseTensor'.")
 
 
-def _sparse(indices: Tensor, values: Tensor, dense_shape: Tensor) -> SparseTensor:
+def _parts_of_strings(result_type: str, indices: Tensor, values: Tensor, dense_shape: Tensor) -> SparseTensor | RaggedTensor:
     indices.set_shape([None, 2])
     values.set_shape([None])
     dense_shape.set_shape([2])
-    return SparseTensor(indices, values, dense_shape)
+    if result_type == "SparseTensor":
+        return SparseTensor(indices, values, dense_shape)
+    from flowmill.ragged import RaggedTensor
+
+    return RaggedTensor.from_value_rowids(values, indices[:, 0], dense_shape[0], validate=False)
 
 
 def _renamed(new, new_name: str, old, old_name: str):

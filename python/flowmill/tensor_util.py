@@ -155,6 +155,8 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape: bool = False
     proto_class = _protos.get("TensorProto")
     if isinstance(values, proto_class):
         return values
+    if shape is not None and 0 in (int(s) for s in shape) and not (verify_shape or allow_broadcast):
+        values = []  # whatever they are, none of them is left
     array, number = array_of(values, None if dtype is None else as_dtype(dtype).base_dtype)
     kind = as_dtype(number)
     array = np.asarray(array, dtype=object if kind.name == "string" else kind._numpy())

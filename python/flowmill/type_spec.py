@@ -7,7 +7,7 @@ import numpy as np
 from flowmill.dtypes import DType, as_dtype, float32, int64
 from flowmill.tensor_shape import TensorShape
 
-__all__ = ["IndexedSlicesSpec", "NoneTensorSpec", "SparseTensorSpec", "TensorArraySpec", "TypeSpec", "type_spec_from_value"]
+__all__ = ["IndexedSlicesSpec", "NoneTensorSpec", "RaggedTensorSpec", "SparseTensorSpec", "TensorArraySpec", "TypeSpec", "type_spec_from_value"]
 
 
 class TypeSpec:
@@ -165,6 +165,82 @@ class IndexedSlicesSpec(TypeSpec):
         return cls(shape, value.dtype, value.indices.dtype, None if dense is None else dense.dtype, value.indices.shape)
 
 
+class RaggedTensorSpec(TypeSpec):
+    """That of a ragged tensor.
+
+    Args:
+        shape: what is known of the shape.
+        dtype: the type of the elements.
+        ragged_rank: how many dimensions are made of splits; all but the first where it is None.
+        row_splits_dtype: the type of row splits.
+        flat_values_spec: None: flat values are tensors.
+
+    Raises:
+        ValueError: where `ragged_rank` does not follow from the shape, or does not fit it.
+    """
+
+    __slots__ = ("_shape", "_dtype", "_ragged_rank", "_row_splits_dtype")
+
+    def __init__(self, shape=None, dtype=float32, ragged_rank: int | None = None, row_splits_dtype=int64, flat_values_spec=None) -> None:
+        if flat_values_spec is not None:
+            raise NotImplementedError("flowmill's ragged tensors have tensors as flat values: `flat_values_spec` must be None.")
+        self._shape, self._dtype, self._row_splits_dtype = TensorShape(shape), as_dtype(dtype), as_dtype(row_splits_dtype)
+        rank = self._shape.rank
+        if ragged_rank is None:
+            if rank is None:
+                raise ValueError("Must specify ragged_rank or a shape with a known rank.")
+            ragged_rank = rank - 1
+        if not isinstance(ragged_rank, int):
+            raise TypeError(f"Argument `ragged_rank` must be an int. Received {ragged_rank}.")
+        if rank is not None and ragged_rank >= rank:
+            raise ValueError(f"Argument `ragged_rank` ({ragged_rank}) must be less than rank ({rank}).")
+        self._ragged_rank = ragged_rank
+
+    @property
+    def value_type(self) -> type:
+        """The class :class:`RaggedTensor`."""
+        from flowmill.ragged import RaggedTensor
+
+        return RaggedTensor
+
+    @property
+    def shape(self) -> TensorShape:
+        """What is known of the shape."""
+        return self._shape
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return self._dtype
+
+    @property
+    def ragged_rank(self) -> int:
+        """How many dimensions are made of splits."""
+        return self._ragged_rank
+
+    @property
+    def row_splits_dtype(self) -> DType:
+        """The type of row splits."""
+        return self._row_splits_dtype
+
+    @property
+    def flat_values_spec(self) -> None:
+        """None: flat values are tensors."""
+        return None
+
+    @classmethod
+    def from_value(cls, value) -> RaggedTensorSpec:
+        """That of a ragged tensor, or of the value of one."""
+        return cls(value.shape, value.dtype, value.ragged_rank, value.row_splits.dtype)
+
+    def _parts(self) -> tuple:
+        return self._shape, self._dtype, self._ragged_rank, self._row_splits_dtype
+
+    @classmethod
+    def _of_value(cls, value):
+        return cls.from_value(value) if hasattr(value, "row_splits") and hasattr(value, "flat_values") else None
+
+
 class TensorArraySpec(TypeSpec):
     """That of a TensorArray.
 
@@ -226,7 +302,7 @@ def type_spec_from_value(value) -> TypeSpec:
     """
     from flowmill.tensor_spec import TensorSpec
 
-    found = _first((SparseTensorSpec, IndexedSlicesSpec, TensorArraySpec, NoneTensorSpec, TensorSpec), value)
+    found = _first((SparseTensorSpec, RaggedTensorSpec, IndexedSlicesSpec, TensorArraySpec, NoneTensorSpec, TensorSpec), value)
     if found is None:
         from flowmill.data._specs import DatasetSpec, OptionalSpec
 

@@ -124,6 +124,8 @@ def zeros_like(tensor, dtype=None, name: str | None = None, optimize: bool = Tru
         name: what to call the operation.
         optimize: lets a shape that is known become a constant.
     """
+    if hasattr(tensor, "with_flat_values"):  # a ragged tensor
+        return tensor.with_flat_values(zeros_like(tensor.flat_values, dtype, name))
     with op_scope(name, "zeros_like", tensor) as scope:
         if not is_sparse(tensor):
             tensor = convert_to_tensor(tensor, name="tensor")
@@ -137,6 +139,8 @@ def zeros_like(tensor, dtype=None, name: str | None = None, optimize: bool = Tru
 
 def ones_like(tensor, dtype=None, name: str | None = None, optimize: bool = True) -> Tensor:
     """Ones in the shape of a tensor. Arguments are as for :func:`zeros_like`."""
+    if hasattr(tensor, "with_flat_values"):
+        return tensor.with_flat_values(ones_like(tensor.flat_values, dtype, name))
     with op_scope(name, "ones_like", tensor) as scope:
         if not is_sparse(tensor):
             tensor = convert_to_tensor(tensor, name="tensor")
@@ -183,6 +187,8 @@ def shape_n(input, out_type=int32, name: str | None = None) -> list[Tensor]:  # 
 def size(input, name: str | None = None, out_type=None) -> Tensor:  # noqa: A002
     """The number of elements of a tensor, a scalar of type `out_type` (`int32` by default)."""
     out_type = out_type or int32
+    if hasattr(input, "with_flat_values"):
+        return size(input.flat_values, name, out_type)
     with op_scope(name, "Size", input) as scope:
         if is_sparse(input):
             from flowmill.math import reduce_prod
@@ -198,6 +204,8 @@ def size(input, name: str | None = None, out_type=None) -> Tensor:  # noqa: A002
 def rank(input, name: str | None = None) -> Tensor:  # noqa: A002
     """The number of dimensions of a tensor, a scalar."""
     with op_scope(name, "Rank", input) as scope:
+        if hasattr(input, "with_flat_values"):
+            return rank(input.flat_values) + input.ragged_rank
         if is_sparse(input):
             return call("Size", scope, input.dense_shape)
         input = convert_to_tensor(input)  # noqa: A001

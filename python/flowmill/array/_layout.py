@@ -30,6 +30,11 @@ def expand_dims(input, axis=None, name: str | None = None, dim=None) -> Tensor: 
     axis = one_of("dim", dim, "axis", axis)
     if axis is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
+    if type(input) is not Tensor and hasattr(input, "with_flat_values"):
+        from flowmill.ragged import _layout
+
+        with op_scope(name, "RaggedExpandDims"):
+            return _layout.expanded(input, axis)
     return call("ExpandDims", name, input, axis)
 
 
@@ -61,6 +66,11 @@ def concat(values, axis, name: str = "concat") -> Tensor:
     """
     if not isinstance(values, (list, tuple)):
         values = [values]
+    if any(type(v) is not Tensor and hasattr(v, "with_flat_values") for v in values):
+        from flowmill.ragged import _layout
+
+        with op_scope(name, "RaggedConcat"):
+            return _layout.concat(values, axis)
     if len(values) == 1:
         # There is nothing to do, but the axis is checked and the result is one of this name.
         with op_scope(name, "concat", values):

@@ -31,6 +31,12 @@ def gather(params, indices, validate_indices=None, name: str | None = None, axis
     """
     if axis is None:
         axis = batch_dims
+    if type(params) is not Tensor and hasattr(params, "with_flat_values") or type(indices) is not Tensor and hasattr(indices, "with_flat_values"):
+        from flowmill.ragged import _layout
+
+        if isinstance(axis, Tensor) or axis or batch_dims:
+            raise NotImplementedError("flowmill gathers of ragged tensors along their first dimension.")
+        return _layout.gather(params, indices)
     if isinstance(axis, Tensor) or axis != 0 or batch_dims:
         return call("GatherV2", name, params, indices, axis, batch_dims=batch_dims)
     sparse_read = getattr(params, "sparse_read", None)

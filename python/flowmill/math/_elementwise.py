@@ -26,12 +26,26 @@ def _exported(function, name: str, doc: str):
     return function
 
 
+def is_ragged(value) -> bool:
+    """Whether something is a ragged tensor, which keeps its elements in flat values."""
+    return hasattr(value, "with_flat_values")
+
+
+def _of_rows(function, x, y):
+    """A function of two tensors for ones of which one is ragged."""
+    from flowmill.ragged._elementwise import applied
+
+    return applied(function, x, y)
+
+
 def unary(op: str, function_name: str, doc: str):
     """A function of an op of one tensor `x`; it is applied to the values of sparse tensors."""
     def function(x, name: str | None = None) -> Tensor | SparseTensor:
-        if type(x) is not Tensor and is_sparse(x):
-            indices, values, *rest = x.indices, x.values, x.dense_shape
-            return x._with_components([indices, call(op, name, values), *rest])
+        if type(x) is not Tensor:
+            if is_sparse(x):
+                return x._with_components([x.indices, call(op, name, x.values), x.dense_shape])
+            if is_ragged(x):
+                return x.with_flat_values(call(op, name, x.flat_values))
         return call(op, name, x)
     return _exported(function, function_name, doc)
 
@@ -39,6 +53,8 @@ def unary(op: str, function_name: str, doc: str):
 def scoped_unary(op: str, function_name: str, doc: str):
     """As :func:`unary`, with the operation in a scope of the function's name."""
     def function(x, name: str | None = None) -> Tensor:
+        if is_ragged(x):
+            return x.with_flat_values(function(x.flat_values, name))
         with op_scope(name, function_name, x):
             return call(op, None, x)
     return _exported(function, function_name, doc)
@@ -49,6 +65,8 @@ def binary(op: str, function_name: str, doc: str):
     def function(x, y, name: str | None = None) -> Tensor:
         if type(x) is Tensor and type(y) is Tensor:
             return _operators.binary(op, name, x, y, op)
+        if is_ragged(x) or is_ragged(y):
+            return _of_rows(lambda a, b: function(a, b, name), x, y)
         return call(op, name, x, y)
     return _exported(function, function_name, doc)
 
@@ -137,6 +155,8 @@ def add(x, y, name: str | None = None) -> Tensor:
     """The sum; strings are joined."""
     if type(x) is Tensor and type(y) is Tensor:
         return _operators.binary("Add" if x.dtype.base_dtype.name == "string" else "AddV2", name, x, y, "Add")
+    if is_ragged(x) or is_ragged(y):
+        return _of_rows(lambda a, b: add(a, b, name), x, y)
     with op_scope(name, "Add", x, y) as scope:
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, dtype_hint=x.dtype.base_dtype, name="y")
@@ -145,6 +165,8 @@ def add(x, y, name: str | None = None) -> Tensor:
 
 def pow(x, y, name: str | None = None) -> Tensor:  # noqa: A001 - TensorFlow's name
     """`x` to the power of `y`."""
+    if is_ragged(x) or is_ragged(y):
+        return _of_rows(lambda a, b: pow(a, b, name), x, y)
     with op_scope(name, "Pow", x) as scope:
         return call("Pow", scope, x, y)
 
@@ -161,6 +183,8 @@ def truediv(x, y, name: str | None = None) -> Tensor:
     Raises:
         TypeError: where the types differ.
     """
+    if is_ragged(x) or is_ragged(y):
+        return _of_rows(lambda a, b: truediv(a, b, name), x, y)
     if not isinstance(x, Tensor) and not isinstance(y, Tensor):
         with op_scope(name, "truediv", x, y) as scope:
             return _operators.truediv(convert_to_tensor(x, name="x"), y, scope)
@@ -170,8 +194,8 @@ def truediv(x, y, name: str | None = None) -> Tensor:
 def divide(x, y, name: str | None = None) -> Tensor:
     """As the operator ``/``; with a name, :func:`identity <flowmill.array.identity>` of that gives it one."""
     if name is not None:
-        return _operators.truediv(convert_to_tensor(x), y, name)
-    if not isinstance(x, Tensor) and not hasattr(x, "_as_tensor"):
+        return truediv(x, y, name) if is_ragged(x) or is_ragged(y) else _operators.truediv(convert_to_tensor(x), y, name)
+    if not isinstance(x, Tensor) and not hasattr(x, "_as_tensor") and not is_ragged(x) and not is_ragged(y):
         x = convert_to_tensor(x, y.dtype.base_dtype if isinstance(y, Tensor) or hasattr(y, "_as_tensor") else None)
     return x / y
 
@@ -360,6 +384,8 @@ def cast(x, dtype, name: str | None = None) -> Tensor | SparseTensor:
             return call("Cast", name, x, DstT=base)
     if isinstance(getattr(x, "handle", None), Tensor) and x.dtype.base_dtype is base:
         return x  # a variable, which need not be read
+    if is_ragged(x):
+        return x.with_flat_values(cast(x.flat_values, base, name))
     with op_scope(name, "Cast", x) as scope:
         if is_sparse(x) or hasattr(x, "_components") and hasattr(x, "values"):
             indices = x.indices

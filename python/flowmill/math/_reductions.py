@@ -12,7 +12,7 @@ from flowmill._convert import convert_to_tensor
 from flowmill.array import identity, rank, reshape, size, zeros
 from flowmill.dtypes import as_dtype, float32, float64, int32, int64
 from flowmill.graph import get_default_graph
-from flowmill.math._elementwise import cast, not_equal
+from flowmill.math._elementwise import cast, is_ragged, not_equal
 from flowmill.tensor import Tensor
 
 _INT32 = 3
@@ -62,6 +62,10 @@ def _arguments(axis, keepdims, reduction_indices, keep_dims):
 
 
 def _reduce(op: str, x, axis, keepdims: bool, name: str | None) -> Tensor:
+    if is_ragged(x):
+        from flowmill.ragged._reductions import reduced
+
+        return reduced(op, x, axis, keepdims)
     found = call(op, name, x, all_axes(x) if axis is None else axis, keep_dims=keepdims)
     if axis is None and not keepdims and dims(found) is None:
         found.set_shape(())

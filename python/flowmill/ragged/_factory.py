@@ -1,0 +1,237 @@
+"""Functions that make ragged tensors."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import flowmill as tf
+from flowmill._apply import op_scope
+from flowmill._convert import convert_to_tensor
+from flowmill.dtypes import as_dtype, int64
+from flowmill.ragged import _elementwise, _layout, _partition
+from flowmill.ragged._tensor import RaggedTensor, is_ragged, to_ragged
+from flowmill.ragged._value import RaggedTensorValue
+from flowmill.tensor import Tensor
+
+
+def constant(pylist, dtype=None, ragged_rank: int | None = None, inner_shape=None, name: str | None = None, row_splits_dtype=int64) -> Tensor | RaggedTensor:
+    """A ragged tensor of nested lists; a tensor where they are nested once.
+
+    Args:
+        pylist: the lists, all of whose scalars are nested as deeply.
+        dtype: the type of the elements.
+        ragged_rank: how many dimensions become ragged: all but the first where neither this nor `inner_shape` says otherwise.
+        inner_shape: the shape of the elements.
+        name: of the scope of the operations.
+        row_splits_dtype: the type of row splits.
+
+    Raises:
+        ValueError: where the lists do not fit.
+    """
+    with op_scope(name, "RaggedConstant"):
+        return _nested(pylist, dtype, ragged_rank, inner_shape, lambda flat, shape: tf.constant(flat, dtype, shape, name="values") if shape else
+                       tf.constant(flat, dtype, name="values"), lambda values, splits: RaggedTensor(values, tf.constant(splits, row_splits_dtype)))
+
+
+def constant_value(pylist, dtype=None, ragged_rank: int | None = None, inner_shape=None, row_splits_dtype="int64") -> RaggedTensorValue | np.ndarray:
+    """As :func:`constant`, a value without a graph."""
+    splits_dtype = as_dtype(row_splits_dtype).as_numpy_dtype
+    kind = dtype if dtype is None or isinstance(dtype, (type, np.dtype, str)) else as_dtype(dtype).as_numpy_dtype
+
+    def array(flat, shape):
+        made = np.array(flat, dtype=kind)
+        return made.reshape(shape) if shape else made
+    return _nested(pylist, dtype, ragged_rank, inner_shape, array, lambda values, splits: RaggedTensorValue(values, np.array(splits, splits_dtype)))
+
+
+def _nested(pylist, dtype, ragged_rank: int | None, inner_shape, make: Callable, rows: Callable) -> Any:
+    pylist = pylist.tolist() if isinstance(pylist, np.ndarray) else pylist
+    if is_ragged(pylist):
+        raise TypeError(f"Invalid pylist={pylist!r}: incompatible with ragged values; pass nested lists.")
+    if ragged_rank is not None and ragged_rank < 0:
+        raise ValueError(f"Invalid ragged_rank={ragged_rank}: must be nonnegative")
+    inner = () if inner_shape is None else tuple([inner_shape] if isinstance(inner_shape, int) else tf.TensorShape(inner_shape).as_list())
+    scalars, depth = _depths(pylist)
+    if not isinstance(pylist, (list, tuple)):
+        if ragged_rank or inner:
+            raise ValueError(f"Invalid pylist={pylist!r}: incompatible with ragged_rank={ragged_rank} and inner_shape={inner_shape}")
+        return make(pylist, ())
+    if scalars is not None and depth > scalars:
+        raise ValueError(f"Invalid pylist={pylist!r}: empty list nesting is greater than scalar value nesting")
+    if inner_shape is not None and depth <= len(inner):
+        raise ValueError(f"Invalid inner_shape={inner_shape}: incompatible with pylist={pylist!r}, whose depth is {depth}")
+    if ragged_rank is None:
+        ragged_rank = depth - 1 - len(inner)
+        if ragged_rank < 1:
+            ragged_rank = 0 if inner_shape is None or depth <= len(inner) + 1 else 1
+    elif ragged_rank >= depth:
+        raise ValueError(f"Invalid pylist={pylist!r}: incompatible with ragged_rank={ragged_rank}, since its depth is {depth}")
+    elif inner_shape is None and ragged_rank:
+        inner = _inner_shape(_unnested(pylist, ragged_rank))
+    if not ragged_rank:
+        if inner and _inner_shape([pylist]) != (len(pylist), *inner)[-depth:]:
+            raise TypeError(f"Expected Tensor's shape: {inner}, but got {_inner_shape([pylist])}.")
+        return make(pylist, ())
+    splits, values = [], pylist
+    for _ in builtins.range(ragged_rank):
+        splits.append([0, *np.cumsum([len(row) for row in values], dtype=np.int64).tolist()])
+        values = [item for row in values for item in row]
+    made = make(values, (len(values), *inner)) if inner else make(values, ())
+    for of in reversed(splits):
+        made = rows(made, of)
+    return made
+
+
+def _depths(value) -> tuple[int | None, int]:
+    """How deeply scalars are nested, None where there are none, and how deeply lists are."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, (list, tuple)):
+        return 0, 0
+    found = [_depths(part) for part in value]
+    scalars = {s for s, _ in found if s is not None}
+    if len(scalars) > 1:
+        raise ValueError("all scalar values must have the same nesting depth")
+    return (scalars.pop() + 1 if scalars else None), max((d for _, d in found), default=0) + 1
+
+
+def _unnested(value: list, times: int) -> list:
+    for _ in builtins.range(times):
+        value = [item for row in value for item in row]
+    return value
+
+
+def _inner_shape(values: list) -> tuple[int, ...]:
+    """The shape that all of some nested lists have."""
+    if not any(isinstance(v, (list, tuple)) for v in values):
+        return ()
+    sizes = {len(v) for v in values}
+    if len(sizes) > 1:
+        raise ValueError("inner values have inconsistent shape")
+    return (sizes.pop(), *_inner_shape([part for v in values for part in v]))
+
+
+def placeholder(dtype, ragged_rank: int, value_shape=None, name: str | None = None) -> Tensor | RaggedTensor:
+    """What is fed a :class:`RaggedTensorValue`, or nested lists.
+
+    Args:
+        dtype: the type of the elements.
+        ragged_rank: how many dimensions are ragged.
+        value_shape: the shape of the elements, a scalar where it is None.
+        name: of the scope of the operations.
+    """
+    if not ragged_rank:
+        return tf.placeholder(dtype, value_shape, name)
+    with op_scope(name, "RaggedPlaceholder"):
+        made = tf.placeholder(dtype, tf.TensorShape([None]).concatenate([] if value_shape is None else value_shape), "flat_values")
+        for i in reversed(builtins.range(ragged_rank)):
+            made = RaggedTensor(made, tf.placeholder(int64, [None], f"row_splits_{i}"))
+        return made
+
+
+def range(starts, limits=None, deltas=1, dtype=None, name: str | None = None, row_splits_dtype=int64) -> RaggedTensor:  # noqa: A001
+    """Ranges of numbers, one for each row.
+
+    Args:
+        starts: where they begin, a vector or a scalar for all; where they end if there are no `limits`.
+        limits: where they end.
+        deltas: their steps.
+        dtype: the type of the numbers.
+        name: of the scope of the operations.
+        row_splits_dtype: the type of row splits.
+    """
+    if limits is None:
+        starts, limits = 0, starts
+    with op_scope(name, "RaggedRange", starts, limits, deltas):
+        parts = [starts, limits, deltas]
+        if dtype is None:
+            converted = [convert_to_tensor(p) for p in parts]
+            order = ("int32", "int64", "float32", "float64")
+            dtype = max((c.dtype.base_dtype for c in converted), key=lambda d: order.index(d.name) if d.name in order else len(order))
+            parts = converted
+        starts, limits, deltas = (tf.cast(convert_to_tensor(p), dtype) for p in parts)
+        splits, values = _partition.ranges(starts, limits, deltas, as_dtype(row_splits_dtype))
+        return RaggedTensor(values, splits)
+
+
+def map_flat_values(op: Callable, *args, **kwargs) -> Tensor | RaggedTensor:
+    """What a function makes of the flat values of ragged arguments, in the same rows.
+
+    Args:
+        op: called with the arguments, in which flat values stand for ragged tensors.
+        args: what to call it with; ragged tensors, also within lists, have the same rows.
+        kwargs: more of that.
+
+    Raises:
+        ValueError: where the result has another number of rows than the flat values.
+    """
+    return _elementwise.map_values(op, args, kwargs)
+
+
+def stack(values: list, axis: int = 0, name: str | None = None) -> Tensor | RaggedTensor:
+    """Tensors, ragged or not, side by side along a new dimension."""
+    if not isinstance(values, (list, tuple)):
+        values = [values]
+    with op_scope(name, "RaggedStack"):
+        return _layout.stacked(list(values), axis)
+
+
+def boolean_mask(data, mask, name: str | None = None) -> Tensor | RaggedTensor:
+    """The elements of `data` where `mask` is true; those of the same row stay together.
+
+    Args:
+        data: a tensor, ragged or not.
+        mask: truth values in the shape of the first dimensions of `data`.
+        name: of the scope of the operations.
+    """
+    with op_scope(name, "RaggedMask"):
+        return _masked(to_ragged(data), to_ragged(mask, tf.bool))
+
+
+def _masked(data, mask):
+    if not isinstance(mask, RaggedTensor):
+        if mask.shape.rank is None or mask.shape.rank == 0:
+            raise ValueError("mask cannot be scalar, and its rank must be known.")
+        if mask.shape.rank == 1:
+            return _layout.gather(data, tf.reshape(tf.where(mask), [-1])) if isinstance(data, RaggedTensor) else tf.boolean_mask(data, mask)
+        mask = RaggedTensor.from_tensor(mask, ragged_rank=mask.shape.rank - 1)
+    if not isinstance(data, RaggedTensor):
+        data = RaggedTensor.from_tensor(data, ragged_rank=mask.ragged_rank, row_splits_dtype=mask.row_splits.dtype)
+    check = tf.assert_equal(tf.cast(data.row_splits, int64), tf.cast(mask.row_splits, int64), message="mask and data must have the same rows")
+    splits = _partition.checked(data.row_splits, [check])
+    if isinstance(mask.values, RaggedTensor):
+        return RaggedTensor(_masked(data.values, mask.values), splits)
+    before = tf.concat([tf.zeros([1], splits.dtype), tf.cumsum(tf.cast(mask.values, splits.dtype))], 0)
+    kept = tf.gather(before, splits)
+    kept.set_shape(data.row_splits.shape)
+    return RaggedTensor(_masked(data.values, mask.values), kept)
+
+
+def stack_dynamic_partitions(data, partitions, num_partitions, name: str | None = None) -> RaggedTensor:
+    """A row for each partition of the rows of `data`, by their numbers `partitions`."""
+    with op_scope(name, "SegmentStack"):
+        data, partitions = to_ragged(data), convert_to_tensor(partitions, name="partitions")
+        if isinstance(data, RaggedTensor):
+            partitions = tf.cast(partitions, data.row_splits.dtype)
+        count = convert_to_tensor(num_partitions, partitions.dtype, "num_partitions")
+        order = tf.argsort(partitions, stable=True)
+        return RaggedTensor.from_value_rowids(_layout.gather(data, order), tf.gather(partitions, order), count, validate=False)
+
+
+def row_splits_to_segment_ids(splits, name: str | None = None, out_type=None) -> Tensor:
+    """The number of its row for each element, by row splits."""
+    with op_scope(name, "RaggedSplitsToSegmentIds", splits):
+        found = _partition.rowids_of(_partition.numbers(splits, "splits"))
+        return found if out_type is None else tf.cast(found, out_type)
+
+
+def segment_ids_to_row_splits(segment_ids, num_segments=None, out_type=None, name: str | None = None) -> Tensor:
+    """Row splits by the number of its row for each element."""
+    with op_scope(name, "SegmentIdsToRaggedSplits", segment_ids):
+        ids = _partition.numbers(segment_ids, "segment_ids")
+        made = RaggedTensor.from_value_rowids(ids, ids, num_segments, validate=False).row_splits
+        return made if out_type is None else tf.cast(made, out_type)

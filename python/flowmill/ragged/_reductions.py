@@ -1,0 +1,77 @@
+"""Sums and their kin along dimensions of ragged tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import flowmill as tf
+from flowmill.ragged import _partition
+from flowmill.ragged._layout import expanded
+from flowmill.ragged._tensor import RaggedTensor, _axis
+from flowmill.tensor import Tensor
+
+
+def _any(data: Tensor, ids: Tensor, count: Tensor) -> Tensor:
+    return tf.unsorted_segment_max(tf.cast(data, tf.int32), ids, count) > 0
+
+
+def _all(data: Tensor, ids: Tensor, count: Tensor) -> Tensor:
+    return tf.unsorted_segment_min(tf.cast(data, tf.int32), ids, count) > 0
+
+
+# For each op the function that reduces tensors, and the one of segments.
+_KINDS: dict[str, tuple[str, Callable]] = {
+    "Sum": ("reduce_sum", lambda *a: tf.unsorted_segment_sum(*a)), "Prod": ("reduce_prod", lambda *a: tf.unsorted_segment_prod(*a)),
+    "Max": ("reduce_max", lambda *a: tf.unsorted_segment_max(*a)), "Min": ("reduce_min", lambda *a: tf.unsorted_segment_min(*a)),
+    "Any": ("reduce_any", _any), "All": ("reduce_all", _all),
+}
+
+
+def reduced(op: str, value: RaggedTensor, axis, keepdims: bool) -> Tensor | RaggedTensor:
+    """What an op such as ``"Sum"`` makes of rows along dimensions, which are all where `axis` is None. Means of rows without elements are NaN.
+
+    Raises:
+        ValueError: where the rank is not known, and an axis counts from the end.
+    """
+    if op == "Mean":
+        with tf.name_scope("RaggedReduceMean"):
+            total = reduced("Sum", value, axis, keepdims)
+            return total / reduced("Sum", value.with_flat_values(tf.ones_like(value.flat_values)), axis, keepdims)
+    rank = value.shape.rank
+    with tf.name_scope(f"RaggedReduce{op}"):
+        if axis is None:
+            found = getattr(tf, _KINDS[op][0])(value.flat_values)
+            return tf.reshape(found, [1] * rank) if keepdims else found
+        axes = [axis] if isinstance(axis, int) else [int(a) for a in (tf.get_static_value(axis) if isinstance(axis, Tensor) else axis)]
+        found = value
+        for a in sorted({_axis(a, rank) for a in axes}, reverse=True):
+            found = _along(op, found, a, keepdims)
+        return found
+
+
+def _along(op: str, value, axis: int, keepdims: bool):
+    of_tensors, of_segments = _KINDS[op]
+    if not isinstance(value, RaggedTensor):
+        return getattr(tf, of_tensors)(value, axis=axis, keepdims=keepdims)
+    if axis > 1:
+        return value.with_values(_along(op, value.values, axis - 1, keepdims))
+    if axis == 1:
+        found = _segments(of_segments, value.values, _partition.rowids_of(value.row_splits), value.nrows(), value.shape.as_list()[0])
+    else:
+        longest = tf.reduce_max(tf.concat([tf.zeros([1], value.row_splits.dtype), _partition.lengths_of(value.row_splits)], 0))
+        found = _segments(of_segments, value.values, _partition.positions_in(value.row_splits), longest, None)
+    return expanded(found, axis) if keepdims else found
+
+
+def _segments(op: Callable, data, ids: Tensor, count: Tensor, known: int | None):
+    """The rows of `data` reduced to `count` ones: those with the same of the numbers `ids` together."""
+    if not isinstance(data, RaggedTensor):
+        found = op(data, ids, count)
+        if known is not None:
+            found.set_shape([known, *found.shape.as_list()[1:]])
+        return found
+    lengths = _partition.lengths_of(data.row_splits)
+    splits = _partition.splits_of(tf.maximum(tf.unsorted_segment_max(lengths, ids, count), tf.zeros([], lengths.dtype)))
+    starts = tf.gather(splits, ids)
+    places = _partition.ranges(starts, starts + lengths)[1]
+    return RaggedTensor(_segments(op, data.values, places, splits[-1], None), splits)
