@@ -7,7 +7,7 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-from flowmill import _core, nest
+from flowmill import _core, graph as graphs, nest
 from flowmill._apply import call
 from flowmill._convert import convert_to_tensor, convert_to_tensor_or_indexed_slices
 from flowmill.errors import InvalidArgumentError, NotFoundError
@@ -119,7 +119,7 @@ def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_
         grads = [_gradient(graph, keys) for keys in _walk(graph, walk)]
         if unconnected is UnconnectedGradients.ZERO:
             grads = [call("ZerosLike", None, x) if g is None else g for g, x in zip(grads, x_tensors)]
-        return grads
+        return grads if graphs._checks is None else [graphs._checks.gradient(g) for g in grads]
 
 
 _PAIRWISE = (AggregationMethod.EXPERIMENTAL_TREE, AggregationMethod.EXPERIMENTAL_ACCUMULATE_N)

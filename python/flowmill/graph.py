@@ -102,7 +102,7 @@ class Graph(Scopes):
         self._frames[node_id] = frames or user_frames()
         if local.device_functions:
             self._choose_device(made)
-        return made
+        return made if _checks is None else _checks.added(made)
 
     def create_op(self, op_type: str, inputs, dtypes=None, input_types=None, name: str | None = None, attrs=None, op_def=None,
                   compute_shapes: bool = True, compute_device: bool = True) -> Operation:
@@ -356,6 +356,17 @@ def _attrs_of(op: str) -> frozenset[str]:
 
 def _op_of(element: Tensor | Operation) -> Operation:
     return element.op if isinstance(element, Tensor) else element
+
+
+# What adds checks behind operations, where `debugging.enable_check_numerics` asked for it.
+_checks: Any = None
+
+
+def set_checks(checks) -> None:
+    """Lets every operation that is added be told to `checks`, by its method ``added``, which gives it, or what stands for it, and every
+    gradient, by ``gradient``; None ends that."""
+    global _checks
+    _checks = checks
 
 
 class _Defaults(threading.local):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from flowmill.control_flow import Assert
+from flowmill.debugging._check_numerics import disable_check_numerics, enable_check_numerics
 from flowmill.debugging._properties import (
     assert_integer, assert_proper_iterable, assert_rank, assert_rank_at_least, assert_rank_in, assert_same_float_dtype, assert_scalar, assert_shapes,
     assert_type, is_numeric_tensor,
 )
 from flowmill.debugging._switches import (
-    disable_check_numerics, disable_traceback_filtering, enable_check_numerics, enable_traceback_filtering, get_log_device_placement,
+    disable_traceback_filtering, enable_traceback_filtering, get_log_device_placement,
     is_traceback_filtering_enabled, set_log_device_placement,
 )
 from flowmill.debugging._values import (

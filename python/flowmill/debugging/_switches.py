@@ -6,19 +6,6 @@ _is_filtering = True
 _logs_placement = False
 
 
-def disable_check_numerics() -> None:
-    """Does nothing: operations are checked only where the program adds checks, see :func:`flowmill.add_check_numerics_ops`."""
-
-
-def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
-    """Not there.
-
-    Raises:
-        NotImplementedError: always.
-    """
-    raise NotImplementedError("flowmill does not check operations as they are added: call tf.add_check_numerics_ops() when the graph is built.")
-
-
 def disable_traceback_filtering() -> None:
     """Says that tracebacks shall show everything, which they do anyway."""
     global _is_filtering
@@ -48,6 +35,6 @@ def set_log_device_placement(enabled: bool) -> None:
 
 
 __all__ = [
-    "disable_check_numerics", "disable_traceback_filtering", "enable_check_numerics", "enable_traceback_filtering", "get_log_device_placement",
-    "is_traceback_filtering_enabled", "set_log_device_placement",
+    "disable_traceback_filtering", "enable_traceback_filtering", "get_log_device_placement", "is_traceback_filtering_enabled",
+    "set_log_device_placement",
 ]

@@ -2,6 +2,7 @@
 
 import sys
 
+import numpy as np
 import pytest
 
 import flowmill
@@ -106,3 +107,70 @@ def test_what_is_printed(capfd):
     out, err = capfd.readouterr()
     assert out == "x is|[1 2]|{'b': [1, [1 2]]}\n"
     assert err == "seen: [1...]\n"
+
+
+@pytest.fixture
+def checks(tf1):
+    """Checks of all operations in both modules."""
+    modules = (tf1, flowmill)
+    for tf in modules:
+        tf.debugging.enable_check_numerics()
+    yield
+    for tf in modules:
+        tf.debugging.disable_check_numerics()
+
+
+_CHECKED = {
+    "an operation": (lambda tf, x: tf.log(x) * 2.0, [0.0, 1.0], 'output 0 of graph op "Log" (# of outputs: 1)'),
+    "a difference": (lambda tf, x: (x - x) / (x - x), [2.0, 1.0], 'output 0 of graph op "RealDiv" (# of outputs: 1)'),
+    "one of several": (lambda tf, x: tf.split(tf.sqrt(x), 2), [-1.0, 1.0], 'output 0 of graph op "Sqrt" (# of outputs: 1)'),
+    "a loop's body": (lambda tf, x: tf.while_loop(lambda v: tf.reduce_sum(v) > -9.0, lambda v: tf.log(v), [x]), [3.0, 4.0], 'of graph op "Log"'),
+    "a branch": (lambda tf, x: tf.cond(x[0] > 0.0, lambda: tf.log(x), lambda: x), [1.0, 0.0], 'of graph op "Log"'),
+    "a gradient": (lambda tf, x: tf.gradients(tf.sqrt(x), x), [1.0, 0.0], 'of graph op "SqrtGrad"'),
+    "a variable": (lambda tf, x: tf.Variable([1.0, 2.0], use_resource=True).assign(tf.exp(x)), [1e3, 0.0], 'of graph op "Exp"'),
+}
+
+
+@pytest.mark.parametrize("name", _CHECKED)
+def test_every_operation_is_checked(tf1, checks, name):
+    build, value, match = _CHECKED[name]
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as session:
+            x = tf.placeholder(tf.float32, [2], name="x")
+            y = build(tf, x)
+            with pytest.raises(tf.errors.InvalidArgumentError) as raised:
+                session.run(y, {x: value})
+            message = raised.value.message
+            assert "!!! Detected Infinity or NaN in " in message and match in message and "<dtype: 'float32'>" in message, message
+            assert " : Tensor had " in message and "test_debugging.py" in message
+
+
+def test_what_is_checked_computes_the_same(tf1, checks):
+    def train(tf):
+        tf.set_random_seed(1)
+        x = tf.constant(np.linspace(-1.0, 1.0, 12).reshape(4, 3), tf.float32)
+        w = tf.get_variable("w", initializer=tf.constant([[0.5], [0.25], [-1.0]]), use_resource=True)
+        loss = tf.reduce_mean(tf.square(tf.nn.relu(tf.matmul(x, w)) - 1.0))
+        step = tf.train.AdamOptimizer(0.1).minimize(loss)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            return [session.run([loss, step])[0] for _ in range(3)]
+
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            found.append(train(tf))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-5)
+
+
+def test_checks_end():
+    flowmill.debugging.enable_check_numerics()
+    with flowmill.Graph().as_default() as graph:
+        x = flowmill.placeholder(flowmill.float32, [2], name="x")
+        y = flowmill.log(x, name="y")
+        assert y.name == "y/CheckNumericsV2:0" and graph.get_tensor_by_name("y:0").op.type == "Log" and y.op.inputs[0].name == "y:0"
+        assert "Log" in str(y.op.get_attr("message")) and flowmill.Graph is type(y.graph)
+        flowmill.debugging.disable_check_numerics()
+        assert flowmill.log(x, name="z").name == "z:0"
+        with flowmill.Session() as session:
+            assert np.isneginf(session.run("z:0", {x: [0.0, 1.0]})[0])
