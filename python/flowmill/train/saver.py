@@ -18,7 +18,7 @@ from flowmill.train._readers import checkpoint_exists
 from flowmill.train.checkpoint_management import meta_graph_filename, remove_checkpoint, write_state
 from flowmill.train.training_util import global_step as value_of_step
 
-_V2 = 2
+_V1, _V2 = 1, 2
 
 
 class Saver:
@@ -36,7 +36,7 @@ class Saver:
         builder: not used.
         defer_build: makes the operations when :meth:`build` is called.
         allow_empty: lets there be no variables; then nothing is saved.
-        write_version: 2: TensorFlow's second format.
+        write_version: 1 or 2: which of TensorFlow's formats; the first is one file, not `sharded`.
         pad_step_number: gives steps eight digits in names of files.
         save_relative_paths: writes paths to the state file as seen from its directory.
         filename: the name of checkpoints where none is fed.
@@ -50,8 +50,11 @@ class Saver:
                  save_relative_paths: bool = False, filename: str | None = None):
         if defer_build and var_list:
             raise ValueError("If `var_list` is provided then build cannot be deferred. Either set defer_build=False or var_list=None.")
-        if write_version != _V2 and saver_def is None:
-            raise ValueError("flowmill writes checkpoints of version 2 alone")
+        if write_version not in (_V1, _V2):
+            raise ValueError(f"flowmill writes checkpoints of versions 1 and 2, not {write_version}.")
+        if write_version == _V1 and sharded and saver_def is None:
+            raise ValueError("flowmill writes checkpoints of version 1 to one file alone: `sharded` needs version 2.")
+        self._write_version = write_version
         self._var_list, self._reshape, self._sharded, self._name = var_list, reshape, sharded, name
         self._max_to_keep, self._keep_hours = max_to_keep, keep_checkpoint_every_n_hours
         self._allow_empty, self._filename = allow_empty, filename
@@ -116,11 +119,11 @@ class Saver:
                         restores.append(_saveables.restored(part, filename, self._reshape, "restore_shard"))
                 restore = group(*restores, name="restore_all")
             else:
-                save = _saved(filename, saveables)
+                save = _saved(filename, saveables, self._write_version)
                 restore = _saveables.restored(saveables, filename, self._reshape, "restore_all")
         return _protos.get("SaverDef")(
             filename_tensor_name=filename.name, save_tensor_name=save.name, restore_op_name=restore.name, max_to_keep=self._max_to_keep or 0,
-            sharded=self._sharded, keep_checkpoint_every_n_hours=self._keep_hours, version=_V2)
+            sharded=self._sharded, keep_checkpoint_every_n_hours=self._keep_hours, version=self._write_version)
 
     @staticmethod
     def _save_sharded(filename, shards):
@@ -304,10 +307,11 @@ class Saver:
         return Saver(saver_def=saver_def, name=import_scope)
 
 
-def _saved(filename, saveables):
+def _saved(filename, saveables, version: int = _V2):
     """The name of the file, once `saveables` are in it."""
     specs = [spec for saveable in saveables for spec in saveable.specs]
-    saved = call("SaveV2", None, filename, [s.name for s in specs], [s.slice_spec for s in specs], [s.tensor for s in specs])
+    op, name = ("SaveSlices", "save") if version == _V1 else ("SaveV2", None)
+    saved = call(op, name, filename, [s.name for s in specs], [s.slice_spec for s in specs], [s.tensor for s in specs])
     return with_dependencies([saved], filename)
 
 
