@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flowmill import _lazy
 from flowmill._apply import call
 from flowmill._convert import convert_to_tensor
 from flowmill.dtypes import float32, int32, string
@@ -14,8 +15,10 @@ from flowmill.tensor import Tensor
 if TYPE_CHECKING:
     from flowmill.ragged import RaggedTensor
 
+_RAGGED = "bytes_split ngrams unicode_decode unicode_decode_with_offsets unicode_encode unicode_split unicode_split_with_offsets"
+
 __all__ = [
-    "as_string", "format", "join", "length", "lower", "reduce_join", "regex_full_match", "regex_replace", "split", "string_split", "strip", "substr",
+    *_RAGGED.split(), "as_string", "format", "join", "length", "lower", "reduce_join", "regex_full_match", "regex_replace", "split", "string_split", "strip", "substr",
     "to_hash_bucket", "to_hash_bucket_fast", "to_hash_bucket_strong", "to_number", "unicode_script", "unicode_transcode", "unsorted_segment_join", "upper",
 ]
 
@@ -282,3 +285,7 @@ def unsorted_segment_join(inputs, segment_ids, num_segments, separator: str = ""
 def fingerprint(data, method: str = "farmhash64", name: str | None = None) -> Tensor:
     """A fingerprint of each row of a tensor: uint8 ``[rows, 8]`` by the one method there is."""
     return call("Fingerprint", name, data, method)
+
+
+# What gives rows of different lengths.
+__getattr__, __dir__ = _lazy.attach(__name__, _lazy.table("flowmill", {"ragged._strings": _RAGGED}))

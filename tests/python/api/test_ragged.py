@@ -29,7 +29,8 @@ def _plain(value):
         return ["ragged", _plain(value.values), value.row_splits.tolist(), value.row_splits.dtype.name]
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
-    return [value.dtype.name, np.asarray(value).shape, str(np.asarray(value).tolist())]
+    value = np.asarray(value)
+    return ["string" if value.dtype.kind in "OSU" else value.dtype.name, value.shape, str(value.tolist())]
 
 
 _VALUES = """
@@ -67,6 +68,17 @@ r.map_flat_values(tf.square, x) | r.map_flat_values(tf.one_hot, x, 6) | r.map_fl
 r.row_splits_to_segment_ids([0, 2, 2, 5]) | r.segment_ids_to_row_splits([0, 0, 2], 4) | r.segment_ids_to_row_splits([0, 0, 2], out_type=tf.int32)
 r.stack_dynamic_partitions([1, 2, 3], [0, 2, 0], 3) | r.stack_dynamic_partitions(x, [1, 0, 1], 2)
 tf.strings.split(["a b", "c"], result_type="RaggedTensor") | tf.string_split(["a,b", "c"], ",", result_type="RaggedTensor")
+tf.strings.bytes_split("ab") | tf.strings.bytes_split(["ab", "", "c"]) | tf.strings.bytes_split([["ab", "c"], ["", "d"]]) | tf.strings.bytes_split(s)
+tf.strings.unicode_decode("a\u00e9", "UTF-8") | tf.strings.unicode_decode([["a\u00e9"], ["b"]], "UTF-8") | tf.strings.unicode_decode(s, "UTF-8")
+tf.strings.unicode_decode(b"\\xff\\x01a", "UTF-8", errors="ignore", replace_control_characters=True) | tf.strings.unicode_decode([b"\\xff", b"b"], "UTF-8")
+tf.strings.unicode_decode_with_offsets(["a\u00e9b", "b"], "UTF-8") | tf.strings.unicode_decode_with_offsets("a\u00e9b", "UTF-8")
+tf.strings.unicode_split("a\u00e9", "UTF-8") | tf.strings.unicode_split(["a\u00e9", "", "b"], "UTF-8") | tf.strings.unicode_split([["a"], ["bc"]], "UTF-8")
+tf.strings.unicode_split_with_offsets(["a\u00e9b", "b"], "UTF-8") | tf.strings.unicode_encode([97, 233], "UTF-8") | tf.strings.unicode_encode([[97], [98]], "UTF-8")
+tf.strings.unicode_encode(r.constant([[97], [98, 99]]), "UTF-16-BE") | tf.strings.unicode_encode(r.constant([[[97], [98, 99]], []]), "UTF-8")
+tf.strings.unicode_encode([[[97, 98]], [[99, 100]]], "UTF-8") | tf.strings.ngrams(["a", "b", "c"], 2) | tf.strings.ngrams([["a", "b", "c"]], (1, 2))
+tf.strings.ngrams(["a", "b"], 3, pad_values="$") | tf.strings.ngrams(["a", "b"], 3, pad_values=("<", ">"), padding_width=1) | tf.strings.ngrams(s, 2)
+tf.strings.ngrams(["a", "b"], 3, preserve_short_sequences=True) | tf.strings.ngrams([["a", "b"], ["c", "d"]], 2, separator="-")
+tf.strings.ngrams(r.constant([[["a", "b"]], [["c", "d", "e"], []]]), 2)
 """
 _CASES = [code.strip() for line in _VALUES.strip().splitlines() for code in line.split(" | ") if " if 0 else" not in code]
 
@@ -166,6 +178,11 @@ _MISTAKES = {
     "splits that do not end": (lambda tf: tf.Session().run(tf.RaggedTensor.from_row_splits([1, 2, 3], [0, 1, 4])), "from_row_splits"),
     "splits that do not begin": (lambda tf: tf.Session().run(tf.RaggedTensor.from_row_splits([1, 2, 3], [1, 3])), "do not form a valid RaggedTensor"),
     "sparse": (lambda tf: tf.RaggedTensor.from_sparse(3), "must be of type SparseTensor"),
+    "an n-gram of a scalar": (lambda tf: tf.strings.ngrams("a", 2), "Data must have rank>0"),
+    "an n-gram of nothing": (lambda tf: tf.strings.ngrams(["a"], 0), "All ngram_widths must be greater than 0. Got 0"),
+    "padding": (lambda tf: tf.strings.ngrams(["a"], 2, pad_values=3), "pad_values must be a string, tuple of strings, or None."),
+    "a code point": (lambda tf: tf.strings.unicode_encode(97, "UTF-8"), "input_tensor's rank must be at least 1."),
+    "no string": (lambda tf: tf.strings.unicode_decode(3, "UTF-8"), "has type int32 that does not match expected type of string."),
     "no rank": (lambda tf: tf.RaggedTensorSpec(None, tf.int32), "Must specify ragged_rank or a shape with a known rank"),
     "other rows": (lambda tf: tf.Session().run(tf.ragged.map_flat_values(tf.add, tf.ragged.constant([[1], [2]]), tf.ragged.constant([[1, 2], []]))),
                    "did not hold element-wise"),
