@@ -23,10 +23,10 @@ _numbers = itertools.count()
 class _Entry:
     """A function that operations call."""
 
-    __slots__ = ("function", "__weakref__")
+    __slots__ = ("function", "of_tensors", "__weakref__")
 
-    def __init__(self, function):
-        self.function = function
+    def __init__(self, function, of_tensors=None):
+        self.function, self.of_tensors = function, of_tensors
 
 
 def py_func(func, inp, Tout, stateful: bool = True, name: str | None = None):  # noqa: N803 - TensorFlow's name
@@ -50,12 +50,18 @@ def py_func(func, inp, Tout, stateful: bool = True, name: str | None = None):  #
     return _added(func, inp, Tout, name, "PyFunc" if stateful else "PyFuncStateless")
 
 
-def _added(func, inp, Tout, name: str | None, op: str):  # noqa: N803 - TensorFlow's name
+def function_of(token: str):
+    """The function that is differentiated for the operations with a token; None where there is none in this process."""
+    entry = _functions.get(token)
+    return None if entry is None else entry.of_tensors
+
+
+def _added(func, inp, Tout, name: str | None, op: str, of_tensors=None):  # noqa: N803 - TensorFlow's name
     """The operation that calls a function, or what it gives."""
     if not callable(func):
         raise ValueError(f"Expected func to be callable. Received func={func} of type {type(func)}.")
     types = [as_dtype(t) for t in Tout] if isinstance(Tout, (list, tuple)) else [as_dtype(Tout)]
-    entry = _Entry(func)
+    entry = _Entry(func, of_tensors)
     with _lock:
         token = f"pyfunc_{next(_numbers)}"
         _functions[token] = entry
@@ -82,16 +88,20 @@ class _Value(np.ndarray):
 def py_function(func=None, inp=None, Tout=None, name: str | None = None):  # noqa: N803 - TensorFlow's name
     """As :func:`py_func`, for a function that asks its arguments for ``numpy()``, as tensors that are run eagerly have it.
 
-    The function gets arrays. What it does with them is Python's and NumPy's: operations of graphs are none of its business, and nothing is
-    differentiated through it.
+    The function gets arrays; functions of ``tf`` take them, and what these give is computed when the function returns. For a gradient the function
+    is called once more, with tensors that have ``numpy()`` and Python's operators; what it computes by NumPy is a constant then.
     """
+    from flowmill import _eager_functions
+
     types = [as_dtype(t).as_numpy_dtype for t in (Tout if isinstance(Tout, (list, tuple)) else [Tout])]
 
     def called(*arrays):
-        made = func(*(np.asarray(a).view(_Value) for a in arrays))
-        made = [] if made is None else list(made) if isinstance(made, (list, tuple)) else [made]
+        with Graph().as_default() as graph:
+            made = func(*(np.asarray(a).view(_Value) for a in arrays))
+            made = [] if made is None else list(made) if isinstance(made, (list, tuple)) else [made]
+            made = _eager_functions.evaluated(made, graph)
         return [np.asarray(value, dtype) for value, dtype in zip(made, types)] if len(made) == len(types) else made
-    return _added(called if callable(func) else func, inp, Tout, name, "EagerPyFunc")
+    return _added(called if callable(func) else func, inp, Tout, name, "EagerPyFunc", func)
 
 
 def numpy_function(func, inp, Tout, stateful: bool = True, name: str | None = None):  # noqa: N803 - TensorFlow's name

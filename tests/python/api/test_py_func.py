@@ -108,3 +108,70 @@ def test_in_a_loop():
                                      [0, placeholder(flowmill)])
         with flowmill.Session(graph=graph) as session:
             np.testing.assert_allclose(session.run(out, {"x:0": X}), X ** 0.125, rtol=1e-6)
+
+
+def _huber(tf, y, d):
+    return y**2 if abs(y.numpy()) <= d else 2 * d * (tf.abs(y) - d / 2)
+
+
+def _piecewise(tf, x):
+    return tf.exp(x) if x > 0.0 else -x * 2.0
+
+
+_DIFFERENTIATED = {
+    "a sum": lambda tf, x: tf.py_function(lambda a: tf.reduce_sum(a * a * 3.0), [x], tf.float32),
+    "several arguments": lambda tf, x: tf.py_function(lambda a, b: tf.matmul(a[None], b[:, None])[0, 0] / 2.0, [x, tf.sin(x)], tf.float32),
+    "several results": lambda tf, x: tf.add_n([tf.reduce_sum(y) for y in tf.py_function(lambda a: [a * 2.0, tf.square(a), 7.0], [x], [tf.float32] * 3)]),
+    "a choice by a value": lambda tf, x: tf.py_function(lambda a: _huber(tf, a, 1.0), [x[0]], tf.float32) * x[1],
+    "another choice": lambda tf, x: tf.py_function(lambda a: _piecewise(tf, a), [x[1]], tf.float32),
+    "a constant": lambda tf, x: tf.py_function(lambda a: tf.constant(a.numpy()) * a, [x], tf.float32),
+    "among other operations": lambda tf, x: tf.square(tf.py_function(lambda a: tf.reduce_prod(tf.sqrt(a * a)), [x * 2.0], tf.float32)),
+}
+
+
+@pytest.mark.parametrize("name", _DIFFERENTIATED)
+def test_gradients_of_functions_of_python(tf1, name):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as session:
+            x = tf.placeholder(tf.float32, [2], name="x")
+            y = _DIFFERENTIATED[name](tf, x)
+            (grad,) = tf.gradients(y, x)
+            found.append([session.run([y, grad], {x: value}) for value in ([0.5, -2.0], [-3.0, 0.25])])
+            assert tf is tf1 or grad.shape.as_list() == [2]
+    for mine, other in zip(found[1], found[0]):
+        for a, b in zip(mine, other):
+            np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+def test_training_through_a_function_of_python():
+    tf = flowmill
+    with tf.Graph().as_default(), tf.Session() as session:
+        w = tf.get_variable("w", initializer=tf.constant([2.0, -1.0]))
+        loss = tf.py_function(lambda v: tf.reduce_sum(tf.square(v - 1.0)), [w], tf.float32)
+        loss.set_shape([])
+        step = tf.train.GradientDescentOptimizer(0.25).minimize(loss)
+        session.run(tf.global_variables_initializer())
+        for _ in range(3):
+            session.run(step)
+        np.testing.assert_allclose(session.run(w), [1.125, 0.75])
+
+
+def test_arguments_that_have_no_gradient():
+    tf = flowmill
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, n = tf.constant([1.0, 2.0]), tf.constant(3)
+        y = tf.py_function(lambda a, k: tf.pow(a, tf.cast(k, tf.float32)), [x, n], tf.float32)
+        dx, dn = tf.gradients(y, [x, n])
+        assert dn is None
+        np.testing.assert_allclose(session.run(dx), [3.0, 12.0])
+
+
+def test_mistakes_in_gradients_of_functions():
+    tf = flowmill
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant([1.0, 2.0])
+        y = tf.py_function(lambda a: tf.square(a).numpy() if hasattr(a, "_tensor") else a, [x], tf.float32)
+        grad = tf.gradients(y, x)
+        with pytest.raises(tf.errors.OpError, match="numpy"):
+            session.run(grad)
