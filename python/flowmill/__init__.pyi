@@ -113,9 +113,13 @@ from flowmill.array import dynamic_stitch as dynamic_stitch
 from flowmill.array import ensure_shape as ensure_shape
 from flowmill.array import expand_dims as expand_dims
 from flowmill.array import extract_image_patches as extract_image_patches
+from flowmill.array import extract_volume_patches as extract_volume_patches
 from flowmill.array import fake_quant_with_min_max_args as fake_quant_with_min_max_args
+from flowmill.array import fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient
 from flowmill.array import fake_quant_with_min_max_vars as fake_quant_with_min_max_vars
+from flowmill.array import fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient
 from flowmill.array import fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel
+from flowmill.array import fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient
 from flowmill.array import fill as fill
 from flowmill.array import gather as gather
 from flowmill.array import gather_nd as gather_nd
@@ -466,6 +470,7 @@ from flowmill.math import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
 from flowmill.math import unsorted_segment_sum as unsorted_segment_sum
 from flowmill.math import zeta as zeta
 from flowmill.module import Module as Module
+from flowmill.nn._convolution import conv as conv
 from flowmill.partitioned_variables import create_partitioned_variables as create_partitioned_variables
 from flowmill.partitioned_variables import fixed_size_partitioner as fixed_size_partitioner
 from flowmill.partitioned_variables import min_max_variable_partitioner as min_max_variable_partitioner
@@ -486,6 +491,7 @@ from flowmill.random import random_poisson as random_poisson
 from flowmill.random import random_shuffle as random_shuffle
 from flowmill.random import random_uniform as random_uniform
 from flowmill.random import truncated_normal as truncated_normal
+from flowmill.random._stateless import random_index_shuffle as random_index_shuffle
 from flowmill.random_seed import get_seed as get_seed
 from flowmill.random_seed import set_random_seed as set_random_seed
 from flowmill.readers import FixedLengthRecordReader as FixedLengthRecordReader
@@ -816,6 +822,7 @@ __all__ = [
     "contrib",
     "control_dependencies",
     "control_flow_v2_enabled",
+    "conv",
     "convert_to_tensor",
     "convert_to_tensor_or_indexed_slices",
     "convert_to_tensor_or_sparse_tensor",
@@ -878,10 +885,14 @@ __all__ = [
     "expand_dims",
     "expm1",
     "extract_image_patches",
+    "extract_volume_patches",
     "eye",
     "fake_quant_with_min_max_args",
+    "fake_quant_with_min_max_args_gradient",
     "fake_quant_with_min_max_vars",
+    "fake_quant_with_min_max_vars_gradient",
     "fake_quant_with_min_max_vars_per_channel",
+    "fake_quant_with_min_max_vars_per_channel_gradient",
     "fft",
     "fft2d",
     "fft3d",
@@ -1060,6 +1071,7 @@ __all__ = [
     "random",
     "random_crop",
     "random_gamma",
+    "random_index_shuffle",
     "random_normal",
     "random_normal_initializer",
     "random_poisson",

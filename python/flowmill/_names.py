@@ -28,6 +28,8 @@ _BY_MODULE = {
     "array": (
         "argsort batch_gather batch_to_space batch_to_space_nd boolean_mask broadcast_dynamic_shape broadcast_static_shape "
         "broadcast_to concat depth_to_space dequantize dynamic_partition dynamic_stitch ensure_shape expand_dims extract_image_patches "
+        "extract_volume_patches fake_quant_with_min_max_args_gradient fake_quant_with_min_max_vars_gradient "
+        "fake_quant_with_min_max_vars_per_channel_gradient "
         "fake_quant_with_min_max_args fake_quant_with_min_max_vars fake_quant_with_min_max_vars_per_channel fill gather gather_nd "
         "guarantee_const identity identity_n invert_permutation matrix_transpose meshgrid newaxis one_hot ones ones_like pad "
         "parallel_stack placeholder placeholder_with_default quantize quantize_v2 rank repeat required_space_to_batch_paddings reshape "
@@ -64,6 +66,8 @@ _BY_MODULE = {
         "matrix_triangular_solve=triangular_solve diag=tensor_diag diag_part=tensor_diag_part self_adjoint_eig=eigh "
         "self_adjoint_eigvals=eigvalsh"
     ),
+    "nn._convolution": "conv",
+    "random._stateless": "random_index_shuffle",
     "signal": "fft fft2d fft3d ifft ifft2d ifft3d",
     "tensor_util": "is_symbolic_tensor is_tensor make_ndarray make_tensor_proto get_static_value=constant_value",
     "init_ops": "constant_initializer glorot_normal_initializer glorot_uniform_initializer ones_initializer orthogonal_initializer "

@@ -533,6 +533,74 @@ def BlockLSTM(
     T: _Type | None = None,
     name: str | None = None,
 ) -> _BlockLSTM: ...
+class _BlockLSTMGrad(typing.NamedTuple):
+    x_grad: Tensor
+    cs_prev_grad: Tensor
+    h_prev_grad: Tensor
+    w_grad: Tensor
+    wci_grad: Tensor
+    wcf_grad: Tensor
+    wco_grad: Tensor
+    b_grad: Tensor
+
+def BlockLSTMGrad(
+    *,
+    seq_len_max: _Input,
+    x: _Input,
+    cs_prev: _Input,
+    h_prev: _Input,
+    w: _Input,
+    wci: _Input,
+    wcf: _Input,
+    wco: _Input,
+    b: _Input,
+    i: _Input,
+    cs: _Input,
+    f: _Input,
+    o: _Input,
+    ci: _Input,
+    co: _Input,
+    h: _Input,
+    cs_grad: _Input,
+    h_grad: _Input,
+    use_peephole: bool,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _BlockLSTMGrad: ...
+class _BlockLSTMGradV2(typing.NamedTuple):
+    x_grad: Tensor
+    cs_prev_grad: Tensor
+    h_prev_grad: Tensor
+    w_grad: Tensor
+    wci_grad: Tensor
+    wcf_grad: Tensor
+    wco_grad: Tensor
+    b_grad: Tensor
+
+def BlockLSTMGradV2(
+    *,
+    seq_len_max: _Input,
+    x: _Input,
+    cs_prev: _Input,
+    h_prev: _Input,
+    w: _Input,
+    wci: _Input,
+    wcf: _Input,
+    wco: _Input,
+    b: _Input,
+    i: _Input,
+    cs: _Input,
+    f: _Input,
+    o: _Input,
+    ci: _Input,
+    co: _Input,
+    h: _Input,
+    cs_grad: _Input,
+    h_grad: _Input,
+    use_peephole: bool,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _BlockLSTMGradV2: ...
 class _BlockLSTMV2(typing.NamedTuple):
     i: Tensor
     cs: Tensor
@@ -1195,6 +1263,15 @@ def ExtractImagePatches(
     name: str | None = None,
 ) -> Tensor: ...
 def ExtractJpegShape(*, contents: _Input, output_type: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ExtractVolumePatches(
+    *,
+    input: _Input,
+    ksizes: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def FFT(*, input: _Input, Tcomplex: _Type | None = None, name: str | None = None) -> Tensor: ...
 def FFT2D(*, input: _Input, Tcomplex: _Type | None = None, name: str | None = None) -> Tensor: ...
 def FFT3D(*, input: _Input, Tcomplex: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -1550,6 +1627,7 @@ def If(
     name: str | None = None,
 ) -> list[Tensor]: ...
 def Igamma(*, a: _Input, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def IgammaGradA(*, a: _Input, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Igammac(*, a: _Input, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Imag(*, input: _Input, Tout: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def ImageSummary(
@@ -1660,6 +1738,35 @@ def LSTMBlockCell(
     T: _Type | None = None,
     name: str | None = None,
 ) -> _LSTMBlockCell: ...
+class _LSTMBlockCellGrad(typing.NamedTuple):
+    cs_prev_grad: Tensor
+    dicfo: Tensor
+    wci_grad: Tensor
+    wcf_grad: Tensor
+    wco_grad: Tensor
+
+def LSTMBlockCellGrad(
+    *,
+    x: _Input,
+    cs_prev: _Input,
+    h_prev: _Input,
+    w: _Input,
+    wci: _Input,
+    wcf: _Input,
+    wco: _Input,
+    b: _Input,
+    i: _Input,
+    cs: _Input,
+    f: _Input,
+    o: _Input,
+    ci: _Input,
+    co: _Input,
+    cs_grad: _Input,
+    h_grad: _Input,
+    use_peephole: bool,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _LSTMBlockCellGrad: ...
 def LeakyRelu(*, features: _Input, alpha: float | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def LeakyReluGrad(*, gradients: _Input, features: _Input, alpha: float | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def LeftShift(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -2648,6 +2755,17 @@ def RandomGamma(
     seed2: int | None = None,
     S: _Type | None = None,
     T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def RandomGammaGrad(*, alpha: _Input, sample: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def RandomIndexShuffle(
+    *,
+    index: _Input,
+    seed: _Input,
+    max_index: _Input,
+    rounds: int | None = None,
+    Tseed: _Type | None = None,
+    dtype: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
 def RandomPoisson(

@@ -163,6 +163,10 @@ pub(crate) const OPS: &[Op] = &[
                 T: {bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128, bool};
                 padding: {'SAME', 'VALID'}")
         .shape(shape::extract_image_patches),
+    op("ExtractVolumePatches", "(input: T) -> (patches: T)").gradient(gradient::extract_volume_patches)
+        .attrs("ksizes: list(int) >= 5; strides: list(int) >= 5;
+                T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}; padding: {'SAME', 'VALID'}")
+        .shape(shape::extract_volume_patches),
     op("DynamicPartition", "(data: T, partitions: int32) -> (outputs: num_partitions * T)").gradient(gradient::dynamic_partition)
         .attrs("num_partitions: int >= 1; T: type")
         .shape(shape::dynamic_partition),

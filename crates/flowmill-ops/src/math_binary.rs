@@ -107,6 +107,7 @@ pub(crate) const OPS: &[Op] = &[
         .gradient(gradient::igamma)
         .attrs("T: {bfloat16, half, float, double}")
         .shape(shape::broadcast_binary),
+    op("IgammaGradA", "(a: T, x: T) -> (z: T)").attrs("T: {float, double}").shape(shape::broadcast_binary),
     op("Igammac", "(a: T, x: T) -> (z: T)")
         .gradient(gradient::igammac)
         .attrs("T: {bfloat16, half, float, double}")

@@ -399,6 +399,7 @@ pub(crate) const OPS: &[Op] = &[
         "(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T)
          -> (i: T, cs: T, f: T, o: T, ci: T, co: T, h: T)",
     )
+    .gradient(gradient::block_lstm)
     .attrs("forget_bias: float = 1.0; cell_clip: float = 3.0; use_peephole: bool = false; T: {half, float}")
     .shape(shape::block_lstm),
     op(
@@ -406,8 +407,32 @@ pub(crate) const OPS: &[Op] = &[
         "(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T)
          -> (i: T, cs: T, f: T, o: T, ci: T, co: T, h: T)",
     )
+    .gradient(gradient::block_lstm)
     .attrs("cell_clip: float = 0.0; use_peephole: bool = false; T: {half, float}")
     .shape(shape::block_lstm),
+    op(
+        "LSTMBlockCellGrad",
+        "(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T, i: T, cs: T, f: T, o: T, ci: T, co: T, cs_grad: T, h_grad: T)
+         -> (cs_prev_grad: T, dicfo: T, wci_grad: T, wcf_grad: T, wco_grad: T)",
+    )
+    .attrs("use_peephole: bool; T: {half, float}")
+    .shape(shape::lstm_block_cell_grad),
+    op(
+        "BlockLSTMGrad",
+        "(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T, i: T, cs: T, f: T, o: T, ci: T, co: T, h: T,
+          cs_grad: T, h_grad: T)
+         -> (x_grad: T, cs_prev_grad: T, h_prev_grad: T, w_grad: T, wci_grad: T, wcf_grad: T, wco_grad: T, b_grad: T)",
+    )
+    .attrs("use_peephole: bool; T: {half, float}")
+    .shape(shape::block_lstm_grad),
+    op(
+        "BlockLSTMGradV2",
+        "(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T, i: T, cs: T, f: T, o: T, ci: T, co: T, h: T,
+          cs_grad: T, h_grad: T)
+         -> (x_grad: T, cs_prev_grad: T, h_prev_grad: T, w_grad: T, wci_grad: T, wcf_grad: T, wco_grad: T, b_grad: T)",
+    )
+    .attrs("use_peephole: bool; T: {half, float}")
+    .shape(shape::block_lstm_grad),
     op("GRUBlockCell", "(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T) -> (r: T, u: T, c: T, h: T)")
         .attrs("T: {float}")
         .shape(shape::gru_block_cell),

@@ -1,5 +1,6 @@
 //! Random numbers, from hidden state or from a seed that is an input.
 
+use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
 
@@ -76,7 +77,13 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("Tseed: index = int64")
         .shape(shape::random_key_counter),
     op("StatelessRandomGetAlg", "() -> (alg: int32)").stateful().shape(shape::scalars),
+    op("RandomGammaGrad", "(alpha: T, sample: T) -> (output: T)").attrs("T: {float, double}").shape(shape::broadcast_binary),
+    op("RandomIndexShuffle", "(index: dtype, seed: Tseed, max_index: dtype) -> (output: dtype)")
+        .not_differentiable()
+        .attrs("rounds: int = 4; dtype: {int32, uint32, int64, uint64}; Tseed: {int32, uint32, int64, uint64}")
+        .shape(shape::random_index_shuffle),
     op("RandomGamma", "(shape: S, alpha: T) -> (output: T)")
+        .gradient(gradient::random_gamma)
         .attrs("seed: int = 0; seed2: int = 0; S: index; T: {half, float, double}")
         .stateful()
         .shape(shape::random_gamma),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from flowmill.array._blocks import (
-    batch_to_space, batch_to_space_nd, depth_to_space, dequantize, extract_image_patches, fake_quant_with_min_max_args,
+    batch_to_space, batch_to_space_nd, depth_to_space, dequantize, extract_image_patches, extract_volume_patches, fake_quant_with_min_max_args,
+    fake_quant_with_min_max_args_gradient, fake_quant_with_min_max_vars_gradient, fake_quant_with_min_max_vars_per_channel_gradient,
     fake_quant_with_min_max_vars, fake_quant_with_min_max_vars_per_channel, quantize, quantize_v2, required_space_to_batch_paddings,
     space_to_batch, space_to_batch_nd, space_to_depth, quantize_and_dequantize,
 )
@@ -29,7 +30,8 @@ reverse_v2 = reverse
 __all__ = [
     "argsort", "batch_gather", "batch_to_space", "batch_to_space_nd", "boolean_mask", "broadcast_dynamic_shape", "broadcast_static_shape",
     "broadcast_to", "concat", "depth_to_space", "dequantize", "dynamic_partition", "dynamic_stitch", "ensure_shape", "expand_dims",
-    "extract_image_patches", "fake_quant_with_min_max_args", "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_per_channel", "fill",
+    "extract_image_patches", "extract_volume_patches", "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
+    "fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel_gradient", "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_per_channel", "fill",
     "gather", "gather_nd", "guarantee_const", "identity", "identity_n", "invert_permutation", "matrix_transpose", "meshgrid", "newaxis",
     "one_hot", "ones", "ones_like", "pad", "parallel_dynamic_stitch", "parallel_stack", "placeholder", "placeholder_with_default", "quantize",
     "quantize_and_dequantize", "quantize_v2", "rank", "repeat", "required_space_to_batch_paddings", "reshape", "reverse", "reverse_sequence",

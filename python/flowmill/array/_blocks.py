@@ -14,7 +14,7 @@ from flowmill.dtypes import as_dtype, float32, int32
 from flowmill.tensor import Tensor
 
 if TYPE_CHECKING:
-    from flowmill.raw_ops import _QuantizeV2
+    from flowmill.raw_ops import _FakeQuantWithMinMaxVarsGradient, _FakeQuantWithMinMaxVarsPerChannelGradient, _QuantizeV2
 
 
 def space_to_batch(input, paddings, block_size=None, name: str | None = None, block_shape=None) -> Tensor:  # noqa: A002
@@ -135,6 +135,19 @@ def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding
     return call("ExtractImagePatches", name, images, ksizes=one_of("sizes", sizes, "ksizes", ksizes), strides=strides, rates=rates, padding=padding)
 
 
+def extract_volume_patches(input, ksizes, strides, padding, name: str | None = None) -> Tensor:  # noqa: A002
+    """Patches of volumes, laid out along the depth.
+
+    Args:
+        input: ``[batch, planes, rows, columns, depth]``.
+        ksizes: the sizes of patches, ``[1, planes, rows, columns, 1]``.
+        strides: the distances of their centres, in that form.
+        padding: ``"VALID"`` or ``"SAME"``.
+        name: what to call the operation.
+    """
+    return call("ExtractVolumePatches", name, input, ksizes=ksizes, strides=strides, padding=padding)
+
+
 def quantize(input, min_range, max_range, T, mode: str = "MIN_COMBINED", round_mode: str = "HALF_AWAY_FROM_ZERO",  # noqa: A002
              name: str | None = None, narrow_range: bool = False, axis: int | None = None,
                 ensure_minimum_range: float = 0.01) -> _QuantizeV2:
@@ -209,3 +222,21 @@ def fake_quant_with_min_max_vars_per_channel(inputs, min, max, num_bits: int = 8
                                              name: str | None = None) -> Tensor:
     """As :func:`fake_quant_with_min_max_vars`, with a range for each place of the last dimension, two vectors."""
     return call("FakeQuantWithMinMaxVarsPerChannel", name, inputs, min, max, num_bits=num_bits, narrow_range=narrow_range)
+
+
+def fake_quant_with_min_max_args_gradient(gradients, inputs, min: float = -6, max: float = 6, num_bits: int = 8,  # noqa: A002
+                                          narrow_range: bool = False, name: str | None = None) -> Tensor:
+    """The gradient of :func:`fake_quant_with_min_max_args`: `gradients` where `inputs` are in the range, zero elsewhere."""
+    return call("FakeQuantWithMinMaxArgsGradient", name, gradients, inputs, min=min, max=max, num_bits=num_bits, narrow_range=narrow_range)
+
+
+def fake_quant_with_min_max_vars_gradient(gradients, inputs, min, max, num_bits: int = 8, narrow_range: bool = False,  # noqa: A002
+                                          name: str | None = None) -> _FakeQuantWithMinMaxVarsGradient:
+    """The gradients of :func:`fake_quant_with_min_max_vars`: of the input, and of both ends of the range, which get those of what lies outside."""
+    return call("FakeQuantWithMinMaxVarsGradient", name, gradients, inputs, min, max, num_bits=num_bits, narrow_range=narrow_range)
+
+
+def fake_quant_with_min_max_vars_per_channel_gradient(gradients, inputs, min, max, num_bits: int = 8, narrow_range: bool = False,  # noqa: A002
+                                                      name: str | None = None) -> _FakeQuantWithMinMaxVarsPerChannelGradient:
+    """As :func:`fake_quant_with_min_max_vars_gradient`, with a range for each place of the last dimension."""
+    return call("FakeQuantWithMinMaxVarsPerChannelGradient", name, gradients, inputs, min, max, num_bits=num_bits, narrow_range=narrow_range)

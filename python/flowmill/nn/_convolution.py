@@ -154,6 +154,26 @@ def conv1d_transpose(input, filters, output_shape, strides, padding: str = "SAME
         return tf.squeeze(result, at)
 
 
+def conv(input, filter, strides, padding, explicit_paddings=None, data_format: str = "CHANNELS_LAST", dilations=None, batch_dims: int = 1,  # noqa: A002
+         groups: int = 1, name: str | None = None) -> Tensor:
+    """A convolution as one op for all ranks. It runs for two spatial dimensions; :func:`conv3d` is for three.
+
+    Args:
+        input: ``[batch …, spatial …, channels]``, or the channels in front of the spatial dimensions.
+        filter: ``[spatial …, channels / groups, results]``.
+        strides: a number for each dimension of the input.
+        padding: ``"SAME"``, ``"VALID"`` or ``"EXPLICIT"``.
+        explicit_paddings: two numbers for each dimension of the input, where `padding` is ``"EXPLICIT"``.
+        data_format: ``"CHANNELS_LAST"`` or ``"CHANNELS_FIRST"``.
+        dilations: a number for each dimension of the input; 1 where it is None.
+        batch_dims: how many dimensions are in front.
+        groups: into how many parts the channels are divided.
+        name: what to call the operation.
+    """
+    return call("Conv", name, input, filter, strides=strides, padding=padding, explicit_paddings=explicit_paddings or [], data_format=data_format,
+                dilations=dilations or [], batch_dims=batch_dims, groups=groups)
+
+
 def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, padding="SAME", data_format: str | None = "NHWC",  # noqa: A002
                      name: str | None = None, input=None, filters=None, dilations=None) -> Tensor:  # noqa: A002
     """The transpose of :func:`conv2d` ("deconvolution"): its gradient by the input.

@@ -87,3 +87,16 @@ def stateless_categorical(logits, num_samples, seed, dtype=int64, name: str | No
 def _chosen(logits, num_samples, seed, dtype) -> Tensor:
     logits = convert_to_tensor(logits, name="logits")
     return call("StatelessMultinomial", None, logits, num_samples, seed, output_dtype=as_dtype(dtype))
+
+
+def random_index_shuffle(index, seed, max_index, rounds: int = 4, name: str | None = None) -> Tensor:
+    """Where indices go in a random permutation, which is not written down.
+
+    Args:
+        index: a number, or a list of numbers, from 0 to `max_index`.
+        seed: three numbers, or as many rows of three.
+        max_index: the greatest index, or a list.
+        rounds: an even number of at least 4: how thoroughly they are mixed.
+        name: what to call the operation.
+    """
+    return call("RandomIndexShuffle", name, index, seed, max_index, rounds=rounds)

@@ -17,7 +17,7 @@ use arithmetic::{
 use comparison::{BitwiseAnd, BitwiseOr, BitwiseXor, Greater, GreaterEqual, LeftShift, Less, LessEqual, LogicalAnd, LogicalOr, RightShift};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry, MakeKernel};
 use flowmill_tensor::{Complex, DType, Result, bf16, f16};
-use special::{Atan2, Igamma, Igammac, MakeComplex, NextAfter, Polygamma, Xdivy, Xlog1py, Xlogy, Zeta};
+use special::{Atan2, Igamma, IgammaGradA, Igammac, MakeComplex, NextAfter, Polygamma, RandomGammaGrad, Xdivy, Xlog1py, Xlogy, Zeta};
 use std::sync::Arc;
 
 /// The family's functions of `float32` that can be fused with others, by their ops.
@@ -87,9 +87,11 @@ pub fn register(registry: &mut KernelRegistry) {
     }
     singles_and_doubles! {
         "Igamma" Igamma;
+        "IgammaGradA" IgammaGradA;
         "Igammac" Igammac;
         "NextAfter" NextAfter;
         "Polygamma" Polygamma;
+        "RandomGammaGrad" RandomGammaGrad;
         "Zeta" Zeta;
     }
     registry.add("AccumulateNV2", sum::make_add_n);

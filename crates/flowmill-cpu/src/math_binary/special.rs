@@ -81,6 +81,10 @@ double_precision! {
     Igamma, special::igamma;
     /// The upper regularised incomplete gamma function.
     Igammac, special::igammac;
+    /// The derivative of the lower regularised incomplete gamma function by its first argument.
+    IgammaGradA, special::igamma_grad_a;
+    /// The derivative of a gamma variable by its shape.
+    RandomGammaGrad, special::gamma_sample_slope;
     /// The Hurwitz zeta function.
     Zeta, special::zeta;
     /// The `a`-th derivative of the digamma function at `b`.

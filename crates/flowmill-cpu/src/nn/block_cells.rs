@@ -14,14 +14,14 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 /// A tensor's elements in `float32`, in which `float16` is computed too.
-fn floats(tensor: &Tensor) -> Result<Vec<f32>> {
+pub(super) fn floats(tensor: &Tensor) -> Result<Vec<f32>> {
     Ok(match tensor.dtype() {
         DType::F16 => tensor.as_slice::<f16>()?.iter().map(|v| v.to_f32()).collect(),
         _ => tensor.as_slice::<f32>()?.to_vec(),
     })
 }
 
-fn rounded(dtype: DType, shape: &Shape, values: &[f32]) -> Result<Tensor> {
+pub(super) fn rounded(dtype: DType, shape: &Shape, values: &[f32]) -> Result<Tensor> {
     match dtype {
         DType::F16 => Tensor::from_slice(shape.clone(), &values.iter().map(|&v| f16::from_f32(v)).collect::<Vec<_>>()),
         _ => Tensor::from_slice(shape.clone(), values),
@@ -32,14 +32,14 @@ fn sigmoid(x: f32) -> f32 {
     1.0 / (1.0 + (-x).exp())
 }
 
-fn matrix(tensor: &Tensor, name: &str) -> Result<[usize; 2]> {
+pub(super) fn matrix(tensor: &Tensor, name: &str) -> Result<[usize; 2]> {
     match *tensor.shape().dims() {
         [rows, columns] => Ok([rows, columns]),
         _ => bail!(InvalidArgument, "{name} must be rank 2 but is rank {}", tensor.rank()),
     }
 }
 
-fn expect(tensor: &Tensor, name: &str, shape: &[usize]) -> Result<()> {
+pub(super) fn expect(tensor: &Tensor, name: &str, shape: &[usize]) -> Result<()> {
     if tensor.shape().dims() != shape {
         bail!(InvalidArgument, "{name} must have shape {}, but has {}", Shape::new(shape), tensor.shape());
     }

@@ -4,6 +4,7 @@ mod activation;
 mod batch_norm;
 mod bias;
 mod block_cells;
+mod block_cells_grad;
 mod conv;
 mod conv3d;
 mod conv_any;
@@ -36,6 +37,7 @@ pub fn register(registry: &mut KernelRegistry) {
     batch_norm::register(registry);
     bias::register(registry);
     block_cells::register(registry);
+    block_cells_grad::register(registry);
     conv::register(registry);
     conv3d::register(registry);
     conv_any::register(registry);

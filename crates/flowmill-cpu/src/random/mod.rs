@@ -6,6 +6,7 @@ mod candidate;
 mod categorical;
 mod distribution;
 mod gamma;
+mod index_shuffle;
 mod philox;
 mod shuffle;
 mod stateful;
@@ -20,6 +21,7 @@ pub fn register(registry: &mut KernelRegistry) {
     candidate::register(registry);
     categorical::register(registry);
     gamma::register(registry);
+    index_shuffle::register(registry);
     shuffle::register(registry);
     stateful::register(registry);
     stateless::register(registry);

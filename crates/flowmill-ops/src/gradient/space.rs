@@ -45,6 +45,15 @@ pub(crate) fn conjugate_transpose(b: &mut B<'_>, op: &Backward) -> Grads {
 
 /// Each pixel gets the sum over the patches that it is in: the patches of an image of the pixels' numbers say which pixel is where.
 pub(crate) fn extract_image_patches(b: &mut B<'_>, op: &Backward) -> Grads {
+    of_patches(b, op, "ExtractImagePatches", 2)
+}
+
+pub(crate) fn extract_volume_patches(b: &mut B<'_>, op: &Backward) -> Grads {
+    of_patches(b, op, "ExtractVolumePatches", 3)
+}
+
+/// Where each element of a patch is from: pixels' numbers go the same way. `rank` is that of an image.
+fn of_patches(b: &mut B<'_>, op: &Backward, kind: &str, rank: i32) -> Grads {
     let dy = op.dy(b, 0)?;
     let shape = b.dynamic_shape_of(op.inputs[0])?;
     let (zero, one) = (b.int(0)?, b.int(1)?);
@@ -52,15 +61,22 @@ pub(crate) fn extract_image_patches(b: &mut B<'_>, op: &Backward) -> Grads {
         let i = b.int(i)?;
         b.call("GatherV2", &[shape, i, zero])
     };
-    let [batch, rows, columns, depth] = [part(b, 0)?, part(b, 1)?, part(b, 2)?, part(b, 3)?];
-    let pixels = b.mul(rows, columns)?;
+    let (batch, depth) = (part(b, 0)?, part(b, rank + 1)?);
+    let mut image = vec![one];
+    let mut pixels = one;
+    for i in 1..=rank {
+        let size = part(b, i)?;
+        image.push(size);
+        pixels = if i == 1 { size } else { b.mul(pixels, size)? };
+    }
+    image.push(one);
     // From 1 on: what lies on the padding is 0.
     let end = b.add(pixels, one)?;
     let numbers = b.call("Range", &[one, end, one])?;
-    let image = b.op("Pack").inputs(&[one, rows, columns, one]).output()?;
+    let image = b.op("Pack").inputs(&image).output()?;
     let numbers = b.reshape(numbers, image)?;
     let numbers = b.cast(numbers, DType::I64)?;
-    let places = like(b, op, "ExtractImagePatches", &[numbers], &["ksizes", "strides", "rates", "padding"])?;
+    let places = like(b, op, kind, &[numbers], &["ksizes", "strides", "rates", "padding"])?;
     let (flat, once) = (b.ints(&[-1])?, b.constant("Const", &flowmill_tensor::Tensor::scalar(1i64))?);
     let places = b.reshape(places, flat)?;
     let places = b.sub(places, once)?;

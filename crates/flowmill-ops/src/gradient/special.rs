@@ -6,7 +6,7 @@ use super::{Grads, all};
 use flowmill_graph::OutputId;
 use flowmill_graph::builder::GraphBuilder;
 use flowmill_graph::builder::gradients::{Backward, Grad};
-use flowmill_tensor::Result;
+use flowmill_tensor::{DType, Result};
 
 type B<'a> = GraphBuilder<'a>;
 
@@ -106,16 +106,27 @@ fn gamma_density(b: &mut B<'_>, a: OutputId, x: OutputId) -> Result<OutputId> {
     b.call("Exp", &[exponent])
 }
 
-/// By its second argument alone: the derivative by the first is an op that the catalogue does not have.
+/// The slopes of `P(a, x)`; of half precision that by `x` alone, since the op for the other one has no such type.
+fn incomplete_gamma(b: &mut B<'_>, op: &Backward, is_upper: bool) -> Grads {
+    let (a, x) = (op.inputs[0], op.inputs[1]);
+    let density = gamma_density(b, a, x)?;
+    let by_x = if is_upper { b.neg(density)? } else { density };
+    if !matches!(b.dtype(a), DType::F32 | DType::F64) {
+        return second(b, op, by_x);
+    }
+    let slope = b.call("IgammaGradA", &[a, x])?;
+    let by_a = if is_upper { b.neg(slope)? } else { slope };
+    let dy = op.dy(b, 0)?;
+    let (da, dx) = (b.mul(dy, by_a)?, b.mul(dy, by_x)?);
+    all(b.unbroadcast(a, x, da, dx)?)
+}
+
 pub(crate) fn igamma(b: &mut B<'_>, op: &Backward) -> Grads {
-    let slope = gamma_density(b, op.inputs[0], op.inputs[1])?;
-    second(b, op, slope)
+    incomplete_gamma(b, op, false)
 }
 
 pub(crate) fn igammac(b: &mut B<'_>, op: &Backward) -> Grads {
-    let density = gamma_density(b, op.inputs[0], op.inputs[1])?;
-    let slope = b.neg(density)?;
-    second(b, op, slope)
+    incomplete_gamma(b, op, true)
 }
 
 /// By its third argument, as in TensorFlow: `x^(a-1) (1-x)^(b-1) / B(a, b)`.

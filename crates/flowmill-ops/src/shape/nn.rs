@@ -222,6 +222,25 @@ pub(crate) fn block_lstm(c: &mut Context<'_>) -> Result<()> {
     common::set_all(c, &PartialShape::new(&[dims::size(&x, 0), dims::size(&x, 1), cells]))
 }
 
+/// Back through one step of an LSTM: the state before, the gates, the peepholes.
+pub(crate) fn lstm_block_cell_grad(c: &mut Context<'_>) -> Result<()> {
+    let (x, state) = (dims::with_rank(&c.input(0), 2)?, dims::with_rank(&c.input(1), 2)?);
+    let (batch, cells) = (dims::size(&x, 0), dims::size(&state, 1));
+    c.set_output(0, PartialShape::new(&[batch, cells]));
+    c.set_output(1, PartialShape::new(&[batch, dims::multiply(cells, 4)?]));
+    (2..5).for_each(|i| c.set_output(i, PartialShape::new(&[cells])));
+    Ok(())
+}
+
+/// Back through an LSTM over time: each input but the first has a gradient of its shape.
+pub(crate) fn block_lstm_grad(c: &mut Context<'_>) -> Result<()> {
+    for (i, rank) in [3, 2, 2, 2, 1, 1, 1, 1].into_iter().enumerate() {
+        let shape = dims::with_rank(&c.input(i + 1), rank)?;
+        c.set_output(i, shape);
+    }
+    Ok(())
+}
+
 /// One step of a GRU: four tensors of batch × cells.
 pub(crate) fn gru_block_cell(c: &mut Context<'_>) -> Result<()> {
     let (x, state) = (dims::with_rank(&c.input(0), 2)?, dims::with_rank(&c.input(1), 2)?);

@@ -134,6 +134,33 @@ pub(crate) fn stateless_random(c: &mut Context<'_>) -> Result<()> {
     common::shape_input::<0>(c)
 }
 
+/// Indices, seeds of three numbers, greatest indices; each one for all or as many as the others.
+pub(crate) fn random_index_shuffle(c: &mut Context<'_>) -> Result<()> {
+    let (index, seed) = (dims::with_rank_at_most(&c.input(0), 1)?, dims::with_rank_at_most(&c.input(1), 2)?);
+    let max = dims::with_rank_at_most(&c.input(2), 1)?;
+    let (Some(i), Some(s), Some(m)) = (index.rank(), seed.rank(), max.rank()) else { return Ok(()) };
+    let last = s.checked_sub(1).map_or(0, |last| dims::size(&seed, last));
+    if last >= 0 && last != 3 {
+        bail!(InvalidArgument, "Seed must have shape [3] or [n, 3] but got {seed}.");
+    }
+    if (i, s, m) == (0, 1, 0) {
+        return common::scalars(c);
+    }
+    let mut count = if i == 1 { dims::size(&index, 0) } else { dims::UNKNOWN };
+    if s == 2 {
+        let seeds = dims::size(&seed, 0);
+        if count >= 0 && seeds >= 0 && seeds != count {
+            bail!(InvalidArgument, "Seed has shape [{seeds}, 3] but must have shape [{count}, 3]. since index had shape {index}.");
+        }
+        count = count.max(seeds);
+    }
+    if m == 1 {
+        count = dims::merge(count, dims::size(&max, 0))?;
+    }
+    c.set_output(0, PartialShape::new(&[count]));
+    Ok(())
+}
+
 /// The key (one number) and counter (two) of a random generator.
 pub(crate) fn random_key_counter(c: &mut Context<'_>) -> Result<()> {
     dims::expect(common::expect_vector(c, 0)?, 2)?;

@@ -267,6 +267,26 @@ pub(crate) fn extract_image_patches(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The windows of volumes.
+pub(crate) fn extract_volume_patches(c: &mut Context<'_>) -> Result<()> {
+    let input = dims::with_rank(&c.input(0), 5)?;
+    let (ksizes, strides) = (per_dimension(c, "ksizes", 5)?, per_dimension(c, "strides", 5)?);
+    let padding: &str = c.attrs().get("padding")?;
+    let mut sizes = vec![dims::size(&input, 0)];
+    let mut depth = dims::size(&input, 4);
+    for i in 1..4 {
+        let window = Window { size: ksizes[i], stride: strides[i], dilation: 1, padding, explicit: (0, 0) };
+        let size = dims::size(&input, i);
+        // A window that is too large by less than its stride has no place, which is no error.
+        let has_no_place = padding == "VALID" && size >= 0 && size < ksizes[i] && ksizes[i].saturating_sub(size) <= strides[i];
+        sizes.push(if has_no_place { 0 } else { window.output_size(size)? });
+        depth = dims::multiply(depth, ksizes[i].max(0))?;
+    }
+    sizes.push(depth);
+    c.set_output(0, PartialShape::new(&sizes));
+    Ok(())
+}
+
 /// A convolution over any number of spatial dimensions; attribute `groups` says which channels meet.
 pub(crate) fn conv_any_rank(c: &mut Context<'_>) -> Result<()> {
     let batch_dims: i64 = c.attrs().get("batch_dims")?;

@@ -21,6 +21,9 @@ fn special_functions() {
             b.call(op, &[first, x[0]])
         });
     }
+    for op in ["Igamma", "Igammac"] {
+        check(op, &[numbers(&[3]), numbers(&[2, 3])], |b, x| b.call(op, x));
+    }
     check("Betainc", &[numbers(&[2, 3])], |b, x| {
         let (p, q) = (b.scalar(1.4f64)?, b.scalar(2.3f64)?);
         b.call("Betainc", &[p, q, x[0]])

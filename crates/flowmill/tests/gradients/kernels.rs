@@ -81,6 +81,11 @@ const CASES: &[(&str, &[&[usize]], Build)] = &[
         }
         Ok(sum)
     }),
+    ("ExtractVolumePatches", &[&[2, 2, 3, 3, 2]], |b, x| {
+        let patches = b.op("ExtractVolumePatches").inputs(x).attr("padding", "SAME");
+        let y = patches.attr("ksizes", vec![1i64, 2, 2, 2, 1]).attr("strides", vec![1i64, 1, 2, 1, 1]).output()?;
+        b.call("Square", &[y])
+    }),
     ("MatrixSquareRoot", &[&[2, 3, 3]], |b, x| {
         let a = positive(b, x[0])?;
         b.call("MatrixSquareRoot", &[a])
