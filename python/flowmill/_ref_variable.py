@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from flowmill._apply import apply_op, call, dims
 from flowmill._convert import convert_to_tensor
 from flowmill._initial_values import guarded
@@ -35,31 +37,37 @@ class RefVariable(Variable):
         graph._check_not_finalized()
         with lifted(graph), graph.name_scope(name or "Variable") as scope:
             if callable(initial_value):
-                with graph._beside(scope[:-1]):
-                    with graph.name_scope("Initializer"), graph.device(None):
-                        value = convert_to_tensor(initial_value(), dtype, "initial_value")
-                    self._hold(graph, value, validate_shape, scope)
+                beside = graph._beside(scope[:-1])
+                with beside, graph.name_scope("Initializer"), graph.device(None):
+                    value = convert_to_tensor(initial_value(), dtype, "initial_value")
             else:
+                beside = contextlib.nullcontext()
                 value = convert_to_tensor(initial_value, dtype, "initial_value")
-                self._hold(graph, value, validate_shape, scope)
             self._initial_value = value
-            ref, start = self._holder._key, guarded(scope, value)._key
-            frames = graph._frames[ref[0]]
-            with graph._colocated_with_refs(ref[:1]):
-                self._initializer = graph._add(
-                    "Assign", "Assign", [ref, start], {"validate_shape": validate_shape, "use_locking": True}, frames=frames)
-                if caching_device is None:
-                    self._snapshot = graph._add("Identity", "read", [ref], frames=frames)._outputs[0]
+            start = guarded(scope, value)
+            with beside:
+                self._hold(graph, scope, start, dims(value) if validate_shape else None, validate_shape, caching_device is None)
             if caching_device is not None:
                 with graph.device(caching_device):
-                    self._snapshot = graph._add("Identity", "read", [ref], frames=frames)._outputs[0]
+                    self._snapshot = graph._add("Identity", "read", [self._holder._key])._outputs[0]
         graph.add_to_collections(collections, self)
 
-    def _hold(self, graph: Graph, value: Tensor, validate_shape: bool, scope: str) -> None:
-        sizes = dims(value) if validate_shape else None
+    def _hold(self, graph: Graph, scope: str, start: Tensor, sizes: list[int] | None, validate_shape: bool, is_read: bool) -> None:
+        """Adds what holds the value, what gives it the first one, and what reads it."""
         if validate_shape and (sizes is None or -1 in sizes):
-            raise ValueError(f"initial_value must have a shape specified: {value!r}")
-        self._holder = graph._add("VariableV2", scope, (), {"shape": sizes, "dtype": value._type % 100})._outputs[0]
+            raise ValueError(f"initial_value must have a shape specified: {self._initial_value!r}")
+        number = start._type % 100
+        nodes: list[tuple] = [
+            ("VariableV2", "", (), {"shape": sizes, "dtype": number}),
+            ("Assign", "Assign", (0, start._key), {"validate_shape": validate_shape, "use_locking": True}, 0),
+        ]
+        if is_read:
+            nodes.append(("Identity", "read", (0,), None, 0))
+        ids, _ = graph._add_each(scope, nodes)
+        self._holder = graph._object(ids[0], (100 + number,))._outputs[0]
+        self._initializer = graph._object(ids[1], (100 + number,))
+        if is_read:
+            self._snapshot = graph._object(ids[2], (number,))._outputs[0]
 
     def _of_message(self, variable_def, import_scope: str | None) -> None:
         graph = get_default_graph()

@@ -14,7 +14,7 @@ from flowmill import _behavior, _protos
 from flowmill._operators import OperatorsOfTensor
 from flowmill._variable_modes import VariableAggregation, VariableSynchronization
 from flowmill.dtypes import DType
-from flowmill.graph import Graph, get_default_graph
+from flowmill.graph import Graph, _defaults, get_default_graph
 from flowmill.graph_keys import GraphKeys
 from flowmill.indexed_slices import IndexedSlices
 from flowmill.tensor import Operation, Reference, Tensor, _session_for
@@ -79,11 +79,13 @@ class _Kind(abc.ABCMeta):
     def __call__(cls, *args, **kwargs):
         if cls is not Variable:
             return super().__call__(*args, **kwargs)
-        arguments = _arguments(*args, **kwargs)
+        functions = _creators.by_graph.get(id(get_default_graph()), ())
+        if not functions and not args:
+            return _create(**kwargs)
         creator = _create
-        for function in _creators.by_graph.get(id(get_default_graph()), ()):
+        for function in functions:
             creator = _chained(function, creator)
-        return creator(**arguments)
+        return creator(**_arguments(*args, **kwargs))
 
 
 def _chained(function: Callable, next_creator: Callable) -> Callable:
@@ -468,15 +470,15 @@ def check_arguments(collections, trainable: bool, constraint) -> list:
 class lifted:  # noqa: N801 - used like a function
     """Leaves control-flow contexts and control dependencies of a graph: what is made here is made once, whatever surrounds it."""
 
-    __slots__ = ("_default", "_scope")
+    __slots__ = ("_graph", "_scope")
 
     def __init__(self, graph: Graph):
-        self._default, self._scope = graph.as_default(), graph._lifted()
+        self._graph, self._scope = graph, graph._lifted()
 
     def __enter__(self) -> None:
-        self._default.__enter__()
+        _defaults.graphs.append(self._graph)
         self._scope.__enter__()
 
     def __exit__(self, *raised) -> None:
         self._scope.__exit__(*raised)
-        self._default.__exit__(*raised)
+        _defaults.graphs.pop()

@@ -50,10 +50,8 @@ class Graph(Scopes):
 
     # Adding
 
-    def _add(self, op: str, name: str, inputs: list[tuple[int, int]], attrs: dict[str, Any] | None = None, control=(),
-             frames: tuple | None = None) -> Operation:
-        """Adds an operation with inputs as the core knows them. Where functions choose devices, they are asked; `frames` is where it is made, where
-        the caller knows."""
+    def _add(self, op: str, name: str, inputs: list[tuple[int, int]], attrs: dict[str, Any] | None = None, control=()) -> Operation:
+        """Adds an operation with inputs as the core knows them. Where functions choose devices, they are asked."""
         local = self._local
         if local.gradient_overrides or local.container:
             attrs = self._attrs_of_surroundings(op, attrs, lambda: "container" in _attrs_of(op))
@@ -61,7 +59,7 @@ class Graph(Scopes):
             node_id, types = self._core.add_op(local.scope, op, name, inputs, attrs or None, control)
         except InvalidArgumentError as error:
             raise ValueError(error.message) from None
-        return self._made(node_id, types, local, frames)
+        return self._made(node_id, types, local)
 
     def _add_constant(self, name: str, value, number: int) -> Tensor:
         local = self._local
@@ -72,34 +70,52 @@ class Graph(Scopes):
         return self._made(node_id, (number,), local)._outputs[0]
 
     def _add_all(self, name: str, nodes: list[tuple]) -> Operation:
-        """Adds several operations in a name scope of their own, and gives the last one. That has the scope's name where its own is empty.
+        """Adds several operations as :meth:`_add_each` does, and gives the last one."""
+        ids, types = self._add_each(name, nodes)
+        # The others have no objects until somebody asks for them.
+        return self._object(ids[-1], types)
+
+    def _object(self, node_id: int, types) -> Operation:
+        """The object of an operation that was just added, where the types of its outputs are known."""
+        found = self._operations.get(node_id)
+        if found is None:
+            found = self._operations[node_id] = Operation(self, node_id, types)
+        return found
+
+    def _add_each(self, name: str, nodes: list[tuple]) -> tuple[list[int], list[int]]:
+        """Adds several operations in a name scope of their own; gives what the core calls them, and the types of the last one's outputs. One whose
+        name is empty has the scope's.
 
         Args:
             name: the scope's, made unique; with a slash at its end the whole name.
             nodes: each ``("Const", name, value, number of its type)`` or ``(op, name, inputs, attributes)``, where an input is what the core calls a
-                tensor, or the place of another of the nodes, whose first output it stands for.
+                tensor, or the place of another of the nodes, whose first output it stands for. A fifth item is the place of one that it is colocated
+                with.
         """
         local = self._local
         if local.gradient_overrides or local.container:
-            nodes = [n if n[0] == "Const" else (*n[:3], self._attrs_of_surroundings(n[0], n[3], lambda n=n: "container" in _attrs_of(n[0])))
-                     for n in nodes]
+            nodes = [n if n[0] == "Const" else
+                     (*n[:3], self._attrs_of_surroundings(n[0], n[3], lambda n=n: "container" in _attrs_of(n[0])), *n[4:]) for n in nodes]
         try:
             ids, types = self._core.add_ops(local.scope, name, nodes)
         except InvalidArgumentError as error:
             raise ValueError(error.message) from None
         frames = user_frames()
-        last = ids.pop()
         for node_id in ids:
             self._frames[node_id] = frames
         if local.device_functions:
-            for node_id in ids:
-                self._choose_device(self._operation(node_id))
-        # The others have no objects until somebody asks for them.
-        return self._made(last, types, local, frames)
+            for node_id, node in zip(ids, nodes):
+                if len(node) > 4:
+                    device = self._core.device(ids[node[4]])
+                    if device:
+                        self._core.set_device(node_id, device)
+                else:
+                    self._choose_device(self._operation(node_id))
+        return ids, types
 
-    def _made(self, node_id: int, types, local, frames: tuple | None = None) -> Operation:
+    def _made(self, node_id: int, types, local) -> Operation:
         made = self._operations[node_id] = Operation(self, node_id, types)
-        self._frames[node_id] = frames or user_frames()
+        self._frames[node_id] = user_frames()
         if local.device_functions:
             self._choose_device(made)
         return made if _checks is None else _checks.added(made)

@@ -166,6 +166,8 @@ class TensorShape:
     def __init__(self, dims) -> None:
         if dims is None:
             self._dims = None
+        elif type(dims) is list or type(dims) is tuple:
+            self._dims = tuple([d if type(d) is int and d >= 0 else _size(d) for d in dims])
         elif isinstance(dims, TensorShape):
             self._dims = dims._dims
         elif hasattr(dims, "unknown_rank"):
@@ -176,7 +178,7 @@ class TensorShape:
                                 "single dimension (e.g. 10), or an iterable of dimensions (e.g. [1, 10, None]).")
             if isinstance(dims, (int, Dimension)) or not hasattr(dims, "__iter__"):
                 dims = (dims,)
-            self._dims = tuple(_size(d) for d in dims)
+            self._dims = tuple([_size(d) for d in dims])
 
     @property
     def rank(self) -> int | None:

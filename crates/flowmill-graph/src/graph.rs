@@ -19,6 +19,23 @@ use std::sync::{Arc, LazyLock};
 
 static NO_OP: LazyLock<Arc<OpDef>> = LazyLock::new(|| Arc::new(builtin::no_op()));
 
+/// What a new node is made of, its inputs aside.
+pub(crate) struct NodeParts<'a> {
+    pub(crate) name: String,
+    pub(crate) op_def: Arc<OpDef>,
+    pub(crate) device: &'a str,
+    pub(crate) attrs: Attrs,
+    pub(crate) rest: Option<Box<NodeRest>>,
+}
+
+impl NodeParts<'_> {
+    /// Takes a message apart.
+    fn of(def: &mut NodeDef, op_def: Arc<OpDef>) -> NodeParts<'_> {
+        let (name, attrs, rest) = (std::mem::take(&mut def.name), Attrs(std::mem::take(&mut def.attr)), NodeRest::take(def));
+        NodeParts { name, op_def, device: &def.device, attrs, rest }
+    }
+}
+
 /// A dataflow graph.
 ///
 /// Nodes and edges are kept in chunked slabs and named by ids that are never given out again within the graph. Every graph starts
@@ -198,7 +215,10 @@ impl Graph {
 
     /// The node called `name`.
     pub fn find_node(&self, name: &str) -> Option<&Node> {
-        let hash = self.hasher.hash(name);
+        self.find_hashed(name, self.hasher.hash(name))
+    }
+
+    fn find_hashed(&self, name: &str, hash: NameHash) -> Option<&Node> {
         let same = |&(other, id): &(NameHash, NodeId)| other == hash && self.nodes.get(id).is_some_and(|n| *n.name == *name);
         self.names.find(hash.spread(), same).and_then(|&(_, id)| self.get(id))
     }
@@ -237,32 +257,36 @@ impl Graph {
     ///
     /// # Errors
     /// As [`Graph::add_node`].
-    pub fn add_node_with_inputs(&mut self, def: NodeDef, inputs: &[OutputId], control: &[NodeId]) -> Result<NodeId> {
+    pub fn add_node_with_inputs(&mut self, mut def: NodeDef, inputs: &[OutputId], control: &[NodeId]) -> Result<NodeId> {
+        let op_def = self.op_def(&def.op)?.clone();
+        self.add_parts(NodeParts::of(&mut def, op_def), inputs, control)
+    }
+
+    /// As [`Graph::add_node_with_inputs`], for a node whose op is known.
+    pub(crate) fn add_parts(&mut self, mut node: NodeParts<'_>, inputs: &[OutputId], control: &[NodeId]) -> Result<NodeId> {
         let id = self.nodes.next_key()?;
-        let node = self.check_node(def)?;
-        let types = node.2.inputs();
+        let hash = self.hasher.hash(&node.name);
+        let signature = self.check_node(&mut node, hash)?;
+        let types = signature.inputs();
         if inputs.len() > types.len() {
             bail!(
                 InvalidArgument,
                 "NodeDef expected inputs '{}' do not match {} inputs specified; {}; NodeDef: {{{{node {}}}}}",
                 crate::signature::type_names(types),
                 inputs.len(),
-                node.1,
-                node.0.name
+                node.op_def,
+                node.name
             );
         }
         for (i, (&input, &expected)) in inputs.iter().zip(types).enumerate() {
-            self.check_edge_types(input, i, &node.0.name, expected)?;
+            self.check_edge_types(input, i, &node.name, expected)?;
         }
         for &c in control {
             self.node(c)?;
         }
         self.edges.check_room(inputs.len() + control.len())?;
-        let (mut def, op_def, signature) = node;
-        let rest = NodeRest::take(&mut def);
-        let device = self.intern_device(&def.device);
-        let hash = self.hasher.hash(&def.name);
-        self.insert((def.name.into(), hash), op_def, device, Attrs(def.attr), rest, signature)?;
+        let device = self.intern_device(node.device);
+        self.insert((node.name.into(), hash), node.op_def, device, node.attrs, node.rest, signature)?;
         for (i, &input) in inputs.iter().enumerate() {
             self.connect(input, id, i)?;
         }
@@ -273,19 +297,15 @@ impl Graph {
     }
 
     /// Checks everything of a node that does not depend on its inputs, and completes its attributes.
-    fn check_node(&mut self, mut def: NodeDef) -> Result<(NodeDef, Arc<OpDef>, Arc<Signature>)> {
-        if !is_valid_internal_name(&def.name) {
-            bail!(InvalidArgument, "Node '{}': Node name contains invalid characters", def.name);
+    fn check_node(&mut self, node: &mut NodeParts<'_>, hash: NameHash) -> Result<Arc<Signature>> {
+        if !is_valid_internal_name(&node.name) {
+            bail!(InvalidArgument, "Node '{}': Node name contains invalid characters", node.name);
         }
-        if self.find_node(&def.name).is_some() {
-            bail!(InvalidArgument, "Node name '{}' already exists in the Graph", def.name);
+        if self.find_hashed(&node.name, hash).is_some() {
+            bail!(InvalidArgument, "Node name '{}' already exists in the Graph", node.name);
         }
-        let op_def = self.op_def(&def.op)?.clone();
-        let mut attrs = Attrs(std::mem::take(&mut def.attr));
-        complete_attrs(&def.name, &op_def, &mut attrs)?;
-        let signature = self.resolve_signature(&op_def, &attrs).map_err(|e| e.at_node(&def.name, &def.op))?;
-        def.attr = attrs.0;
-        Ok((def, op_def, signature))
+        complete_attrs(&node.name, &node.op_def, &mut node.attrs)?;
+        self.resolve_signature(&node.op_def, &node.attrs).map_err(|e| e.at_node(&node.name, &node.op_def.name))
     }
 
     pub(crate) fn resolve_signature(&mut self, op_def: &OpDef, attrs: &Attrs) -> Result<Arc<Signature>> {

@@ -163,6 +163,9 @@ fn is_same(a: &ValueInfo, b: &ValueInfo) -> bool {
 
 fn read_constant(node: &Node, outputs: &mut [ValueInfo]) -> Result<()> {
     let [output] = outputs else { return Ok(()) };
+    if output.constant.is_some() {
+        return Ok(());
+    }
     let proto: &TensorProto = node.attrs().get("value")?;
     let shape = proto.tensor_shape.as_ref().map_or_else(PartialShape::scalar, PartialShape::from_proto);
     let Some(elements) = shape.num_elements() else {
@@ -170,7 +173,7 @@ fn read_constant(node: &Node, outputs: &mut [ValueInfo]) -> Result<()> {
     };
     let dtype = node.output_types()[0].dtype;
     let is_small = dtype.size().is_some_and(|size| elements.saturating_mul(size) <= MAX_CONSTANT_BYTES);
-    if is_small && output.constant.is_none() {
+    if is_small {
         output.constant = Some(Tensor::from_proto(proto)?);
     }
     output.shape = shape;

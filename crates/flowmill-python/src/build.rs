@@ -304,38 +304,51 @@ impl<'py> FromPyObject<'_, 'py> for NewInput {
 /// One of several nodes that are added together.
 enum NewNode {
     Constant(Tensor),
-    Op(String, Vec<NewInput>, Vec<(String, AttrValue)>),
+    /// The op, the inputs, the attributes, and the place of the node among them that it has to share a device with.
+    Op(String, Vec<NewInput>, Vec<(String, AttrValue)>, Option<usize>),
 }
 
 impl NewNode {
-    /// `("Const", name, value, type)` or `(op, name, inputs, attributes)`, without the name.
-    fn from_python(graph: &PyGraph, op: &str, given: &Bound<'_, PyAny>, rest: &Bound<'_, PyAny>) -> PyResult<NewNode> {
+    /// `("Const", name, value, type)`, `(op, name, inputs, attributes)` or `(op, name, inputs, attributes, place)`; gives the name and the rest.
+    fn from_python(graph: &PyGraph, given: &Bound<'_, PyTuple>) -> PyResult<(String, NewNode)> {
+        let op = given.get_item(0)?;
+        let op = op.cast::<PyString>()?.to_str()?;
+        let (name, value, rest) = (given.get_item(1)?.extract()?, given.get_item(2)?, given.get_item(3)?);
         if op == "Const" {
-            return from_python(given, Some(dtypes::from_number(rest.extract()?)?)).map(NewNode::Constant);
+            return Ok((name, NewNode::Constant(from_python(&value, Some(dtypes::from_number(rest.extract()?)?))?)));
         }
         let attrs = attrs_from_python(graph, op, rest.extract::<Option<Bound<'_, PyDict>>>()?.as_ref())?;
-        Ok(NewNode::Op(op.to_owned(), given.extract()?, attrs))
+        let beside = if given.len() > 4 { Some(given.get_item(4)?.extract()?) } else { None };
+        Ok((name, NewNode::Op(op.to_owned(), value.extract()?, attrs, beside)))
     }
 
     fn add(self, b: &mut GraphBuilder<'_>, name: &str, earlier: &[NodeId]) -> Result<NodeId> {
-        let (op, inputs, attrs) = match self {
+        let (op, inputs, attrs, beside) = match self {
             NewNode::Constant(value) => return Ok(b.constant(name, &value)?.node),
-            NewNode::Op(op, inputs, attrs) => (op, inputs, attrs),
+            NewNode::Op(op, inputs, attrs, beside) => (op, inputs, attrs, beside),
         };
-        let mut node = b.op(&op).name(name);
-        for input in inputs {
-            node = node.input(match input {
-                NewInput::Output(output) => output,
-                NewInput::New(place) => match earlier.get(place) {
-                    Some(id) => id.output(0),
-                    None => bail!(InvalidArgument, "input {place} of '{name}' is not among the nodes before it"),
-                },
-            });
-        }
-        for (key, value) in attrs {
-            node = node.attr(&key, value);
-        }
-        node.finish()
+        let node_at = |place: usize| match earlier.get(place) {
+            Some(&id) => Ok(id),
+            None => bail!(InvalidArgument, "node {place} is not among those before '{name}'"),
+        };
+        let scope = match beside {
+            // Devices chosen outside do not count.
+            Some(place) => b.scope().on_device("").colocated_with(&[b.scope().colocation(), &[node_at(place)?]].concat()),
+            None => b.scope().clone(),
+        };
+        b.within(scope, |b| {
+            let mut node = b.op(&op).name(name);
+            for input in inputs {
+                node = node.input(match input {
+                    NewInput::Output(output) => output,
+                    NewInput::New(place) => node_at(place)?.output(0),
+                });
+            }
+            for (key, value) in attrs {
+                node = node.attr(&key, value);
+            }
+            node.finish()
+        })
     }
 }
 
@@ -354,8 +367,7 @@ pub fn add_ops(graph: &PyGraph, scope: &PyScope, name: &str, nodes: &Bound<'_, P
     let mut new = Vec::new();
     for node in nodes.try_iter()? {
         // Values are read before the graph is locked: doing so may run Python code.
-        let (op, name, given, rest): (Bound<'_, PyString>, String, Bound<'_, PyAny>, Bound<'_, PyAny>) = node?.extract()?;
-        new.push((name, NewNode::from_python(graph, op.to_str()?, &given, &rest)?));
+        new.push(NewNode::from_python(graph, node?.cast()?)?);
     }
     graph.build(scope, |b| {
         let whole = scope_name(b, name)?;

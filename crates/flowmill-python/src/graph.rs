@@ -262,8 +262,8 @@ impl PyGraph {
     }
 
     /// Adds several nodes in a name scope of their own. Each is `("Const", name, value, type)` or `(op, name, inputs, attributes)`, where an empty
-    /// name stands for that of the scope, and an input is `(node, output)` or the place of a node before it among these. Gives their ids and the
-    /// types of the last one's outputs.
+    /// name stands for that of the scope, and an input is `(node, output)` or the place of a node before it among these; a fifth item is the place
+    /// of one that it has to share a device with. Gives their ids and the types of the last one's outputs.
     fn add_ops(&self, scope: &PyScope, name: &str, nodes: &Bound<'_, PyAny>) -> PyResult<(Vec<u32>, Vec<i32>)> {
         build::add_ops(self, scope, name, nodes)
     }

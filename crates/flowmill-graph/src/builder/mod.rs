@@ -179,7 +179,7 @@ impl<'g> GraphBuilder<'g> {
     pub fn unique_name(&mut self, name: &str, mark_as_used: bool) -> String {
         match self.scope.name() {
             "" => self.state.names.unique(name, mark_as_used),
-            outer => self.state.names.unique(&format!("{outer}/{name}"), mark_as_used),
+            outer => self.state.names.unique(&[outer, "/", name].concat(), mark_as_used),
         }
     }
 

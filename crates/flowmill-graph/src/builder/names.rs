@@ -13,7 +13,10 @@ pub(super) struct UniqueNames {
 impl UniqueNames {
     /// Counts a name as used.
     pub(super) fn mark(&mut self, name: &str) {
-        self.in_use.entry(lower(name).into_owned()).or_insert(1);
+        let key = lower(name);
+        if !self.in_use.contains_key(&*key) {
+            self.in_use.insert(key.into_owned(), 1);
+        }
     }
 
     /// `name`, or the first of `name_1`, `name_2`, … that is free.
@@ -33,17 +36,22 @@ impl UniqueNames {
             }
         };
         let mut i = times;
-        let mut candidate = format!("{key}_{i}");
+        let mut candidate = numbered(&key, i);
         while self.in_use.contains_key(&candidate) {
             i += 1;
-            candidate = format!("{key}_{i}");
+            candidate = numbered(&key, i);
         }
-        let found = if *key == *name { candidate.clone() } else { format!("{name}_{i}") };
+        let found = if *key == *name { candidate.clone() } else { numbered(name, i) };
         if mark_as_used {
             self.in_use.insert(candidate, 1);
         }
         found
     }
+}
+
+/// `name_i`.
+fn numbered(name: &str, i: u32) -> String {
+    [name, "_", &i.to_string()].concat()
 }
 
 /// A name in lower case, the name itself where it is.

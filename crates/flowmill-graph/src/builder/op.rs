@@ -1,19 +1,22 @@
 //! One node being made.
 
 use super::{GraphBuilder, context};
+use crate::graph::NodeParts;
 use crate::signature::infer_attrs;
-use crate::{Attrs, NodeId, OutputId, is_valid_node_name};
+use crate::{Attrs, NodeId, OpDef, OutputId, is_valid_node_name};
+use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::ListValue;
-use flowmill_proto::{AttrValue, NodeDef};
 use flowmill_tensor::{Result, bail};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// A node before it is in the graph.
 #[derive(Debug)]
 #[must_use = "a node is added by `finish` or `output`"]
 pub struct OpBuilder<'b, 'g> {
     builder: &'b mut GraphBuilder<'g>,
-    op: String,
+    /// The op's definition; where there is none, `finish` says so.
+    op: Result<Arc<OpDef>>,
     name: Option<String>,
     inputs: SmallVec<[OutputId; 4]>,
     attrs: Attrs,
@@ -23,15 +26,8 @@ pub struct OpBuilder<'b, 'g> {
 
 impl<'b, 'g> OpBuilder<'b, 'g> {
     pub(super) fn new(builder: &'b mut GraphBuilder<'g>, op: &str) -> Self {
-        OpBuilder {
-            builder,
-            op: op.to_owned(),
-            name: None,
-            inputs: SmallVec::new(),
-            attrs: Attrs::default(),
-            control: Vec::new(),
-            device: None,
-        }
+        let op = builder.graph.op_def(op).cloned();
+        OpBuilder { builder, op, name: None, inputs: SmallVec::new(), attrs: Attrs::default(), control: Vec::new(), device: None }
     }
 
     /// What to call the node inside of the name scope, made unique; the op's type where this is not said. With a slash at its end it is the whole
@@ -76,14 +72,12 @@ impl<'b, 'g> OpBuilder<'b, 'g> {
     /// # Errors
     /// As [`OpBuilder::finish`], and `InvalidArgument` for an op without outputs.
     pub fn output(self) -> Result<OutputId> {
-        let op = self.op.clone();
-        let builder = &mut *self.builder;
-        let this = OpBuilder { builder, ..self };
-        let (builder, node) = this.add()?;
-        if builder.graph.node(node)?.num_outputs() == 0 {
-            bail!(InvalidArgument, "Op '{op}' has no outputs");
+        let (builder, id) = self.add()?;
+        let node = builder.graph.node(id)?;
+        if node.num_outputs() == 0 {
+            bail!(InvalidArgument, "Op '{}' has no outputs", node.op());
         }
-        Ok(node.output(0))
+        Ok(id.output(0))
     }
 
     /// Adds the node.
@@ -97,9 +91,9 @@ impl<'b, 'g> OpBuilder<'b, 'g> {
 
     fn add(mut self) -> Result<(&'b mut GraphBuilder<'g>, NodeId)> {
         let b = self.builder;
-        let op_def = b.graph.op_def(&self.op)?.clone();
-        let scope_context = b.context_for(&self.op, &self.inputs);
-        let name = b.node_name(self.name.as_deref().unwrap_or(&self.op))?;
+        let op_def = self.op?;
+        let scope_context = b.context_for(&op_def.name, &self.inputs);
+        let name = b.node_name(self.name.as_deref().unwrap_or(&op_def.name))?;
         if let Some(context) = scope_context {
             // What brings an input in is named after the node.
             let scope = b.scope.named(&name);
@@ -120,13 +114,13 @@ impl<'b, 'g> OpBuilder<'b, 'g> {
         control.extend(self.control.iter().filter(|c| !producers.contains(c)));
         if let Some(context) = scope_context {
             // Constants are made outside of a scope of their own.
-            let scope = if self.op == "Const" { b.scope.clone() } else { b.scope.named(&name) };
+            let scope = if op_def.name == "Const" { b.scope.clone() } else { b.scope.named(&name) };
             control = b.within(scope, |b| b.control_inputs_in(context, &op_def, &self.inputs, control))?;
         }
         let device = self.device.take().unwrap_or_else(|| b.scope.device().to_owned());
         let device = b.colocate(&mut self.attrs, device)?;
-        let def = NodeDef { name, op: self.op, device, attr: self.attrs.0, ..NodeDef::default() };
-        let node = b.graph.add_node_with_inputs(def, &self.inputs, &control)?;
+        let parts = NodeParts { name, op_def, device: &device, attrs: self.attrs, rest: None };
+        let node = b.graph.add_parts(parts, &self.inputs, &control)?;
         if let Err(error) = b.check_added(node) {
             b.graph.remove_node(node)?;
             b.state.num_known = b.graph.num_node_ids();
@@ -175,6 +169,9 @@ impl GraphBuilder<'_> {
 
     /// Adds the groups that the scope's colocation asks for; gives the device to use.
     fn colocate(&self, attrs: &mut Attrs, device: String) -> Result<String> {
+        if self.scope.colocation().is_empty() {
+            return Ok(device);
+        }
         let mut groups: Vec<String> = attrs.list::<&str>("_class").unwrap_or_default().into_iter().map(str::to_owned).collect();
         let mut shared = None;
         for &node in self.scope.colocation() {
@@ -186,9 +183,6 @@ impl GraphBuilder<'_> {
             if !node.device().is_empty() {
                 shared = Some(node.device().to_owned());
             }
-        }
-        if self.scope.colocation().is_empty() {
-            return Ok(device);
         }
         groups.sort_unstable();
         groups.dedup();
