@@ -94,9 +94,9 @@ def graph_of(values) -> Graph:
     for value in values:
         kind = type(value)
         if kind is Tensor:
-            graph = value._op._graph
+            graph = value._graph
         elif kind is list or kind is tuple:
-            graph = next((v._op._graph for v in value if isinstance(v, Tensor)), None)
+            graph = next((v._graph for v in value if isinstance(v, Tensor)), None)
         elif kind in _WITHOUT_GRAPH:
             continue
         else:
@@ -177,7 +177,7 @@ class _Call:
         if attr is not None:
             known = self.types.get(attr)
             wanted = None if known is None else known[0]
-        if type(value) is Tensor and value._op._graph is self.graph:
+        if type(value) is Tensor and value._graph is self.graph:
             found, number = value._key, value._type
         elif arg.is_ref:
             stands_for = getattr(value, "_ref", None)
@@ -462,7 +462,7 @@ class Together:
         graph._check_not_finalized()
         self._name = name or default
         self._nodes: list[tuple] = []
-        self._at_once = all(is_plain(v) or type(v) is Tensor and v._op._graph is graph for v in values)
+        self._at_once = all(is_plain(v) or type(v) is Tensor and v._graph is graph for v in values)
         if not self._at_once:
             self._name = graph._named(graph._local.scope, self._name)[1] + "/"
 
@@ -489,12 +489,12 @@ class Together:
     def last(self, op: str, inputs: list[_Input], name: str = "", **attrs) -> Tensor:
         """Adds all, and this operation, which has the scope's name where it has none of its own; gives its output."""
         added = self.add(op, name, inputs, **attrs)
-        return self._graph._add_all(self._name, self._nodes)._outputs[0] if self._at_once else self._graph._tensor(added)
+        return self._graph._add_for_output(self._name, self._nodes) if self._at_once else self._graph._tensor(added)
 
 
 def dims(tensor: Tensor) -> list[int] | None:
     """The static shape, with -1 for sizes that are not known; None for an unknown rank."""
-    return tensor._op._graph._core.shape(*tensor._key)
+    return tensor._graph._core.shape(*tensor._key)
 
 
 __all__ = ["Argument", "Signature", "Together", "apply_op", "call", "dims", "graph_of", "op_scope", "outputs_of", "signature", "DType"]

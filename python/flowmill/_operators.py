@@ -23,8 +23,8 @@ def binary(op: str, name: str | None, x, y, display: str | None = None):
     """
     if type(x) is Tensor:
         if type(y) is Tensor:
-            graph = x._op._graph
-            if y._op._graph is graph and not is_captured(graph) and (x._type == y._type or x._type % _REF == y._type % _REF) and not graph._finalized:
+            graph = x._graph
+            if y._graph is graph and not is_captured(graph) and (x._type == y._type or x._type % _REF == y._type % _REF) and not graph._finalized:
                 return graph._add(op, name or display or op, [x._key, y._key])._outputs[0]
             return apply_op(op, name or display, (x, y))._outputs[0]
         like, at = x, 1
@@ -33,11 +33,11 @@ def binary(op: str, name: str | None, x, y, display: str | None = None):
             like = x = convert_to_tensor(x, dtype_hint=getattr(y, "dtype", None), name="x")
             return binary(op, name, x, y, display)
         like, at = y, 0
-    graph = like._op._graph
+    graph = like._graph
     number = _number(y if at else x, like._type)
     if number is not None and not graph._finalized and not is_captured(graph):
         nodes = [("Const", "y" if at else "x", number, like._type), (op, "", [like._key, 0] if at else [0, like._key], None)]
-        return graph._add_all(name or display or op, nodes)._outputs[0]
+        return graph._add_for_output(name or display or op, nodes)
     if hasattr(y if at else x, "with_flat_values"):
         return _of_rows(lambda a, b: binary(op, name, a, b, display), x, y)
     graph = target(graph)
@@ -85,7 +85,7 @@ def truediv(x, y, name: str | None = None):
     like, other = (x, y) if isinstance(x, Tensor) else (y, x)
     if hasattr(other, "with_flat_values"):
         return _of_rows(truediv, x, y)
-    graph = target(like._op._graph)
+    graph = target(like._graph)
     with graph.as_default(), graph.name_scope(name or "truediv") as scope:
         hint = like.dtype.base_dtype
         x = convert_to_tensor(x, dtype_hint=hint, name="x")
@@ -106,7 +106,7 @@ def _logical(op: str, bitwise: str, display: str):
         like = x if isinstance(x, Tensor) else y
         if like._type % _REF == _BOOL:
             return logical_xor(x, y, display) if op == "LogicalXor" else binary(op, None, x, y, display)
-        graph = target(like._op._graph)
+        graph = target(like._graph)
         with graph.as_default(), graph.name_scope(display):
             return binary(bitwise, None, x, y)
     return operator
@@ -115,7 +115,7 @@ def _logical(op: str, bitwise: str, display: str):
 def logical_xor(x, y, name: str | None = None):
     """Whether just one of two is true, element by element."""
     like = x if isinstance(x, Tensor) else y
-    graph = target(like._op._graph)
+    graph = target(like._graph)
     with graph.as_default(), graph.name_scope(name or "LogicalXor") as scope:
         either, both = binary("LogicalOr", None, x, y), binary("LogicalAnd", None, x, y)
         return apply_op("LogicalAnd", scope, (either, apply_op("LogicalNot", None, [both])._outputs[0]))._outputs[0]

@@ -64,10 +64,10 @@ class RefVariable(Variable):
         if is_read:
             nodes.append(("Identity", "read", (0,), None, 0))
         ids, _ = graph._add_each(scope, nodes)
-        self._holder = graph._object(ids[0], (100 + number,))._outputs[0]
-        self._initializer = graph._object(ids[1], (100 + number,))
+        self._holder = graph._added(ids[0], (100 + number,))._outputs[0]
+        self._initializer = graph._added(ids[1], (100 + number,))
         if is_read:
-            self._snapshot = graph._object(ids[2], (number,))._outputs[0]
+            self._snapshot = graph._added(ids[2], (number,))._outputs[0]
 
     def _of_message(self, variable_def, import_scope: str | None) -> None:
         graph = get_default_graph()

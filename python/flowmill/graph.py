@@ -27,7 +27,8 @@ class Graph(Scopes):
         super().__init__()
         self._core = _core.Graph()
         self._lock = threading.RLock()
-        self._operations: dict[int, Operation] = {}
+        # By id the object of an operation, or that of its only output as long as nobody has asked for the operation.
+        self._objects: dict[int, Operation | Tensor] = {}
         # Where operations were made, by id, as `user_frames` gives it.
         self._frames: dict[int, tuple] = {}
         self._collections: dict[Any, list] = {}
@@ -59,7 +60,8 @@ class Graph(Scopes):
             node_id, types = self._core.add_op(local.scope, op, name, inputs, attrs or None, control)
         except InvalidArgumentError as error:
             raise ValueError(error.message) from None
-        return self._made(node_id, types, local)
+        self._note(node_id, local)
+        return self._added(node_id, types)
 
     def _add_constant(self, name: str, value, number: int) -> Tensor:
         local = self._local
@@ -67,20 +69,43 @@ class Graph(Scopes):
             node_id, number = self._core.add_constant(local.scope, name, value, number)
         except InvalidArgumentError as error:
             raise ValueError(error.message) from None
-        return self._made(node_id, (number,), local)._outputs[0]
+        self._note(node_id, local)
+        return self._first_output(node_id, number)
 
     def _add_all(self, name: str, nodes: list[tuple]) -> Operation:
-        """Adds several operations as :meth:`_add_each` does, and gives the last one."""
+        """Adds several operations as :meth:`_add_each` does, and gives the last one. The others have no objects until somebody asks for them."""
         ids, types = self._add_each(name, nodes)
-        # The others have no objects until somebody asks for them.
-        return self._object(ids[-1], types)
+        return self._added(ids[-1], types)
+
+    def _add_for_output(self, name: str, nodes: list[tuple]) -> Tensor:
+        """Adds several operations as :meth:`_add_each` does, and gives the only output of the last one."""
+        ids, types = self._add_each(name, nodes)
+        return self._first_output(ids[-1], types[0])
 
     def _object(self, node_id: int, types) -> Operation:
-        """The object of an operation that was just added, where the types of its outputs are known."""
-        found = self._operations.get(node_id)
-        if found is None:
-            found = self._operations[node_id] = Operation(self, node_id, types)
-        return found
+        """The object of an operation, where the types of its outputs are known."""
+        made = self._objects.get(node_id)
+        if made is None:
+            made = self._objects.setdefault(node_id, Operation(self, node_id, [Tensor(self, (node_id, i), t) for i, t in enumerate(types)]))
+        if type(made) is Tensor:
+            with self._lock:
+                made = self._objects[node_id]
+                if type(made) is Tensor:
+                    rest = [Tensor(self, (node_id, i), t) for i, t in enumerate(types) if i]
+                    made = self._objects[node_id] = Operation(self, node_id, [made, *rest])
+        return made  # type: ignore[return-value]
+
+    def _added(self, node_id: int, types) -> Operation:
+        """The object of an operation that was just added, or what stands for it where operations are checked."""
+        made = self._object(node_id, types)
+        return made if _checks is None else _checks.added(made)
+
+    def _first_output(self, node_id: int, number: int) -> Tensor:
+        """The only output of an operation that was just added, and the number of its type. The operation has no object until somebody asks for it."""
+        if _checks is not None:
+            return self._added(node_id, (number,))._outputs[0]
+        made = self._objects.setdefault(node_id, Tensor(self, (node_id, 0), number))
+        return made if type(made) is Tensor else made._outputs[0]  # type: ignore[union-attr]
 
     def _add_each(self, name: str, nodes: list[tuple]) -> tuple[list[int], list[int]]:
         """Adds several operations in a name scope of their own; gives what the core calls them, and the types of the last one's outputs. One whose
@@ -113,12 +138,11 @@ class Graph(Scopes):
                     self._choose_device(self._operation(node_id))
         return ids, types
 
-    def _made(self, node_id: int, types, local) -> Operation:
-        made = self._operations[node_id] = Operation(self, node_id, types)
+    def _note(self, node_id: int, local) -> None:
+        """Notes where a new operation was made, and chooses its device."""
         self._frames[node_id] = user_frames()
         if local.device_functions:
-            self._choose_device(made)
-        return made if _checks is None else _checks.added(made)
+            self._choose_device(self._operation(node_id))
 
     def create_op(self, op_type: str, inputs, dtypes=None, input_types=None, name: str | None = None, attrs=None, op_def=None,
                   compute_shapes: bool = True, compute_device: bool = True) -> Operation:
@@ -151,18 +175,15 @@ class Graph(Scopes):
                 [(k, v.SerializeToString()) for k, v in (attrs or {}).items()])
         except InvalidArgumentError as error:
             raise ValueError(error.message) from None
-        return self._made(*made, self._local)
+        node_id, types = made
+        self._note(node_id, self._local)
+        return self._added(node_id, types)
 
     # What it holds
 
     def _operation(self, node_id: int) -> Operation:
-        found = self._operations.get(node_id)
-        if found is None:
-            with self._lock:
-                found = self._operations.get(node_id)
-                if found is None:
-                    found = self._operations[node_id] = Operation(self, node_id, self._core.output_types(node_id))
-        return found
+        found = self._objects.get(node_id)
+        return found if type(found) is Operation else self._object(node_id, self._core.output_types(node_id))  # type: ignore[return-value]
 
     def _tensor(self, key: tuple[int, int]) -> Tensor:
         return self._operation(key[0])._outputs[key[1]]
@@ -345,11 +366,11 @@ class Graph(Scopes):
 
     def prevent_feeding(self, tensor: Tensor) -> None:
         """Makes sessions refuse a value for `tensor`."""
-        self._core.prevent_feeding(tensor._op._id)
+        self._core.prevent_feeding(tensor._key[0])
 
     def is_feedable(self, tensor: Tensor) -> bool:
         """Whether sessions take a value for `tensor`: not where it was forbidden, nor inside of control flow."""
-        return self._core.is_feedable(tensor._op._id)
+        return self._core.is_feedable(tensor._key[0])
 
     def prevent_fetching(self, op: Operation) -> None:
         """Makes sessions refuse to fetch `op`."""

@@ -53,17 +53,16 @@ class Operation:
 
     __slots__ = ("_graph", "_id", "_names", "_outputs", "__dict__", "__weakref__")
 
-    def __init__(self, graph: Graph, node_id: int, types):
+    def __init__(self, graph: Graph, node_id: int, outputs: list[Tensor]):
         """For :class:`Graph` alone."""
-        self._graph, self._id = graph, node_id
+        self._graph, self._id, self._outputs = graph, node_id, outputs
         self._names: tuple[str, str] | None = None
-        self._outputs = [Tensor(self, 0, types[0])] if len(types) == 1 else [Tensor(self, i, t) for i, t in enumerate(types)]
 
     def _extend(self) -> None:
         """Learns of outputs that a gradient has added."""
         self._names = None
         types = self._graph._core.output_types(self._id)
-        self._outputs.extend(Tensor(self, i, types[i]) for i in range(len(self._outputs), len(types)))
+        self._outputs.extend(Tensor(self._graph, (self._id, i), types[i]) for i in range(len(self._outputs), len(types)))
 
     def _name_and_type(self) -> tuple[str, str]:
         found = self._names
@@ -207,38 +206,37 @@ class Tensor:
     # NumPy leaves operators to this class.
     __array_priority__ = 100
 
-    __slots__ = ("_op", "_value_index", "_type", "_key", "__dict__", "__weakref__")
+    __slots__ = ("_graph", "_key", "_type", "__dict__", "__weakref__")
 
-    def __init__(self, op: Operation, value_index: int, type_number: int):
-        """For :class:`Operation` alone."""
-        self._op, self._value_index, self._type = op, value_index, type_number
-        # What the core calls it.
-        self._key = (op._id, value_index)
+    def __init__(self, graph: Graph, key: tuple[int, int], type_number: int):
+        """For :class:`Graph` and :class:`Operation` alone."""
+        # What the core calls it: its operation, and its place among the outputs of that.
+        self._graph, self._key, self._type = graph, key, type_number
 
     @property
     def op(self) -> Operation:
         """The operation that gives it."""
-        return self._op
+        return self._graph._operation(self._key[0])
 
     @property
     def value_index(self) -> int:
         """Its place among the outputs of its operation."""
-        return self._value_index
+        return self._key[1]
 
     @property
     def graph(self) -> Graph:
         """The graph of its operation."""
-        return self._op._graph
+        return self._graph
 
     @property
     def name(self) -> str:
         """The name of its operation and its place there, such as ``"x:0"``."""
-        return f"{self._op.name}:{self._value_index}"
+        return f"{self.op.name}:{self._key[1]}"
 
     @property
     def device(self) -> str:
         """The device that its operation asks for; empty for none."""
-        return self._op.device
+        return self._graph._core.device(self._key[0])
 
     @property
     def dtype(self) -> DType:
@@ -248,7 +246,7 @@ class Tensor:
     @property
     def shape(self) -> TensorShape:
         """What is known of its shape before anything runs."""
-        return TensorShape(self._op._graph._core.shape(*self._key))
+        return TensorShape(self._graph._core.shape(*self._key))
 
     def get_shape(self) -> TensorShape:
         """As :attr:`shape`."""
@@ -266,7 +264,7 @@ class Tensor:
             raise _contradiction(known, shape)
         merged = known.merge_with(shape)
         if merged.rank is not None:
-            self._op._graph._core.merge_shape(*self._key, [-1 if d is None else d for d in merged.as_list()])
+            self._graph._core.merge_shape(*self._key, [-1 if d is None else d for d in merged.as_list()])
 
     @property
     def ndim(self) -> int | None:
@@ -275,7 +273,7 @@ class Tensor:
 
     def consumers(self) -> list[Operation]:
         """The operations that take it, once each."""
-        return [self.graph._operation(n) for n in dict.fromkeys(self.graph._core.consumers(self._op._id, self._value_index))]
+        return [self._graph._operation(n) for n in dict.fromkeys(self._graph._core.consumers(*self._key))]
 
     def eval(self, feed_dict=None, session=None):
         """Its value in a session, the default one where none is given."""
