@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from flowmill._numpy import np
 from flowmill.dtypes import DType, as_dtype
 from flowmill.graph import get_default_graph
 from flowmill.tensor import Operation, Tensor
@@ -64,7 +63,7 @@ def convert_to_tensor(value, dtype=None, name: str | None = None, preferred_dtyp
 
 
 def _convert(value, dtype: DType | None, name: str | None) -> Tensor:
-    if type(value) in _PLAIN:
+    if _is_plain(type(value)):
         return constant(value, dtype, name=name or "Const")
     stands_for = getattr(value, "_as_tensor", None)
     if stands_for is not None:
@@ -86,13 +85,17 @@ def _convert(value, dtype: DType | None, name: str | None) -> Tensor:
     return constant(value, dtype, name=name or "Const")
 
 
-_PLAIN = frozenset((int, float, bool, str, bytes, np.ndarray))
+_PLAIN = frozenset((int, float, bool, str, bytes))
+
+
+def _is_plain(kind: type) -> bool:
+    return kind in _PLAIN or kind.__name__ == "ndarray" and kind is np.ndarray
 
 
 def is_plain(value) -> bool:
     """Whether a value becomes a constant by :func:`array_of` and nothing else: a number, string or array, or a list of numbers and strings."""
     kind = type(value)
-    return kind in _PLAIN or (kind is list or kind is tuple) and all(type(v) in _PLAIN for v in value) and not _registered_for(kind)
+    return _is_plain(kind) or (kind is list or kind is tuple) and all(_is_plain(type(v)) for v in value) and not _registered_for(kind)
 
 
 def _registered_for(kind: type) -> bool:

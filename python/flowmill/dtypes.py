@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from flowmill import _core, _lazy
+from flowmill._numpy import np
 
 # Names by number, in `types.proto`'s order.
 _NAMES = (
