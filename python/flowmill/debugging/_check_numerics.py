@@ -37,9 +37,8 @@ class _Checks:
         if kind in _UNCHECKED or not any(tensor._type in _FLOATING for tensor in op._outputs):
             return op
         unchecked = _UNCHECKED_OUTPUTS.get(kind, ())
-        given = Operation(op._graph, op._id, ())
-        given._outputs = [self._checked(t) if t._type in _FLOATING and i not in unchecked else t for i, t in enumerate(op._outputs)]
-        return given
+        outputs = [self._checked(t) if t._type in _FLOATING and i not in unchecked else t for i, t in enumerate(op._outputs)]
+        return Operation(op._graph, op._id, outputs)
 
     def gradient(self, grad):
         """A gradient that has been checked: the operations that make it are the core's, which are not."""
@@ -48,19 +47,17 @@ class _Checks:
         if grad is None or grad._type not in _FLOATING or grad.op.type in ("CheckNumerics", "CheckNumericsV2"):
             return grad
         # The core notes no lines of the program: it is where gradients are asked for.
-        grad.graph._frames.setdefault(grad._op._id, user_frames())
+        grad._graph._frames.setdefault(grad._key[0], user_frames())
         return self._checked(grad)
 
     def _checked(self, tensor: Tensor) -> Tensor:
-        op = tensor._op
-        graph = op._graph
+        op, graph = tensor.op, tensor._graph
         frames = graph._frames.get(op._id)
         scope = graph._local.scope
         node, types = graph._core.add_op(scope.named(op.name), "CheckNumericsV2", "CheckNumericsV2", [tensor._key], {"message": self._message(op, tensor)}, ())
-        made = graph._operations[node] = Operation(graph, node, types)
         if frames is not None:
             graph._frames[node] = frames
-        return made._outputs[0]
+        return graph._object(node, types)._outputs[0]
 
     def _message(self, op: Operation, tensor: Tensor) -> str:
         inputs = op.inputs
