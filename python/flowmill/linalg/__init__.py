@@ -23,7 +23,7 @@ __all__ = [
 _OPERATORS = {
     "_bands": "logm lu tridiagonal_matmul tridiagonal_solve",
     "_block_operators": "LinearOperatorBlockDiag LinearOperatorBlockLowerTriangular LinearOperatorKronecker",
-    "_circulant_operators": "LinearOperatorCirculant LinearOperatorCirculant2D",
+    "_circulant_operators": "LinearOperatorCirculant LinearOperatorCirculant2D LinearOperatorCirculant3D",
     "_combined_operators": "LinearOperatorAdjoint LinearOperatorComposition LinearOperatorInversion LinearOperatorLowRankUpdate",
     "_identity_operators": "LinearOperatorIdentity LinearOperatorScaledIdentity LinearOperatorZeros",
     "_linear_operator": "LinearOperator",

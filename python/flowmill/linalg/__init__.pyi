@@ -11,6 +11,7 @@ from flowmill.linalg._block_operators import LinearOperatorBlockLowerTriangular 
 from flowmill.linalg._block_operators import LinearOperatorKronecker as LinearOperatorKronecker
 from flowmill.linalg._circulant_operators import LinearOperatorCirculant as LinearOperatorCirculant
 from flowmill.linalg._circulant_operators import LinearOperatorCirculant2D as LinearOperatorCirculant2D
+from flowmill.linalg._circulant_operators import LinearOperatorCirculant3D as LinearOperatorCirculant3D
 from flowmill.linalg._combined_operators import LinearOperatorAdjoint as LinearOperatorAdjoint
 from flowmill.linalg._combined_operators import LinearOperatorComposition as LinearOperatorComposition
 from flowmill.linalg._combined_operators import LinearOperatorInversion as LinearOperatorInversion

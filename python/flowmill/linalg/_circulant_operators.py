@@ -10,6 +10,10 @@ from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
 
 
+# Fourier's and its inverse, by how many dimensions they go along.
+_TRANSFORMS = {1: (tf.signal.fft, tf.signal.ifft), 2: (tf.signal.fft2d, tf.signal.ifft2d), 3: (tf.signal.fft3d, tf.signal.ifft3d)}
+
+
 class _Circulant(LinearOperator):
     """A nested circulant operator; subclasses say how deep."""
 
@@ -64,7 +68,7 @@ class _Circulant(LinearOperator):
 
     def _multiplied(self, x: Tensor, eigenvalues: Tensor) -> Tensor:
         """``x`` with its spectrum times eigenvalues."""
-        forward, backward = (tf.signal.fft, tf.signal.ifft) if self._depth == 1 else (tf.signal.fft2d, tf.signal.ifft2d)
+        forward, backward = _TRANSFORMS[self._depth]
         columns = tf.linalg.matrix_transpose(self._complex(x))
         shape, sizes = tf.shape(columns), tf.shape(self._spectrum)[-self._depth:]
         blocks = tf.reshape(columns, tf.concat([shape[:-1], sizes], 0))
@@ -162,4 +166,21 @@ class LinearOperatorCirculant2D(_Circulant):
 
     def __init__(self, spectrum, input_output_dtype=tf.complex64, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=True,
                  name: str = "LinearOperatorCirculant2D"):
+        super().__init__(spectrum, input_output_dtype, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name)
+
+
+class LinearOperatorCirculant3D(_Circulant):
+    """Matrices of blocks as of :class:`LinearOperatorCirculant2D` that are turned round.
+
+    Args:
+        spectrum: their eigenvalues, ``[..., n1, n2, n3]``.
+        input_output_dtype: the type of vectors, of size ``n1 * n2 * n3``.
+        is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
+        name: of its scope.
+    """
+
+    _depth = 3
+
+    def __init__(self, spectrum, input_output_dtype=tf.complex64, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=True,
+                 name: str = "LinearOperatorCirculant3D"):
         super().__init__(spectrum, input_output_dtype, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name)

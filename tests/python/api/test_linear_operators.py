@@ -39,6 +39,7 @@ OPERATORS = {
     "circulant": lambda L: L.LinearOperatorCirculant(Z[0], is_non_singular=True),
     "circulant, real": lambda L: L.LinearOperatorCirculant(np.complex64([6, 1 + 2j, 1 - 2j]), input_output_dtype="float32"),
     "circulant blocks": lambda L: L.LinearOperatorCirculant2D(np.abs(BATCH[0, :2]) + 1.0, is_positive_definite=True),
+    "circulant blocks of blocks": lambda L: L.LinearOperatorCirculant3D(np.abs(BATCH[:2, :2, :3]) + 1.0, is_positive_definite=True),
     "update": lambda L: L.LinearOperatorLowRankUpdate(L.LinearOperatorDiag(np.abs(V), is_positive_definite=True), U, diag_update=np.float32([1.0, 2.0]),
                                                       is_diag_update_positive=True),
     "update, two sides": lambda L: L.LinearOperatorLowRankUpdate(L.LinearOperatorFullMatrix(M), U, v=U[::-1].copy()),
