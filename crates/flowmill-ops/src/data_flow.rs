@@ -380,4 +380,20 @@ pub(crate) const OPS: &[Op] = &[
     op("MutexV2", "() -> (resource: resource)").attrs("container: string = ''; shared_name: string = ''").stateful().shape(shape::scalars),
     op("MutexLock", "(mutex: resource) -> (mutex_lock: variant)").stateful().shape(shape::scalars),
     op("ConsumeMutexLock", "(mutex_lock: variant)").stateful().shape(shape::unknown),
+    op("Barrier", "() -> (handle: Ref(string))")
+        .attrs(
+            "component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; container: string = ''; shared_name:
+                string = ''",
+        )
+        .stateful()
+        .shape(shape::vectors_of::<2>),
+    op("BarrierInsertMany", "(handle: Ref(string), keys: string, values: T)")
+        .attrs("T: type; component_index: int")
+        .shape(shape::barrier_insert_many),
+    op("BarrierTakeMany", "(handle: Ref(string), num_elements: int32) -> (indices: int64, keys: string, values: component_types)")
+        .attrs("component_types: list(type) >= 1; allow_small_batch: bool = false; wait_for_incomplete: bool = false; timeout_ms: int = -1")
+        .shape(shape::unknown),
+    op("BarrierClose", "(handle: Ref(string))").attrs("cancel_pending_enqueues: bool = false").shape(shape::barrier_scalars),
+    op("BarrierReadySize", "(handle: Ref(string)) -> (size: int32)").shape(shape::barrier_scalars),
+    op("BarrierIncompleteSize", "(handle: Ref(string)) -> (size: int32)").shape(shape::barrier_scalars),
 ];

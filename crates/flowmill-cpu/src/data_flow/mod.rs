@@ -2,6 +2,7 @@
 
 mod accumulator;
 pub(crate) mod arithmetic;
+mod barrier;
 mod mutex;
 mod optional;
 mod queue;
@@ -10,12 +11,14 @@ mod session_handle;
 mod stack;
 mod tensor_array;
 mod tensor_list;
+mod wait_list;
 
 use flowmill_runtime::KernelRegistry;
 
 /// Registers the family.
 pub fn register(registry: &mut KernelRegistry) {
     accumulator::register(registry);
+    barrier::register(registry);
     mutex::register(registry);
     optional::register(registry);
     queue::register(registry);

@@ -2,13 +2,12 @@
 //!
 //! A call that has to wait takes no thread: whoever lets the lock go hands it to the first that waits.
 
+use super::wait_list::{Calls, Ended, Serve, WaitList};
 use crate::from_fn::from_fn;
 use crate::state::resource_name;
-use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry, Registration};
-use flowmill_tensor::{Error, Resource, ResourceHandle, Result, Tensor, Variant, VariantValue, bail, error};
-use parking_lot::Mutex as Guarded;
+use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Resource, ResourceHandle, Result, Tensor, Variant, VariantValue, bail, error};
 use std::any::Any;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -18,24 +17,34 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 /// What the handle stands for.
-#[derive(Default)]
 struct Mutex {
-    state: Guarded<State>,
+    list: WaitList<State>,
 }
 
-#[derive(Default)]
 struct State {
     is_held: bool,
-    next_id: u64,
-    waiting: VecDeque<Waiter>,
 }
 
-/// A call that waits for the lock.
-struct Waiter {
-    id: u64,
-    ctx: AsyncContext,
-    /// Keeps the step's cancellation connected; `None` until it is.
-    registration: Option<Registration>,
+impl Default for Mutex {
+    fn default() -> Mutex {
+        Mutex { list: WaitList::new(State { is_held: false }) }
+    }
+}
+
+impl Serve for State {
+    type Request = Arc<Mutex>;
+    type Next = ();
+
+    fn next(&mut self, calls: &mut Calls<Arc<Mutex>>) -> Option<(Ended<Arc<Mutex>>, ())> {
+        let first = if self.is_held { None } else { calls.remove(0) }?;
+        self.is_held = true;
+        Some((first, ()))
+    }
+
+    fn go_on(call: Ended<Arc<Mutex>>, (): ()) {
+        let (mutex, ctx) = call.into_parts();
+        ctx.done(Ok(vec![Some(Tensor::variant(Variant::new(Lock(mutex))))]));
+    }
 }
 
 impl Resource for Mutex {
@@ -68,64 +77,10 @@ impl VariantValue for Lock {
 }
 
 impl Mutex {
-    /// Gives the lock to the call; `is_held` is set already.
-    fn give(self: &Arc<Self>, ctx: AsyncContext) {
-        let lock = Tensor::variant(Variant::new(Lock(self.clone())));
-        ctx.done(Ok(vec![Some(lock)]));
-    }
-
     /// Passes the lock on to the first that waits, and frees it where nobody does.
-    fn release(self: &Arc<Self>) {
-        let next = {
-            let mut state = self.state.lock();
-            let next = state.waiting.pop_front();
-            state.is_held = next.is_some();
-            next
-        };
-        if let Some(Waiter { ctx, registration, .. }) = next {
-            // Taken back outside of the lock, which the callback takes too.
-            drop(registration);
-            self.give(ctx);
-        }
-    }
-
-    fn acquire(self: &Arc<Self>, ctx: AsyncContext) {
-        let cancel = ctx.step().cancel.clone();
-        let id = {
-            let mut state = self.state.lock();
-            if !state.is_held {
-                state.is_held = true;
-                drop(state);
-                return self.give(ctx);
-            }
-            let id = state.next_id;
-            state.next_id += 1;
-            state.waiting.push_back(Waiter { id, ctx, registration: None });
-            id
-        };
-        let mutex = self.clone();
-        let registration = cancel.on_cancel(move |reason| mutex.cancel(id, reason));
-        let mut state = self.state.lock();
-        if let Some(waiter) = state.waiting.iter_mut().find(|waiter| waiter.id == id) {
-            waiter.registration = registration;
-        } else {
-            // The call ended in between.
-            drop(state);
-            drop(registration);
-        }
-    }
-
-    /// Ends the call `id` because its step is cancelled.
-    fn cancel(&self, id: u64, reason: &Error) {
-        let waiter = {
-            let mut state = self.state.lock();
-            let at = state.waiting.iter().position(|waiter| waiter.id == id);
-            at.and_then(|at| state.waiting.remove(at))
-        };
-        if let Some(waiter) = waiter {
-            drop(waiter.registration);
-            waiter.ctx.done(Err(reason.clone().derived()));
-        }
+    fn release(&self) {
+        self.list.lock().state.is_held = false;
+        self.list.progress();
     }
 }
 
@@ -159,7 +114,7 @@ impl AsyncKernel for Acquire {
         let object = handles.and_then(|handles| handles.first()?.object().cloned());
         let found = object.and_then(|object: Arc<dyn Resource>| (object as Arc<dyn Any + Send + Sync>).downcast::<Mutex>().ok());
         match found {
-            Some(mutex) => mutex.acquire(ctx),
+            Some(mutex) => mutex.list.wait(mutex.clone(), ctx),
             None => ctx.done(Err(error!(InvalidArgument, "Input 0 is not the handle of a mutex"))),
         }
     }
@@ -240,7 +195,7 @@ mod tests {
         step.cancel.cancel(error!(Cancelled, "over"));
         assert!(late.try_recv().unwrap().is_err());
         drop(held);
-        assert!(!mutex.state.lock().is_held);
+        assert!(!mutex.list.lock().state.is_held);
     }
 
     #[test]

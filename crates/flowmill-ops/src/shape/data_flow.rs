@@ -372,6 +372,21 @@ pub(crate) fn reader_restore(c: &mut Context<'_>) -> Result<()> {
     common::expect_scalar(c, 1)
 }
 
+/// The handle of a barrier, keys, and a row for each of them.
+pub(crate) fn barrier_insert_many(c: &mut Context<'_>) -> Result<()> {
+    dims::expect(common::expect_vector(c, 0)?, 2)?;
+    let keys = dims::with_rank(&c.input(1), 1)?;
+    let values = dims::with_rank_at_least(&c.input(2), 1)?;
+    keys.merge(&PartialShape::new(&[dims::size(&values, 0)]))?;
+    Ok(())
+}
+
+/// The handle of a barrier; scalars come out.
+pub(crate) fn barrier_scalars(c: &mut Context<'_>) -> Result<()> {
+    dims::expect(common::expect_vector(c, 0)?, 2)?;
+    common::scalars(c)
+}
+
 /// An accumulator's step, or a gradient's, is a scalar.
 pub(crate) fn accumulator_step(c: &mut Context<'_>) -> Result<()> {
     common::expect_scalar(c, 1)

@@ -4,13 +4,12 @@
 
 mod sum;
 
+use super::wait_list::{Calls, Ended, Inner, Outcome, Serve, WaitList};
 use crate::from_fn::from_fn;
 use crate::state::resource_name;
-use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry, Registration};
-use flowmill_tensor::{DType, Error, PartialShape, Resource, ResourceHandle, Result, Tensor, bail, error};
-use parking_lot::Mutex;
+use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Tensor, bail, error};
 use std::any::Any;
-use std::collections::VecDeque;
 use std::sync::Arc;
 use sum::Sum;
 
@@ -34,33 +33,29 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 struct Accumulator {
+    kind: Kind,
+    list: WaitList<State>,
+}
+
+/// What an accumulator is made with.
+#[derive(Clone)]
+struct Kind {
     dtype: DType,
     shape: PartialShape,
     sparse: bool,
     mean: bool,
-    state: Mutex<State>,
 }
 
-#[derive(Default)]
 struct State {
+    kind: Kind,
     step: i64,
     count: usize,
     sum: Option<Sum>,
-    next_id: u64,
-    waiting: VecDeque<Waiter>,
-}
-
-/// A call that waits for `required` gradients.
-struct Waiter {
-    id: u64,
-    required: usize,
-    ctx: AsyncContext,
-    registration: Option<Registration>,
 }
 
 impl Resource for Accumulator {
     fn type_name(&self) -> &'static str {
-        if self.sparse { "SparseConditionalAccumulator" } else { "ConditionalAccumulator" }
+        if self.kind.sparse { "SparseConditionalAccumulator" } else { "ConditionalAccumulator" }
     }
 }
 
@@ -78,10 +73,12 @@ fn make_accumulator(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     };
     let shape: PartialShape = attrs.get("shape")?;
     let (container, name) = (attrs.get_or("container", "")?, resource_name(init)?);
-    let accumulator = init
-        .resources
-        .lookup_or_create(container, name, || Ok(Accumulator { dtype, shape: shape.clone(), sparse, mean, state: Mutex::default() }))?;
-    if (accumulator.dtype, accumulator.sparse) != (dtype, sparse) {
+    let kind = Kind { dtype, shape, sparse, mean };
+    let accumulator = init.resources.lookup_or_create(container, name, || {
+        let state = State { kind: kind.clone(), step: 0, count: 0, sum: None };
+        Ok(Accumulator { kind, list: WaitList::new(state) })
+    })?;
+    if (accumulator.kind.dtype, accumulator.kind.sparse) != (dtype, sparse) {
         bail!(InvalidArgument, "Shared conditional accumulator '{name}' has another type or kind than the node");
     }
     let handle = Tensor::resource(ResourceHandle::new(container, name, Some(accumulator), Vec::new()));
@@ -108,7 +105,7 @@ fn scalar_argument(ctx: &KernelContext<'_>, i: usize, name: &str) -> Result<i64>
 
 fn make_num_accumulated(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
-        let count = accumulator(Some(ctx.input(0)?))?.state.lock().count;
+        let count = accumulator(Some(ctx.input(0)?))?.list.lock().state.count;
         ctx.set_output(0, Tensor::scalar(i32::try_from(count).unwrap_or(i32::MAX)));
         Ok(())
     })
@@ -117,7 +114,7 @@ fn make_num_accumulated(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_set_global_step(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let step = scalar_argument(ctx, 1, "new_global_step")?;
-        accumulator(Some(ctx.input(0)?))?.state.lock().step = step;
+        accumulator(Some(ctx.input(0)?))?.list.lock().state.step = step;
         Ok(())
     })
 }
@@ -128,17 +125,22 @@ fn make_apply(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
         let accumulator = accumulator(Some(ctx.input(0)?))?;
         let step = scalar_argument(ctx, 1, "local_step")?;
-        if accumulator.sparse == (ctx.num_inputs() == 3) {
+        if accumulator.kind.sparse == (ctx.num_inputs() == 3) {
             bail!(InvalidArgument, "the gradient is not of the kind of a {}", accumulator.type_name());
         }
-        let gradient = if accumulator.sparse {
+        let gradient = if accumulator.kind.sparse {
             let shape = if known_shape { Some(ctx.input(4)?) } else { None };
-            Sum::sparse(ctx.input(2)?, ctx.input(3)?, shape, &accumulator.shape)?
+            Sum::sparse(ctx.input(2)?, ctx.input(3)?, shape, &accumulator.kind.shape)?
         } else {
-            Sum::dense(ctx.input(2)?, &accumulator.shape)?
+            Sum::dense(ctx.input(2)?, &accumulator.kind.shape)?
         };
-        if gradient.dtype() != accumulator.dtype {
-            bail!(InvalidArgument, "Expected gradient to have dtype {}, got {}", accumulator.dtype.cpp_name(), gradient.dtype().cpp_name());
+        if gradient.dtype() != accumulator.kind.dtype {
+            bail!(
+                InvalidArgument,
+                "Expected gradient to have dtype {}, got {}",
+                accumulator.kind.dtype.cpp_name(),
+                gradient.dtype().cpp_name()
+            );
         }
         accumulator.apply(step, gradient)
     })
@@ -148,7 +150,7 @@ impl Accumulator {
     /// Adds a gradient that is not out of date.
     fn apply(&self, step: i64, gradient: Sum) -> Result<()> {
         {
-            let mut state = self.state.lock();
+            let Inner { state, .. } = &mut *self.list.lock();
             if step < state.step {
                 return Ok(());
             }
@@ -158,69 +160,33 @@ impl Accumulator {
             }
             state.count += 1;
         }
-        self.progress();
+        self.list.progress();
         Ok(())
     }
+}
 
-    /// Ends the calls that have enough gradients, first come first served.
-    fn progress(&self) {
-        loop {
-            let (waiter, outcome) = {
-                let mut state = self.state.lock();
-                if state.waiting.front().is_none_or(|first| first.required > state.count) {
-                    return;
-                }
-                let Some(waiter) = state.waiting.pop_front() else { return };
-                let count = std::mem::take(&mut state.count);
-                state.step += 1;
-                let outcome = match state.sum.take() {
-                    Some(sum) => sum.into_outputs(if self.mean { Some(count) } else { None }, &self.shape),
-                    None => Err(error!(Internal, "gradients were counted and not kept")),
-                };
-                (waiter, outcome)
-            };
-            drop(waiter.registration);
-            waiter.ctx.done(outcome);
+impl Serve for State {
+    /// How many gradients a call waits for.
+    type Request = usize;
+    type Next = Outcome;
+
+    /// First come, first served.
+    fn next(&mut self, calls: &mut Calls<usize>) -> Option<(Ended<usize>, Outcome)> {
+        if *calls.get_mut(0)? > self.count {
+            return None;
         }
+        let call = calls.remove(0)?;
+        let count = std::mem::take(&mut self.count);
+        self.step += 1;
+        let outcome = match self.sum.take() {
+            Some(sum) => sum.into_outputs(self.kind.mean.then_some(count), &self.kind.shape),
+            None => Err(error!(Internal, "gradients were counted and not kept")),
+        };
+        Some((call, outcome))
     }
 
-    fn take(self: &Arc<Self>, required: usize, ctx: AsyncContext) {
-        let cancel = ctx.step().cancel.clone();
-        let id = {
-            let mut state = self.state.lock();
-            let id = state.next_id;
-            state.next_id += 1;
-            state.waiting.push_back(Waiter { id, required, ctx, registration: None });
-            id
-        };
-        self.progress();
-        if !self.state.lock().waiting.iter().any(|waiter| waiter.id == id) {
-            return;
-        }
-        let accumulator = self.clone();
-        let registration = cancel.on_cancel(move |reason| accumulator.cancel(id, reason));
-        // Where the call ended in between, the registration is dropped here, outside the lock.
-        let mut state = self.state.lock();
-        if let Some(waiter) = state.waiting.iter_mut().find(|waiter| waiter.id == id) {
-            waiter.registration = registration;
-        } else {
-            drop(state);
-            drop(registration);
-        }
-    }
-
-    /// Ends the call `id` because its step is cancelled.
-    fn cancel(&self, id: u64, reason: &Error) {
-        let waiter = {
-            let mut state = self.state.lock();
-            let at = state.waiting.iter().position(|waiter| waiter.id == id);
-            at.and_then(|at| state.waiting.remove(at))
-        };
-        if let Some(waiter) = waiter {
-            drop(waiter.registration);
-            waiter.ctx.done(Err(reason.clone().derived()));
-        }
-        self.progress();
+    fn go_on(call: Ended<usize>, outcome: Outcome) {
+        call.end(outcome);
     }
 }
 
@@ -244,7 +210,7 @@ impl AsyncKernel for Take {
             _ => bail!(InvalidArgument, "Argument num_required must be positive, got {n}"),
         });
         match required.and_then(|required| Ok((accumulator(ctx.inputs().first())?, required))) {
-            Ok((accumulator, required)) => accumulator.take(required, ctx),
+            Ok((accumulator, required)) => accumulator.list.wait(required, ctx),
             Err(e) => ctx.done(Err(e)),
         }
     }

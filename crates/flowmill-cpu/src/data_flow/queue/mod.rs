@@ -10,8 +10,7 @@ use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelI
 use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Tensor, bail, error};
 use std::any::Any;
 use std::sync::Arc;
-pub(super) use waiting::Queue;
-use waiting::{Options, Order, Request};
+pub(super) use waiting::{Options, Order, Queue, Request};
 
 /// Registers the family. The ops of the first version, whose handles are references, have the same kernels.
 pub(super) fn register(registry: &mut KernelRegistry) {

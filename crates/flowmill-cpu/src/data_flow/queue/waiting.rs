@@ -3,28 +3,28 @@
 use crate::array::item::{Item, for_item};
 use crate::array::nd::{for_each_index, row_major};
 use crate::blocks::concat_blocks;
-use flowmill_runtime::{AsyncContext, Registration};
+use crate::data_flow::wait_list::{Calls, Ended, Inner, Outcome, Serve, WaitList};
+use flowmill_runtime::AsyncContext;
 use flowmill_tensor::{DType, Error, PartialShape, Resource, Result, Shape, Tensor, bail, error};
-use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What a queue is made with.
-pub(super) struct Options {
+pub(in crate::data_flow) struct Options {
     /// `FIFOQueue`, `PaddingFIFOQueue`, `PriorityQueue` or `RandomShuffleQueue`, for messages.
-    pub(super) kind: &'static str,
+    pub(in crate::data_flow) kind: &'static str,
     /// The types of an element's components.
-    pub(super) types: Vec<DType>,
+    pub(in crate::data_flow) types: Vec<DType>,
     /// Their shapes; without them elements cannot be taken in batches. Sizes are unknown only where batches are padded.
-    pub(super) shapes: Option<Vec<PartialShape>>,
+    pub(in crate::data_flow) shapes: Option<Vec<PartialShape>>,
     /// In which order elements leave.
-    pub(super) order: Order,
+    pub(in crate::data_flow) order: Order,
     /// How many elements fit.
-    pub(super) capacity: usize,
+    pub(in crate::data_flow) capacity: usize,
 }
 
 /// In which order elements leave a queue.
-pub(super) enum Order {
+pub(in crate::data_flow) enum Order {
     /// As they came.
     FirstInFirstOut,
     /// The least number in the first component first, of equals the first that came.
@@ -38,35 +38,28 @@ pub(super) enum Order {
     },
 }
 
-/// A queue of tuples of tensors.
-///
-/// Calls are served in order. Each call that ends another one's wait also completes it, after the lock is released.
+/// A queue of tuples of tensors. Calls are served in order.
 pub(in crate::data_flow) struct Queue {
-    name: String,
-    options: Options,
-    state: Mutex<State>,
+    made: Arc<Made>,
+    list: WaitList<State>,
 }
 
-#[derive(Default)]
+/// What does not change.
+struct Made {
+    name: String,
+    options: Options,
+}
+
 struct State {
+    made: Arc<Made>,
     elements: VecDeque<Vec<Tensor>>,
     closed: bool,
     enqueues_cancelled: bool,
     random: u64,
-    next_id: u64,
-    waiting: VecDeque<Waiter>,
-}
-
-struct Waiter {
-    id: u64,
-    request: Request,
-    ctx: AsyncContext,
-    /// Keeps the step's cancellation connected; `None` until it is.
-    registration: Option<Registration>,
 }
 
 /// What a call wants.
-pub(super) enum Request {
+pub(in crate::data_flow) enum Request {
     /// To add these elements.
     Enqueue(VecDeque<Vec<Tensor>>),
     /// To take one element.
@@ -82,71 +75,32 @@ pub(super) enum Request {
     },
 }
 
-type Outcome = Result<Vec<Option<Tensor>>>;
-
 impl Resource for Queue {
     fn type_name(&self) -> &'static str {
-        self.options.kind
+        self.made.options.kind
     }
 }
 
 impl Queue {
-    pub(super) fn new(name: &str, options: Options) -> Queue {
+    pub(in crate::data_flow) fn new(name: &str, options: Options) -> Queue {
         let random = if let Order::Random { seed, .. } = options.order { seed } else { 0 };
-        let state = State { random, ..State::default() };
-        Queue { name: name.to_owned(), options, state: Mutex::new(state) }
+        let made = Arc::new(Made { name: name.to_owned(), options });
+        let state = State { made: made.clone(), elements: VecDeque::new(), closed: false, enqueues_cancelled: false, random };
+        Queue { made, list: WaitList::new(state) }
     }
 
     /// Kind and name, for messages.
     pub(super) fn describe(&self) -> String {
-        format!("{} '{}'", self.options.kind, self.name)
+        self.made.describe()
     }
 
     pub(super) fn options(&self) -> &Options {
-        &self.options
+        &self.made.options
     }
 
     /// Serves a request now or later; `ctx` ends exactly once, with an error when its step is cancelled.
-    pub(super) fn submit(self: &Arc<Self>, request: Request, ctx: AsyncContext) {
-        let cancel = ctx.step().cancel.clone();
-        let id = {
-            let mut state = self.state.lock();
-            let id = state.next_id;
-            state.next_id += 1;
-            state.waiting.push_back(Waiter { id, request, ctx, registration: None });
-            id
-        };
-        self.progress();
-        if !self.state.lock().waiting.iter().any(|waiter| waiter.id == id) {
-            return;
-        }
-        let queue = self.clone();
-        let registration = cancel.on_cancel(move |reason| queue.cancel(id, reason));
-        // Where the call ended in between, the registration is dropped here, outside the lock.
-        let mut state = self.state.lock();
-        if let Some(waiter) = state.waiting.iter_mut().find(|waiter| waiter.id == id) {
-            waiter.registration = registration;
-        } else {
-            drop(state);
-            drop(registration);
-        }
-    }
-
-    /// Ends the call `id` because its step is cancelled; what it took already goes back.
-    fn cancel(&self, id: u64, reason: &Error) {
-        let waiter = {
-            let mut state = self.state.lock();
-            let Some(at) = state.waiting.iter().position(|waiter| waiter.id == id) else { return };
-            let waiter = state.waiting.remove(at);
-            waiter.map(|mut waiter| {
-                state.give_back(&mut waiter.request);
-                waiter
-            })
-        };
-        if let Some(waiter) = waiter {
-            finish(waiter, Err(reason.clone().derived()));
-        }
-        self.progress();
+    pub(in crate::data_flow) fn submit(&self, request: Request, ctx: AsyncContext) {
+        self.list.wait(request, ctx);
     }
 
     /// No more elements; with `cancel_pending_enqueues`, not those of waiting calls either.
@@ -155,40 +109,49 @@ impl Queue {
     /// `Cancelled` where the queue is closed already.
     pub(super) fn close(&self, cancel_pending_enqueues: bool) -> Result<()> {
         let cancelled = {
-            let mut state = self.state.lock();
+            let Inner { state, calls } = &mut *self.list.lock();
             if state.closed && (!cancel_pending_enqueues || state.enqueues_cancelled) {
-                bail!(Cancelled, "Queue '{}' is already closed.", self.name);
+                bail!(Cancelled, "Queue '{}' is already closed.", self.made.name);
             }
             state.closed = true;
             state.enqueues_cancelled |= cancel_pending_enqueues;
-            let waiting = std::mem::take(&mut state.waiting);
-            let (cancelled, kept): (VecDeque<_>, _) =
-                waiting.into_iter().partition(|waiter| cancel_pending_enqueues && matches!(waiter.request, Request::Enqueue(_)));
-            state.waiting = kept;
-            cancelled
+            calls.remove_all(|request| cancel_pending_enqueues && is_enqueue(request))
         };
-        for waiter in cancelled {
-            finish(waiter, Err(error!(Cancelled, "Enqueue operation was cancelled")));
+        for call in cancelled {
+            call.end(Err(error!(Cancelled, "Enqueue operation was cancelled")));
         }
-        self.progress();
+        self.list.progress();
         Ok(())
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.state.lock().elements.len()
+    /// Adds elements to a queue of any capacity, and closes it. Calls do not go on before [`Self::progress`], so that a lock may be held.
+    pub(in crate::data_flow) fn put(&self, elements: Vec<Vec<Tensor>>, close: bool) {
+        let Inner { state, .. } = &mut *self.list.lock();
+        elements.into_iter().for_each(|element| state.insert(element));
+        state.closed |= close;
+    }
+
+    /// Goes on with calls after [`Self::put`].
+    pub(in crate::data_flow) fn progress(&self) {
+        self.list.progress();
+    }
+
+    pub(in crate::data_flow) fn len(&self) -> usize {
+        self.list.lock().state.elements.len()
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.state.lock().closed
+        self.list.lock().state.closed
     }
+}
 
-    /// Serves waiting calls until none can go on.
-    fn progress(&self) {
-        loop {
-            let done = self.state.lock().step(self);
-            let Some((waiter, outcome)) = done else { return };
-            finish(waiter, outcome);
-        }
+fn is_enqueue(request: &Request) -> bool {
+    matches!(request, Request::Enqueue(_))
+}
+
+impl Made {
+    fn describe(&self) -> String {
+        format!("{} '{}'", self.options.kind, self.name)
     }
 
     fn closed_error(&self, requested: usize, size: usize) -> Error {
@@ -208,28 +171,26 @@ impl Queue {
     }
 }
 
-/// Ends a call outside the lock: its cancellation is disconnected first.
-fn finish(waiter: Waiter, outcome: Outcome) {
-    drop(waiter.registration);
-    waiter.ctx.done(outcome);
-}
+impl Serve for State {
+    type Request = Request;
+    type Next = Outcome;
 
-impl State {
-    /// Lets the first enqueue and the first dequeue go as far as they can; gives the first call that is complete.
-    fn step(&mut self, queue: &Queue) -> Option<(Waiter, Outcome)> {
+    /// Lets the first enqueue and the first dequeue go as far as they can.
+    fn next(&mut self, calls: &mut Calls<Request>) -> Option<(Ended<Request>, Outcome)> {
         loop {
             let mut moved = false;
-            if let Some(at) = self.waiting.iter().position(|waiter| matches!(waiter.request, Request::Enqueue(_))) {
-                match self.enqueue(at, &queue.options) {
-                    Progress::Done => return self.waiting.remove(at).map(|waiter| (waiter, Ok(Vec::new()))),
+            if let Some(at) = calls.position(is_enqueue) {
+                match self.enqueue(calls.get_mut(at)) {
+                    Progress::Done => return calls.remove(at).map(|call| (call, Ok(Vec::new()))),
                     Progress::Moved => moved = true,
                     Progress::Stuck => {}
                 }
             }
-            if let Some(at) = self.waiting.iter().position(|waiter| !matches!(waiter.request, Request::Enqueue(_)))
-                && let Some(outcome) = self.dequeue(at, queue, &mut moved)
+            let ended = self.closed && !calls.any(is_enqueue);
+            if let Some(at) = calls.position(|request| !is_enqueue(request))
+                && let Some(outcome) = calls.get_mut(at).and_then(|request| self.dequeue(request, ended, &mut moved))
             {
-                return self.waiting.remove(at).map(|waiter| (waiter, outcome));
+                return calls.remove(at).map(|call| (call, outcome));
             }
             if !moved {
                 return None;
@@ -237,17 +198,34 @@ impl State {
         }
     }
 
-    fn enqueue(&mut self, at: usize, options: &Options) -> Progress {
-        let Some(Waiter { request: Request::Enqueue(tuples), .. }) = self.waiting.get_mut(at) else { return Progress::Stuck };
+    fn go_on(call: Ended<Request>, outcome: Outcome) {
+        call.end(outcome);
+    }
+
+    /// Puts elements that a call took without getting enough back to the front.
+    fn give_back(&mut self, request: &mut Request) {
+        if let Request::DequeueMany { taken, .. } = request {
+            taken.drain(..).rev().for_each(|tuple| self.elements.push_front(tuple));
+        }
+    }
+}
+
+impl State {
+    fn insert(&mut self, element: Vec<Tensor>) {
+        let place = match self.made.options.order {
+            Order::Priority => self.elements.partition_point(|other| priority(other) <= priority(&element)),
+            _ => self.elements.len(),
+        };
+        self.elements.insert(place, element);
+    }
+
+    fn enqueue(&mut self, request: Option<&mut Request>) -> Progress {
+        let Some(Request::Enqueue(tuples)) = request else { return Progress::Stuck };
         let before = tuples.len();
-        while self.elements.len() < options.capacity
+        while self.elements.len() < self.made.options.capacity
             && let Some(tuple) = tuples.pop_front()
         {
-            let place = match options.order {
-                Order::Priority => self.elements.partition_point(|other| priority(other) <= priority(&tuple)),
-                _ => self.elements.len(),
-            };
-            self.elements.insert(place, tuple);
+            self.insert(tuple);
         }
         match tuples.len() {
             0 => Progress::Done,
@@ -256,27 +234,24 @@ impl State {
         }
     }
 
-    /// The outcome of the call at `at`, if it is complete.
-    fn dequeue(&mut self, at: usize, queue: &Queue, moved: &mut bool) -> Option<Outcome> {
-        let enqueues_wait = self.waiting.iter().any(|waiter| matches!(waiter.request, Request::Enqueue(_)));
-        let ended = self.closed && !enqueues_wait;
-        let reserve = match queue.options.order {
+    /// The outcome of a call, if it is complete; `ended` says that no element comes any more.
+    fn dequeue(&mut self, request: &mut Request, ended: bool, moved: &mut bool) -> Option<Outcome> {
+        let reserve = match self.made.options.order {
             Order::Random { min_after_dequeue, .. } if !self.closed => min_after_dequeue,
             _ => 0,
         };
-        let mut request = self.waiting.get_mut(at).map(|waiter| std::mem::replace(&mut waiter.request, Request::DequeueOne))?;
-        let outcome = match &mut request {
-            Request::DequeueOne if self.elements.len() > reserve => self.take(queue).map(|tuple| Ok(tuple.into_iter().map(Some).collect())),
-            Request::DequeueOne if ended => Some(Err(queue.closed_error(1, 0))),
+        let outcome = match request {
+            Request::DequeueOne if self.elements.len() > reserve => self.take().map(|tuple| Ok(tuple.into_iter().map(Some).collect())),
+            Request::DequeueOne if ended => Some(Err(self.made.closed_error(1, 0))),
             Request::DequeueMany { count, up_to, taken } => {
                 while taken.len() < *count && self.elements.len() > reserve {
-                    taken.extend(self.take(queue));
+                    taken.extend(self.take());
                     *moved = true;
                 }
                 if taken.len() == *count || (ended && *up_to && !taken.is_empty()) {
-                    Some(queue.batch(taken))
+                    Some(self.made.batch(taken))
                 } else if ended {
-                    Some(Err(queue.closed_error(*count, taken.len())))
+                    Some(Err(self.made.closed_error(*count, taken.len())))
                 } else {
                     None
                 }
@@ -284,17 +259,14 @@ impl State {
             _ => None,
         };
         if matches!(outcome, Some(Err(_))) {
-            self.give_back(&mut request);
-        }
-        if let Some(waiter) = self.waiting.get_mut(at) {
-            waiter.request = request;
+            self.give_back(request);
         }
         outcome
     }
 
     /// The next element: the first, or in a shuffled queue any.
-    fn take(&mut self, queue: &Queue) -> Option<Vec<Tensor>> {
-        if !matches!(queue.options.order, Order::Random { .. }) {
+    fn take(&mut self) -> Option<Vec<Tensor>> {
+        if !matches!(self.made.options.order, Order::Random { .. }) {
             return self.elements.pop_front();
         }
         // SplitMix64.
@@ -305,13 +277,6 @@ impl State {
         bits ^= bits >> 31;
         let len = self.elements.len().max(1) as u64;
         self.elements.swap_remove_back((bits % len) as usize)
-    }
-
-    /// Puts elements that a call took without getting enough back to the front.
-    fn give_back(&mut self, request: &mut Request) {
-        if let Request::DequeueMany { taken, .. } = request {
-            taken.drain(..).rev().for_each(|tuple| self.elements.push_front(tuple));
-        }
     }
 }
 

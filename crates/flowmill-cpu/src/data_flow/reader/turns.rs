@@ -3,12 +3,12 @@
 //! One call reads at a time. It may wait for the queue to give the next file's name; the calls after it wait for it.
 
 use super::super::queue::{Queue, dequeue_one};
+use super::super::wait_list::{Calls, Ended, Serve, WaitList};
 use super::format::{Format, Source};
-use flowmill_runtime::{AsyncContext, Registration};
-use flowmill_tensor::{Bytes, Error, Resource, Result, Tensor, bail};
+use flowmill_runtime::AsyncContext;
+use flowmill_tensor::{Bytes, Resource, Result, Tensor, bail};
 use parking_lot::{Mutex, MutexGuard};
 use prost::Message;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// How many records a call asks for.
@@ -48,20 +48,37 @@ pub(super) struct Reader {
     name: String,
     format: Format,
     state: Mutex<State>,
-    turns: Mutex<Turns>,
+    turns: WaitList<Turns>,
 }
 
-#[derive(Default)]
+/// Whose turn it is.
 struct Turns {
+    /// Whether a call reads, or waits for its queue.
     busy: bool,
-    next_id: u64,
-    waiting: VecDeque<Waiter>,
 }
 
-struct Waiter {
-    id: u64,
-    call: Call,
-    registration: Option<Registration>,
+/// What a call wants that waits for its turn.
+struct Turn {
+    reader: Arc<Reader>,
+    queue: Arc<Queue>,
+    wanted: Wanted,
+}
+
+impl Serve for Turns {
+    type Request = Turn;
+    type Next = ();
+
+    fn next(&mut self, calls: &mut Calls<Turn>) -> Option<(Ended<Turn>, ())> {
+        let first = if self.busy { None } else { calls.remove(0) }?;
+        self.busy = true;
+        Some((first, ()))
+    }
+
+    fn go_on(call: Ended<Turn>, (): ()) {
+        let (turn, ctx) = call.into_parts();
+        let reader = turn.reader.clone();
+        reader.serve_all(Some(Call { ctx, queue: turn.queue, wanted: turn.wanted }));
+    }
 }
 
 struct Call {
@@ -85,7 +102,7 @@ impl Resource for Reader {
 
 impl Reader {
     pub(super) fn new(name: &str, format: Format) -> Reader {
-        Reader { name: name.to_owned(), format, state: Mutex::default(), turns: Mutex::default() }
+        Reader { name: name.to_owned(), format, state: Mutex::default(), turns: WaitList::new(Turns { busy: false }) }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -94,56 +111,15 @@ impl Reader {
 
     /// Reads now or when it is this call's turn; `ctx` ends exactly once.
     pub(super) fn read(self: &Arc<Self>, queue: Arc<Queue>, wanted: Wanted, ctx: AsyncContext) {
-        let cancel = ctx.step().cancel.clone();
-        let call = Call { ctx, queue, wanted };
-        let mut turns = self.turns.lock();
-        if !turns.busy {
-            turns.busy = true;
-            drop(turns);
-            // Calls that come meanwhile are served here too, one after the other.
-            self.serve_all(Some(call));
-            return;
-        }
-        let id = turns.next_id;
-        turns.next_id += 1;
-        turns.waiting.push_back(Waiter { id, call, registration: None });
-        drop(turns);
-        let reader = self.clone();
-        let registration = cancel.on_cancel(move |reason| reader.cancel(id, reason));
-        let mut turns = self.turns.lock();
-        if let Some(waiter) = turns.waiting.iter_mut().find(|waiter| waiter.id == id) {
-            waiter.registration = registration;
-        } else {
-            drop(turns);
-            drop(registration);
-        }
+        self.turns.wait(Turn { reader: self.clone(), queue, wanted }, ctx);
     }
 
-    /// Ends a call that waits for its turn because its step is cancelled.
-    fn cancel(&self, id: u64, reason: &Error) {
-        let waiter = {
-            let mut turns = self.turns.lock();
-            let at = turns.waiting.iter().position(|waiter| waiter.id == id);
-            at.and_then(|at| turns.waiting.remove(at))
-        };
-        if let Some(Waiter { call, registration, .. }) = waiter {
-            drop(registration);
-            call.ctx.done(Err(reason.clone().derived()));
-        }
-    }
-
-    /// The call whose turn it is; nobody's where none waits.
+    /// Ends a turn; the call whose turn it is now, if one waits.
     fn next_turn(&self) -> Option<Call> {
-        let waiter = {
-            let mut turns = self.turns.lock();
-            let waiter = turns.waiting.pop_front();
-            turns.busy = waiter.is_some();
-            waiter
-        };
-        waiter.map(|Waiter { call, registration, .. }| {
-            drop(registration);
-            call
-        })
+        self.turns.lock().state.busy = false;
+        let (turn, ()) = self.turns.next()?;
+        let (Turn { queue, wanted, .. }, ctx) = turn.into_parts();
+        Some(Call { ctx, queue, wanted })
     }
 
     /// Serves a call and those after it, until one has to wait for its queue.
