@@ -69,6 +69,7 @@ def _continued(graph, around: Graph, here: list[tuple[Tensor, list]], xs: list[T
     """Gradients by `xs` of `around`, made in `graph` of those by other tensors of `around`.
 
     They are built beside a copy of what computes those tensors; what was built then moves into `graph`, where tensors of `around` are captured.
+    Where the gradient of a call lets that give more, the call in `around` does, too.
     """
     from flowmill.graph_util import extract_sub_graph
 
@@ -88,7 +89,8 @@ def _continued(graph, around: Graph, here: list[tuple[Tensor, list]], xs: list[T
         grads = gradients_impl.gradients(copies, [beside.get_tensor_by_name(x.name) for x in known], begin, **{**options, "name": "gradients"})
     whole = beside.as_graph_def()
     given = {b.name: s for b, s in zip(begin, starts)}
-    moved = _moved(graph, around, whole, there, given, [p for g in grads for p in _parts(g)])
+    fed = _extended(around, beside, whole, there)
+    moved = _moved(graph, around, whole, there, given, fed, [p for g in grads for p in _parts(g)])
     by_id = {id(x): _in(graph, g, moved) for x, g in zip(known, grads)}
     return [by_id.get(id(x)) for x in xs]
 
@@ -112,9 +114,47 @@ def _in(graph, grad, moved: dict[str, Tensor]):
     return IndexedSlices(moved[grad.values.name], moved[grad.indices.name], dense_shape)
 
 
-def _moved(graph, around: Graph, whole, forward: set[str], given: dict[str, Tensor], wanted: list[Tensor]) -> dict[str, Tensor]:
-    """Adds the nodes that are neither `forward` nor `given` to `graph`; gives its tensors for the `wanted` ones, by their names."""
+def _extended(around: Graph, beside: Graph, whole, forward: set[str]) -> dict[str, Tensor]:
+    """Lets calls of `around` give what those of their names in its copy `beside` give since gradients were made there.
+
+    Returns:
+        What stands in `around` for tensors of nodes that were made for that, by their names.
+    """
+    calls = [op for op in (beside.get_operation_by_name(name) for name in sorted(forward))
+             if len(op._outputs) > len(around.get_operation_by_name(op.name)._outputs)]
+    if not calls:
+        return {}
+    # Lists that loops append to, and counters.
+    feeding: dict[str, None] = {}
+    todo = [t for op in calls for t in op.inputs]
+    while todo:
+        tensor = todo.pop()
+        if tensor.op.name not in forward and tensor.op.name not in feeding:
+            feeding[tensor.op.name] = None
+            todo.extend(tensor.op.inputs)
+    nodes = [n for n in whole.node if n.name in feeding]
+    names = [t.name for name in feeding for t in beside.get_operation_by_name(name)._outputs]
+    inputs = {t.name: around.get_tensor_by_name(t.name) for name in feeding for t in beside.get_operation_by_name(name).inputs
+              if t.op.name in forward}
+    with around.as_default(), around.control_dependencies(None):
+        part = type(whole)(node=nodes, versions=whole.versions, library=whole.library)
+        fed = dict(zip(names, import_graph_def(part, input_map=inputs, return_elements=names, name="gradients")))
+    made = {n.name: n for n in whole.node}
+    for call_ in calls:
+        op = around.get_operation_by_name(call_.name)
+        more = [fed[t.name] if t.name in fed else around.get_tensor_by_name(t.name) for t in call_.inputs[len(op.inputs):]]
+        shapes = [None if t.shape.rank is None else [-1 if d is None else d for d in t.shape.as_list()] for t in call_._outputs[len(op._outputs):]]
+        with around._lock:
+            around._core.extend_node(around._local.scope, op._id, made[op.name].SerializeToString(), [t._key for t in more], shapes)
+        op._extend()
+    return fed
+
+
+def _moved(graph, around: Graph, whole, forward: set[str], given: dict[str, Tensor], fed: dict[str, Tensor],
+           wanted: list[Tensor]) -> dict[str, Tensor]:
+    """Adds the nodes that are neither `forward` nor `given` nor `fed` to `graph`; gives its tensors for the `wanted` ones, by their names."""
     outside: dict[str, Tensor] = {}
+    forward = forward | {name.partition(":")[0] for name in fed}
 
     def is_new(tensor: str) -> bool:
         return tensor.partition(":")[0] not in forward and (tensor if ":" in tensor else tensor + ":0") not in given
@@ -122,7 +162,8 @@ def _moved(graph, around: Graph, whole, forward: set[str], given: dict[str, Tens
     def stands_for(tensor: str) -> Tensor:
         name = tensor if ":" in tensor else tensor + ":0"
         if name not in outside:
-            outside[name] = given[name] if name in given else graph.capture(around.get_tensor_by_name(name))
+            known = fed.get(name)
+            outside[name] = given[name] if name in given else graph.capture(around.get_tensor_by_name(name) if known is None else known)
         return outside[name]
 
     nodes = [n for n in whole.node if n.name not in forward and f"{n.name}:0" not in given]

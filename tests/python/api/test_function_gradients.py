@@ -177,3 +177,54 @@ def test_a_session_that_ran_before_the_gradient_was_made():
             after, gradient = session.run([y, dx])
     np.testing.assert_array_equal(before, after)
     assert gradient.shape == (2,)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p != "switch_case"])
+def test_functions_with_loops_of_frames_have_gradients(functional, program, order):  # noqa: F811
+    """TensorFlow's SymbolicGradient gives zeros of such a function: it computes the same without one."""
+    def build(tf):
+        x = placeholder(tf, shape=(3,))
+        f = Defun("float32")(lambda x: PROGRAMS[program](tf, x)) if tf is flowmill else lambda x: PROGRAMS[program](tf, x)
+        if tf is flowmill:
+            tf.disable_control_flow_v2()
+        y = f(x)
+        if tf is flowmill:
+            assert "Switch" in {n.op for g in tf.get_default_graph().as_graph_def().library.function for n in g.node_def}
+        for _ in range(order):
+            y = tf.gradients(tf.reduce_sum(tf.square(y)), x)[0]
+        return [y]
+
+    ours, theirs = (run(tf, build, {"x": X})[2] for tf in (flowmill, functional))
+    for got, want in zip(ours, theirs):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+OUTSIDE = {
+    "an operation": lambda tf, x: _dropout(tf, x),
+    "a call": lambda tf, x: tf.function(lambda x: _dropout(tf, x) * x)(x),
+    "cond": lambda tf, x: tf.cond(x[0] > 0.0, lambda: tf.sin(x) * x, lambda: x),
+    "loop": lambda tf, x: tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.sin(v) * x), [0, x])[1],
+    "a loop in a call": lambda tf, x: tf.function(lambda x: _loop(tf, x))(x),
+}
+
+
+@pytest.mark.parametrize("where", OUTSIDE)
+def test_gradients_in_a_body_go_on_through_what_it_captures(functional, where):  # noqa: F811
+    """What lies outside runs once: its random numbers are those of the gradient."""
+    def build(tf):
+        tf.set_random_seed(3)
+        x = placeholder(tf, shape=(3,))
+        y = OUTSIDE[where](tf, x)
+
+        @tf.function
+        def f(a):
+            z = tf.reduce_sum(a * y)
+            return z, tf.gradients(z, [x])[0]
+        return [*f(tf.constant(2.0)), tf.gradients(2.0 * y, x)[0]]
+
+    ours, theirs = (run(tf, build, {"x": X})[2] for tf in (flowmill, functional))
+    np.testing.assert_allclose(ours[1], ours[2], rtol=1e-5)
+    if "dropout" not in OUTSIDE[where].__code__.co_names:
+        for got, want in zip(ours, theirs):
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6)

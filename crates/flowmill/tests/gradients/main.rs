@@ -9,6 +9,7 @@ use std::sync::Arc;
 mod control_flow;
 mod coverage;
 mod elements;
+mod function_frames;
 mod functions;
 mod kernels;
 mod lists;

@@ -12,6 +12,7 @@ mod functions;
 mod history;
 mod loops;
 mod reach;
+mod rules;
 mod walk;
 mod zeros;
 

@@ -3,10 +3,11 @@
 use super::functions::{CallGradient, FunctionGraph};
 use super::loops::LoopStates;
 use super::reach::{find_between, reach};
-use super::{Backward, Grad, GradientFn, GradientOptions, OpGradient, control_flow, functions, is_differentiable};
+use super::rules::{differentiate, first_gradient, in_gradient_of};
+use super::{Grad, GradientFn, GradientOptions, OpGradient, control_flow, functions, is_differentiable};
 use crate::builder::{GraphBuilder, Scope};
 use crate::{NodeId, OutputId};
-use flowmill_tensor::{DType, Error, Result, bail};
+use flowmill_tensor::{DType, Result, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -452,51 +453,4 @@ impl GradientWalk {
             None => Ok(None),
         }
     }
-}
-
-/// The gradient of a `y`: the one given, or ones.
-fn first_gradient(b: &mut GraphBuilder<'_>, y: OutputId, given: Option<OutputId>, i: usize) -> Result<OutputId> {
-    let dtype = b.dtype(y);
-    let name = b.graph().tensor_name(y);
-    match given {
-        Some(grad) => {
-            let given = b.graph().output_type(grad)?.dtype;
-            if given != dtype {
-                bail!(InvalidArgument, "Gradient type {given} generated for tensor {name} with type {dtype} does not match");
-            }
-            Ok(grad)
-        }
-        None if matches!(dtype, DType::C64 | DType::C128) => {
-            bail!(InvalidArgument, "Gradients of complex tensors ({name}) must set grad_ys (y.dtype = {dtype})")
-        }
-        None if !is_differentiable(dtype) => {
-            bail!(InvalidArgument, "'{name}' is {dtype}, which has no gradient: ys must be floating point")
-        }
-        None => b.ones_like(y, &format!("grad_ys_{i}")),
-    }
-}
-
-fn in_gradient_of(b: &GraphBuilder<'_>, node: NodeId, error: Error) -> Error {
-    match b.graph().node(node) {
-        Ok(forward) => error.append(format_args!("\n\t in the gradient of '{}' (op type: {})", forward.name(), forward.op())),
-        Err(_) => error,
-    }
-}
-
-/// The gradients of a node's inputs by a gradient function.
-fn differentiate(
-    b: &mut GraphBuilder<'_>,
-    node: NodeId,
-    grads: Vec<Option<Grad>>,
-    rule: impl FnOnce(&mut GraphBuilder<'_>, &Backward) -> Result<Vec<Option<Grad>>>,
-) -> Result<Vec<Option<Grad>>> {
-    let inputs: Vec<OutputId> = b.graph().inputs(node).collect();
-    let num_inputs = inputs.len();
-    let result = rule(b, &Backward { node, inputs, grads });
-    let given = result.map_err(|e| in_gradient_of(b, node, e))?;
-    if given.len() != num_inputs {
-        let (count, op) = (given.len(), b.graph().node(node)?.op());
-        return Err(Error::internal(format!("Num gradients {count} generated for op {op} do not match num inputs {num_inputs}")));
-    }
-    Ok(given)
 }

@@ -28,7 +28,11 @@ impl CallGradient {
             self.agree(i)?;
         }
         let results: Vec<Vec<OutputId>> = self.joints.iter().map(|j| j.grads.iter().flatten().flat_map(tensors_of).collect()).collect();
-        let needs: Vec<Needs> = self.joints.iter().zip(&results).map(|(j, r)| j.needs(r, &j.dys)).collect();
+        let mut needs: Vec<Needs> = Vec::with_capacity(self.joints.len());
+        for (joint, results) in self.joints.iter_mut().zip(&results) {
+            let stops = joint.dys.clone();
+            needs.push(joint.needs(results, &stops)?);
+        }
         let (slots, passed) = self.assign(&needs);
         let first_slot = b.graph().node(self.node)?.num_outputs() as u32;
         if !slots.is_empty() {

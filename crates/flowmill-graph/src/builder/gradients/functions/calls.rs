@@ -9,10 +9,12 @@ use rustc_hash::FxHashMap;
 
 impl CallGradient {
     /// Extends the call by what its gradient needs, and adds that.
-    pub(super) fn finish_call(&self, b: &mut GraphBuilder<'_>) -> Result<Vec<Option<Grad>>> {
-        let [joint] = &self.joints[..] else { bail!(Internal, "a call of no function") };
+    pub(super) fn finish_call(&mut self, b: &mut GraphBuilder<'_>) -> Result<Vec<Option<Grad>>> {
+        let [joint] = &mut self.joints[..] else { bail!(Internal, "a call of no function") };
         let results: Vec<OutputId> = joint.grads.iter().flatten().flat_map(tensors_of).collect();
-        let needs = joint.needs(&results, &joint.dys);
+        let stops = joint.dys.clone();
+        let needs = joint.needs(&results, &stops)?;
+        let joint = &self.joints[0];
         let (known, more) = self.sources(0, &needs.tensors);
         let attrs = run_attrs(b.graph().node(self.node)?.attrs());
         if !more.is_empty() {

@@ -4,6 +4,7 @@
 //! part and arguments of the backward one. Constants are in both, and shapes are taken in the forward part, so that they and not the tensors
 //! are kept.
 
+use super::frames::raise_loops;
 use crate::builder::gradients::{Grad, GradientOptions, GradientWalk, Step, is_differentiable};
 use crate::builder::{BuilderState, GraphBuilder, Scope};
 use crate::{ARG, FunctionArg, FunctionBody, FunctionPart, Graph, Node, NodeId, OpRegistry, OutputId, function_def};
@@ -91,6 +92,13 @@ impl Needs {
             if origin != tensor {
                 needs.replaced.insert(tensor, origin);
             }
+            if graph[origin.node].is_switch() {
+                // The backward part has one of its own.
+                if seen.insert(origin.node) {
+                    todo.extend(graph.inputs(origin.node));
+                }
+                continue;
+            }
             if !is_repeatable(&graph[origin.node]) && met.insert(origin) {
                 needs.tensors.push(origin);
             }
@@ -112,7 +120,7 @@ pub(super) fn forward_nodes(graph: &Graph, nodes: impl Iterator<Item = NodeId>) 
 }
 
 /// What a tensor is an identity of.
-fn origin(graph: &Graph, mut tensor: OutputId) -> OutputId {
+pub(super) fn origin(graph: &Graph, mut tensor: OutputId) -> OutputId {
     while graph[tensor.node].is_op("Identity")
         && graph.control_inputs(tensor.node).all(|c| c == NodeId::SOURCE)
         && let Some(source) = graph.input(tensor.node, 0)
@@ -123,7 +131,7 @@ fn origin(graph: &Graph, mut tensor: OutputId) -> OutputId {
 }
 
 /// Constants, and handles of variables that are named.
-fn is_repeatable(node: &Node) -> bool {
+pub(super) fn is_repeatable(node: &Node) -> bool {
     node.num_inputs() == 0 && matches!(node.op(), "Const" | "VarHandleOp")
 }
 
@@ -149,6 +157,7 @@ impl Joint {
         for (&arg, known) in body.args.iter().zip(known) {
             tell(&mut body.graph, arg, known)?;
         }
+        raise_loops(&mut body.graph, function, &mut body.control_retvals)?;
         let args: Vec<OutputId> = body.args.iter().map(|a| a.output(0)).collect();
         let mut results = Vec::with_capacity(body.retvals.len());
         for &retval in &body.retvals {
@@ -215,9 +224,10 @@ impl Joint {
     }
 
     /// What the gradients `targets` need of the function, without what is before `stops`.
-    pub(super) fn needs(&self, targets: &[OutputId], stops: &[OutputId]) -> Needs {
+    pub(super) fn needs(&mut self, targets: &[OutputId], stops: &[OutputId]) -> Result<Needs> {
         let own = self.args.iter().map(|a| a.node).chain(self.own.iter().copied());
-        Needs::new(&self.body.graph, forward_nodes(&self.body.graph, own), targets, stops)
+        let needs = Needs::new(&self.body.graph, forward_nodes(&self.body.graph, own), targets, stops);
+        if self.own.iter().any(|&n| self.body.graph[n].is_switch()) { self.keep_alive(needs) } else { Ok(needs) }
     }
 
     /// The function with further arguments and results.

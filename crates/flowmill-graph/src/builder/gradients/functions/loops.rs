@@ -193,7 +193,7 @@ fn keep(
 ) -> Result<Kept> {
     let targets: Vec<OutputId> = handed.iter().copied().chain(sums.iter().map(|s| s.next)).collect();
     let stops: Vec<OutputId> = joint.dys.iter().copied().chain(sums.iter().map(|s| s.arg)).collect();
-    let needs = joint.needs(&targets, &stops);
+    let needs = joint.needs(&targets, &stops)?;
     let outside = b.scope().unconditional().in_context(b.context_of(node));
     let mut added = Added::default();
     let counter = match variables.counter {
@@ -339,8 +339,13 @@ fn element_shape(b: &mut GraphBuilder<'_>, shape: &PartialShape) -> Result<Outpu
     }
 }
 
+/// What is known of the shape of a list's elements. Handles have the static shapes that TensorFlow gives them, not those of their tensors.
+fn known_shape(joint: &Joint, tensor: OutputId) -> PartialShape {
+    if joint.dtype(tensor) == DType::Resource { PartialShape::unknown() } else { joint.shape(tensor) }
+}
+
 fn empty_list(b: &mut GraphBuilder<'_>, joint: &Joint, tensor: OutputId) -> Result<OutputId> {
-    let shape = element_shape(b, &joint.shape(tensor))?;
+    let shape = element_shape(b, &known_shape(joint, tensor))?;
     let unlimited = b.scalar(-1i32)?;
     let dtype = type_attr(joint.dtype(tensor));
     b.op("EmptyTensorList").name("accumulator").inputs(&[shape, unlimited]).attr("element_dtype", dtype).output()
@@ -357,7 +362,7 @@ fn append(joint: &mut Joint, tensor: OutputId) -> Result<(OutputId, OutputId)> {
 
 /// A list as an argument of the backward body, and the value that it takes off for a tensor.
 fn take_off(joint: &mut Joint, tensor: OutputId, output: usize) -> Result<(List, OutputId)> {
-    let (dtype, shape) = (type_attr(joint.dtype(tensor)), joint.shape(tensor));
+    let (dtype, shape) = (type_attr(joint.dtype(tensor)), known_shape(joint, tensor));
     joint.build(|b| {
         let arg = add_arg(b, "accumulator", DType::Variant, &PartialShape::scalar())?;
         let elements = element_shape(b, &shape)?;

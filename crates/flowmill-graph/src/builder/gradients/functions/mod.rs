@@ -4,10 +4,12 @@
 //! of it instead, which has more results: the tensors that the gradient needs. So nothing runs twice, and what drew random numbers or changed a
 //! variable is differentiated as it was. The backward part is the function of another node: a call ([`calls`]), a conditional on the same
 //! predicate ([`branches`]), or a loop that runs as often ([`loops`]). Functions in functions, and gradients of gradients, are what they are
-//! elsewhere. A function that has a gradient function in the library is differentiated by a call of that one.
+//! elsewhere. Loops of frames in a body become loops by functions first ([`frames`]). A function that has a gradient function in the library is differentiated by a call of that one.
 
 mod branches;
 mod calls;
+mod frames;
+mod gates;
 mod joint;
 mod loops;
 
@@ -308,6 +310,7 @@ pub fn gradient_body(
     registry: &Arc<OpRegistry>,
 ) -> Result<FunctionBody> {
     let mut body = instantiate_function(function, attrs, library, registry)?;
+    frames::raise_loops(&mut body.graph, function.name(), &mut body.control_retvals)?;
     let ys: Vec<OutputId> = body.retvals.iter().filter_map(|&r| body.graph.input(r, 0)).collect();
     let xs: Vec<OutputId> = body.args.iter().map(|&a| a.output(0)).collect();
     for &retval in &body.retvals {
@@ -346,6 +349,21 @@ pub fn gradient_body(
 }
 
 impl GraphBuilder<'_> {
+    /// Extends a node as gradients have extended one like it in a copy of the graph: it becomes a node of `op` with these attributes, takes
+    /// `more_inputs` besides those that it has, and its new outputs have `shapes`.
+    ///
+    /// # Errors
+    /// `NotFound` for a node or an op that is not there, `InvalidArgument` for attributes and inputs that do not fit.
+    pub fn extend_node(&mut self, node: NodeId, op: &str, attrs: Attrs, more_inputs: &[OutputId], shapes: &[PartialShape]) -> Result<()> {
+        let (first, is_other) = (self.graph.node(node)?.num_inputs(), !self.graph.node(node)?.is_op(op));
+        let op = if is_other { Some(self.graph.op_def(op)?.clone()) } else { None };
+        self.extend_call(node, op, attrs, shapes)?;
+        for (i, &input) in more_inputs.iter().enumerate() {
+            self.graph.add_edge(input, node, first + i)?;
+        }
+        Ok(())
+    }
+
     /// Lets a node run other functions, which have more results and arguments than those it ran before, maybe as another op. The new outputs have
     /// `shapes`; its new inputs are still to be connected.
     fn extend_call(&mut self, node: NodeId, op: Option<Arc<OpDef>>, attrs: Attrs, shapes: &[PartialShape]) -> Result<()> {

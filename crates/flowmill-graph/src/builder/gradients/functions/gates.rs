@@ -1,0 +1,108 @@
+//! Conditionals of `Switch` and `Merge` in a body that is divided.
+//!
+//! A tensor in a branch that is not taken is dead, and a dead tensor is no result of a function. So what the backward part needs of a branch leaves
+//! the forward part through a `Merge` with a zero from the other side, and comes back into the branch through a `Switch` on the same predicate.
+
+use super::joint::{Joint, Needs, is_repeatable, origin};
+use crate::builder::GraphBuilder;
+use crate::traverse::topological_order;
+use crate::{Graph, NodeId, OutputId};
+use flowmill_tensor::{DType, Result, Tensor, bail};
+use rustc_hash::FxHashMap;
+
+/// The predicate and the output of a `Switch` that lets something through.
+type Gate = (OutputId, u32);
+
+/// For each node the gates that it is behind, the outermost first.
+pub(super) struct Gates(FxHashMap<NodeId, Vec<Gate>>);
+
+impl Gates {
+    /// Those of a graph without loops.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a graph with a cycle.
+    pub(super) fn of(graph: &Graph) -> Result<Gates> {
+        let mut gates = Gates(FxHashMap::default());
+        for id in topological_order(graph)? {
+            let inputs: Vec<Vec<Gate>> = graph.inputs(id).map(|i| gates.before(graph, i)).collect();
+            let own = if graph[id].is_merge() {
+                inputs.into_iter().reduce(|a, b| a.iter().zip(&b).take_while(|(a, b)| a == b).map(|(&a, _)| a).collect())
+            } else {
+                let controls = graph.control_inputs(id).filter_map(|c| gates.0.get(&c).cloned());
+                inputs.into_iter().chain(controls).max_by_key(Vec::len)
+            };
+            if let Some(own) = own.filter(|own| !own.is_empty()) {
+                gates.0.insert(id, own);
+            }
+        }
+        Ok(gates)
+    }
+
+    /// The gates that a tensor is behind.
+    fn before(&self, graph: &Graph, tensor: OutputId) -> Vec<Gate> {
+        let mut gates = self.0.get(&tensor.node).cloned().unwrap_or_default();
+        if graph[tensor.node].is_switch()
+            && let Some(predicate) = graph.input(tensor.node, 1)
+        {
+            gates.push((origin(graph, predicate), tensor.slot));
+        }
+        gates
+    }
+}
+
+impl Joint {
+    /// Lets what is needed leave the branches that it is in.
+    pub(super) fn keep_alive(&mut self, needs: Needs) -> Result<Needs> {
+        let gates = Gates::of(&self.body.graph)?;
+        let mut kept = Needs { tensors: Vec::new(), replaced: needs.replaced };
+        let mut back = FxHashMap::default();
+        for tensor in needs.tensors {
+            self.bring_back(tensor, &gates, &mut kept.tensors, &mut back)?;
+        }
+        for origin in kept.replaced.values_mut() {
+            *origin = back.get(origin).copied().unwrap_or(*origin);
+        }
+        kept.replaced.extend(back.into_iter().filter(|(tensor, back)| tensor != back));
+        Ok(kept)
+    }
+
+    /// What stands for a tensor in the backward part; `kept` gets what that takes of the forward part.
+    fn bring_back(
+        &mut self,
+        tensor: OutputId,
+        gates: &Gates,
+        kept: &mut Vec<OutputId>,
+        back: &mut FxHashMap<OutputId, OutputId>,
+    ) -> Result<OutputId> {
+        if let Some(&known) = back.get(&tensor) {
+            return Ok(known);
+        }
+        let before = gates.before(&self.body.graph, tensor);
+        let mut alive = tensor;
+        for &(predicate, slot) in before.iter().rev() {
+            alive = self.build(|b| merge_with_zero(b, alive, predicate, slot))?;
+        }
+        if !is_repeatable(&self.body.graph[alive.node]) && !kept.contains(&alive) {
+            kept.push(alive);
+        }
+        let mut found = alive;
+        for (predicate, slot) in before {
+            let predicate = self.bring_back(predicate, gates, kept, back)?;
+            found = self.build(|b| Ok(b.switch(found, predicate)?.output(slot)))?;
+        }
+        back.insert(tensor, found);
+        Ok(found)
+    }
+}
+
+/// A tensor that is alive where the predicate has the value of `slot`, and a zero where it has the other.
+fn merge_with_zero(b: &mut GraphBuilder<'_>, tensor: OutputId, predicate: OutputId, slot: u32) -> Result<OutputId> {
+    let dtype = b.dtype(tensor);
+    if matches!(dtype, DType::Resource | DType::Variant) {
+        let name = b.graph().tensor_name(tensor);
+        bail!(Unimplemented, "The gradient needs '{name}' of type {dtype}, which is in a branch of a conditional in a function");
+    }
+    let zero = b.constant("Const", &Tensor::zeros(dtype, [])?)?;
+    let zero = b.switch(zero, predicate)?.output(1 - slot);
+    b.call("Merge", &if slot == 0 { [tensor, zero] } else { [zero, tensor] })
+}

@@ -1,0 +1,54 @@
+//! What a walk does at one node: the gradients that it starts with, and a gradient function's call.
+
+use super::{Backward, Grad, is_differentiable};
+use crate::builder::GraphBuilder;
+use crate::{NodeId, OutputId};
+use flowmill_tensor::{DType, Error, Result, bail};
+
+/// The gradient of a `y`: the one given, or ones.
+pub(super) fn first_gradient(b: &mut GraphBuilder<'_>, y: OutputId, given: Option<OutputId>, i: usize) -> Result<OutputId> {
+    let dtype = b.dtype(y);
+    let name = b.graph().tensor_name(y);
+    match given {
+        Some(grad) => {
+            let given = b.graph().output_type(grad)?.dtype;
+            if given != dtype {
+                bail!(InvalidArgument, "Gradient type {given} generated for tensor {name} with type {dtype} does not match");
+            }
+            Ok(grad)
+        }
+        None if matches!(dtype, DType::C64 | DType::C128) => {
+            bail!(InvalidArgument, "Gradients of complex tensors ({name}) must set grad_ys (y.dtype = {dtype})")
+        }
+        None if !is_differentiable(dtype) => {
+            bail!(InvalidArgument, "'{name}' is {dtype}, which has no gradient: ys must be floating point")
+        }
+        None => b.ones_like(y, &format!("grad_ys_{i}")),
+    }
+}
+
+/// Says in the gradient of which node an error came up.
+pub(super) fn in_gradient_of(b: &GraphBuilder<'_>, node: NodeId, error: Error) -> Error {
+    match b.graph().node(node) {
+        Ok(forward) => error.append(format_args!("\n\t in the gradient of '{}' (op type: {})", forward.name(), forward.op())),
+        Err(_) => error,
+    }
+}
+
+/// The gradients of a node's inputs by a gradient function.
+pub(super) fn differentiate(
+    b: &mut GraphBuilder<'_>,
+    node: NodeId,
+    grads: Vec<Option<Grad>>,
+    rule: impl FnOnce(&mut GraphBuilder<'_>, &Backward) -> Result<Vec<Option<Grad>>>,
+) -> Result<Vec<Option<Grad>>> {
+    let inputs: Vec<OutputId> = b.graph().inputs(node).collect();
+    let num_inputs = inputs.len();
+    let result = rule(b, &Backward { node, inputs, grads });
+    let given = result.map_err(|e| in_gradient_of(b, node, e))?;
+    if given.len() != num_inputs {
+        let (count, op) = (given.len(), b.graph().node(node)?.op());
+        return Err(Error::internal(format!("Num gradients {count} generated for op {op} do not match num inputs {num_inputs}")));
+    }
+    Ok(given)
+}
