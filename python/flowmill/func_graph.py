@@ -89,6 +89,8 @@ class FuncGraph(Graph):
                     raise ValueError(f"{tensor!r} must be from the same graph as the function '{self.name}' is called in, or from one around it.")
             # What a reference refers to is passed: functions cannot assign to it.
             inside = self.placeholder(tensor.dtype.base_dtype, tensor.shape, name or tensor.op.name.rpartition("/")[2])
+            if tensor.dtype.name in ("resource", "variant"):
+                self._core.copy_handle_data(*inside._key, tensor.graph._core, *tensor._key)
             found = self._captures[id(tensor)] = tensor, inside
             self.inputs.append(inside)
         return found[1]
@@ -280,8 +282,7 @@ def to_function(graph: FuncGraph, name: str | None = None, out_names: Sequence[s
         arg = names.argument(parameter.op.name)
         signature.input_arg.add(name=arg, type=parameter.dtype.as_datatype_enum)
         sources[parameter.op.name, 0] = arg
-        shape = definition.arg_attr[i].attr["_output_shapes"].list.shape.add()
-        shape.CopyFrom(parameter.shape.as_proto())
+        definition.arg_attr[i].ParseFromString(graph._core.arg_attrs(*parameter._key))
     parameters = {t.op.name for t in graph.inputs}
     body = graph.as_graph_def()
     nodes = [n for n in body.node if n.name not in parameters]

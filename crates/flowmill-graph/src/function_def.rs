@@ -34,7 +34,7 @@ impl FunctionArg {
     }
 
     /// The attributes that tell a function's body of it.
-    pub(crate) fn attrs(&self) -> Attrs {
+    pub fn attrs(&self) -> Attrs {
         let mut attrs = Attrs::default();
         let list = |shapes: &mut dyn Iterator<Item = &PartialShape>| ListValue {
             shape: shapes.map(PartialShape::to_proto).collect(),

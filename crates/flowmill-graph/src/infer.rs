@@ -3,6 +3,7 @@
 use crate::{Attrs, OpDef};
 use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail};
 use smallvec::SmallVec;
+use std::cell::Cell;
 
 /// Infers the static shapes of one node's outputs. Registered with the op.
 pub type ShapeFn = fn(&mut InferenceContext<'_>) -> Result<()>;
@@ -27,6 +28,16 @@ pub struct InferenceContext<'a> {
     attrs: &'a Attrs,
     inputs: SmallVec<[&'a ValueInfo; 4]>,
     outputs: Vec<ValueInfo>,
+    asked: Cell<Asked>,
+}
+
+/// Which inputs a shape function asked for in vain, one bit for each: those past the 64th are not counted, which only leaves shapes unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// For their values.
+    pub(crate) values: u64,
+    /// For the shapes that their values describe.
+    pub(crate) shapes: u64,
 }
 
 impl<'a> InferenceContext<'a> {
@@ -37,7 +48,13 @@ impl<'a> InferenceContext<'a> {
         inputs: impl IntoIterator<Item = &'a ValueInfo>,
         num_outputs: usize,
     ) -> InferenceContext<'a> {
-        InferenceContext { op_def, attrs, inputs: inputs.into_iter().collect(), outputs: vec![ValueInfo::default(); num_outputs] }
+        InferenceContext {
+            op_def,
+            attrs,
+            inputs: inputs.into_iter().collect(),
+            outputs: vec![ValueInfo::default(); num_outputs],
+            asked: Cell::default(),
+        }
     }
 
     /// The op.
@@ -70,9 +87,25 @@ impl<'a> InferenceContext<'a> {
         self.inputs.get(i).map_or_else(PartialShape::unknown, |v| v.shape.clone())
     }
 
-    /// The constant value of input `i`, where known.
+    /// The constant value of input `i`. Where it is not known, whoever calls the shape function may compute it and call again: this is for what
+    /// output shapes depend on.
     pub fn constant(&self, i: usize) -> Option<&'a Tensor> {
+        let found = self.known(i);
+        if found.is_none() && i < 64 {
+            let asked = self.asked.get();
+            self.asked.set(Asked { values: asked.values | 1 << i, ..asked });
+        }
+        found
+    }
+
+    /// The constant value of input `i` where it is known already: for values of outputs.
+    pub fn known(&self, i: usize) -> Option<&'a Tensor> {
         self.value(i)?.constant.as_ref()
+    }
+
+    /// What was asked for in vain.
+    pub(crate) fn asked(&self) -> Asked {
+        self.asked.get()
     }
 
     /// The static shape that the *value* of input `i` describes; −1 entries are unknown sizes.
@@ -95,6 +128,10 @@ impl<'a> InferenceContext<'a> {
                 bail!(InvalidArgument, "Invalid value in tensor used for shape: {size}");
             }
             return Ok(PartialShape::new(&sizes));
+        }
+        if i < 64 && value.as_shape.as_ref().is_none_or(|shape| !shape.is_fully_defined()) {
+            let asked = self.asked.get();
+            self.asked.set(Asked { shapes: asked.shapes | 1 << i, ..asked });
         }
         if let Some(shape) = &value.as_shape {
             return Ok(shape.clone());

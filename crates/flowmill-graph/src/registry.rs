@@ -1,7 +1,7 @@
 //! Which ops there are.
 
-use crate::OpDef;
 use crate::builtin;
+use crate::{Evaluator, OpDef};
 use flowmill_tensor::{Result, bail};
 use hashbrown::HashMap;
 use std::borrow::Cow;
@@ -24,6 +24,17 @@ pub trait Declaration: Sync {
 #[derive(Clone, Debug, Default)]
 pub struct OpRegistry {
     ops: HashMap<Cow<'static, str>, Entry>,
+    evaluator: Kernels,
+}
+
+/// What computes ops ahead of a step.
+#[derive(Clone, Default)]
+struct Kernels(Option<Arc<dyn Evaluator + Send + Sync>>);
+
+impl fmt::Debug for Kernels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Some(_)" } else { "None" })
+    }
 }
 
 #[derive(Clone)]
@@ -66,11 +77,23 @@ impl OpRegistry {
     /// `AlreadyExists` for two declarations of one name.
     pub fn declared<D: Declaration + 'static>(declarations: impl IntoIterator<Item = &'static D>) -> Result<OpRegistry> {
         let declarations = declarations.into_iter();
-        let mut registry = OpRegistry { ops: HashMap::with_capacity(declarations.size_hint().0) };
+        let mut registry = OpRegistry { ops: HashMap::with_capacity(declarations.size_hint().0), ..OpRegistry::default() };
         for declaration in declarations {
             registry.insert(declaration.name().into(), Entry::Declared { declaration, made: OnceLock::new() })?;
         }
         registry.complete()
+    }
+
+    /// The same with something that computes ops ahead of a step. Static shapes follow values then that only a kernel can say, such as those of
+    /// `tf.reverse([2, 3], [0])`.
+    pub fn with_evaluator(mut self, evaluator: Arc<dyn Evaluator + Send + Sync>) -> OpRegistry {
+        self.evaluator = Kernels(Some(evaluator));
+        self
+    }
+
+    /// What computes ops ahead of a step.
+    pub(crate) fn evaluator(&self) -> Option<&Arc<dyn Evaluator + Send + Sync>> {
+        self.evaluator.0.as_ref()
     }
 
     fn complete(mut self) -> Result<OpRegistry> {

@@ -1,9 +1,12 @@
 //! Static shapes of all tensors of a graph.
 
+use crate::evaluate::StaticValues;
+use crate::infer::Asked;
 use crate::traverse::{is_back_edge, topological_order};
-use crate::{ARG, Graph, InferenceContext, Node, NodeId, OutputId, ValueInfo};
+use crate::{ARG, Evaluator, Graph, InferenceContext, Node, NodeId, OutputId, ValueInfo};
 use flowmill_proto::TensorProto;
-use flowmill_tensor::{PartialShape, Result, Tensor, bail};
+use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// Constants of up to this many bytes are seen by shape functions.
@@ -13,11 +16,19 @@ pub const MAX_CONSTANT_BYTES: usize = 1024;
 ///
 /// A loop's `Merge` starts with the shape that comes in and is relaxed by what comes back until nothing changes, so that what is known
 /// holds for every iteration. A node whose op has no shape function, or one that says nothing, has outputs of unknown shape.
+///
+/// Values of constants, and those that shape functions make of them, are handed on as nodes are added. Where a shape function asks for a value that
+/// is not known so, and the graph's registry has an [`Evaluator`], kernels compute it if it depends on constants only; of `Pack`, `Concat`,
+/// `Cast` and `StridedSlice`, parts of it. TensorFlow's shape refiner does the same.
 #[derive(Clone, Debug, Default)]
 pub struct ShapeRefiner {
     /// By node id; `None` where the node was not seen.
     outputs: Vec<Option<Box<[ValueInfo]>>>,
+    values: StaticValues,
 }
+
+/// How deep shapes that are made of shapes are followed.
+const MAX_SHAPE_DEPTH: usize = 16;
 
 impl ShapeRefiner {
     /// A refiner that has seen nothing.
@@ -43,6 +54,7 @@ impl ShapeRefiner {
         let slot = self.outputs.get_mut(output.node.index()).and_then(Option::as_mut).and_then(|o| o.get_mut(output.slot as usize));
         let Some(value) = slot else { bail!(NotFound, "no shape is known of {output:?}") };
         value.shape = value.shape.merge(shape)?;
+        self.values.clear();
         Ok(())
     }
 
@@ -52,6 +64,15 @@ impl ShapeRefiner {
         let slot = self.outputs.get_mut(output.node.index()).and_then(Option::as_mut).and_then(|o| o.get_mut(output.slot as usize));
         if let Some(value) = slot {
             *value = ValueInfo { shape, elements: value.elements.take(), ..ValueInfo::default() };
+            self.values.clear();
+        }
+    }
+
+    /// Says what a resource or variant holds. Does nothing for a node that was not seen.
+    pub fn set_elements(&mut self, output: OutputId, elements: Option<Vec<(DType, PartialShape)>>) {
+        let slot = self.outputs.get_mut(output.node.index()).and_then(Option::as_mut).and_then(|o| o.get_mut(output.slot as usize));
+        if let Some(value) = slot {
+            value.elements = elements;
         }
     }
 
@@ -61,7 +82,7 @@ impl ShapeRefiner {
     /// What the op's shape function gives, with the node's name.
     pub fn add_node(&mut self, graph: &Graph, id: NodeId) -> Result<()> {
         let node = graph.node(id)?;
-        let outputs = self.infer(graph, node, false)?;
+        let (outputs, _) = self.infer_with_values(graph, node, false)?;
         self.store(id, outputs);
         Ok(())
     }
@@ -98,8 +119,13 @@ impl ShapeRefiner {
         }
         // Places in `order` of nodes whose inputs have changed since they were inferred.
         let mut again = BTreeSet::new();
+        // Those of nodes whose shape functions asked for values that nodes further back decide.
+        let mut asking = BTreeSet::new();
         for (place, &id) in order.iter().enumerate() {
-            let outputs = self.infer(graph, &graph[id], true)?;
+            let (outputs, has_asked) = self.infer_with_values(graph, &graph[id], true)?;
+            if has_asked {
+                asking.insert(place as u32);
+            }
             self.store(id, outputs);
             for edge in graph.out_edges(id).filter(|e| is_back_edge(graph, e) && places[e.dst.index()] <= place as u32) {
                 again.insert(places[edge.dst.index()]);
@@ -108,7 +134,7 @@ impl ShapeRefiner {
         while let Some(place) = again.pop_first() {
             let id = order[place as usize];
             let node = &graph[id];
-            let mut outputs = self.infer(graph, node, true)?;
+            let (mut outputs, _) = self.infer_with_values(graph, node, true)?;
             let old = self.outputs[id.index()].as_deref().unwrap_or(&[]);
             if node.is_merge() {
                 // Only ever less is known, which is why this ends.
@@ -122,6 +148,7 @@ impl ShapeRefiner {
             self.store(id, outputs);
             let consumers = graph.out_edges(id).filter(|e| !e.is_control()).map(|e| places[e.dst.index()]);
             again.extend(consumers.filter(|&p| p != u32::MAX));
+            again.extend(asking.range(place + 1..));
         }
         Ok(())
     }
@@ -130,29 +157,114 @@ impl ShapeRefiner {
         if self.outputs.len() <= id.index() {
             self.outputs.resize(id.index() + 1, None);
         }
+        if self.outputs[id.index()].is_some() {
+            self.values.clear();
+        }
         self.outputs[id.index()] = Some(outputs.into());
     }
 
-    /// With `assume_loops`, what comes over a back edge that was not seen has the shape of what comes in.
-    fn infer(&self, graph: &Graph, node: &Node, assume_loops: bool) -> Result<Vec<ValueInfo>> {
+    /// The outputs of a node, with the values that its shape function asks for computed if they can be; and whether it asked for any.
+    fn infer_with_values(&mut self, graph: &Graph, node: &Node, assume_loops: bool) -> Result<(Vec<ValueInfo>, bool)> {
+        let (mut outputs, mut asked) = self.infer(graph, node, assume_loops, &[])?;
+        if asked == Asked::default() {
+            return Ok((outputs, false));
+        }
+        let Some(evaluator) = graph.registry().evaluator() else { return Ok((outputs, false)) };
+        let mut values = std::mem::take(&mut self.values);
+        let (mut found, mut tried) = (Vec::new(), Asked::default());
+        loop {
+            let count = found.len();
+            for i in 0..node.num_inputs().min(64) {
+                let [is_value, is_shape] = [asked.values & !tried.values, asked.shapes & !tried.shapes].map(|mask| mask & 1 << i != 0);
+                let Some(input) = graph.input(node.id(), i).filter(|_| is_value || is_shape) else { continue };
+                let mut compute =
+                    Computed { refiner: self, graph, evaluator: &**evaluator, values: &mut values, met: FxHashMap::default() };
+                let value = if is_shape { compute.partly(input, MAX_SHAPE_DEPTH) } else { compute.wholly(input) };
+                found.extend(value.map(|value| (i, value)));
+            }
+            if found.len() == count {
+                break;
+            }
+            tried = Asked { values: tried.values | asked.values, shapes: tried.shapes | asked.shapes };
+            (outputs, asked) = self.infer(graph, node, assume_loops, &found)?;
+        }
+        self.values = values;
+        Ok((outputs, true))
+    }
+
+    /// The outputs of a node, and what its shape function asked for in vain. With `assume_loops`, what comes over a back edge that was not seen has
+    /// the shape of what comes in. `found` says more of some inputs than was seen.
+    fn infer(&self, graph: &Graph, node: &Node, assume_loops: bool, found: &[(usize, ValueInfo)]) -> Result<(Vec<ValueInfo>, Asked)> {
         let input = |i: usize| graph.input(node.id(), i).and_then(|src| self.value(src));
         let num_inputs = node.num_inputs();
         let incoming = if assume_loops && node.is_merge() { (0..num_inputs).find_map(input) } else { None };
         // The value that comes in is not the one of later iterations, its shape may be.
         let assumed =
             incoming.map(|v| ValueInfo { shape: v.shape.clone(), elements: v.elements.clone(), ..Default::default() }).unwrap_or_default();
-        let inputs = (0..num_inputs).map(|i| input(i).unwrap_or(&assumed));
+        let more = |i: usize| found.iter().rev().find(|(at, _)| *at == i).map(|(_, value)| value);
+        let inputs = (0..num_inputs).map(|i| more(i).or_else(|| input(i)).unwrap_or(&assumed));
         let mut context = InferenceContext::new(node.op_def(), node.attrs(), inputs, node.num_outputs());
         if let Some(shape_fn) = node.op_def().shape_fn {
             shape_fn(&mut context).map_err(|e| e.at_node(node.name(), node.op()))?;
         }
+        let asked = context.asked();
         let mut outputs = context.into_outputs();
         if node.is_op("Const") {
             read_constant(node, &mut outputs).map_err(|e| e.at_node(node.name(), node.op()))?;
         } else if node.is_op(ARG) {
             read_arg(node, &mut outputs);
         }
-        Ok(outputs)
+        Ok((outputs, asked))
+    }
+}
+
+/// Values for the shape function of one node.
+struct Computed<'a> {
+    refiner: &'a ShapeRefiner,
+    graph: &'a Graph,
+    evaluator: &'a dyn Evaluator,
+    values: &'a mut StaticValues,
+    /// What was found of tensors that are known in part.
+    met: FxHashMap<OutputId, Option<ValueInfo>>,
+}
+
+impl Computed<'_> {
+    /// A tensor whose value kernels give.
+    fn wholly(&mut self, tensor: OutputId) -> Option<ValueInfo> {
+        let known = |output: OutputId| self.refiner.value(output)?.constant.clone();
+        let value = self.values.find(self.graph, self.evaluator, &known, tensor)?;
+        let before = self.refiner.value(tensor).cloned().unwrap_or_default();
+        Some(ValueInfo { shape: value.shape().into(), constant: Some(value), ..before })
+    }
+
+    /// A tensor that stands for a shape, some sizes of which kernels give.
+    fn partly(&mut self, tensor: OutputId, depth: usize) -> Option<ValueInfo> {
+        if let Some(known) = self.met.get(&tensor) {
+            return known.clone();
+        }
+        let found = self.wholly(tensor).or_else(|| self.made_of_parts(tensor, depth));
+        self.met.insert(tensor, found.clone());
+        found
+    }
+
+    fn made_of_parts(&mut self, tensor: OutputId, depth: usize) -> Option<ValueInfo> {
+        let node = self.graph.get(tensor.node)?;
+        let depth = depth.checked_sub(1)?;
+        if !matches!(node.op(), "Cast" | "Pack" | "Concat" | "ConcatV2" | "StridedSlice") {
+            return None;
+        }
+        let mut found = Vec::new();
+        for i in 0..node.num_inputs() {
+            let input = self.graph.input(tensor.node, i)?;
+            if self.refiner.value(input)?.constant.is_none() {
+                found.extend(self.partly(input, depth).map(|value| (i, value)));
+            }
+        }
+        if found.is_empty() {
+            return None;
+        }
+        let (outputs, _) = self.refiner.infer(self.graph, node, false, &found).ok()?;
+        outputs.into_iter().nth(tensor.slot as usize)
     }
 }
 

@@ -16,5 +16,6 @@ mod ranks;
 mod rewrite;
 mod shapes;
 
+pub use flowmill_graph::Evaluator;
 pub use lowering::{Functions, MAX_ADDED_NODES, MAX_NESTING};
-pub use pipeline::{Evaluator, LOWERING, LoweringPass, Options, PIPELINE, Pass, PassReport, Report, optimize, run_passes};
+pub use pipeline::{LOWERING, LoweringPass, Options, PIPELINE, Pass, PassReport, Report, optimize, run_passes};

@@ -6,8 +6,8 @@ use crate::passes::{
     merge_duplicates, prune, remove_identities,
 };
 use crate::passes::{inline_calls, lower_case, lower_if, lower_while};
-use flowmill_graph::{ControlFlow, Graph, NodeId};
-use flowmill_tensor::{Error, Result, Tensor};
+use flowmill_graph::{ControlFlow, Evaluator, Graph};
+use flowmill_tensor::{Error, Result};
 
 /// One pass: a rewrite of the whole graph.
 #[derive(Clone, Copy)]
@@ -70,15 +70,6 @@ pub struct Options<'a> {
     pub disabled: &'a [String],
     /// The function whose body the graph is; `""` for the graph of a step.
     pub function: &'a str,
-}
-
-/// Computes nodes for passes, with the kernels that will run the graph.
-pub trait Evaluator {
-    /// The outputs of `node` for these inputs; `None` where it cannot be computed ahead of a step.
-    ///
-    /// # Errors
-    /// What the kernel gives. Passes take it as `None`: a step that gets there gives the error again.
-    fn evaluate(&self, graph: &Graph, node: NodeId, inputs: &[Tensor]) -> Result<Option<Vec<Tensor>>>;
 }
 
 /// What one pass did.

@@ -89,16 +89,6 @@ pub(crate) fn factors(graph: &Graph, last: &Node, device: &str) -> Option<Vec<Ou
     Some(found)
 }
 
-/// Whether the op calls functions: what those do cannot be told from the op.
-pub(crate) fn calls_functions(graph: &Graph, node: &Node) -> bool {
-    let is_func = |a: &AttrValue| match &a.value {
-        Some(Value::Func(_)) => true,
-        Some(Value::List(list)) => !list.func.is_empty(),
-        _ => false,
-    };
-    graph.library().get(node.op()).is_some() || node.attrs().0.values().any(is_func)
-}
-
 /// A string attribute, `""` where it is missing.
 pub(crate) fn text<'a>(node: &'a Node, attr: &str) -> &'a str {
     node.attrs().get_or(attr, "").unwrap_or("")

@@ -7,9 +7,10 @@ use crate::errors::to_py_err;
 use crate::gate::detached;
 use flowmill::builder::gradients::FunctionGraph;
 use flowmill::builder::{BuilderState, ContextId, GraphBuilder, WhileOptions};
-use flowmill_graph::{Graph, ImportOptions, ImportResults, Node, NodeId, import_graph_def};
+use flowmill_graph::{Attrs, FunctionArg, Graph, ImportOptions, ImportResults, Node, NodeId, OutputId, import_graph_def};
 use flowmill_proto::attr_value::{ListValue, Value};
-use flowmill_proto::{ControlFlowContextDef, FunctionDef, GradientDef, GraphDef, Message};
+use flowmill_proto::function_def::ArgAttrs;
+use flowmill_proto::{ControlFlowContextDef, FunctionDef, GradientDef, GraphDef, Message, NodeDef};
 use flowmill_tensor::{Bytes, Error, PartialShape, Result, Tensor};
 use parking_lot::{Mutex, RwLock};
 use pyo3::IntoPyObjectExt;
@@ -213,6 +214,49 @@ impl PyGraph {
             state.catch_up(graph);
             state.merge_shape(n.id().output(slot), &build::partial_shape(dims))
         })
+    }
+
+    /// What a function's definition says of an argument in a tensor's place: a serialised `FunctionDef.ArgAttrs`.
+    fn arg_attrs<'py>(&self, py: Python<'py>, id: u32, slot: u32) -> PyResult<Bound<'py, PyBytes>> {
+        let mut state = self.state.lock();
+        self.with_node(id, |graph, n| {
+            state.catch_up(graph);
+            let arg = FunctionArg::new(graph, state.shapes(), n.id().output(slot))?;
+            Ok(PyBytes::new(py, &ArgAttrs { attr: arg.attrs().0, ..ArgAttrs::default() }.encode_to_vec()))
+        })
+    }
+
+    /// Lets a tensor stand for a handle of another graph: what that refers to is known of it, too.
+    fn copy_handle_data(&self, id: u32, slot: u32, other: &PyGraph, other_id: u32, other_slot: u32) -> PyResult<()> {
+        let elements = {
+            let mut state = other.state.lock();
+            state.catch_up(&other.graph.read());
+            state.shapes().value(NodeId(other_id).output(other_slot)).and_then(|v| v.elements.clone())
+        };
+        let mut state = self.state.lock();
+        self.with_node(id, |graph, n| {
+            state.catch_up(graph);
+            state.set_elements(n.id().output(slot), elements);
+            Ok(())
+        })
+    }
+
+    /// Extends a node as gradients have extended the one in a serialised `NodeDef`, by inputs, and by outputs of these shapes.
+    fn extend_node(
+        &self,
+        scope: &PyScope,
+        id: u32,
+        node_def: &[u8],
+        inputs: Vec<(u32, u32)>,
+        shapes: Vec<Option<Vec<i64>>>,
+    ) -> PyResult<()> {
+        let def = NodeDef::decode(node_def).map_err(|e| PyValueError::new_err(format!("not a NodeDef: {e}")))?;
+        let inputs: Vec<OutputId> = inputs.into_iter().map(|(node, slot)| NodeId(node).output(slot)).collect();
+        let shapes: Vec<PartialShape> = shapes.into_iter().map(build::partial_shape).collect();
+        self.build(scope, |b| b.extend_node(NodeId(id), &def.op, Attrs(def.attr), &inputs, &shapes))?;
+        // The caller knows.
+        self.take_extended();
+        Ok(())
     }
 
     /// A tensor's value where it is known before anything runs.

@@ -21,5 +21,6 @@ pub use kernel::{AsyncContext, AsyncKernel, Cost, Kernel, KernelContext, ScalarO
 pub use registry::{KernelInit, KernelRegistry, MakeKernel};
 pub use rendezvous::Rendezvous;
 pub use resource::{RefVariable, ResourceManager, VariableCell, container_name};
+pub use session::evaluate::evaluate;
 pub use session::{Callable, RunOptions, RunOutcome, Session, SessionOptions, ThreadPoolOption};
 pub use step::{Pace, Poll, StepContext};

@@ -49,6 +49,7 @@
 
 mod io_kernels;
 mod saved_model;
+mod static_values;
 
 pub use flowmill_graph::builder;
 pub use flowmill_graph::{Graph, ImportOptions, ImportResults, NodeId, OpRegistry, OutputId, import_graph_def};
@@ -66,7 +67,8 @@ use parking_lot::RwLock;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-static REGISTRY: LazyLock<Result<Arc<OpRegistry>>> = LazyLock::new(|| flowmill_ops::registry().map(Arc::new));
+static REGISTRY: LazyLock<Result<Arc<OpRegistry>>> =
+    LazyLock::new(|| flowmill_ops::registry().map(|ops| Arc::new(ops.with_evaluator(Arc::new(static_values::Kernels::default())))));
 
 static KERNELS: LazyLock<Arc<KernelRegistry>> = LazyLock::new(|| kernels_with(|_| ()));
 

@@ -99,6 +99,11 @@ impl BuilderState {
         self.shapes.merge_shape(output, shape)
     }
 
+    /// Says what the handle that a tensor is refers to, as [`ShapeRefiner::set_elements`].
+    pub fn set_elements(&mut self, output: OutputId, elements: Option<Vec<(DType, PartialShape)>>) {
+        self.shapes.set_elements(output, elements);
+    }
+
     /// Learns of nodes that others than builders have added.
     pub fn catch_up(&mut self, graph: &Graph) {
         let known = self.num_known;

@@ -252,7 +252,7 @@ pub(crate) fn pack(c: &mut Context<'_>) -> Result<()> {
 /// Scalars become a vector, whose elements may be sizes; rows become a matrix.
 fn pack_value(c: &mut Context<'_>, rank: Option<usize>, axis: usize) {
     let Ok(dtype @ (DType::I32 | DType::I64)) = c.attrs().get::<DType>("T") else { return };
-    let rows: Option<Vec<Vec<i64>>> = (0..c.num_inputs()).map(|i| c.constant(i)?.to_i64_vec().ok()).collect();
+    let rows: Option<Vec<Vec<i64>>> = (0..c.num_inputs()).map(|i| c.known(i)?.to_i64_vec().ok()).collect();
     match (rows, rank) {
         (Some(rows), Some(_)) if axis == 0 => value::set_ints(c, dtype, Some(rows.concat())),
         (Some(rows), Some(1)) => {
@@ -261,7 +261,7 @@ fn pack_value(c: &mut Context<'_>, rank: Option<usize>, axis: usize) {
             value::set_ints(c, dtype, Some(columns));
         }
         (None, Some(0)) => {
-            let sizes = (0..c.num_inputs()).map(|i| common::int(c, i).ok().flatten().unwrap_or(dims::UNKNOWN)).collect();
+            let sizes = (0..c.num_inputs()).map(|i| c.known(i).and_then(|n| n.to_i64().ok()).unwrap_or(dims::UNKNOWN)).collect();
             value::set_sizes(c, dtype, Some(sizes));
         }
         _ => {}
@@ -344,7 +344,7 @@ fn concat_value(c: &mut Context<'_>, values: std::ops::Range<usize>) {
     if !matches!(dtype, DType::I32 | DType::I64) || c.output_mut(0).and_then(|o| o.shape.rank()) != Some(1) {
         return;
     }
-    if let Some(parts) = values.clone().map(|i| c.constant(i).and_then(|t| t.to_i64_vec().ok())).collect::<Option<Vec<_>>>() {
+    if let Some(parts) = values.clone().map(|i| c.known(i).and_then(|t| t.to_i64_vec().ok())).collect::<Option<Vec<_>>>() {
         value::set_ints(c, dtype, Some(parts.concat()));
     } else if let Some(parts) = values.map(|i| value::sizes(c, i)).collect::<Option<Vec<_>>>() {
         value::set_sizes(c, dtype, Some(parts.concat()));

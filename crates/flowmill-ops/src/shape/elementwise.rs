@@ -133,7 +133,7 @@ pub(crate) fn cast(c: &mut Context<'_>) -> Result<()> {
     if !matches!(to, DType::I32 | DType::I64) {
         return Ok(());
     }
-    if c.constant(0).is_some() {
+    if c.known(0).is_some() {
         let values = value::whole_numbers(c, 0, to);
         value::set_ints(c, to, values);
     } else if matches!(from, DType::I32 | DType::I64) {

@@ -47,9 +47,9 @@ fn gather_value(c: &mut Context<'_>) {
     if c.input(0).rank() != Some(1) {
         return;
     }
-    let (Some(from), Some(indices)) = (value::sizes(c, 0), c.constant(1).and_then(|t| t.to_i64_vec().ok())) else { return };
+    let (Some(from), Some(indices)) = (value::sizes(c, 0), c.known(1).and_then(|t| t.to_i64_vec().ok())) else { return };
     let taken = indices.iter().map(|&i| usize::try_from(i).ok().and_then(|i| from.get(i).copied())).collect::<Option<Vec<_>>>();
-    if c.constant(0).is_some() { value::set_ints(c, dtype, taken) } else { value::set_sizes(c, dtype, taken) }
+    if c.known(0).is_some() { value::set_ints(c, dtype, taken) } else { value::set_sizes(c, dtype, taken) }
 }
 
 /// Slices at coordinates: the last dimension of the indices counts how many of the input's they fix.
@@ -307,7 +307,7 @@ pub(crate) fn concat_offset(c: &mut Context<'_>) -> Result<()> {
         c.set_output(i - 1, c.input(i));
     }
     let dtype: DType = c.attrs().get("shape_type")?;
-    let shapes = (1..c.num_inputs()).map(|i| c.constant(i).and_then(|t| t.to_i64_vec().ok())).collect::<Option<Vec<_>>>();
+    let shapes = (1..c.num_inputs()).map(|i| c.known(i).and_then(|t| t.to_i64_vec().ok())).collect::<Option<Vec<_>>>();
     let (Some(shapes), Some(axis)) = (shapes, common::int(c, 0)?) else { return Ok(()) };
     let rank = shapes.first().map_or(0, Vec::len);
     let Ok(axis) = dims::axis(axis, rank) else { return Ok(()) };

@@ -39,7 +39,7 @@ pub(crate) fn slice(c: &mut Context<'_>) -> Result<()> {
 
 /// The value of a part of input 0, known as far as input 0 is.
 fn set_part(c: &mut Context<'_>, part: Option<Vec<i64>>) {
-    match (c.constant(0), c.attrs().get::<DType>("T")) {
+    match (c.known(0), c.attrs().get::<DType>("T")) {
         (Some(_), Ok(dtype @ (DType::I32 | DType::I64))) => value::set_ints(c, dtype, part),
         (None, Ok(dtype @ (DType::I32 | DType::I64))) => value::set_sizes(c, dtype, part),
         _ => {}

@@ -207,7 +207,7 @@ pub(crate) fn fill(c: &mut Context<'_>) -> Result<()> {
     let shape = c.input_as_shape(0)?;
     c.set_output(0, shape);
     let count = c.output_mut(0).and_then(|o| o.shape.num_elements()).filter(|&n| n <= value::MAX_ELEMENTS);
-    if let (Some(n), Some(filled)) = (count, c.constant(1)) {
+    if let (Some(n), Some(filled)) = (count, c.known(1)) {
         value::set_ints(c, filled.dtype(), filled.to_i64().ok().map(|v| vec![v; n]));
     }
     Ok(())
@@ -254,7 +254,7 @@ fn stitch_value(c: &mut Context<'_>, n: usize) {
     let Some(length) = c.output_mut(0).and_then(|o| o.shape.num_elements()).filter(|&n| n <= value::MAX_ELEMENTS) else { return };
     let mut stitched = vec![None; length];
     for i in 0..n {
-        let known = |i: usize| c.constant(i).and_then(|t| t.to_i64_vec().ok());
+        let known = |i: usize| c.known(i).and_then(|t| t.to_i64_vec().ok());
         let (Some(indices), Some(data)) = (known(i), known(i + n)) else { return };
         for (index, value) in indices.into_iter().zip(data) {
             if let Some(slot) = usize::try_from(index).ok().and_then(|i| stitched.get_mut(i)) {

@@ -36,6 +36,11 @@ pub(crate) fn set_shape(c: &mut Context<'_>, i: usize, dtype: DType, shape: Part
     }
 }
 
+/// The elements of input `i`, where they are known integers.
+fn ints(c: &Context<'_>, i: usize) -> Option<Vec<i64>> {
+    c.known(i)?.to_i64_vec().ok()
+}
+
 /// The elements of input `i`, a scalar or a vector, as sizes: −1 where unknown.
 pub(crate) fn sizes(c: &Context<'_>, i: usize) -> Option<Vec<i64>> {
     let value = c.value(i)?;
@@ -68,7 +73,7 @@ pub(crate) fn set_elements(c: &mut Context<'_>, i: usize) {
     let (Some(1), Ok(dtype @ (DType::I32 | DType::I64))) = (c.input(i).rank(), c.attrs().get::<DType>("T")) else { return };
     let (Some(sizes), n) = (sizes(c, i), c.num_outputs()) else { return };
     let share = sizes.len() / n.max(1);
-    let whole = c.constant(i).is_some();
+    let whole = c.known(i).is_some();
     for (output, part) in (0..n).zip(sizes.chunks_exact(share.max(1))) {
         match c.output_mut(output).and_then(|o| o.shape.rank()) {
             Some(1) if whole => set(c, output, Tensor::index_vector(dtype, part).ok()),
@@ -91,7 +96,7 @@ pub(crate) fn set_ints(c: &mut Context<'_>, dtype: DType, values: Option<Vec<i64
 
 /// The elements of constant input `i` as a cast to the index type `to` gives them; `None` where there is no such constant, or no such number.
 pub(crate) fn whole_numbers(c: &Context<'_>, i: usize, to: DType) -> Option<Vec<i64>> {
-    let tensor = c.constant(i)?;
+    let tensor = c.known(i)?;
     let values: Vec<i64> = match tensor.dtype() {
         DType::F32 => tensor.as_slice::<f32>().ok()?.iter().map(|&x| whole(x.into())).collect::<Option<_>>()?,
         DType::F64 => tensor.as_slice::<f64>().ok()?.iter().map(|&x| whole(x)).collect::<Option<_>>()?,
@@ -110,11 +115,11 @@ fn whole(x: f64) -> Option<i64> {
 /// Sets output 0 to the elements of input 1 where input 0 is true, and to those of input 2 elsewhere, where all are constants: each of one
 /// element or of the output's shape.
 pub(crate) fn select(c: &mut Context<'_>) {
-    let (Some(dtype), Some(conditions)) = (index_type(c, 1), c.constant(0).and_then(|t| t.as_slice::<bool>().ok())) else { return };
+    let (Some(dtype), Some(conditions)) = (index_type(c, 1), c.known(0).and_then(|t| t.as_slice::<bool>().ok())) else { return };
     let Some(shape) = c.output_mut(0).and_then(|o| o.shape.to_shape()) else { return };
-    let whole = |i: usize| c.constant(i).filter(|t| t.num_elements() == 1 || *t.shape() == shape).and_then(|t| t.to_i64_vec().ok());
+    let whole = |i: usize| c.known(i).filter(|t| t.num_elements() == 1 || *t.shape() == shape).and_then(|t| t.to_i64_vec().ok());
     let (Some(then), Some(other)) = (whole(1), whole(2)) else { return };
-    if conditions.len() != 1 && c.constant(0).is_none_or(|t| *t.shape() != shape) {
+    if conditions.len() != 1 && c.known(0).is_none_or(|t| *t.shape() != shape) {
         return;
     }
     let place = |len: usize, i: usize| if len == 1 { 0 } else { i };
@@ -125,13 +130,13 @@ pub(crate) fn select(c: &mut Context<'_>) {
 
 /// The index type of input `i`, where its value is a known integer tensor.
 fn index_type(c: &Context<'_>, i: usize) -> Option<DType> {
-    c.constant(i).map(Tensor::dtype).filter(|t| matches!(t, DType::I32 | DType::I64))
+    c.known(i).map(Tensor::dtype).filter(|t| matches!(t, DType::I32 | DType::I64))
 }
 
 /// An elementwise function of one integer tensor.
 pub(crate) fn unary(c: &mut Context<'_>, f: fn(i64) -> Option<i64>) -> Result<()> {
     if let Some(dtype) = index_type(c, 0) {
-        let values = super::ints(c, 0)?.and_then(|v| v.into_iter().map(f).collect());
+        let values = ints(c, 0).and_then(|v| v.into_iter().map(f).collect());
         set_ints(c, dtype, values);
     }
     Ok(())
@@ -145,7 +150,7 @@ pub(crate) fn binary(c: &mut Context<'_>, f: fn(i64, i64) -> Option<i64>) -> Res
     if !matches!(dtype, DType::I32 | DType::I64) {
         return Ok(());
     }
-    if let (Some(x), Some(y)) = (super::ints(c, 0)?, super::ints(c, 1)?) {
+    if let (Some(x), Some(y)) = (ints(c, 0), ints(c, 1)) {
         let values = zip(&x, &y, f);
         set_ints(c, dtype, values);
     }
@@ -164,10 +169,10 @@ fn zip(x: &[i64], y: &[i64], f: fn(i64, i64) -> Option<i64>) -> Option<Vec<i64>>
 
 /// A reduction of all elements of an integer tensor.
 pub(crate) fn reduce(c: &mut Context<'_>, f: fn(&[i64]) -> Option<i64>) -> Result<()> {
-    let (Some(dtype), Some(axes), Some(rank)) = (index_type(c, 0), super::ints(c, 1)?, c.input(0).rank()) else { return Ok(()) };
+    let (Some(dtype), Some(axes), Some(rank)) = (index_type(c, 0), ints(c, 1), c.input(0).rank()) else { return Ok(()) };
     let is_whole = (0..rank as i64).all(|axis| axes.contains(&axis) || axes.contains(&(axis - rank as i64)));
     if is_whole {
-        let value = super::ints(c, 0)?.and_then(|v| f(&v)).map(|v| vec![v]);
+        let value = ints(c, 0).and_then(|v| f(&v)).map(|v| vec![v]);
         set_ints(c, dtype, value);
     }
     Ok(())

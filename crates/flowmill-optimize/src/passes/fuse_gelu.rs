@@ -1,7 +1,8 @@
-//! Lets a matrix product with a bias apply the exact GELU that follows it.
+//! Lets a matrix product with a bias apply the GELU that follows it.
 //!
-//! Before: `y = _FusedMatMul(x, w, b) {fused_ops=["BiasAdd"]}`, then `y · 0.5 · (1 + erf(y / √2))`, its three factors multiplied in any order,
-//! maybe on a `Reshape` of `y`. After: `_FusedMatMul(x, w, b) {fused_ops=["BiasAdd","GeluExact"]}`, and the `Reshape` of that.
+//! Before: `y = _FusedMatMul(x, w, b) {fused_ops=["BiasAdd"]}`, then `y · 0.5 · (1 + erf(y / √2))`, or the approximation
+//! `y · 0.5 · (1 + tanh(√(2/π) · (y + 0.044715 · y³)))`; factors and terms in any order, powers by `Pow`, `Square` or products, all maybe on a
+//! `Reshape` of `y`. After: `_FusedMatMul(x, w, b) {fused_ops=["BiasAdd","GeluExact"]}` or `"GeluApproximate"`, and the `Reshape` of that.
 //!
 //! Sound because the activation works element by element, so that it does not matter on which side of a `Reshape` it stands. Rounding differs.
 //! Guards: `float32`; the constants are scalars; nobody else sees the product or what lies between; no control edge orders the nodes that go;
@@ -21,48 +22,125 @@ const TOLERANCE: f32 = 1e-5;
 pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
     let mut count = 0;
     for id in graph.op_node_ids() {
-        let Some((product, argument)) = graph.get(id).and_then(|node| find(graph, node)) else { continue };
+        let Some(found) = graph.get(id).and_then(|node| find(graph, node)) else { continue };
         // What computed the factors is left to `prune`.
-        let ops = ["BiasAdd", "GeluExact"].map(|op| Bytes::from_static(op.as_bytes())).to_vec();
-        graph.set_attr(product, "fused_ops", AttrValue::from(ops))?;
-        bypass(graph, id, argument)?;
+        let ops = ["BiasAdd", found.activation].map(|op| Bytes::from_static(op.as_bytes())).to_vec();
+        graph.set_attr(found.product, "fused_ops", AttrValue::from(ops))?;
+        bypass(graph, id, found.argument)?;
         count += 1;
     }
     Ok(count)
 }
 
-/// The product whose activation ends in the multiplication `last`, and the tensor that is its argument.
-fn find(graph: &Graph, last: &Node) -> Option<(NodeId, OutputId)> {
+struct Gelu {
+    product: NodeId,
+    /// The tensor that the activation is of.
+    argument: OutputId,
+    activation: &'static str,
+}
+
+/// The activation that ends in the multiplication `last`.
+fn find(graph: &Graph, last: &Node) -> Option<Gelu> {
     let mut factors = factors(graph, last, last.device())?;
     let half = factors.iter().position(|&f| is_scalar(graph, f, 0.5))?;
     factors.swap_remove(half);
     let &[a, b] = &factors[..] else { return None };
-    let argument = if erf_argument(graph, b, last.device()) == Some(a) {
-        a
-    } else if erf_argument(graph, a, last.device()) == Some(b) {
-        b
-    } else {
-        return None;
-    };
-    let product = product_behind(graph, argument, last.device())?;
-    Some((product, argument))
+    [(a, b), (b, a)].into_iter().find_map(|(argument, gate)| {
+        let (activation, uses) = activation(graph, gate, argument, last.device())?;
+        let product = product_behind(graph, argument, 1 + uses, last.device())?;
+        Some(Gelu { product, argument, activation })
+    })
 }
 
-/// `x`, where the tensor is `1 + erf(x / √2)` and nobody else sees what lies between.
-fn erf_argument(graph: &Graph, output: OutputId, device: &str) -> Option<OutputId> {
-    let inner = |output: OutputId, op: &str| {
-        let node = graph.get(output.node).filter(|n| is_plain(graph, n, op, device))?;
-        sole_consumer(graph, node.id()).map(|_| node)
-    };
-    let sum = inner(output, "AddV2").or_else(|| inner(output, "Add"))?;
-    let erf = inner(other_than(graph, sum, 1.0)?, "Erf")?;
+/// The node behind a tensor, where it is of that op and nobody else sees its output.
+fn inner<'a>(graph: &'a Graph, output: OutputId, op: &str, device: &str) -> Option<&'a Node> {
+    let node = graph.get(output.node).filter(|n| is_plain(graph, n, op, device))?;
+    sole_consumer(graph, node.id()).map(|_| node)
+}
+
+/// The activation whose factor `1 + erf(x / √2)` or `1 + tanh(√(2/π) (x + 0.044715 x³))` the tensor `gate` is, and how often that takes `x`.
+fn activation(graph: &Graph, gate: OutputId, x: OutputId, device: &str) -> Option<(&'static str, usize)> {
+    let sum = inner(graph, gate, "AddV2", device).or_else(|| inner(graph, gate, "Add", device))?;
+    let curve = other_than(graph, sum, 1.0)?;
+    if let Some(tanh) = inner(graph, curve, "Tanh", device) {
+        let argument = Polynomial::of(graph, graph.input(tanh.id(), 0)?, x, device, MAX_DEPTH)?;
+        let scale = (2.0 * std::f32::consts::FRAC_1_PI).sqrt();
+        return argument.is_close([0.0, scale, 0.0, scale * 0.044_715]).then_some(("GeluApproximate", argument.uses));
+    }
+    let erf = inner(graph, curve, "Erf", device)?;
     let scaled = graph.input(erf.id(), 0)?;
-    match inner(scaled, "Mul") {
-        Some(node) => other_than(graph, node, std::f32::consts::FRAC_1_SQRT_2),
+    let argument = match inner(graph, scaled, "Mul", device) {
+        Some(node) => other_than(graph, node, std::f32::consts::FRAC_1_SQRT_2)?,
         None => {
-            let node = inner(scaled, "RealDiv")?;
-            graph.input(node.id(), 0).filter(|_| graph.input(node.id(), 1).is_some_and(|o| is_scalar(graph, o, std::f32::consts::SQRT_2)))
+            let node = inner(graph, scaled, "RealDiv", device)?;
+            graph
+                .input(node.id(), 0)
+                .filter(|_| graph.input(node.id(), 1).is_some_and(|o| is_scalar(graph, o, std::f32::consts::SQRT_2)))?
         }
+    };
+    (argument == x).then_some(("GeluExact", 1))
+}
+
+/// How many nodes lie between a tensor and what they compute of it.
+const MAX_DEPTH: usize = 8;
+
+/// A polynomial of degree 3 in some tensor.
+#[derive(Clone, Copy)]
+struct Polynomial {
+    /// By power.
+    coefficients: [f32; 4],
+    /// How many edges carry the tensor into it.
+    uses: usize,
+}
+
+impl Polynomial {
+    /// What computes `output` of `x`, where nobody else sees what lies between.
+    fn of(graph: &Graph, output: OutputId, x: OutputId, device: &str, depth: usize) -> Option<Polynomial> {
+        if output == x {
+            return Some(Polynomial { coefficients: [0.0, 1.0, 0.0, 0.0], uses: 1 });
+        }
+        if let Some(value) = scalar(graph, output) {
+            return Some(Polynomial { coefficients: [value, 0.0, 0.0, 0.0], uses: 0 });
+        }
+        let depth = depth.checked_sub(1)?;
+        let op = graph.get(output.node)?.op();
+        let node = inner(graph, output, op, device)?;
+        let argument = |i: usize| Polynomial::of(graph, graph.input(node.id(), i)?, x, device, depth);
+        match op {
+            "Add" | "AddV2" => Some(argument(0)?.plus(argument(1)?)),
+            "Mul" => argument(0)?.times(argument(1)?),
+            "Square" => {
+                let base = argument(0)?;
+                Some(Polynomial { uses: base.uses, ..base.times(base)? })
+            }
+            "Pow" => {
+                let (base, power) = (argument(0)?, scalar(graph, graph.input(node.id(), 1)?)?);
+                let power = [1.0, 2.0, 3.0].iter().position(|&p| p == power)?;
+                let raised = (0..power).try_fold(base, |product, _| product.times(base))?;
+                Some(Polynomial { uses: base.uses, ..raised })
+            }
+            _ => None,
+        }
+    }
+
+    fn plus(self, other: Polynomial) -> Polynomial {
+        let coefficients = std::array::from_fn(|i| self.coefficients[i] + other.coefficients[i]);
+        Polynomial { coefficients, uses: self.uses + other.uses }
+    }
+
+    /// The product, where its degree is not higher.
+    fn times(self, other: Polynomial) -> Option<Polynomial> {
+        let mut coefficients = [0.0; 4];
+        for (i, a) in self.coefficients.into_iter().enumerate().filter(|(_, a)| *a != 0.0) {
+            for (j, b) in other.coefficients.into_iter().enumerate().filter(|(_, b)| *b != 0.0) {
+                *coefficients.get_mut(i + j)? += a * b;
+            }
+        }
+        Some(Polynomial { coefficients, uses: self.uses + other.uses })
+    }
+
+    fn is_close(self, coefficients: [f32; 4]) -> bool {
+        self.coefficients.iter().zip(coefficients).all(|(a, b)| (a - b).abs() <= TOLERANCE)
     }
 }
 
@@ -72,10 +150,10 @@ fn other_than(graph: &Graph, node: &Node, value: f32) -> Option<OutputId> {
     if is_scalar(graph, a, value) { Some(b) } else { is_scalar(graph, b, value).then_some(a) }
 }
 
-/// The product with a bias that a tensor is or is a `Reshape` of, where the activation alone sees it: once as a factor, once in `erf`.
-fn product_behind(graph: &Graph, argument: OutputId, device: &str) -> Option<NodeId> {
+/// The product with a bias that a tensor is or is a `Reshape` of, where the activation alone sees it, by so many edges.
+fn product_behind(graph: &Graph, argument: OutputId, uses: usize, device: &str) -> Option<NodeId> {
     let node = graph.get(argument.node)?;
-    if graph.out_edges(node.id()).count() != 2 {
+    if graph.out_edges(node.id()).count() != uses {
         return None;
     }
     let product = if node.is_op("Reshape") && node.device() == device {
@@ -89,5 +167,10 @@ fn product_behind(graph: &Graph, argument: OutputId, device: &str) -> Option<Nod
 }
 
 fn is_scalar(graph: &Graph, output: OutputId, value: f32) -> bool {
-    constant(graph, output).is_some_and(|c| c.value.rank() == 0 && c.value.to_scalar::<f32>().is_ok_and(|v| (v - value).abs() <= TOLERANCE))
+    scalar(graph, output).is_some_and(|v| (v - value).abs() <= TOLERANCE)
+}
+
+/// The value of a constant scalar.
+fn scalar(graph: &Graph, output: OutputId) -> Option<f32> {
+    constant(graph, output).filter(|c| c.value.rank() == 0)?.value.to_scalar::<f32>().ok()
 }

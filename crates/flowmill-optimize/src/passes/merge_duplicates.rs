@@ -10,9 +10,8 @@
 //! Needs nothing to run before it; later passes that fold or fuse leave fewer duplicates when it runs after them.
 
 use crate::Evaluator;
-use crate::rewrite::calls_functions;
 use flowmill_graph::traverse::topological_order;
-use flowmill_graph::{ARG, Graph, Node, NodeId, OutputId, TensorType};
+use flowmill_graph::{ARG, Graph, Node, NodeId, OutputId, TensorType, calls_functions};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::{AttrValue, Message};
 use flowmill_tensor::{DType, Result};

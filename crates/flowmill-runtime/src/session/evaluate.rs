@@ -3,7 +3,8 @@
 use super::Environment;
 use crate::function::FunctionLibraryRuntime;
 use crate::kernel::KernelContext;
-use crate::registry::KernelInit;
+use crate::registry::{KernelInit, KernelRegistry};
+use crate::resource::ResourceManager;
 use crate::step::StepContext;
 use flowmill_graph::{Graph, NodeId};
 use flowmill_optimize::{Evaluator, LOWERING, Options, Report};
@@ -31,31 +32,46 @@ struct KernelEvaluator<'a> {
 
 impl Evaluator for KernelEvaluator<'_> {
     fn evaluate(&self, graph: &Graph, node: NodeId, inputs: &[Tensor]) -> Result<Option<Vec<Tensor>>> {
-        let node = graph.node(node)?;
-        if !self.env.kernels.contains(node.op()) {
-            return Ok(None);
-        }
-        let input_types: Vec<DType> = node.input_types().iter().map(|t| t.dtype).collect();
-        let output_types: Vec<DType> = node.output_types().iter().map(|t| t.dtype).collect();
-        let input_shapes: Vec<PartialShape> = inputs.iter().map(|t| t.shape().into()).collect();
-        let kernel = self.env.kernels.make(&KernelInit {
-            name: node.name(),
-            op_def: node.op_def(),
-            attrs: node.attrs(),
-            input_types: &input_types,
-            output_types: &output_types,
-            input_shapes: &input_shapes,
-            constants: &[],
-            resources: &self.env.resources,
-            functions: self.functions,
-        })?;
-        if kernel.as_async().is_some() {
-            return Ok(None);
-        }
-        let step = Arc::new(StepContext::new(self.env.resources.clone(), self.functions.clone()));
-        let mut inputs: Vec<Option<Tensor>> = inputs.iter().cloned().map(Some).collect();
-        let mut outputs: Vec<Option<Tensor>> = vec![None; node.num_outputs()];
-        kernel.compute(&mut KernelContext::new(&mut inputs, &mut outputs, &step))?;
-        Ok(outputs.into_iter().collect())
+        evaluate(&self.env.kernels, &self.env.resources, self.functions, graph, node, inputs)
     }
+}
+
+/// Makes a node's kernel and runs it in a step of its own; `None` for an op without kernel, and for kernels that wait for something.
+///
+/// # Errors
+/// `NotFound` for a node that is not there, and what making the kernel and the kernel give.
+pub fn evaluate(
+    kernels: &KernelRegistry,
+    resources: &Arc<ResourceManager>,
+    functions: &Arc<FunctionLibraryRuntime>,
+    graph: &Graph,
+    node: NodeId,
+    inputs: &[Tensor],
+) -> Result<Option<Vec<Tensor>>> {
+    let node = graph.node(node)?;
+    if !kernels.contains(node.op()) {
+        return Ok(None);
+    }
+    let input_types: Vec<DType> = node.input_types().iter().map(|t| t.dtype).collect();
+    let output_types: Vec<DType> = node.output_types().iter().map(|t| t.dtype).collect();
+    let input_shapes: Vec<PartialShape> = inputs.iter().map(|t| t.shape().into()).collect();
+    let kernel = kernels.make(&KernelInit {
+        name: node.name(),
+        op_def: node.op_def(),
+        attrs: node.attrs(),
+        input_types: &input_types,
+        output_types: &output_types,
+        input_shapes: &input_shapes,
+        constants: &[],
+        resources,
+        functions,
+    })?;
+    if kernel.as_async().is_some() {
+        return Ok(None);
+    }
+    let step = Arc::new(StepContext::new(resources.clone(), functions.clone()));
+    let mut inputs: Vec<Option<Tensor>> = inputs.iter().cloned().map(Some).collect();
+    let mut outputs: Vec<Option<Tensor>> = vec![None; node.num_outputs()];
+    kernel.compute(&mut KernelContext::new(&mut inputs, &mut outputs, &step))?;
+    Ok(outputs.into_iter().collect())
 }

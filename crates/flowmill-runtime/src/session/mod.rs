@@ -1,7 +1,7 @@
 //! Sessions: a graph, what lives across its steps, and the plans made so far.
 
 mod dump;
-mod evaluate;
+pub(crate) mod evaluate;
 mod executable;
 mod functions;
 mod options;

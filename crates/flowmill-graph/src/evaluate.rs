@@ -1,0 +1,156 @@
+//! Values that kernels give before anything runs.
+
+use crate::{ARG, Graph, InferenceContext, Node, NodeId, OutputId, TensorType, ValueInfo};
+use flowmill_proto::AttrValue;
+use flowmill_proto::attr_value::Value;
+use flowmill_tensor::{DType, Result, Tensor};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Computes single nodes. Whoever has kernels gives one to those that have none: shape inference and the passes that rewrite graphs.
+pub trait Evaluator {
+    /// The outputs of `node` for these inputs; `None` where it cannot be computed ahead of a step.
+    ///
+    /// # Errors
+    /// What the kernel gives. Callers take it as `None`: a step that gets there gives the error again.
+    fn evaluate(&self, graph: &Graph, node: NodeId, inputs: &[Tensor]) -> Result<Option<Vec<Tensor>>>;
+}
+
+/// Whether a node's outputs are values that depend on nothing but its inputs: ops with state, control flow, calls of functions, and resources and
+/// references are not.
+pub fn is_pure(graph: &Graph, node: &Node) -> bool {
+    let is_value = |t: &TensorType| !t.is_ref && !matches!(t.dtype, DType::Resource | DType::Variant);
+    node.num_inputs() > 0
+        && node.num_outputs() > 0
+        && !node.op_def().is_stateful
+        && !node.is_control_flow()
+        && !node.is_op(ARG)
+        && !node.op().starts_with("Placeholder")
+        && node.input_types().iter().chain(node.output_types()).all(is_value)
+        && !calls_functions(graph, node)
+}
+
+/// Whether the op calls functions: what those do cannot be told from the op.
+pub fn calls_functions(graph: &Graph, node: &Node) -> bool {
+    let is_func = |a: &AttrValue| match &a.value {
+        Some(Value::Func(_)) => true,
+        Some(Value::List(list)) => !list.func.is_empty(),
+        _ => false,
+    };
+    graph.library().get(node.op()).is_some() || node.attrs().0.values().any(is_func)
+}
+
+/// The outputs of a [pure](is_pure) node for these inputs; `None` where its shape function does not say beforehand that they take no more than
+/// `max_bytes`, and where the kernel fails.
+pub fn evaluate_node(evaluator: &dyn Evaluator, graph: &Graph, id: NodeId, inputs: &[Tensor], max_bytes: usize) -> Option<Vec<Tensor>> {
+    let node = graph.get(id).filter(|n| is_pure(graph, n) && is_small(n, inputs, max_bytes))?;
+    let outputs = evaluator.evaluate(graph, id, inputs).ok()??;
+    let has_type = |(value, expected): (&Tensor, &TensorType)| value.dtype() == expected.dtype;
+    (outputs.len() == node.num_outputs() && outputs.iter().zip(node.output_types()).all(has_type)).then_some(outputs)
+}
+
+/// Whether the op's shape function says that the outputs fit into so many bytes. Of a size that the values decide, such as that of `Unique`, it is
+/// enough that the inputs do and the op's output has no more elements than they have.
+fn is_small(node: &Node, inputs: &[Tensor], max_bytes: usize) -> bool {
+    let Some(shape_fn) = node.op_def().shape_fn else { return false };
+    let known = |t: &Tensor| ValueInfo { shape: t.shape().into(), constant: Some(t.clone()), ..ValueInfo::default() };
+    let infos: Vec<ValueInfo> = inputs.iter().map(known).collect();
+    let mut context = InferenceContext::new(node.op_def(), node.attrs(), &infos, node.num_outputs());
+    if shape_fn(&mut context).is_err() {
+        return false;
+    }
+    let most: usize = inputs.iter().map(Tensor::num_elements).fold(0, usize::saturating_add);
+    let bytes_of = |(info, t): (ValueInfo, &TensorType)| {
+        let elements = info.shape.num_elements().or_else(|| selects(node.op()).then_some(most))?;
+        Some(elements.saturating_mul(t.dtype.size().unwrap_or(size_of::<usize>())))
+    };
+    let bytes = context.into_outputs().into_iter().zip(node.output_types()).map(bytes_of);
+    bytes.sum::<Option<usize>>().is_some_and(|bytes| bytes <= max_bytes)
+}
+
+/// Ops whose outputs have no more elements than their inputs have, though how many only the values say. `Where` has as many for each dimension.
+fn selects(op: &str) -> bool {
+    matches!(op, "Unique" | "UniqueV2" | "UniqueWithCounts" | "UniqueWithCountsV2" | "ListDiff" | "SetDiff1D")
+}
+
+/// The largest value that static inference computes or reads. Shapes, axes and permutations have a few bytes; what they are made of has few more.
+pub(crate) const MAX_STATIC_BYTES: usize = 1 << 20;
+
+/// How many nodes static inference computes for one value.
+const MAX_NODES: usize = 1 << 12;
+
+/// Values computed for shape functions, and which nodes have none. What was found holds until the graph or a shape changes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StaticValues {
+    found: FxHashMap<OutputId, Tensor>,
+    varying: FxHashSet<NodeId>,
+}
+
+impl StaticValues {
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        if !self.found.is_empty() || !self.varying.is_empty() {
+            *self = StaticValues::default();
+        }
+    }
+
+    /// The value of a tensor that depends on constants only. `known` are values that need no kernel.
+    pub(crate) fn find(
+        &mut self,
+        graph: &Graph,
+        evaluator: &dyn Evaluator,
+        known: &dyn Fn(OutputId) -> Option<Tensor>,
+        output: OutputId,
+    ) -> Option<Tensor> {
+        if let Some(value) = self.value(graph, known, output) {
+            return Some(value);
+        }
+        for node in self.nodes_before(graph, known, output.node)? {
+            let inputs: Option<Vec<Tensor>> = graph.inputs(node).map(|i| self.value(graph, known, i)).collect();
+            let Some(outputs) = inputs.and_then(|inputs| evaluate_node(evaluator, graph, node, &inputs, MAX_STATIC_BYTES)) else {
+                self.varying.insert(node);
+                return None;
+            };
+            self.found.extend(outputs.into_iter().enumerate().map(|(slot, value)| (node.output(slot as u32), value)));
+        }
+        self.found.get(&output).cloned()
+    }
+
+    fn value(&self, graph: &Graph, known: &dyn Fn(OutputId) -> Option<Tensor>, output: OutputId) -> Option<Tensor> {
+        if let Some(value) = known(output).or_else(|| self.found.get(&output).cloned()) {
+            return Some(value);
+        }
+        let node = graph.get(output.node).filter(|n| n.is_op("Const"))?;
+        let proto: &flowmill_proto::TensorProto = node.attrs().get("value").ok()?;
+        let shape =
+            proto.tensor_shape.as_ref().map_or_else(flowmill_tensor::PartialShape::scalar, flowmill_tensor::PartialShape::from_proto);
+        let bytes = shape.num_elements()?.saturating_mul(node.output_types().first()?.dtype.size().unwrap_or(size_of::<usize>()));
+        if bytes > MAX_STATIC_BYTES { None } else { Tensor::from_proto(proto).ok() }
+    }
+
+    /// The nodes to compute for a node, in order, itself last; `None` where something before it is not known.
+    fn nodes_before(&mut self, graph: &Graph, known: &dyn Fn(OutputId) -> Option<Tensor>, node: NodeId) -> Option<Vec<NodeId>> {
+        let (mut order, mut seen) = (Vec::new(), FxHashSet::from_iter([node]));
+        let mut stack = vec![(node, 0)];
+        while let Some(&(node, i)) = stack.last() {
+            let there = graph.get(node)?;
+            let is_known = i > 0 || (!self.varying.contains(&node) && seen.len() <= MAX_NODES && is_pure(graph, there));
+            if !is_known || (i < there.num_inputs() && graph.input(node, i).is_none()) {
+                // Neither are those that depend on it.
+                self.varying.extend(stack.iter().map(|&(node, _)| node));
+                return None;
+            }
+            let Some(input) = graph.input(node, i) else {
+                order.push(node);
+                stack.pop();
+                continue;
+            };
+            if let Some(top) = stack.last_mut() {
+                top.1 += 1;
+            }
+            if self.value(graph, known, input).is_none() && seen.insert(input.node) {
+                stack.push((input.node, 0));
+            }
+        }
+        Some(order)
+    }
+}

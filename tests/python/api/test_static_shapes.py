@@ -1,0 +1,87 @@
+"""Static shapes by values that only kernels know, and by parts of them, as TensorFlow's shape refiner has them."""
+
+import pytest
+
+import flowmill
+
+CASES = {
+    "reverse": lambda tf, x, n: tf.reshape(x, tf.reverse([2, 3], [0])),
+    "unique": lambda tf, x, n: tf.zeros(tf.unique([4, 4, 5])[0]),
+    "float arithmetic": lambda tf, x, n: tf.zeros(tf.cast(tf.constant([1.0, 2.0]) * 3.5, tf.int32)),
+    "sorted": lambda tf, x, n: tf.zeros(tf.sort([3, 1, 2])),
+    "where": lambda tf, x, n: tf.zeros(tf.where(tf.constant([1.5, 2.5]) < 2.0, [7, 7], [8, 8])),
+    "logical": lambda tf, x, n: tf.zeros([tf.cast(tf.logical_and(True, tf.less(1.0, 2.0)), tf.int32), 2]),
+    "matmul": lambda tf, x, n: tf.zeros(tf.reshape(tf.matmul([[1, 2]], [[3], [4]]), [1])),
+    "cumsum": lambda tf, x, n: tf.zeros(tf.cumsum([1, 2, 3])),
+    "of a static shape": lambda tf, x, n: tf.zeros(tf.reverse(tf.shape(x), [0])),
+    "of an unknown shape": lambda tf, x, n: tf.zeros(tf.reverse(tf.shape(n), [0])),
+    "axis": lambda tf, x, n: tf.reduce_sum(x, tf.reverse([0, 1], [0])[0]),
+    "permutation": lambda tf, x, n: tf.transpose(x, tf.reverse([0, 1], [0])),
+    "paddings": lambda tf, x, n: tf.pad(x, tf.reverse([[1, 2], [3, 4]], [0])),
+    "repeats": lambda tf, x, n: tf.tile(x, tf.reverse([2, 3], [0])),
+    "slice": lambda tf, x, n: tf.slice(x, tf.reverse([0, 1], [0]), [1, 1]),
+    "strided slice": lambda tf, x, n: x[:, tf.reverse([0, 1], [0])[0]:],
+    "range": lambda tf, x, n: tf.range(tf.cast(tf.sqrt(16.0), tf.int32)),
+    "fill": lambda tf, x, n: tf.fill(tf.reverse([2, 3], [0]), 1.0),
+    "one hot": lambda tf, x, n: tf.one_hot([1, 2], tf.cast(tf.floor(3.5), tf.int32)),
+    "random": lambda tf, x, n: tf.zeros(tf.random_uniform([2], 1, 5, tf.int32)),
+    "fed": lambda tf, x, n: tf.zeros(tf.reverse(tf.placeholder(tf.int32, [2]), [0])),
+    "with a default": lambda tf, x, n: tf.zeros(tf.reverse(tf.placeholder_with_default([2, 3], [2]), [0])),
+    "a part of a pack": lambda tf, x, n: tf.reshape(n, tf.stack([tf.shape(n)[0], tf.cast(tf.sqrt(9.0), tf.int32)])),
+    "a part of a concatenation": lambda tf, x, n: tf.zeros(tf.concat([tf.shape(n)[:1], tf.reverse([2, 3], [0])], 0)),
+    "a cast part": lambda tf, x, n: tf.zeros(tf.cast(tf.stack([tf.shape(n)[0], 3]), tf.int64)),
+    "a slice of a shape": lambda tf, x, n: tf.zeros(tf.shape(n)[1:]),
+    "a slice of a slice": lambda tf, x, n: tf.zeros(tf.concat([tf.shape(n)[1:], tf.shape(n)[:1], [4]], 0)[:2]),
+    "joined shapes": lambda tf, x, n: tf.zeros(tf.concat([tf.shape(x), tf.shape(n)], 0)),
+    "arithmetic with a size": lambda tf, x, n: tf.zeros(tf.stack([tf.shape(n)[0] * 2, tf.shape(n)[1] * 2])),
+    "an identity of parts": lambda tf, x, n: tf.zeros(tf.identity(tf.stack([tf.shape(n)[0], 3]))),
+    "a long chain": lambda tf, x, n: tf.zeros(_chain(tf, tf.constant([2.0, 3.0]), 200)),
+    "behind a switch": lambda tf, x, n: tf.cond(tf.placeholder(tf.bool, []), lambda: tf.reshape(x, tf.reverse([2, 3], [0])), lambda: x),
+    "in a loop": lambda tf, x, n: tf.while_loop(lambda v: tf.reduce_sum(v) < 0.0, lambda v: tf.reshape(v, tf.reverse([2, 3], [0])), [x]),
+}
+
+
+def _chain(tf, x, length):
+    for _ in range(length):
+        x = x + 0.0
+    return tf.cast(x, tf.int32)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_static_shapes(tf1, name):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            x, n = tf.placeholder(tf.float32, [3, 2]), tf.placeholder(tf.float32, [None, 5])
+            y = CASES[name](tf, x, n)
+            found.append(y.shape.as_list() if y.shape.rank is not None else None)
+    assert found[1] == found[0]
+
+
+def test_what_is_learnt_later_counts(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            x = tf.placeholder(tf.float32)
+            sizes = tf.reverse(tf.shape(x), [0])
+            assert tf.zeros(sizes).shape.rank is None
+            x.set_shape([2, 3])
+            assert tf.zeros(tf.reverse(tf.shape(x), [0])).shape.as_list() == [3, 2]
+
+
+@pytest.mark.parametrize("shape", [[2, 3], [None, 3]])
+def test_captured_variables_have_their_shapes(tf1, shape):
+    """What a function takes from outside of it is known in it."""
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default():
+            handle = tf.raw_ops.VarHandleOp(dtype="float32", shape=tf.TensorShape(shape))
+            seen = []
+
+            @tf.function
+            def f():
+                y = tf.raw_ops.ReadVariableOp(resource=handle, dtype="float32") * 2.0
+                seen.append(y.shape.as_list())
+                return y
+
+            found.append((seen, f().shape.as_list()))
+    assert found[1] == found[0] == ([shape], shape)
