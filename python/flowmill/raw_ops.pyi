@@ -385,6 +385,42 @@ def BandedTriangularSolve(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def Barrier(
+    *,
+    component_types: Sequence[_Type],
+    shapes: Sequence[_Shape] | None = None,
+    capacity: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def BarrierClose(*, handle: _Input, cancel_pending_enqueues: bool | None = None, name: str | None = None) -> Operation: ...
+def BarrierIncompleteSize(*, handle: _Input, name: str | None = None) -> Tensor: ...
+def BarrierInsertMany(
+    *,
+    handle: _Input,
+    keys: _Input,
+    values: _Input,
+    component_index: int,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def BarrierReadySize(*, handle: _Input, name: str | None = None) -> Tensor: ...
+class _BarrierTakeMany(typing.NamedTuple):
+    indices: Tensor
+    keys: Tensor
+    values: list[Tensor]
+
+def BarrierTakeMany(
+    *,
+    handle: _Input,
+    num_elements: _Input,
+    component_types: Sequence[_Type],
+    allow_small_batch: bool | None = None,
+    wait_for_incomplete: bool | None = None,
+    timeout_ms: int | None = None,
+    name: str | None = None,
+) -> _BarrierTakeMany: ...
 class _Batch(typing.NamedTuple):
     batched_tensors: list[Tensor]
     batch_index: Tensor

@@ -179,10 +179,10 @@ def test_a_session_that_ran_before_the_gradient_was_made():
     assert gradient.shape == (2,)
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("program", [p for p in PROGRAMS if p != "switch_case"])
+@pytest.mark.parametrize("program, order", [
+    (p, order) for p in PROGRAMS for order in (1, 2) if p not in ("switch_case", "nested") and (p, order) != ("an array", 2)])
 def test_functions_with_loops_of_frames_have_gradients(functional, program, order):  # noqa: F811
-    """TensorFlow's SymbolicGradient gives zeros of such a function: it computes the same without one."""
+    """TensorFlow's SymbolicGradient gives zeros of such a function: it computes the same without one. Gradients of TensorArrays have none."""
     def build(tf):
         x = placeholder(tf, shape=(3,))
         f = Defun("float32")(lambda x: PROGRAMS[program](tf, x)) if tf is flowmill else lambda x: PROGRAMS[program](tf, x)

@@ -1,4 +1,4 @@
-//! Calls that wait for a resource: a queue's, an accumulator's, a reader's.
+//! Calls that wait for a resource: a queue's, an accumulator's, a reader's, a mutex's.
 //!
 //! A call stands in the list until somebody takes it out, under the list's lock: the resource, because the call can go on, or the
 //! cancellation of the call's step. Whoever takes it out goes on with it, without the lock; so each call ends once. What ends a call may run
