@@ -190,8 +190,6 @@ def _shaped(array, sizes: list[int], verify_shape: bool):
     if verify_shape:
         raise TypeError(f"Expected Tensor's shape: {tuple(sizes)}, but got {array.shape}.")
     count = int(np.prod(sizes, dtype=np.int64))
-    if count == 0:
-        return np.empty(sizes, array.dtype)
     if array.size > count:
         raise ValueError(f"Too many elements provided. Takes at most {count}, but got {array.size}.")
     if array.size == count:
