@@ -136,6 +136,14 @@ fn conditionals() {
             let y = call(b, x, |b, x| choose(b, x[0], x[1], limit))?;
             b.call("Mul", &[y, x[1]])
         });
+        check("a loop in a conditional", &[numbers(&[2]), numbers(&[2])], |b, x| {
+            call(b, x, |b, x| {
+                let pred = greater(b, x[0], limit)?;
+                let all = x.to_vec();
+                let chosen = b.cond("cond", pred, |b| Ok(vec![power(b, &all, 3)?]), |b| Ok(vec![b.call("Mul", &all)?]))?;
+                b.call("Sin", &[chosen[0]])
+            })
+        });
     }
     check("a conditional in a loop", &[numbers(&[2]), numbers(&[2])], |b, x| {
         call(b, x, |b, x| {

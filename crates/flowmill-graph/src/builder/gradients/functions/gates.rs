@@ -3,7 +3,7 @@
 //! A tensor in a branch that is not taken is dead, and a dead tensor is no result of a function. So what the backward part needs of a branch leaves
 //! the forward part through a `Merge` with a zero from the other side, and comes back into the branch through a `Switch` on the same predicate.
 
-use super::joint::{Joint, Needs, is_repeatable, origin};
+use super::joint::{Joint, Needs, is_repeatable, origin, type_attr};
 use crate::builder::GraphBuilder;
 use crate::traverse::topological_order;
 use crate::{Graph, NodeId, OutputId};
@@ -98,11 +98,18 @@ impl Joint {
 /// A tensor that is alive where the predicate has the value of `slot`, and a zero where it has the other.
 fn merge_with_zero(b: &mut GraphBuilder<'_>, tensor: OutputId, predicate: OutputId, slot: u32) -> Result<OutputId> {
     let dtype = b.dtype(tensor);
-    if matches!(dtype, DType::Resource | DType::Variant) {
-        let name = b.graph().tensor_name(tensor);
-        bail!(Unimplemented, "The gradient needs '{name}' of type {dtype}, which is in a branch of a conditional in a function");
-    }
-    let zero = b.constant("Const", &Tensor::zeros(dtype, [])?)?;
+    let zero = match dtype {
+        DType::Resource => {
+            let name = b.graph().tensor_name(tensor);
+            bail!(Unimplemented, "The gradient needs '{name}', a handle in a branch of a conditional in a function");
+        }
+        // Any will do, nobody looks at it.
+        DType::Variant => {
+            let any = b.scalar(-1i32)?;
+            b.op("EmptyTensorList").inputs(&[any, any]).attr("element_dtype", type_attr(DType::F32)).output()?
+        }
+        _ => b.constant("Const", &Tensor::zeros(dtype, [])?)?,
+    };
     let zero = b.switch(zero, predicate)?.output(1 - slot);
     b.call("Merge", &if slot == 0 { [tensor, zero] } else { [zero, tensor] })
 }
