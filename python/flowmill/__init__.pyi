@@ -1,6 +1,7 @@
 # Made by python/make_stubs from the code.
 
 from flowmill import app as app
+from flowmill import audio as audio
 from flowmill import bitwise as bitwise
 from flowmill import compat as compat
 from flowmill import contrib as contrib
@@ -783,6 +784,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "audio",
     "batch_gather",
     "batch_scatter_update",
     "batch_to_space",

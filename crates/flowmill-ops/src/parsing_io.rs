@@ -86,4 +86,8 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("dt: type; preferred_shard: int = -1")
         .stateful()
         .shape(shape::unknown),
+    op("DecodeWav", "(contents: string) -> (audio: float, sample_rate: int32)")
+        .attrs("desired_channels: int = -1; desired_samples: int = -1")
+        .shape(shape::decode_wav),
+    op("EncodeWav", "(audio: float, sample_rate: int32) -> (contents: string)").shape(shape::encode_wav),
 ];

@@ -156,7 +156,7 @@ def conv1d_transpose(input, filters, output_shape, strides, padding: str = "SAME
 
 def conv(input, filter, strides, padding, explicit_paddings=None, data_format: str = "CHANNELS_LAST", dilations=None, batch_dims: int = 1,  # noqa: A002
          groups: int = 1, name: str | None = None) -> Tensor:
-    """A convolution as one op for all ranks. It runs for two spatial dimensions; :func:`conv3d` is for three.
+    """A convolution as one op for all ranks. It runs for two and three spatial dimensions.
 
     Args:
         input: ``[batch …, spatial …, channels]``, or the channels in front of the spatial dimensions.

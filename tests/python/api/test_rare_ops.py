@@ -128,4 +128,5 @@ def test_fake_quantization_backwards(tf1):
 def test_a_convolution_by_its_general_op(tf1):
     x, w = RANDOM.rand(1, 4, 4, 2).astype("f"), RANDOM.rand(2, 2, 2, 3).astype("f")
     compare(tf1, lambda tf: tf.conv(x, w, [1, 1, 1, 1], "SAME", name="c"))
+    compare(tf1, lambda tf: tf.conv(VOLUME.astype("f"), np.ones((2, 2, 2, 3, 4), "f"), [1, 1, 2, 1, 1], "VALID"), rtol=1e-4)
     same(run(flowmill, lambda tf: tf.conv(x, w, [1, 2, 2, 1], "EXPLICIT", [0, 0, 1, 0, 0, 1, 0, 0]))[2][0].shape, (1, 2, 2, 3))

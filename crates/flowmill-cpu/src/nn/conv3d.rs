@@ -27,7 +27,7 @@ macro_rules! kernel {
     }};
 }
 
-fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+pub(super) fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     kernel!(init, convolve)
 }
 

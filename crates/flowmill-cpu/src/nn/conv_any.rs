@@ -1,6 +1,7 @@
 //! `Conv`: a convolution whose number of batch dimensions and groups its attributes say.
 
 use super::conv::{Fused, make as make_conv2d};
+use super::conv3d::make as make_conv3d;
 use flowmill_graph::Attrs;
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::{ListValue, Value};
@@ -12,18 +13,22 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Conv", make);
 }
 
-/// Two spatial dimensions, by the kernel of `Conv2D`.
+/// Two spatial dimensions, by the kernel of `Conv2D`, or three, by that of `Conv3D`.
 struct Conv {
-    conv2d: Arc<dyn Kernel>,
+    inner: Arc<dyn Kernel>,
+    spatial: usize,
     batch_dims: usize,
     groups: usize,
 }
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let strides: Vec<i64> = init.attrs.list("strides")?;
-    if strides.len() != 4 {
-        bail!(Unimplemented, "Conv is implemented for two spatial dimensions: strides must have 4 values, not {}", strides.len());
-    }
+    let spatial = match strides.len() {
+        rank @ (4 | 5) => rank - 2,
+        rank => {
+            bail!(Unimplemented, "Conv is implemented for two and three spatial dimensions: strides must have 4 or 5 values, not {rank}")
+        }
+    };
     let positive = |name: &str| -> Result<usize> {
         match init.attrs.get_or::<i64>(name, 1)? {
             n if n > 0 => Ok(n as usize),
@@ -31,8 +36,8 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         }
     };
     let format = match init.attrs.get_or("data_format", "CHANNELS_LAST")? {
-        "CHANNELS_LAST" => "NHWC",
-        _ => "NCHW",
+        "CHANNELS_LAST" => ["NHWC", "NDHWC"][spatial - 2],
+        _ => ["NCHW", "NCDHW"][spatial - 2],
     };
     let dilations: Vec<i64> = init.attrs.list("dilations")?;
     let ints = |values: Vec<i64>| AttrValue::from(Value::List(Box::new(ListValue { i: values, ..ListValue::default() })));
@@ -42,21 +47,22 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             attrs.set(name, value.clone());
         }
     }
-    attrs.set("dilations", ints(if dilations.is_empty() { vec![1; 4] } else { dilations }));
+    attrs.set("dilations", ints(if dilations.is_empty() { vec![1; spatial + 2] } else { dilations }));
     attrs.set("data_format", format);
-    let conv2d = make_conv2d(&KernelInit { attrs: &attrs, ..*init }, Fused::default())?;
-    Ok(Arc::new(Conv { conv2d, batch_dims: positive("batch_dims")?, groups: positive("groups")? }))
+    let init = KernelInit { attrs: &attrs, ..*init };
+    let inner = if spatial == 2 { make_conv2d(&init, Fused::default())? } else { make_conv3d(&init)? };
+    Ok(Arc::new(Conv { inner, spatial, batch_dims: positive("batch_dims")?, groups: positive("groups")? }))
 }
 
 impl Kernel for Conv {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
         let (batch, image) = match input.shape().dims() {
-            dims if dims.len() == self.batch_dims + 3 => dims.split_at(self.batch_dims),
-            _ => bail!(InvalidArgument, "input must have {} dimensions: {}", self.batch_dims + 3, input.shape()),
+            dims if dims.len() == self.batch_dims + self.spatial + 1 => dims.split_at(self.batch_dims),
+            _ => bail!(InvalidArgument, "input must have {} dimensions: {}", self.batch_dims + self.spatial + 1, input.shape()),
         };
-        let (batch, channels) = (batch.to_vec(), image[2]);
-        if filter.shape().get(2).is_none_or(|depth| depth.checked_mul(self.groups) != Some(channels)) {
+        let (batch, channels) = (batch.to_vec(), image[self.spatial]);
+        if filter.shape().get(self.spatial).is_none_or(|depth| depth.checked_mul(self.groups) != Some(channels)) {
             bail!(
                 InvalidArgument,
                 "input and filter must have the same depth: {channels} channels in {} groups for a filter of shape {}",
@@ -68,7 +74,7 @@ impl Kernel for Conv {
         let images = Shape::new(&[&[images], image].concat());
         let mut inputs = [Some(input.reshaped(images)?), Some(filter)];
         let mut outputs = [None];
-        self.conv2d.compute(&mut KernelContext::new(&mut inputs, &mut outputs, ctx.step()))?;
+        self.inner.compute(&mut KernelContext::new(&mut inputs, &mut outputs, ctx.step()))?;
         let [Some(output)] = outputs else { bail!(Internal, "the convolution gave nothing") };
         let shape = Shape::new(&[&batch[..], &output.shape()[1..]].concat());
         ctx.set_output(0, output.reshaped(shape)?);
@@ -76,6 +82,6 @@ impl Kernel for Conv {
     }
 
     fn cost(&self) -> Cost {
-        self.conv2d.cost()
+        self.inner.cost()
     }
 }

@@ -1,4 +1,4 @@
-//! Kernels on serialised messages: examples, tensors, lines of CSV files, compressed strings.
+//! Kernels on serialised messages: examples, tensors, lines of CSV files, compressed strings, sound.
 
 #![forbid(unsafe_code)]
 
@@ -7,6 +7,7 @@ mod compressed;
 mod csv;
 mod example;
 mod parse_example;
+mod wav;
 mod wire;
 
 use crate::from_fn::from_fn;
@@ -20,6 +21,7 @@ pub fn register(registry: &mut KernelRegistry) {
     compressed::register(registry);
     csv::register(registry);
     parse_example::register(registry);
+    wav::register(registry);
     registry.add("ParseTensor", make_parse_tensor);
     registry.add("SerializeTensor", make_serialize_tensor);
 }

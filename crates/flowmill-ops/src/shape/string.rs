@@ -226,3 +226,26 @@ pub(crate) fn exported_table(c: &mut Context<'_>) -> Result<()> {
     c.set_output(0, PartialShape::new(&[dims::UNKNOWN]));
     Ok(())
 }
+
+/// Sound as `[times, channels]`, of which attributes may say how many there are, and its rate.
+pub(crate) fn decode_wav(c: &mut Context<'_>) -> Result<()> {
+    common::expect_scalar(c, 0)?;
+    let mut sizes = Vec::with_capacity(2);
+    for name in ["samples", "channels"] {
+        let size: i64 = c.attrs().get(&format!("desired_{name}"))?;
+        if size < -1 {
+            bail!(InvalidArgument, "{name} must be non-negative, got {size}");
+        }
+        sizes.push(size);
+    }
+    c.set_output(0, PartialShape::new(&sizes));
+    c.set_output(1, PartialShape::scalar());
+    Ok(())
+}
+
+/// A file, of sound `[times, channels]` and its rate.
+pub(crate) fn encode_wav(c: &mut Context<'_>) -> Result<()> {
+    dims::with_rank(&c.input(0), 2)?;
+    common::expect_scalar(c, 1)?;
+    common::scalars(c)
+}
