@@ -14,7 +14,7 @@ from flowmill.graph import Graph, get_default_graph
 from flowmill.graph_keys import prepend_name_scope
 from flowmill.indexed_slices import IndexedSlices
 from flowmill.session import register_fetch_type
-from flowmill.tensor import Tensor
+from flowmill.tensor import Operation, Tensor
 from flowmill.tensor_shape import TensorShape
 
 
@@ -64,10 +64,9 @@ class RefVariable(Variable):
         if is_read:
             nodes.append(("Identity", "read", (0,), None, 0))
         ids, _ = graph._add_each(scope, nodes)
-        self._holder = graph._added(ids[0], (100 + number,))._outputs[0]
-        self._initializer = graph._added(ids[1], (100 + number,))
+        self._holder, self._assigned = (graph._first_output(i, 100 + number) for i in ids[:2])
         if is_read:
-            self._snapshot = graph._added(ids[2], (number,))._outputs[0]
+            self._snapshot = graph._first_output(ids[2], number)
 
     def _of_message(self, variable_def, import_scope: str | None) -> None:
         graph = get_default_graph()
@@ -76,10 +75,15 @@ class RefVariable(Variable):
             return graph.as_graph_element(prepend_name_scope(name, import_scope))
 
         self._holder = element(variable_def.variable_name)
-        self._initializer = element(variable_def.initializer_name)
+        self._assigned = element(variable_def.initializer_name).outputs[0]
         self._initial_value = element(variable_def.initial_value_name) if variable_def.initial_value_name else None
         self._snapshot = element(variable_def.snapshot_name)
         self._restore_from(variable_def, import_scope)
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that gives it its initial value."""
+        return self._assigned.op
 
     @property
     def dtype(self) -> DType:

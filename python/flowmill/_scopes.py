@@ -25,6 +25,8 @@ class _Local(threading.local):
         # Names of registered gradients by op.
         self.gradient_overrides: dict[str, str] = {}
         self.container = ""
+        # Where the program asked for what is being added, as `user_frames` gives it, where several operations come of one call.
+        self.frames: tuple | None = None
 
 
 class _Within:

@@ -399,8 +399,8 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
             aggregation=self.aggregation.value, snapshot_name=strip_name_scope(self._snapshot_name, export_scope))
         if self._initial_value is not None:
             message.initial_value_name = strip_name_scope(self._initial_value.name, export_scope)
-        if self._initializer is not None:
-            message.initializer_name = strip_name_scope(self._initializer.name, export_scope)
+        if self.initializer is not None:
+            message.initializer_name = strip_name_scope(self.initializer.name, export_scope)
         if self._save_slice_info is not None:
             info = self._save_slice_info.to_proto(export_scope)
             if info is not None:

@@ -125,7 +125,7 @@ class Graph(Scopes):
             ids, types = self._core.add_ops(local.scope, name, nodes)
         except InvalidArgumentError as error:
             raise ValueError(error.message) from None
-        frames = user_frames()
+        frames = local.frames or user_frames()
         for node_id in ids:
             self._frames[node_id] = frames
         if local.device_functions:
@@ -140,7 +140,7 @@ class Graph(Scopes):
 
     def _note(self, node_id: int, local) -> None:
         """Notes where a new operation was made, and chooses its device."""
-        self._frames[node_id] = user_frames()
+        self._frames[node_id] = local.frames or user_frames()
         if local.device_functions:
             self._choose_device(self._operation(node_id))
 
