@@ -83,7 +83,8 @@ class RefVariable(Variable):
     @property
     def initializer(self) -> Operation:
         """The operation that gives it its initial value."""
-        return self._assigned.op
+        # What is restored from a checkpoint has another one.
+        return self._assigned.op if self._initializer is None else self._initializer
 
     @property
     def dtype(self) -> DType:

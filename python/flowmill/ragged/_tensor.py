@@ -489,17 +489,28 @@ def _axis(axis: int, rank: int | None) -> int:
     return axis + rank
 
 
-def _operator(name: str):
-    def operator(self, *others):
+def _binary(name: str):
+    def operator(self, y):
         from flowmill.ragged._elementwise import operated
 
-        return operated(name, self, *others)
+        return operated(name, self, y)
+    operator.__name__ = name
+    return operator
+
+
+def _unary(name: str):
+    def operator(self):
+        from flowmill.ragged._elementwise import operated
+
+        return operated(name, self)
     operator.__name__ = name
     return operator
 
 
 for _of in ("add", "sub", "mul", "truediv", "div", "floordiv", "mod", "pow", "and", "or", "xor"):
     for _name in (f"__{_of}__", f"__r{_of}__"):
-        setattr(RaggedTensor, _name, _operator(_name))
-for _name in ("__lt__", "__le__", "__gt__", "__ge__", "__neg__", "__abs__", "__invert__"):
-    setattr(RaggedTensor, _name, _operator(_name))
+        setattr(RaggedTensor, _name, _binary(_name))
+for _name in ("__lt__", "__le__", "__gt__", "__ge__"):
+    setattr(RaggedTensor, _name, _binary(_name))
+for _name in ("__neg__", "__abs__", "__invert__"):
+    setattr(RaggedTensor, _name, _unary(_name))

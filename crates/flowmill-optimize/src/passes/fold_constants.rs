@@ -11,14 +11,16 @@
 //! * resources, variants and references, which have no value to write down;
 //! * results that are larger than [`MAX_BYTES`], or whose size is not known beforehand;
 //! * what fails: the step that gets there gives the error;
-//! * shapes in loops and branches: a constant that waited for the tensor would order what is not ordered otherwise.
+//! * shapes in loops and branches: a constant that waited for the tensor would order what is not ordered otherwise;
+//! * shapes of what comes of ops with state, of references and of functions: a step runs those though nobody needs their values, and fails where a
+//!   variable has none.
 //!
 //! `remove_identities` runs earlier only for speed: constants are seen through `Identity`.
 
 use crate::Evaluator;
 use crate::rewrite::{Constant, add_constant, constant_attrs, constant_input, node_def, replace};
 use flowmill_graph::traverse::topological_order;
-use flowmill_graph::{Graph, NodeId, OutputId, ShapeRefiner, evaluate_node, is_pure};
+use flowmill_graph::{Graph, NodeId, OutputId, ShapeRefiner, calls_functions, evaluate_node, is_pure};
 use flowmill_tensor::{Result, Tensor};
 use rustc_hash::FxHashSet;
 
@@ -46,17 +48,22 @@ fn fold_shapes(graph: &mut Graph, order: &[NodeId]) -> Result<usize> {
     if asked.is_empty() || shapes.infer_graph(graph).is_err() {
         return Ok(0);
     }
-    // What comes after control flow may be dead, or of an iteration.
-    let mut conditional = FxHashSet::default();
+    // What has to run in any case; what comes after control flow may be dead, or of an iteration.
+    let mut kept = FxHashSet::default();
     for &id in order {
         let node = &graph[id];
-        if node.is_control_flow() || matches!(node.op(), "_Recv" | "_HostRecv") || graph.in_edges(id).any(|e| conditional.contains(&e.src))
+        let has_refs = node.input_types().iter().chain(node.output_types()).any(|t| t.is_ref);
+        if node.is_control_flow()
+            || node.op_def().is_stateful
+            || has_refs
+            || calls_functions(graph, node)
+            || graph.in_edges(id).any(|e| kept.contains(&e.src))
         {
-            conditional.insert(id);
+            kept.insert(id);
         }
     }
     let mut count = 0;
-    for id in asked.into_iter().filter(|id| !conditional.contains(id)) {
+    for id in asked.into_iter().filter(|id| !kept.contains(id)) {
         let values = (0..graph[id].num_outputs() as u32).map(|slot| shapes.value(id.output(slot))?.constant.clone());
         let Some(values) = values.collect::<Option<Vec<Tensor>>>().filter(|v| !v.is_empty()) else { continue };
         let controls: Vec<NodeId> = graph.control_inputs(id).collect();
