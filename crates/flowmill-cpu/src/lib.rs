@@ -38,18 +38,12 @@ pub mod random;
 mod reduction;
 pub mod send_recv;
 pub mod simd;
-#[cfg(test)]
-mod size_tests;
 pub mod sparse;
 mod special;
 mod spectral;
 pub mod state;
 pub mod string;
 pub mod summarize;
-#[cfg(test)]
-mod testing;
-#[cfg(test)]
-mod thread_tests;
 mod training;
 
 pub use from_fn::from_fn;

@@ -20,8 +20,6 @@ pub fn is_worth_forking(nanoseconds: usize) -> bool {
 
 /// Runs `f(0) … f(pieces - 1)`, each once, and returns when all are done: see [`flowmill_runtime::intra_op::run`].
 pub fn run(pieces: usize, f: impl Fn(usize) + Sync) {
-    #[cfg(test)]
-    note_fork(pieces);
     // Behind a pointer, so that the code that forks exists once and not for every kernel.
     flowmill_runtime::intra_op::run(pieces, &f);
 }
@@ -37,8 +35,6 @@ fn all_chunks<T: Send>(data: &mut [T], len: usize, f: &(dyn Fn(usize, &mut [T]) 
         data.chunks_mut(len).enumerate().for_each(|(i, chunk)| f(i, chunk));
         return;
     }
-    #[cfg(test)]
-    note_fork(data.len().div_ceil(len));
     // Each lock is taken once, by the thread that the chunk goes to.
     let parts: Vec<Mutex<&mut [T]>> = data.chunks_mut(len).map(Mutex::new).collect();
     flowmill_runtime::intra_op::run(parts.len(), &|i| f(i, *parts[i].lock()));
@@ -49,19 +45,6 @@ pub fn piece(len: usize, pieces: usize, piece: usize) -> std::ops::Range<usize> 
     let (each, longer) = (len / pieces, len % pieces);
     let start = piece * each + piece.min(longer);
     start..start + each + usize::from(piece < longer)
-}
-
-#[cfg(test)]
-thread_local! {
-    /// How often kernels forked that began on this thread.
-    pub(crate) static FORKS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
-}
-
-#[cfg(test)]
-fn note_fork(pieces: usize) {
-    if pieces > 1 && threads() > 1 {
-        FORKS.set(FORKS.get() + 1);
-    }
 }
 
 #[cfg(test)]

@@ -80,10 +80,10 @@ impl PyScope {
         PyScope(self.0.colocated_with(&nodes(ids)))
     }
 
-    /// Whether new nodes have the devices of others.
+    /// The nodes, outermost first, whose groups new ones join.
     #[getter]
-    fn is_colocated(&self) -> bool {
-        !self.0.colocation().is_empty()
+    fn colocation(&self) -> Vec<u32> {
+        self.0.colocation().iter().map(|node| node.0).collect()
     }
 
     /// Gives new nodes the device of the node called `name`, which need not be there yet.

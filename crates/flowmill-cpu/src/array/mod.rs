@@ -26,8 +26,6 @@ mod slice;
 pub(crate) mod slice_spec;
 mod space;
 mod split;
-#[cfg(test)]
-mod tests;
 mod transpose;
 mod unique;
 

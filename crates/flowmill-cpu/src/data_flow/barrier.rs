@@ -9,7 +9,6 @@ use crate::state::resource_name;
 use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, DType, PartialShape, Resource, ResourceHandle, Result, Shape, Tensor, bail, error};
 use parking_lot::Mutex;
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -99,10 +98,7 @@ fn list(types: &[DType], separator: &str) -> String {
 }
 
 fn barrier_of(tensor: Option<&Tensor>) -> Result<Arc<Barrier>> {
-    let handles = tensor.and_then(|tensor| tensor.as_resources().ok());
-    let object = handles.and_then(|handles| handles.first()?.object().cloned());
-    let barrier = object.and_then(|object: Arc<dyn Resource>| (object as Arc<dyn Any + Send + Sync>).downcast::<Barrier>().ok());
-    barrier.ok_or_else(|| error!(InvalidArgument, "Input 0 is not the handle of a barrier"))
+    super::object_of(tensor, "a barrier")
 }
 
 fn barrier(ctx: &KernelContext<'_>) -> Result<Arc<Barrier>> {

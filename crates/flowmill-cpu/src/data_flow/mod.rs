@@ -14,6 +14,9 @@ mod tensor_list;
 mod wait_list;
 
 use flowmill_runtime::KernelRegistry;
+use flowmill_tensor::{Resource, Result, Tensor, error};
+use std::any::Any;
+use std::sync::Arc;
 
 /// Registers the family.
 pub fn register(registry: &mut KernelRegistry) {
@@ -27,4 +30,11 @@ pub fn register(registry: &mut KernelRegistry) {
     stack::register(registry);
     tensor_array::register(registry);
     tensor_list::register(registry);
+}
+
+/// What the handle in input 0 stands for; `what` names it in the error.
+fn object_of<R: Resource>(handle: Option<&Tensor>, what: &str) -> Result<Arc<R>> {
+    let object = handle.and_then(|tensor| tensor.as_resources().ok()?.first()?.object().cloned());
+    let found = object.and_then(|object| (object as Arc<dyn Any + Send + Sync>).downcast().ok());
+    found.ok_or_else(|| error!(InvalidArgument, "Input 0 is not the handle of {what}"))
 }

@@ -4,8 +4,6 @@ mod blocks;
 mod elementwise;
 mod layer_norm;
 mod program;
-#[cfg(test)]
-mod tests;
 
 use flowmill_runtime::KernelRegistry;
 

@@ -1,10 +1,10 @@
 //! `MatrixLogarithm`, by the Schur form: square roots until the triangle is near the identity, then a Padé approximant (Higham: "Functions of
 //! matrices", algorithm 11.9).
 
-use super::square_root::{schur, triangular_root};
+use super::schur::{Wide, of_matrices, schur, triangular_root};
 use crate::from_fn::expensive_from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Complex, Element, Result, Tensor, bail, for_dtype};
+use flowmill_tensor::{Complex, Result, for_dtype};
 use nalgebra::DMatrix;
 use std::sync::Arc;
 
@@ -12,53 +12,9 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("MatrixLogarithm", make);
 }
 
-type Wide = Complex<f64>;
-
-/// A type whose matrices have logarithms: they are computed in `complex128`.
-trait Number: Element + Copy {
-    fn widen(self) -> Wide;
-    fn narrow(value: Wide) -> Self;
-}
-
-impl Number for Complex<f32> {
-    fn widen(self) -> Wide {
-        Complex::new(f64::from(self.re), f64::from(self.im))
-    }
-
-    fn narrow(value: Wide) -> Self {
-        Complex::new(value.re as f32, value.im as f32)
-    }
-}
-
-impl Number for Wide {
-    fn widen(self) -> Wide {
-        self
-    }
-
-    fn narrow(value: Wide) -> Self {
-        value
-    }
-}
-
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    fn logarithms<T: Number>(input: &Tensor) -> Result<Tensor> {
-        let n = match *input.shape().dims() {
-            [.., rows, columns] if rows == columns => rows,
-            [.., _, _] => bail!(InvalidArgument, "Input matrix must be square."),
-            _ => bail!(InvalidArgument, "Input tensor 0 must have rank >= 2"),
-        };
-        let mut out = Tensor::zeros(T::DTYPE, input.shape().clone())?;
-        let each = (n * n).max(1);
-        for (to, from) in out.as_mut_slice::<T>()?.chunks_exact_mut(each).zip(input.as_slice::<T>()?.chunks_exact(each)) {
-            let found = logarithm(DMatrix::from_row_iterator(n, n, from.iter().map(|v| v.widen())))?;
-            for (i, to) in to.iter_mut().enumerate() {
-                *to = T::narrow(found[(i / n, i % n)]);
-            }
-        }
-        Ok(out)
-    }
     for_dtype!(init.dtype("T")?, [Complex<f32>, Complex<f64>], T => expensive_from_fn(|ctx| {
-        let out = logarithms::<T>(ctx.input(0)?)?;
+        let out = of_matrices::<T>(ctx.input(0)?, logarithm)?;
         ctx.set_output(0, out);
         Ok(())
     }), _ => init.unsupported())

@@ -22,20 +22,16 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let input = Batch::<T>::square(ctx.input(0)?)?;
         let (found, rows): (Vec<_>, Vec<_>) = input.map(decompose)?.into_iter().unzip();
         let triangles = matrices::<T>(ctx.input(0)?.shape().clone(), &found)?;
-        let (shape, rows) = (input.shape(&[input.rows]), rows.concat());
-        let rows = match index {
-            DType::I64 => Tensor::from_slice(shape, &rows.iter().map(|&row| row as i64).collect::<Vec<_>>())?,
-            _ => Tensor::from_slice(shape, &rows.iter().map(|&row| row as i32).collect::<Vec<_>>())?,
-        };
+        let rows = Tensor::index_vector(index, &rows.concat())?.reshaped(input.shape(&[input.rows]))?;
         ctx.set_output(0, triangles);
         ctx.set_output(1, rows);
         Ok(())
     }))
 }
 
-fn decompose<W: ComplexField + Copy>(mut m: DMatrix<W>) -> Result<(DMatrix<W>, Vec<usize>)> {
+fn decompose<W: ComplexField + Copy>(mut m: DMatrix<W>) -> Result<(DMatrix<W>, Vec<i64>)> {
     let n = m.nrows();
-    let mut rows: Vec<usize> = (0..n).collect();
+    let mut rows: Vec<i64> = (0..n as i64).collect();
     for k in 0..n {
         let mut pivot = k;
         for i in k + 1..n {

@@ -9,6 +9,7 @@ mod logarithm;
 mod lu;
 mod matmul;
 pub(crate) mod product;
+mod schur;
 mod square_root;
 mod tridiagonal;
 

@@ -1,8 +1,6 @@
 //! Lookup tables: filled once by an initialiser, or changed at any time.
 
 mod table;
-#[cfg(test)]
-mod tests;
 mod text_file;
 
 use crate::from_fn::from_fn;

@@ -5,8 +5,6 @@ mod comparison;
 mod select;
 mod special;
 mod sum;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use arithmetic::Add;
 

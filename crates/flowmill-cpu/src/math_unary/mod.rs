@@ -4,8 +4,6 @@ mod arithmetic;
 mod complex;
 mod float;
 mod gradients;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use float::Sigmoid;
 

@@ -23,7 +23,7 @@ struct Values<'a> {
     co: &'a [f32],
 }
 
-/// The gradients of a step's gates, batch × 4 · cells, of the state before, and sums of those of the peepholes.
+/// The gradients of a step's gates, batch × 4 · cells, and of the state before.
 struct Back {
     gates: Vec<f32>,
     state: Vec<f32>,

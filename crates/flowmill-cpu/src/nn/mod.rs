@@ -19,8 +19,6 @@ mod pool;
 mod pool3d;
 mod quantize;
 mod softmax;
-#[cfg(test)]
-mod tests;
 mod volume;
 mod window;
 

@@ -59,6 +59,7 @@ fn shuffle(ctx: &mut KernelContext<'_>, dtype: DType, rounds: usize) -> Result<(
         if index > max {
             bail!(InvalidArgument, "max_index must be >= index, but {max} < {index}");
         }
+        ctx.step().cancel.check()?;
         let seed = &seeds[if seed.rank() == 1 { 0 } else { 3 * i }..][..3];
         found.push(position(index, [seed[0], seed[1], seed[2]], max, rounds));
     }

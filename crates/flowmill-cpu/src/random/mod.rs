@@ -11,8 +11,6 @@ mod philox;
 mod shuffle;
 mod stateful;
 mod stateless;
-#[cfg(test)]
-mod tests;
 
 use flowmill_runtime::KernelRegistry;
 

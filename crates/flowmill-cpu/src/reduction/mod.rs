@@ -7,8 +7,6 @@ mod reduce;
 mod reducers;
 mod scan;
 mod segment;
-#[cfg(test)]
-mod tests;
 mod top_k;
 
 use crate::number::{Number, Ordered};

@@ -18,8 +18,6 @@ mod reduce;
 mod segment;
 mod serialize;
 mod set;
-#[cfg(test)]
-mod tests;
 
 use crate::array::item::{Item, for_item};
 use flowmill_runtime::{KernelContext, KernelRegistry};

@@ -13,8 +13,6 @@ mod number;
 mod pattern;
 mod scripts;
 mod split;
-#[cfg(test)]
-mod tests;
 mod text;
 mod unicode;
 

@@ -3,8 +3,6 @@
 mod averaged;
 mod rules;
 mod step;
-#[cfg(test)]
-mod tests;
 
 use flowmill_runtime::KernelRegistry;
 

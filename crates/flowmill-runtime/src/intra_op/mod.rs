@@ -18,6 +18,7 @@ use team::Team;
 
 thread_local! {
     static ALONE: Cell<bool> = const { Cell::new(false) };
+    static FORKS: Cell<u64> = const { Cell::new(0) };
 }
 
 /// The threads that a kernel on this thread may use, itself included.
@@ -66,6 +67,11 @@ pub fn is_warm() -> bool {
     !ALONE.get() && team::with_current(|team| team.is_warm()) == Some(true)
 }
 
+/// How often [`run`], called on this thread, has shared its pieces with other threads.
+pub fn forks() -> u64 {
+    FORKS.get()
+}
+
 /// Runs `f(0) … f(pieces - 1)`, each once, and returns when all are done.
 ///
 /// The calling thread starts with the first piece, others further on. With one piece a thread, a caller that repeats the same call finds the
@@ -73,7 +79,10 @@ pub fn is_warm() -> bool {
 pub fn run(pieces: usize, f: &(dyn Fn(usize) + Sync)) {
     if pieces <= 1 || threads() == 1 {
         (0..pieces).for_each(f);
-    } else if team::with_current(|team| team.run(pieces, f)) != Some(true) {
+        return;
+    }
+    FORKS.set(FORKS.get() + 1);
+    if team::with_current(|team| team.run(pieces, f)) != Some(true) {
         halve(0, pieces, f);
     }
 }

@@ -9,7 +9,6 @@ use crate::from_fn::from_fn;
 use crate::state::resource_name;
 use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Tensor, bail, error};
-use std::any::Any;
 use std::sync::Arc;
 use sum::Sum;
 
@@ -89,10 +88,7 @@ fn make_accumulator(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn accumulator(handle: Option<&Tensor>) -> Result<Arc<Accumulator>> {
-    let handles = handle.and_then(|tensor| tensor.as_resources().ok());
-    let object = handles.and_then(|handles| handles.first()?.object().cloned());
-    let found = object.and_then(|object: Arc<dyn Resource>| (object as Arc<dyn Any + Send + Sync>).downcast::<Accumulator>().ok());
-    found.ok_or_else(|| error!(InvalidArgument, "Input 0 is not the handle of a conditional accumulator"))
+    super::object_of(handle, "a conditional accumulator")
 }
 
 fn scalar_argument(ctx: &KernelContext<'_>, i: usize, name: &str) -> Result<i64> {

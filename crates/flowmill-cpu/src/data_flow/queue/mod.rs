@@ -1,14 +1,11 @@
 //! Queues: `FIFOQueueV2`, `PaddingFIFOQueueV2`, `PriorityQueueV2`, `RandomShuffleQueueV2` and the ops on them.
 
-#[cfg(test)]
-mod tests;
 mod waiting;
 
 use crate::from_fn::from_fn;
 use crate::state::resource_name;
 use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Tensor, bail, error};
-use std::any::Any;
+use flowmill_tensor::{DType, PartialShape, ResourceHandle, Result, Tensor, bail};
 use std::sync::Arc;
 pub(super) use waiting::{Options, Order, Queue, Request};
 
@@ -101,10 +98,7 @@ pub(super) fn dequeue_one(queue: &Arc<Queue>, ctx: AsyncContext) {
 
 /// The queue that a handle holds.
 pub(super) fn queue_of(tensor: Option<&Tensor>) -> Result<Arc<Queue>> {
-    let handles = tensor.and_then(|tensor| tensor.as_resources().ok());
-    let object = handles.and_then(|handles| handles.first()?.object().cloned());
-    let queue = object.and_then(|object: Arc<dyn Resource>| (object as Arc<dyn Any + Send + Sync>).downcast::<Queue>().ok());
-    queue.ok_or_else(|| error!(InvalidArgument, "Input 0 is not the handle of a queue"))
+    super::object_of(tensor, "a queue")
 }
 
 fn queue(ctx: &KernelContext<'_>) -> Result<Arc<Queue>> {

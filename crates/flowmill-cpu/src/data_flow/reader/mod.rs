@@ -6,10 +6,9 @@ mod turns;
 use crate::from_fn::from_fn;
 use crate::state::resource_name;
 use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, Resource, ResourceHandle, Result, Tensor, bail, error};
+use flowmill_tensor::{Bytes, ResourceHandle, Result, Tensor, bail};
 use format::Format;
 use prost::Message;
-use std::any::Any;
 use std::sync::Arc;
 use turns::{Reader, Wanted};
 
@@ -58,10 +57,7 @@ fn make_reader(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 /// The reader that a handle holds.
 fn reader(handle: Option<&Tensor>) -> Result<Arc<Reader>> {
-    let handles = handle.and_then(|tensor| tensor.as_resources().ok());
-    let object = handles.and_then(|handles| handles.first()?.object().cloned());
-    let reader = object.and_then(|object: Arc<dyn Resource>| (object as Arc<dyn Any + Send + Sync>).downcast::<Reader>().ok());
-    reader.ok_or_else(|| error!(InvalidArgument, "Input 0 is not the handle of a reader"))
+    super::object_of(handle, "a reader")
 }
 
 /// Inputs: reader, queue, and for `ReaderReadUpTo` the number of records.

@@ -4,10 +4,6 @@
 
 mod array;
 mod read_product;
-#[cfg(test)]
-mod read_product_tests;
-#[cfg(test)]
-mod tests;
 
 use crate::blocks::{concat_blocks, rows};
 use crate::from_fn::from_fn;

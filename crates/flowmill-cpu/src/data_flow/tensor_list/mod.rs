@@ -2,8 +2,6 @@
 
 mod list;
 mod stacking;
-#[cfg(test)]
-mod tests;
 
 use crate::blocks::rows;
 use crate::from_fn::from_fn;

@@ -4,8 +4,6 @@
 mod beam;
 mod greedy;
 mod loss;
-#[cfg(test)]
-mod tests;
 
 use flowmill_runtime::{KernelContext, KernelRegistry};
 use flowmill_tensor::{Result, Tensor, bail};

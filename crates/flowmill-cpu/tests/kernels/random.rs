@@ -1,7 +1,4 @@
 //! Against the numbers that TensorFlow 2.21 draws from the same seeds.
-
-#![allow(clippy::unwrap_used)]
-
 use crate::testing::{Call, run1, ty};
 use flowmill_proto::AttrValue;
 use flowmill_tensor::{Code, DType, Element, Result, Tensor, bf16, f16};

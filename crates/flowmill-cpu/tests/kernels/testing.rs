@@ -1,6 +1,6 @@
-//! Calls kernels in unit tests the way a plan and the executor would, without a graph.
+//! Calls kernels the way a plan and the executor would, without a graph.
 
-use crate::register_all;
+use flowmill_cpu::register_all;
 use flowmill_graph::{Attrs, OpDef};
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, DataType, TensorShapeProto};

@@ -1,7 +1,4 @@
 //! The array ops against values obtained from TensorFlow 2.21.
-
-#![allow(clippy::unwrap_used)]
-
 mod borders;
 mod indexing;
 mod joining;

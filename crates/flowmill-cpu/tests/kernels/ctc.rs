@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used)]
 use crate::testing::{Call, run, ty};
 use flowmill_tensor::{DType, Result, Tensor};
 

@@ -1,6 +1,4 @@
 //! Messages, and what the comparison with TensorFlow in `tests/python/test_sparse.py` does not reach.
-#![allow(clippy::unwrap_used)]
-
 use crate::testing::{Call, run, run1, strings, ty};
 use flowmill_tensor::{Code, DType, Result, Tensor};
 

@@ -1,6 +1,4 @@
 //! The fused op gives the bits of the nodes it stands for, whatever is computed ahead.
-#![allow(clippy::unwrap_used)]
-
 use crate::testing::{Call, run, run1, strings, ty};
 use flowmill_runtime::Kernel;
 use flowmill_tensor::{DType, Result, Shape, Tensor};

@@ -1,6 +1,4 @@
 //! Tensors without elements may be of any size, and so may what is asked for: it is an answer or an error, and no memory is taken for it before.
-#![allow(clippy::unwrap_used)]
-
 use crate::testing::{Call, ints, strings, ty, types};
 use flowmill_proto::AttrValue;
 use flowmill_tensor::{Code, DType, Shape, Tensor};

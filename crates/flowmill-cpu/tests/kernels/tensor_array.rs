@@ -1,6 +1,4 @@
 //! Each expectation was compared with TensorFlow 2.21.
-#![allow(clippy::unwrap_used)]
-
 use crate::testing::{run, run1, shape, ty};
 use flowmill_proto::AttrValue;
 use flowmill_tensor::{Code, DType, Error, Result, Shape, Tensor};

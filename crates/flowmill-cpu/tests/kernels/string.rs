@@ -1,7 +1,4 @@
 //! The string ops against values obtained from TensorFlow 2.21.
-
-#![allow(clippy::unwrap_used)]
-
 use crate::testing::{Call, ints, run1, ty, types};
 use flowmill_proto::AttrValue;
 use flowmill_tensor::{Bytes, Code, DType, Element, Result, Tensor};

@@ -1,0 +1,85 @@
+use crate::testing::{Call, ty};
+use flowmill_tensor::{Complex, DType, Element, Result, Tensor};
+
+fn tensor(dims: &[usize]) -> Tensor {
+    let n: usize = dims.iter().product();
+    Tensor::from_slice(dims, &(0..n).map(|i| (i * i % 11) as f32 - 4.0).collect::<Vec<_>>()).unwrap()
+}
+
+fn multiply(op: &str, x: Tensor, y: Tensor, adjoint: [bool; 2]) -> Result<Tensor> {
+    Call::new(op).attr("T", ty(x.dtype())).attr("adj_x", adjoint[0]).attr("adj_y", adjoint[1]).inputs(vec![x, y]).run1()
+}
+
+/// Element `[batch, i, j]` by the definition, for operands that broadcast.
+fn element(t: &Tensor, batch: &[usize], i: usize, j: usize) -> f32 {
+    let dims = t.shape().dims();
+    let own = &dims[..dims.len() - 2];
+    let index = own.iter().zip(&batch[batch.len() - own.len()..]).fold(0, |sum, (&n, &b)| sum * n + if n == 1 { 0 } else { b });
+    t.as_slice::<f32>().unwrap()[(index * dims[dims.len() - 2] + i) * dims[dims.len() - 1] + j]
+}
+
+#[test]
+fn batches_broadcast() {
+    for (x, y, adjoint) in [
+        (&[2, 3, 4][..], &[2, 4, 5][..], [false, false]),
+        (&[2, 4, 3], &[2, 5, 4], [true, true]),
+        (&[3, 4], &[2, 4, 5], [false, false]),
+        (&[2, 3, 4], &[4, 5], [false, false]),
+        (&[2, 3, 4], &[5, 4], [false, true]),
+        (&[2, 1, 3, 4], &[1, 3, 4, 5], [false, false]),
+        (&[2, 3, 3, 4], &[3, 4, 5], [false, false]),
+    ] {
+        let (a, b) = (tensor(x), tensor(y));
+        let c = multiply("BatchMatMulV2", a.clone(), b.clone(), adjoint).unwrap();
+        let dims = c.shape().to_vec();
+        let batch_dims = &dims[..dims.len() - 2];
+        for (flat, &found) in c.as_slice::<f32>().unwrap().iter().enumerate() {
+            let (j, i, mut rest) = (flat % 5, flat / 5 % 3, flat / 15);
+            let mut batch: Vec<usize> = batch_dims
+                .iter()
+                .rev()
+                .map(|n| {
+                    let b = rest % n;
+                    rest /= n;
+                    b
+                })
+                .collect();
+            batch.reverse();
+            let at = |t: &Tensor, i: usize, j: usize, swap: bool| if swap { element(t, &batch, j, i) } else { element(t, &batch, i, j) };
+            let expected: f32 = (0..4).map(|p| at(&a, i, p, adjoint[0]) * at(&b, p, j, adjoint[1])).sum();
+            assert_eq!(found, expected, "{x:?} {y:?}");
+        }
+    }
+}
+
+#[test]
+fn adjoints_are_conjugated() {
+    let one = |z: Complex<f64>| Tensor::from_slice([1, 1], &[z]).unwrap();
+    let c = multiply("BatchMatMulV2", one(Complex::new(1.0, 2.0)), one(Complex::new(3.0, 1.0)), [true, false]).unwrap();
+    assert_eq!(c.as_slice::<Complex<f64>>().unwrap(), [Complex::new(5.0, -5.0)]);
+}
+
+#[test]
+fn bytes_are_multiplied_in_32_bits() {
+    let call = Call::new("BatchMatMulV3").attr("Ta", ty(DType::I8)).attr("Tb", ty(DType::U8)).attr("Tout", ty(DType::I32));
+    let c = call
+        .inputs(vec![Tensor::from_slice([1, 2], &[-100i8, 1]).unwrap(), Tensor::from_slice([2, 1], &[200u8, 3]).unwrap()])
+        .run1()
+        .unwrap();
+    assert_eq!(c.as_slice::<i32>().unwrap(), [-19_997]);
+    assert_eq!(i32::DTYPE, c.dtype());
+}
+
+#[test]
+fn shapes_are_checked() {
+    for (op, x, y, message) in [
+        ("BatchMatMul", &[2, 2, 3][..], &[3, 3, 2][..], "In[0].dim(0) and In[1].dim(0) must be the same: [2,2,3] vs [3,3,2]"),
+        ("BatchMatMulV2", &[2, 2, 3], &[3, 3, 2], "In[0] and In[1] must have compatible batch dimensions: [2,2,3] vs. [3,3,2]"),
+        ("BatchMatMulV2", &[2, 2, 3], &[2, 2, 2], "Matrix size-incompatible: In[0]: [2,2,3], In[1]: [2,2,2]"),
+        ("BatchMatMulV2", &[2], &[2, 2, 2], "In[0] ndims must be >= 2: 1"),
+    ] {
+        let error = multiply(op, tensor(x), tensor(y), [false; 2]).unwrap_err();
+        assert!(error.message().contains(message), "{error}");
+    }
+    assert_eq!(multiply("BatchMatMulV2", tensor(&[0, 2, 3]), tensor(&[3, 2]), [false; 2]).unwrap().shape().dims(), [0, 2, 2]);
+}

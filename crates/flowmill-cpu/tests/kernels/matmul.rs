@@ -1,0 +1,87 @@
+use crate::testing::{Call, strings, ty};
+use flowmill_tensor::{Complex, DType, Element, Result, Tensor, bf16};
+
+fn matrix<T: Element>(dims: [usize; 2], f: impl Fn(usize) -> T) -> Tensor {
+    Tensor::from_slice(dims, &(0..dims[0] * dims[1]).map(f).collect::<Vec<_>>()).unwrap()
+}
+
+fn matmul(a: Tensor, b: Tensor, transpose: [bool; 2]) -> Result<Tensor> {
+    Call::new("MatMul")
+        .attr("T", ty(a.dtype()))
+        .attr("transpose_a", transpose[0])
+        .attr("transpose_b", transpose[1])
+        .inputs(vec![a, b])
+        .run1()
+}
+
+#[test]
+fn every_transposition_and_type() {
+    let expected = [7, 10, 15, 22];
+    let (plain, swapped) = (|i: usize| i as i32 + 1, |i: usize| [1, 3, 2, 4][i]);
+    for transpose in [[false, false], [true, false], [false, true], [true, true]] {
+        let pick = |t: bool| if t { matrix([2, 2], swapped) } else { matrix([2, 2], plain) };
+        let c = matmul(pick(transpose[0]), pick(transpose[1]), transpose).unwrap();
+        assert_eq!(c.as_slice::<i32>().unwrap(), expected, "{transpose:?}");
+        let float = |t: bool| matrix([2, 2], |i| if t { swapped(i) } else { plain(i) } as f32);
+        let c = matmul(float(transpose[0]), float(transpose[1]), transpose).unwrap();
+        assert_eq!(c.as_slice::<f32>().unwrap(), expected.map(|x| x as f32), "{transpose:?}");
+    }
+    let complex = matmul(matrix([1, 1], |_| Complex::new(1f64, 2.0)), matrix([1, 1], |_| Complex::new(3.0, 1.0)), [false; 2]).unwrap();
+    assert_eq!(complex.as_slice::<Complex<f64>>().unwrap(), [Complex::new(1.0, 7.0)]);
+    let half = matmul(matrix([1, 300], |_| bf16::from_f32(1.0)), matrix([300, 1], |_| bf16::from_f32(1.0)), [false; 2]).unwrap();
+    assert_eq!(half.as_slice::<bf16>().unwrap(), [bf16::from_f32(300.0)]);
+}
+
+#[test]
+fn sizes_are_checked() {
+    let zeros = |dims: &[usize]| Tensor::zeros(DType::F32, dims).unwrap();
+    let error = matmul(zeros(&[2, 3]), zeros(&[2, 3]), [false; 2]).unwrap_err();
+    assert!(error.message().contains("Matrix size-incompatible: In[0]: [2,3], In[1]: [2,3]"), "{error}");
+    assert!(matmul(zeros(&[2]), zeros(&[2, 3]), [false; 2]).unwrap_err().message().contains("In[0] ndims must be >= 2"));
+    assert_eq!(matmul(zeros(&[2, 0]), zeros(&[0, 3]), [false; 2]).unwrap().as_slice::<f32>().unwrap(), [0.0; 6]);
+    assert_eq!(matmul(zeros(&[0, 2]), zeros(&[2, 3]), [false; 2]).unwrap().shape().dims(), [0, 3]);
+}
+
+#[test]
+fn a_right_hand_side_is_followed_when_it_changes() {
+    let call = |b: &Tensor| Call::new("MatMul").attr("T", ty(DType::F32)).inputs(vec![matrix([2, 32], |i| i as f32), b.clone()]);
+    let weights = [matrix([32, 32], |i| (i % 7) as f32), matrix([32, 32], |i| (i % 5) as f32)];
+    let expected: Vec<Tensor> = weights.iter().map(|b| call(b).run1().unwrap()).collect();
+    let kernel = call(&weights[0]).kernel().unwrap();
+    for i in [0, 0, 0, 1, 1, 0, 1, 0, 1, 0, 1, 0, 0] {
+        let c = call(&weights[i]).run_with(&kernel).unwrap()[0].take_slice();
+        assert_eq!(c, expected[i].as_slice::<f32>().unwrap());
+    }
+}
+
+trait TakeSlice {
+    fn take_slice(&self) -> Vec<f32>;
+}
+impl TakeSlice for Option<Tensor> {
+    fn take_slice(&self) -> Vec<f32> {
+        self.as_ref().unwrap().as_slice::<f32>().unwrap().to_vec()
+    }
+}
+
+#[test]
+fn fusions() {
+    let fused = |ops: &[&str], args: Vec<Tensor>| {
+        let call = Call::new("_FusedMatMul").attr("T", ty(DType::F32)).attr("fused_ops", strings(ops));
+        Ok::<_, flowmill_tensor::Error>(
+            call.inputs(vec![matrix([2, 3], |i| i as f32 - 2.0), matrix([3, 2], |i| i as f32)])
+                .inputs(args)
+                .run1()?
+                .as_slice::<f32>()?
+                .to_vec(),
+        )
+    };
+    // The product is [-2, -5; 16, 22].
+    let bias = || Tensor::vector(&[1f32, 10.0]).unwrap();
+    assert_eq!(fused(&["BiasAdd"], vec![bias()]).unwrap(), [-1.0, 5.0, 17.0, 32.0]);
+    assert_eq!(fused(&["BiasAdd", "Relu6"], vec![bias()]).unwrap(), [0.0, 5.0, 6.0, 6.0]);
+    assert_eq!(fused(&["BiasAdd", "Add", "Relu"], vec![bias(), matrix([2, 2], |_| 1f32)]).unwrap(), [0.0, 6.0, 18.0, 33.0]);
+    let tanh = fused(&["BiasAdd", "Tanh"], vec![bias()]).unwrap();
+    assert!((tanh[0] + 0.761_594_2).abs() < 1e-6);
+    assert!(fused(&["BiasAdd"], vec![Tensor::vector(&[1f32]).unwrap()]).is_err());
+    assert!(fused(&["Relu", "BiasAdd"], vec![bias()]).unwrap_err().message().contains("Fusion is not implemented"));
+}

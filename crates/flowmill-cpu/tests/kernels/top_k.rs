@@ -1,0 +1,43 @@
+use crate::testing::{Call, run, run1, ty};
+use flowmill_tensor::{DType, Result, Tensor};
+
+#[test]
+fn the_first_of_equals_comes_first() {
+    let top = |x: Tensor, k: i32| run("TopKV2", &[("T", ty(DType::F32))], vec![x, Tensor::scalar(k)]);
+    let out = top(Tensor::from_slice([2, 4], &[1f32, 3.0, 3.0, 2.0, -1.0, -2.0, -3.0, -4.0]).unwrap(), 3).unwrap();
+    assert_eq!(out[0].as_ref().unwrap().as_slice::<f32>().unwrap(), [3.0, 3.0, 2.0, -1.0, -2.0, -3.0]);
+    assert_eq!(out[1].as_ref().unwrap().as_slice::<i32>().unwrap(), [1, 2, 3, 0, 1, 2]);
+    let vector = || Tensor::vector(&[1f32, 2.0]).unwrap();
+    assert_eq!(top(vector(), 0).unwrap()[0].as_ref().unwrap().num_elements(), 0);
+    for (x, k, message) in [
+        (vector(), 5, "input must have at least k columns. Had 2, needed 5"),
+        (vector(), -1, "Need k >= 0, got -1"),
+        (Tensor::scalar(1f32), 1, "input must be >= 1-D, got shape []"),
+    ] {
+        let error = top(x, k).unwrap_err();
+        assert!(error.message().contains(message), "{error}");
+    }
+}
+
+#[test]
+fn targets_among_the_greatest() {
+    let x = Tensor::from_slice([4, 3], &[1f32, 2.0, 3.0, 3.0, 3.0, 1.0, f32::NAN, 1.0, 2.0, 1.0, 2.0, 3.0]).unwrap();
+    let found = Call::new("InTopKV2")
+        .attr("T", ty(DType::I32))
+        .inputs(vec![x, Tensor::vector(&[1, 1, 1, 7]).unwrap(), Tensor::scalar(1)])
+        .run1()
+        .unwrap();
+    assert_eq!(found.as_slice::<bool>().unwrap(), [false, true, false, false]);
+}
+
+#[test]
+fn nth_elements() {
+    let nth = |n: i32, reverse: bool| -> Result<Tensor> {
+        let x = Tensor::from_slice([2, 3], &[5f32, 1.0, 3.0, 2.0, 9.0, 4.0])?;
+        run1("NthElement", &[("T", ty(DType::F32)), ("reverse", reverse.into())], vec![x, Tensor::scalar(n)])
+    };
+    assert_eq!(nth(1, true).unwrap().as_slice::<f32>().unwrap(), [3.0, 4.0]);
+    assert_eq!(nth(0, false).unwrap().as_slice::<f32>().unwrap(), [1.0, 2.0]);
+    assert!(nth(3, false).unwrap_err().message().contains("Input must have last dimension > n = 3"));
+    assert!(nth(-1, false).unwrap_err().message().contains("n must be non-negative but is -1"));
+}
