@@ -38,8 +38,8 @@ def binary(op: str, name: str | None, x, y, display: str | None = None):
     if number is not None and not graph._finalized and not is_captured(graph):
         nodes = [("Const", "y" if at else "x", number, like._type), (op, "", [like._key, 0] if at else [0, like._key], None)]
         return graph._add_for_output(name or display or op, nodes)
-    if hasattr(y if at else x, "with_flat_values"):
-        return _of_rows(lambda a, b: binary(op, name, a, b, display), x, y)
+    if is_ragged(y if at else x):
+        return of_rows(lambda a, b: binary(op, name, a, b, display), x, y)
     graph = target(graph)
     graph._check_not_finalized()
     with graph.as_default(), op_scope(name, display or op) as scope:
@@ -69,7 +69,12 @@ def add(x, y, name: str | None = None):
     return binary("AddV2" if of_type % _REF != _STRING else "Add", name, x, y, "add")
 
 
-def _of_rows(function, x, y):
+def is_ragged(value) -> bool:
+    """Whether a value is a ragged tensor; does not load the module of ragged tensors."""
+    return type(value) is not Tensor and hasattr(value, "with_flat_values")
+
+
+def of_rows(function, x, y):
     """A function of two tensors for ones of which one is ragged."""
     from flowmill.ragged._elementwise import applied
 
@@ -83,8 +88,8 @@ def truediv(x, y, name: str | None = None):
         TypeError: where the types differ.
     """
     like, other = (x, y) if isinstance(x, Tensor) else (y, x)
-    if hasattr(other, "with_flat_values"):
-        return _of_rows(truediv, x, y)
+    if is_ragged(other):
+        return of_rows(truediv, x, y)
     graph = target(like._graph)
     with graph.as_default(), graph.name_scope(name or "truediv") as scope:
         hint = like.dtype.base_dtype

@@ -46,14 +46,15 @@ class RefVariable(Variable):
             self._initial_value = value
             start = guarded(scope, value)
             with beside:
-                self._hold(graph, scope, start, dims(value) if validate_shape else None, validate_shape, caching_device is None)
+                self._hold(graph, scope, start, validate_shape, caching_device is None)
             if caching_device is not None:
                 with graph.device(caching_device):
                     self._snapshot = graph._add("Identity", "read", [self._holder._key])._outputs[0]
         graph.add_to_collections(collections, self)
 
-    def _hold(self, graph: Graph, scope: str, start: Tensor, sizes: list[int] | None, validate_shape: bool, is_read: bool) -> None:
+    def _hold(self, graph: Graph, scope: str, start: Tensor, validate_shape: bool, is_read: bool) -> None:
         """Adds what holds the value, what gives it the first one, and what reads it."""
+        sizes = dims(self._initial_value) if validate_shape else None
         if validate_shape and (sizes is None or -1 in sizes):
             raise ValueError(f"initial_value must have a shape specified: {self._initial_value!r}")
         number = start._type % 100

@@ -18,8 +18,6 @@ class _Local(threading.local):
         self.scope = _core.Scope()
         # Functions that choose devices, outermost first; strings among them are merged when an operation is made.
         self.device_functions: tuple[Callable[[Operation], str | None] | str, ...] = ()
-        # The operations, outermost first, whose groups new ones join; the scope has them too, but does not tell which they are.
-        self.colocation: tuple[int, ...] = ()
         # The device and the functions of before the outermost colocation, where there is one: those of what is lifted out of it.
         self.devices_outside: tuple[str, tuple] | None = None
         # Names of registered gradients by op.
@@ -95,22 +93,22 @@ class _Colocation:
 
     __slots__ = ("_local", "_nodes", "_outer")
 
-    def __init__(self, local: _Local, nodes: tuple[int, ...]):
+    def __init__(self, local: _Local, nodes: list[int]):
         self._local, self._nodes = local, nodes
 
     def __enter__(self) -> None:
         local = self._local
-        scope, functions, _, outside = self._outer = local.scope, local.device_functions, local.colocation, local.devices_outside
+        scope, functions, outside = self._outer = local.scope, local.device_functions, local.devices_outside
         device = scope.device
         if outside is None:
             local.devices_outside = device, functions
         if device:
             scope = scope.on_device("")
-        local.scope, local.device_functions, local.colocation = scope.colocated_with(self._nodes), (), self._nodes
+        local.scope, local.device_functions = scope.colocated_with(self._nodes), ()
 
     def __exit__(self, *raised) -> None:
         local = self._local
-        local.scope, local.device_functions, local.colocation, local.devices_outside = self._outer
+        local.scope, local.device_functions, local.devices_outside = self._outer
 
 
 class _Lifted:
@@ -173,7 +171,7 @@ class Scopes:
     def _choose_device(self, op: Operation) -> None:
         """Applies what chooses devices to a new operation, innermost first: names complete what there is, functions see it and say the whole.
         An operation that has the device of another one keeps that."""
-        is_shared = any(self._core.device(node) for node in self._local.colocation)
+        is_shared = any(self._core.device(node) for node in self._local.scope.colocation)
         chosen = ""
         for function in reversed(self._local.device_functions):
             if isinstance(function, str):
@@ -213,12 +211,12 @@ class Scopes:
         """
         if op is None and not ignore_existing:
             raise ValueError("Trying to reset colocation (op is None) but ignore_existing is not True")
-        outer = () if ignore_existing else self._local.colocation
-        return _Colocation(self._local, outer if op is None else (*outer, self._controlling(op)._id))
+        outer = [] if ignore_existing else self._local.scope.colocation
+        return _Colocation(self._local, outer if op is None else [*outer, self._controlling(op)._id])
 
     def _colocated_with_refs(self, refs: list[int]) -> contextlib.AbstractContextManager[None]:
         """The scope of what changes the variables `refs`, by their operations: as of nested :meth:`colocate_with`."""
-        return _Colocation(self._local, (*self._local.colocation, *refs))
+        return _Colocation(self._local, [*self._local.scope.colocation, *refs])
 
     def _lifted(self) -> contextlib.AbstractContextManager[None]:
         """Leaves control-flow contexts and control dependencies, and goes back to the devices chosen outside of colocations, which last,
@@ -227,7 +225,7 @@ class Scopes:
 
     def _beside(self, name: str) -> contextlib.AbstractContextManager[None]:
         """Lets operations have the device of the one called `name`, which need not be there yet; not where they have that of another."""
-        return _Within(self._local, lambda outer: outer if self._local.colocation else outer.beside(name))
+        return _Within(self._local, lambda outer: outer if outer.colocation else outer.beside(name))
 
     def _attr_scope(self, attrs) -> contextlib.AbstractContextManager[None]:
         """Gives operations attributes, `AttrValue` messages; None takes one away."""

@@ -142,7 +142,7 @@ def _walk(graph, walk) -> list:
         node, kind, keys, scope, core, function = step
         inner = graph if core is None else BodyGraph(core, function, graph)
         op = inner._operation(node)
-        with inner.as_default(), inner._within(scope), inner.colocate_with(op) if scope.is_colocated else contextlib.nullcontext():
+        with inner.as_default(), inner._within(scope), inner.colocate_with(op) if scope.colocation else contextlib.nullcontext():
             made = (_registry.get(kind) or graph._python_gradients[kind])(op, *(_gradient(inner, k) for k in keys))
             made = list(made) if isinstance(made, (list, tuple)) else [made]
             if len(made) != len(op.inputs):

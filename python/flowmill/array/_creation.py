@@ -8,6 +8,7 @@ import numpy as np
 
 from flowmill._apply import call, dims, op_scope
 from flowmill._convert import constant, convert_to_tensor
+from flowmill._operators import is_ragged
 from flowmill.dtypes import as_dtype, float32, int32
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import Dimension, TensorShape
@@ -124,7 +125,7 @@ def zeros_like(tensor, dtype=None, name: str | None = None, optimize: bool = Tru
         name: what to call the operation.
         optimize: lets a shape that is known become a constant.
     """
-    if hasattr(tensor, "with_flat_values"):  # a ragged tensor
+    if is_ragged(tensor):
         return tensor.with_flat_values(zeros_like(tensor.flat_values, dtype, name))
     with op_scope(name, "zeros_like", tensor) as scope:
         if not is_sparse(tensor):
@@ -139,7 +140,7 @@ def zeros_like(tensor, dtype=None, name: str | None = None, optimize: bool = Tru
 
 def ones_like(tensor, dtype=None, name: str | None = None, optimize: bool = True) -> Tensor:
     """Ones in the shape of a tensor. Arguments are as for :func:`zeros_like`."""
-    if hasattr(tensor, "with_flat_values"):
+    if is_ragged(tensor):
         return tensor.with_flat_values(ones_like(tensor.flat_values, dtype, name))
     with op_scope(name, "ones_like", tensor) as scope:
         if not is_sparse(tensor):
@@ -187,7 +188,7 @@ def shape_n(input, out_type=int32, name: str | None = None) -> list[Tensor]:  # 
 def size(input, name: str | None = None, out_type=None) -> Tensor:  # noqa: A002
     """The number of elements of a tensor, a scalar of type `out_type` (`int32` by default)."""
     out_type = out_type or int32
-    if hasattr(input, "with_flat_values"):
+    if is_ragged(input):
         return size(input.flat_values, name, out_type)
     with op_scope(name, "Size", input) as scope:
         if is_sparse(input):
@@ -204,7 +205,7 @@ def size(input, name: str | None = None, out_type=None) -> Tensor:  # noqa: A002
 def rank(input, name: str | None = None) -> Tensor:  # noqa: A002
     """The number of dimensions of a tensor, a scalar."""
     with op_scope(name, "Rank", input) as scope:
-        if hasattr(input, "with_flat_values"):
+        if is_ragged(input):
             return rank(input.flat_values) + input.ragged_rank
         if is_sparse(input):
             return call("Size", scope, input.dense_shape)

@@ -9,6 +9,7 @@ import numpy as np
 from flowmill._apply import call, dims, op_scope
 from flowmill._arguments import one_of
 from flowmill._convert import constant, convert_to_tensor
+from flowmill._operators import is_ragged
 from flowmill.array._creation import broadcast_to, identity, ones, ones_like, rank, reshape, shape, size
 from flowmill.dtypes import int32
 from flowmill.tensor import Tensor
@@ -30,7 +31,7 @@ def expand_dims(input, axis=None, name: str | None = None, dim=None) -> Tensor: 
     axis = one_of("dim", dim, "axis", axis)
     if axis is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
-    if type(input) is not Tensor and hasattr(input, "with_flat_values"):
+    if is_ragged(input):
         from flowmill.ragged import _layout
 
         with op_scope(name, "RaggedExpandDims"):
@@ -66,7 +67,7 @@ def concat(values, axis, name: str = "concat") -> Tensor:
     """
     if not isinstance(values, (list, tuple)):
         values = [values]
-    if any(type(v) is not Tensor and hasattr(v, "with_flat_values") for v in values):
+    if any(is_ragged(v) for v in values):
         from flowmill.ragged import _layout
 
         with op_scope(name, "RaggedConcat"):

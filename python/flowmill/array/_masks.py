@@ -8,6 +8,7 @@ import numpy as np
 
 from flowmill._apply import call, op_scope
 from flowmill._convert import constant, convert_to_tensor
+from flowmill._operators import is_ragged
 from flowmill.array._creation import rank, reshape, shape
 from flowmill.array._layout import concat, expand_dims, squeeze, tile
 from flowmill.dtypes import as_dtype, bool as bool_, float32, int32
@@ -31,7 +32,7 @@ def gather(params, indices, validate_indices=None, name: str | None = None, axis
     """
     if axis is None:
         axis = batch_dims
-    if type(params) is not Tensor and hasattr(params, "with_flat_values") or type(indices) is not Tensor and hasattr(indices, "with_flat_values"):
+    if is_ragged(params) or is_ragged(indices):
         from flowmill.ragged import _layout
 
         if isinstance(axis, Tensor) or axis or batch_dims:

@@ -10,6 +10,7 @@ import numpy as np
 from flowmill import _operators
 from flowmill._apply import call, op_scope
 from flowmill._convert import constant, convert_to_tensor
+from flowmill._operators import is_ragged, of_rows
 from flowmill.array._creation import is_sparse
 from flowmill.dtypes import as_dtype, bfloat16, complex64, complex128, float32, float64, int32, int64
 from flowmill.tensor import Tensor
@@ -24,18 +25,6 @@ def _exported(function, name: str, doc: str):
     function.__doc__ = doc
     function.__annotations__.setdefault("return", "Tensor")
     return function
-
-
-def is_ragged(value) -> bool:
-    """Whether something is a ragged tensor, which keeps its elements in flat values."""
-    return hasattr(value, "with_flat_values")
-
-
-def _of_rows(function, x, y):
-    """A function of two tensors for ones of which one is ragged."""
-    from flowmill.ragged._elementwise import applied
-
-    return applied(function, x, y)
 
 
 def unary(op: str, function_name: str, doc: str):
@@ -66,7 +55,7 @@ def binary(op: str, function_name: str, doc: str):
         if type(x) is Tensor and type(y) is Tensor:
             return _operators.binary(op, name, x, y, op)
         if is_ragged(x) or is_ragged(y):
-            return _of_rows(lambda a, b: function(a, b, name), x, y)
+            return of_rows(lambda a, b: function(a, b, name), x, y)
         return call(op, name, x, y)
     return _exported(function, function_name, doc)
 
@@ -156,7 +145,7 @@ def add(x, y, name: str | None = None) -> Tensor:
     if type(x) is Tensor and type(y) is Tensor:
         return _operators.binary("Add" if x.dtype.base_dtype.name == "string" else "AddV2", name, x, y, "Add")
     if is_ragged(x) or is_ragged(y):
-        return _of_rows(lambda a, b: add(a, b, name), x, y)
+        return of_rows(lambda a, b: add(a, b, name), x, y)
     with op_scope(name, "Add", x, y) as scope:
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, dtype_hint=x.dtype.base_dtype, name="y")
@@ -166,7 +155,7 @@ def add(x, y, name: str | None = None) -> Tensor:
 def pow(x, y, name: str | None = None) -> Tensor:  # noqa: A001 - TensorFlow's name
     """`x` to the power of `y`."""
     if is_ragged(x) or is_ragged(y):
-        return _of_rows(lambda a, b: pow(a, b, name), x, y)
+        return of_rows(lambda a, b: pow(a, b, name), x, y)
     with op_scope(name, "Pow", x) as scope:
         return call("Pow", scope, x, y)
 
@@ -184,7 +173,7 @@ def truediv(x, y, name: str | None = None) -> Tensor:
         TypeError: where the types differ.
     """
     if is_ragged(x) or is_ragged(y):
-        return _of_rows(lambda a, b: truediv(a, b, name), x, y)
+        return of_rows(lambda a, b: truediv(a, b, name), x, y)
     if not isinstance(x, Tensor) and not isinstance(y, Tensor):
         with op_scope(name, "truediv", x, y) as scope:
             return _operators.truediv(convert_to_tensor(x, name="x"), y, scope)

@@ -12,7 +12,8 @@ from flowmill._convert import convert_to_tensor
 from flowmill.array import identity, rank, reshape, size, zeros
 from flowmill.dtypes import as_dtype, float32, float64, int32, int64
 from flowmill.graph import get_default_graph
-from flowmill.math._elementwise import cast, is_ragged, not_equal
+from flowmill._operators import is_ragged
+from flowmill.math._elementwise import cast, not_equal
 from flowmill.tensor import Tensor
 
 _INT32 = 3
