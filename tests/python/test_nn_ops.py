@@ -94,7 +94,8 @@ def test_windows_that_are_inputs(tf1, dice, padding):
         y = m.raw_ops.MaxPoolV2(input=m.constant(x), ksize=size, strides=strides, padding=padding)
         attrs = {"ksize": [1, 2, 3, 1], "strides": [1, 2, 1, 1], "padding": padding}
         return [y, m.raw_ops.MaxPoolGradV2(orig_input=x, orig_output=y, grad=y * 2, ksize=size, strides=strides, padding=padding),
-                m.raw_ops.MaxPoolGradGrad(orig_input=x, orig_output=y, grad=x * 2, **attrs)]
+                m.raw_ops.MaxPoolGradGrad(orig_input=x, orig_output=y, grad=x * 2, **attrs),
+                m.raw_ops.MaxPoolGradGradV2(orig_input=x, orig_output=y, grad=x * 2, ksize=size, strides=strides, padding=padding)]
     assert assert_same(tf1, build, rtol=1e-6) is None
 
 

@@ -203,10 +203,12 @@ pub(crate) const OPS: &[Op] = &[
     op("DeleteSessionTensor", "(handle: string)").not_differentiable().stateful().shape(shape::unknown),
     op("OptionalNone", "() -> (optional: variant)").shape(shape::scalars),
     op("OptionalFromValue", "(components: Toutput_types) -> (optional: variant)")
+        .gradient(gradient::optional_from_value)
         .attrs("Toutput_types: list(type) >= 1")
         .shape(shape::scalars),
     op("OptionalHasValue", "(optional: variant) -> (has_value: bool)").shape(shape::scalars),
     op("OptionalGetValue", "(optional: variant) -> (components: output_types)")
+        .gradient(gradient::optional_get_value)
         .attrs("output_types: list(type) >= 1; output_shapes: list(shape) >= 1")
         .shape(shape::optional_value),
     op("TextLineReader", "() -> (reader_handle: Ref(string))")

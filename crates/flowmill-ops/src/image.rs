@@ -81,7 +81,10 @@ pub(crate) const OPS: &[Op] = &[
                 xmp_metadata: string = ''")
         .shape(shape::scalars),
     op("EncodePng", "(image: T) -> (contents: string)").attrs("compression: int = -1; T: {uint8, uint16} = uint8").shape(shape::encode_png),
-    op("RGBToHSV", "(images: T) -> (output: T)").attrs("T: {half, bfloat16, float, double} = float").shape(shape::colorspace),
+    op("RGBToHSV", "(images: T) -> (output: T)")
+        .gradient(gradient::rgb_to_hsv)
+        .attrs("T: {half, bfloat16, float, double} = float")
+        .shape(shape::colorspace),
     op("HSVToRGB", "(images: T) -> (output: T)").not_differentiable().attrs("T: {half, bfloat16, float, double} = float").shape(shape::colorspace),
     op("AdjustContrastv2", "(images: T, contrast_factor: float) -> (output: T)")
         .attrs("T: {half, float} = float")

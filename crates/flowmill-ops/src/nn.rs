@@ -161,6 +161,7 @@ pub(crate) const OPS: &[Op] = &[
         )
         .shape(shape::unchanged_with_rank::<4>),
     op("MaxPoolGradV2", "(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> (output: T)")
+        .gradient(gradient::max_pool_grad_v2)
         .attrs("padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real = float")
         .shape(shape::unchanged_with_rank::<4>),
     op("MaxPoolGradGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)")
@@ -169,6 +170,10 @@ pub(crate) const OPS: &[Op] = &[
             "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real",
         )
         .shape(shape::max_pool_grad_grad::<4>),
+    op("MaxPoolGradGradV2", "(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> (output: T)")
+        .gradient(gradient::max_pool_grad_grad_v2)
+        .attrs("padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real")
+        .shape(shape::max_pool_grad_grad_v2),
     op("MaxPoolWithArgmax", "(input: T) -> (output: T, argmax: Targmax)")
         .gradient(gradient::max_pool_with_argmax)
         .attrs(

@@ -151,6 +151,7 @@ pub(crate) const OPS: &[Op] = &[
         "(params_nested_splits: PARAMS_RAGGED_RANK * Tsplits, params_dense_values: Tvalues, indices: Tindices)
          -> (output_nested_splits: OUTPUT_RAGGED_RANK * Tsplits, output_dense_values: Tvalues)",
     )
+    .gradient(gradient::ragged_gather)
     .attrs("Tvalues: type; Tindices: index; Tsplits: index = int64; PARAMS_RAGGED_RANK: int >= 1; OUTPUT_RAGGED_RANK: int >= 0")
     .shape(shape::ragged_gather),
     op(
@@ -158,6 +159,7 @@ pub(crate) const OPS: &[Op] = &[
         "(shape: Tshape, values: T, default_value: T, row_partition_tensors: num_row_partition_tensors * Tindex)
          -> (result: T)",
     )
+    .gradient(gradient::ragged_tensor_to_tensor)
     .attrs(
         "T: type; Tindex: {int64, int32}; Tshape: {int64, int32}; num_row_partition_tensors: int >= 1;
                 row_partition_types: list(string)",
@@ -172,12 +174,14 @@ pub(crate) const OPS: &[Op] = &[
     .attrs("RAGGED_RANK: int >= 1; T: type; Tsplits: index = int64")
     .shape(shape::ragged_to_sparse),
     op("RaggedTensorToVariant", "(rt_nested_splits: RAGGED_RANK * Tsplits, rt_dense_values: Tvalues) -> (encoded_ragged: variant)")
+        .gradient(gradient::ragged_tensor_to_variant)
         .attrs("RAGGED_RANK: int >= 0; Tvalues: type; Tsplits: index = int64; batched_input: bool")
         .shape(shape::ragged_to_variant),
     op(
         "RaggedTensorFromVariant",
         "(encoded_ragged: variant) -> (output_nested_splits: output_ragged_rank * Tsplits, output_dense_values: Tvalues)",
     )
+    .gradient(gradient::ragged_tensor_from_variant)
     .attrs("input_ragged_rank: int >= -1; output_ragged_rank: int >= 0; Tvalues: type; Tsplits: index = int64")
     .shape(shape::ragged_from_variant),
     op("SparseDenseCwiseDiv", "(sp_indices: int64, sp_values: T, sp_shape: int64, dense: T) -> (output: T)")

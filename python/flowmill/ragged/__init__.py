@@ -6,7 +6,6 @@ others take their flat values, by :func:`map_flat_values`, or what :meth:`Ragged
 
 from __future__ import annotations
 
-from flowmill.ragged import _gradients as _gradients
 from flowmill.ragged._factory import (
     boolean_mask, constant, constant_value, map_flat_values, placeholder, range, row_splits_to_segment_ids, segment_ids_to_row_splits, stack,
     stack_dynamic_partitions,

@@ -164,7 +164,7 @@ def test_gradients():
         total = tf.reduce_sum(tf.square(tf.reduce_sum(x * [[1.0], [5.0], [2.0]], axis=1)))
         assert session.run(tf.gradients(total, values)[0]).tolist() == [2.0, 40.0, 40.0]
         (back,) = tf.gradients(x.to_tensor(), values)
-        assert session.run(back).tolist() == [1.0, 1.0, 1.0]
+        assert session.run(tf.convert_to_tensor(back)).tolist() == [1.0, 1.0, 1.0]
 
 
 _MISTAKES = {

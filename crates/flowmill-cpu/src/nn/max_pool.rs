@@ -1,4 +1,4 @@
-//! `MaxPoolV2` with its gradient, whose windows are inputs; `MaxPoolWithArgmax` with its gradient; `MaxPoolGradGrad`.
+//! `MaxPoolV2` with its gradients, whose windows are inputs; `MaxPoolWithArgmax` with its gradient; `MaxPoolGradGrad`.
 
 use super::pool::{Pool, max_gradient};
 use super::window::Geometry;
@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("MaxPoolGradGrad", make_grad_grad);
+    registry.add("MaxPoolGradGradV2", make_grad_grad_v2);
     registry.add("MaxPoolGradV2", make_grad_v2);
     registry.add("MaxPoolGradWithArgmax", make_grad_with_argmax);
     registry.add("MaxPoolV2", make_v2);
@@ -167,5 +168,15 @@ fn make_grad_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let pool = Pool::new(init)?;
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => {
         expensive_from_fn(move |ctx| grad_grad::<T>(ctx, &pool))
+    }, _ => init.unsupported())
+}
+
+fn make_grad_grad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let (op, geometry) = (init.op_def.name.clone(), Geometry::new(init)?);
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => {
+        expensive_from_fn(move |ctx| {
+            let pool = pool_of(ctx, 3, &op, &geometry)?;
+            grad_grad::<T>(ctx, &pool)
+        })
     }, _ => init.unsupported())
 }

@@ -58,6 +58,28 @@ fn gradients_of_activations() {
 }
 
 #[test]
+fn second_gradients_of_windows_that_are_inputs() {
+    let image = Tensor::from_slice([1, 2, 4, 1], &[1f32, 5.0, 2.0, 2.0, 3.0, 4.0, 8.0, 0.0]).unwrap();
+    let grads = Tensor::from_slice([1, 2, 4, 1], &[0f32, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]).unwrap();
+    let pooled = Tensor::from_slice([1, 1, 2, 1], &[5f32, 8.0]).unwrap();
+    let call = |output: Tensor, grads: Tensor, size: &[i32]| {
+        let (size, strides) = (Tensor::vector(size).unwrap(), Tensor::vector(&[1, 2, 2, 1]).unwrap());
+        let call = Call::new("MaxPoolGradGradV2").attr("T", ty(DType::F32)).attr("padding", "VALID");
+        call.inputs(vec![image.clone(), output, grads, size, strides]).run1()
+    };
+    close(&call(pooled.clone(), grads.clone(), &[1, 2, 2, 1]).unwrap(), &[1.0, 6.0]);
+    for (output, grads, size, message) in [
+        (&pooled, &pooled, &[1, 2, 2, 1][..], "Expected grad shape to be [1,2,4,1], but got [1,1,2,1]"),
+        (&grads, &grads, &[1, 2, 2, 1], "Expected orig_output shape to be [1,1,2,1], but got [1,2,4,1]"),
+        (&pooled, &grads, &[2, 2], "Sliding window ksize field must specify 4 dimensions"),
+        (&pooled, &grads, &[2, 2, 2, 1], "Pooling is not yet supported on the batch dimension."),
+    ] {
+        let error = call(output.clone(), grads.clone(), size).unwrap_err();
+        assert!(error.message().contains(message), "{error}");
+    }
+}
+
+#[test]
 fn softmax_of_rows() {
     let x = Tensor::from_slice([2, 3], &[1f32, 2.0, 3.0, 1000.0, 1000.0, f32::NEG_INFINITY]).unwrap();
     let softmax = run1("Softmax", &[("T", ty(DType::F32))], vec![x.clone()]).unwrap();

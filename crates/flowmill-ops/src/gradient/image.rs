@@ -1,12 +1,13 @@
-//! Gradients of image resizing.
+//! Gradients of images' resizing and colours.
 
 use super::formula::Formula;
 use super::{Grads, first, like};
+use flowmill_graph::OutputId;
 use flowmill_graph::builder::GraphBuilder;
 use flowmill_graph::builder::gradients::Backward;
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::Value;
-use flowmill_tensor::DType;
+use flowmill_tensor::{DType, Result, Tensor};
 
 type B<'a> = GraphBuilder<'a>;
 
@@ -76,4 +77,60 @@ pub(crate) fn crop_and_resize(b: &mut B<'_>, op: &Backward) -> Grads {
     };
     let dboxes = b.call("CropAndResizeGradBoxes", &[dy, image, boxes, index])?;
     Ok(vec![dimage, Some(dboxes.into()), None, None])
+}
+
+/// With the greatest channel `M`, the least `m`, `C = M - m`, and `n` the channel behind the greatest minus the one before it, in a circle:
+/// value `M`, saturation `C / M`, hue `n / 6C` and a constant. Of equal channels the first is the greatest, the last the least; as in TensorFlow,
+/// channels that are not positive have no gradient by saturation, nor pixels of such a greatest one by hue.
+pub(crate) fn rgb_to_hsv(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let rgb = op.inputs[0];
+    let dtype = b.dtype(rgb);
+    let (last, axis, depth) = (b.int(-1)?, b.ints(&[-1])?, b.int(3)?);
+    let (one, zero) = (b.number(rgb, 1.0)?, b.number(rgb, 0.0)?);
+    let greatest = b.call("ArgMax", &[rgb, last])?;
+    let turned = b.call("ReverseV2", &[rgb, axis])?;
+    let from_the_end = b.call("ArgMin", &[turned, last])?;
+    let is_greatest = b.call("OneHot", &[greatest, depth, one, zero])?;
+    let is_least = b.call("OneHot", &[from_the_end, depth, one, zero])?;
+    let is_least = b.call("ReverseV2", &[is_least, axis])?;
+    let most = b.op("Max").inputs(&[rgb, axis]).attr("keep_dims", true).output()?;
+    let least = b.op("Min").inputs(&[rgb, axis]).attr("keep_dims", true).output()?;
+    let chroma = b.sub(most, least)?;
+
+    // By hue: what stands behind the greatest channel, less what stands before it.
+    let behind = b.constant("Const", &Tensor::from_slice([3usize, 3], &[0i32, 1, -1, -1, 0, 1, 1, -1, 0])?)?;
+    let (behind, first_axis) = (b.cast(behind, dtype)?, b.int(0)?);
+    let signs = b.call("GatherV2", &[behind, greatest, first_axis])?;
+    let signed = b.mul(rgb, signs)?;
+    let difference = b.op("Sum").inputs(&[signed, axis]).attr("keep_dims", true).output()?;
+    let slope = b.call("DivNoNan", &[difference, chroma])?;
+    let ends = b.sub(is_least, is_greatest)?;
+    let through_chroma = b.mul(slope, ends)?;
+    let by_hue = b.add(signs, through_chroma)?;
+    let by_hue = b.call("DivNoNan", &[by_hue, chroma])?;
+    let by_hue = b.times(by_hue, 1.0 / 6.0)?;
+    let is_positive = positive(b, most, zero)?;
+    let by_hue = b.mul(by_hue, is_positive)?;
+
+    let ratio = b.call("DivNoNan", &[least, most])?;
+    let by_saturation = b.mul(is_greatest, ratio)?;
+    let by_saturation = b.sub(by_saturation, is_least)?;
+    let by_saturation = b.call("DivNoNan", &[by_saturation, most])?;
+    let is_positive = positive(b, rgb, zero)?;
+    let by_saturation = b.mul(by_saturation, is_positive)?;
+
+    let parts = b.op("Split").inputs(&[last, dy]).attr("num_split", 3i64).finish()?;
+    let hue = b.mul(parts.output(0), by_hue)?;
+    let saturation = b.mul(parts.output(1), by_saturation)?;
+    let value = b.mul(parts.output(2), is_greatest)?;
+    let sum = b.add(hue, saturation)?;
+    first(b.add(sum, value)?, 0)
+}
+
+/// One where `x` is greater than zero, zero elsewhere.
+fn positive(b: &mut B<'_>, x: OutputId, zero: OutputId) -> Result<OutputId> {
+    let is_greater = b.call("Greater", &[x, zero])?;
+    let dtype = b.dtype(x);
+    b.cast(is_greater, dtype)
 }

@@ -5,6 +5,7 @@
 
 mod array;
 mod banded;
+mod bessel;
 mod complex;
 mod formula;
 mod image;
@@ -13,7 +14,9 @@ mod math;
 mod matrix;
 mod nn;
 mod norm;
+mod optional;
 mod quantize;
+mod ragged;
 mod random;
 mod reduction;
 mod scatter;
@@ -28,6 +31,7 @@ mod tensor_list;
 
 pub(crate) use array::*;
 pub(crate) use banded::*;
+pub(crate) use bessel::*;
 pub(crate) use complex::*;
 pub(crate) use image::*;
 pub(crate) use linear_algebra::*;
@@ -35,7 +39,9 @@ pub(crate) use math::*;
 pub(crate) use matrix::*;
 pub(crate) use nn::*;
 pub(crate) use norm::*;
+pub(crate) use optional::*;
 pub(crate) use quantize::*;
+pub(crate) use ragged::*;
 pub(crate) use random::*;
 pub(crate) use reduction::*;
 pub(crate) use scatter::*;

@@ -352,6 +352,23 @@ pub(crate) fn max_pool_grad_grad(b: &mut B<'_>, op: &Backward) -> Grads {
     of_max_pool_grad(b, op, "MaxPoolGrad")
 }
 
+/// (input, output, gradient, ksize, strides).
+fn of_max_pool_grad_v2(b: &mut B<'_>, op: &Backward, kind: &str) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let inputs = [op.inputs[0], op.inputs[1], dy, op.inputs[3], op.inputs[4]];
+    let grad = like(b, op, kind, &inputs, POOL)?;
+    let (no_input, no_output) = (b.zeros_like(op.inputs[0])?, b.zeros_like(op.inputs[1])?);
+    Ok(vec![Some(no_input.into()), Some(no_output.into()), Some(grad.into()), None, None])
+}
+
+pub(crate) fn max_pool_grad_v2(b: &mut B<'_>, op: &Backward) -> Grads {
+    of_max_pool_grad_v2(b, op, "MaxPoolGradGradV2")
+}
+
+pub(crate) fn max_pool_grad_grad_v2(b: &mut B<'_>, op: &Backward) -> Grads {
+    of_max_pool_grad_v2(b, op, "MaxPoolGradV2")
+}
+
 pub(crate) fn max_pool_3d_grad(b: &mut B<'_>, op: &Backward) -> Grads {
     of_max_pool_grad(b, op, "MaxPool3DGradGrad")
 }

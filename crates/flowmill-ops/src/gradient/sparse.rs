@@ -10,7 +10,7 @@ use flowmill_tensor::{DType, Result, Tensor, bail};
 type B<'a> = GraphBuilder<'a>;
 
 /// The gradient of input `i` alone.
-fn only(op: &Backward, i: usize, grad: OutputId) -> Grads {
+pub(super) fn only(op: &Backward, i: usize, grad: OutputId) -> Grads {
     let mut grads: Vec<Option<Grad>> = vec![None; op.inputs.len()];
     grads[i] = Some(grad.into());
     Ok(grads)
@@ -236,13 +236,6 @@ pub(crate) fn sparse_segment_mean(b: &mut B<'_>, op: &Backward) -> Grads {
 
 pub(crate) fn sparse_segment_sqrt_n(b: &mut B<'_>, op: &Backward) -> Grads {
     of_sparse_segments(b, op, "SparseSegmentSqrtNGrad")
-}
-
-/// A ragged tensor's values as a sparse tensor: (row splits…, values) -> (indices, values, shape).
-pub(crate) fn ragged_tensor_to_sparse(b: &mut B<'_>, op: &Backward) -> Grads {
-    let dvalues = op.dy(b, 1)?;
-    let last = op.inputs.len() - 1;
-    only(op, last, b.reshape_like(dvalues, op.inputs[last])?)
 }
 
 /// (indices, values, shape) of both operands and a threshold -> (indices, values, shape).

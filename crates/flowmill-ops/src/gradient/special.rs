@@ -67,31 +67,53 @@ pub(crate) fn ndtri(b: &mut B<'_>, op: &Backward) -> Grads {
     })
 }
 
-/// `e^-|x| I₀(x)`: `I1e(x) - sign(x) I0e(x)`.
-pub(crate) fn bessel_i0e(b: &mut B<'_>, op: &Backward) -> Grads {
+/// `F' = 1 - 2 x F`.
+pub(crate) fn dawsn(b: &mut B<'_>, op: &Backward) -> Grads {
     chain(b, op, |b, x, y| {
-        let i1e = b.call("BesselI1e", &[x])?;
-        let sign = b.call("Sign", &[x])?;
-        let signed = b.mul(sign, y)?;
-        b.sub(i1e, signed)
+        let product = b.mul(x, y)?;
+        let twice = b.times(product, 2.0)?;
+        let one = b.number(x, 1.0)?;
+        b.sub(one, twice)
     })
 }
 
-/// `e^-|x| I₁(x)`: `I0e(x) - y (sign(x) + 1/x)`, which is 1/2 at zero.
-pub(crate) fn bessel_i1e(b: &mut B<'_>, op: &Backward) -> Grads {
-    chain(b, op, |b, x, y| {
-        let zero = b.number(x, 0.0)?;
-        let is_zero = b.call("Equal", &[x, zero])?;
-        let one = b.number(x, 1.0)?;
-        let safe = b.select(is_zero, one, x)?;
-        let i0e = b.call("BesselI0e", &[safe])?;
-        let sign = b.call("Sign", &[safe])?;
-        let inverse = b.reciprocal(safe)?;
-        let factor = b.add(sign, inverse)?;
-        let product = b.mul(y, factor)?;
-        let slope = b.sub(i0e, product)?;
-        let half = b.number(x, 0.5)?;
-        b.select(is_zero, half, slope)
+/// `e^x / x`.
+pub(crate) fn expint(b: &mut B<'_>, op: &Backward) -> Grads {
+    chain(b, op, |b, x, _| {
+        let exp = b.call("Exp", &[x])?;
+        b.div(exp, x)
+    })
+}
+
+/// `πx²/2`, the angle that Fresnel's integrals turn through.
+fn fresnel_angle(b: &mut B<'_>, x: OutputId) -> Result<OutputId> {
+    let square = b.square(x)?;
+    b.times(square, std::f64::consts::FRAC_PI_2)
+}
+
+pub(crate) fn fresnel_cos(b: &mut B<'_>, op: &Backward) -> Grads {
+    chain(b, op, |b, x, _| {
+        let angle = fresnel_angle(b, x)?;
+        b.call("Cos", &[angle])
+    })
+}
+
+pub(crate) fn fresnel_sin(b: &mut B<'_>, op: &Backward) -> Grads {
+    chain(b, op, |b, x, _| {
+        let angle = fresnel_angle(b, x)?;
+        b.call("Sin", &[angle])
+    })
+}
+
+/// `ln(x) / (1 - x)`, which is -1 at 1.
+pub(crate) fn spence(b: &mut B<'_>, op: &Backward) -> Grads {
+    chain(b, op, |b, x, _| {
+        let (one, minus_one) = (b.number(x, 1.0)?, b.number(x, -1.0)?);
+        let log = b.call("Log", &[x])?;
+        let rest = b.sub(one, x)?;
+        let slope = b.div(log, rest)?;
+        let is_one = b.call("Equal", &[x, one])?;
+        b.select(is_one, minus_one, slope)
     })
 }
 

@@ -186,10 +186,11 @@ pub(crate) fn pool<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
     common::set_all(c, &shape)
 }
 
-/// Pooling with window and strides as inputs; nothing is known where they are not constant.
+/// Pooling with window and strides as last inputs; nothing is known where they are not constant.
 pub(crate) fn pool_v2(c: &mut Context<'_>) -> Result<()> {
     let input = dims::with_rank(&c.input(0), 4)?;
-    let (Some(ksize), Some(strides)) = (common::ints(c, 1)?, common::ints(c, 2)?) else {
+    let at = c.num_inputs().saturating_sub(2);
+    let (Some(ksize), Some(strides)) = (common::ints(c, at)?, common::ints(c, at + 1)?) else {
         return Ok(());
     };
     if ksize.len() != 4 || strides.len() != 4 {
@@ -305,4 +306,12 @@ pub(crate) fn max_pool_grad_grad<const RANK: usize>(c: &mut Context<'_>) -> Resu
     c.input(0).merge(&c.input(2))?;
     c.set_output(0, merged);
     Ok(())
+}
+
+/// The same where window and strides are inputs.
+pub(crate) fn max_pool_grad_grad_v2(c: &mut Context<'_>) -> Result<()> {
+    pool_v2(c)?;
+    let pooled = c.output_mut(0).map(|o| o.shape.clone()).unwrap_or_default();
+    c.input(1).merge(&pooled)?;
+    c.input(0).merge(&c.input(2)).map(drop)
 }

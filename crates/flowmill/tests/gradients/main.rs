@@ -16,6 +16,7 @@ mod lists;
 mod matrices;
 mod networks;
 mod ops;
+mod ragged;
 mod segments;
 mod walk;
 
