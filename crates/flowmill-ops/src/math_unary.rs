@@ -176,6 +176,25 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::unchanged),
     op("BesselI0e", "(x: T) -> (y: T)").gradient(gradient::bessel_i0e).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("BesselI1e", "(x: T) -> (y: T)").gradient(gradient::bessel_i1e).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("BesselJ0", "(x: T) -> (y: T)").gradient(gradient::bessel_j0).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("BesselJ1", "(x: T) -> (y: T)").gradient(gradient::bessel_j1).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("BesselK0", "(x: T) -> (y: T)").gradient(gradient::bessel_k0).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("BesselK0e", "(x: T) -> (y: T)").gradient(gradient::bessel_k0e).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("BesselK1", "(x: T) -> (y: T)").gradient(gradient::bessel_k1).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("BesselK1e", "(x: T) -> (y: T)").gradient(gradient::bessel_k1e).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("BesselY0", "(x: T) -> (y: T)").gradient(gradient::bessel_y0).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("BesselY1", "(x: T) -> (y: T)").gradient(gradient::bessel_y1).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("Dawsn", "(x: T) -> (y: T)").gradient(gradient::dawsn).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("Expint", "(x: T) -> (y: T)").gradient(gradient::expint).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("FresnelCos", "(x: T) -> (y: T)")
+        .gradient(gradient::fresnel_cos)
+        .attrs("T: {bfloat16, half, float, double}")
+        .shape(shape::unchanged),
+    op("FresnelSin", "(x: T) -> (y: T)")
+        .gradient(gradient::fresnel_sin)
+        .attrs("T: {bfloat16, half, float, double}")
+        .shape(shape::unchanged),
+    op("Spence", "(x: T) -> (y: T)").gradient(gradient::spence).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("PopulationCount", "(x: T) -> (y: uint8)")
         .not_differentiable()
         .attrs("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")

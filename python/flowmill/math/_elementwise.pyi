@@ -4,7 +4,6 @@ from typing import Any, overload
 from flowmill.sparse_tensor import SparseTensor
 from flowmill.tensor import Tensor
 
-def is_ragged(value) -> bool: ...
 def unary(op: str, function_name: str, doc: str) -> Any: ...
 def scoped_unary(op: str, function_name: str, doc: str) -> Any: ...
 def binary(op: str, function_name: str, doc: str) -> Any: ...
@@ -48,6 +47,22 @@ def bessel_i0e(x, name: str | None = None) -> Tensor:
     """The modified Bessel function of order 0, times exp(-|x|)."""
 def bessel_i1e(x, name: str | None = None) -> Tensor:
     """The modified Bessel function of order 1, times exp(-|x|)."""
+def bessel_j0(x, name: str | None = None) -> Tensor:
+    """The Bessel function of the first kind of order 0."""
+def bessel_j1(x, name: str | None = None) -> Tensor:
+    """The Bessel function of the first kind of order 1."""
+def bessel_k0(x, name: str | None = None) -> Tensor:
+    """The modified Bessel function of the second kind of order 0; infinite where x is not positive."""
+def bessel_k0e(x, name: str | None = None) -> Tensor:
+    """The modified Bessel function of the second kind of order 0, times exp(x)."""
+def bessel_k1(x, name: str | None = None) -> Tensor:
+    """The modified Bessel function of the second kind of order 1; infinite where x is not positive."""
+def bessel_k1e(x, name: str | None = None) -> Tensor:
+    """The modified Bessel function of the second kind of order 1, times exp(x)."""
+def bessel_y0(x, name: str | None = None) -> Tensor:
+    """The Bessel function of the second kind of order 0; minus infinity where x is not positive."""
+def bessel_y1(x, name: str | None = None) -> Tensor:
+    """The Bessel function of the second kind of order 1; minus infinity where x is not positive."""
 @overload
 def ceil(x: SparseTensor, name: str | None = None) -> SparseTensor:
     """The least whole number that is not smaller."""
@@ -66,6 +81,8 @@ def cosh(x: SparseTensor, name: str | None = None) -> SparseTensor:
 @overload
 def cosh(x, name: str | None = None) -> Tensor:
     """The hyperbolic cosine."""
+def dawsn(x, name: str | None = None) -> Tensor:
+    """Dawson's integral, exp(-x²) times the integral of exp(t²) from 0 to x."""
 @overload
 def digamma(x: SparseTensor, name: str | None = None) -> SparseTensor:
     """The derivative of :func:`lgamma`."""
@@ -92,6 +109,8 @@ def exp(x: SparseTensor, name: str | None = None) -> SparseTensor:
 @overload
 def exp(x, name: str | None = None) -> Tensor:
     """The exponential."""
+def expint(x, name: str | None = None) -> Tensor:
+    """The exponential integral, of exp(t) / t from minus infinity to x; not a number below 0."""
 @overload
 def expm1(x: SparseTensor, name: str | None = None) -> SparseTensor:
     """The exponential minus 1, without loss of digits near 0."""
@@ -104,6 +123,10 @@ def floor(x: SparseTensor, name: str | None = None) -> SparseTensor:
 @overload
 def floor(x, name: str | None = None) -> Tensor:
     """The greatest whole number that is not greater."""
+def fresnel_cos(x, name: str | None = None) -> Tensor:
+    """Fresnel's cosine integral, of cos(πt²/2) from 0 to x."""
+def fresnel_sin(x, name: str | None = None) -> Tensor:
+    """Fresnel's sine integral, of sin(πt²/2) from 0 to x."""
 @overload
 def is_finite(x: SparseTensor, name: str | None = None) -> SparseTensor:
     """Whether elements are finite numbers."""
@@ -196,6 +219,8 @@ def sinh(x: SparseTensor, name: str | None = None) -> SparseTensor:
 @overload
 def sinh(x, name: str | None = None) -> Tensor:
     """The hyperbolic sine."""
+def spence(x, name: str | None = None) -> Tensor:
+    """Spence's function, the integral of log(t) / (1 - t) from 1 to x; not a number below 0."""
 @overload
 def sqrt(x: SparseTensor, name: str | None = None) -> SparseTensor:
     """The square root."""

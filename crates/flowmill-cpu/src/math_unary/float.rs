@@ -151,6 +151,32 @@ float_ops! {
     BesselI0e, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_i0e);
     /// The modified Bessel function of order 1, times `exp(-|x|)`.
     BesselI1e, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_i1e);
+    /// The Bessel function of the first kind of order 0.
+    BesselJ0, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_j0);
+    /// The Bessel function of the first kind of order 1.
+    BesselJ1, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_j1);
+    /// The modified Bessel function of the second kind of order 0.
+    BesselK0, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_k0);
+    /// The same times `exp(x)`.
+    BesselK0e, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_k0e);
+    /// The modified Bessel function of the second kind of order 1.
+    BesselK1, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_k1);
+    /// The same times `exp(x)`.
+    BesselK1e, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_k1e);
+    /// The Bessel function of the second kind of order 0.
+    BesselY0, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_y0);
+    /// The Bessel function of the second kind of order 1.
+    BesselY1, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_y1);
+    /// Dawson's integral.
+    Dawsn, 4 * TRANSCENDENTAL, |x| x.special(special::dawsn);
+    /// The exponential integral.
+    Expint, 4 * TRANSCENDENTAL, |x| x.special(special::expint);
+    /// Fresnel's cosine integral.
+    FresnelCos, 4 * TRANSCENDENTAL, |x| x.special(special::fresnel_cos);
+    /// Fresnel's sine integral.
+    FresnelSin, 4 * TRANSCENDENTAL, |x| x.special(special::fresnel_sin);
+    /// The dilogarithm of one minus x.
+    Spence, 4 * TRANSCENDENTAL, |x| x.special(special::spence);
     /// The least integer that is not less.
     Ceil, 1, |x| x.ceil();
     /// The greatest integer that is not greater.

@@ -80,18 +80,31 @@ pub fn register(registry: &mut KernelRegistry) {
     floats! {
         "BesselI0e" BesselI0e;
         "BesselI1e" BesselI1e;
+        "BesselJ0" BesselJ0;
+        "BesselJ1" BesselJ1;
+        "BesselK0" BesselK0;
+        "BesselK0e" BesselK0e;
+        "BesselK1" BesselK1;
+        "BesselK1e" BesselK1e;
+        "BesselY0" BesselY0;
+        "BesselY1" BesselY1;
         "Ceil" Ceil;
+        "Dawsn" Dawsn;
         "Digamma" Digamma;
         "Erf" Erf;
         "Erfc" Erfc;
         "Erfinv" Erfinv;
+        "Expint" Expint;
         "Floor" Floor;
+        "FresnelCos" FresnelCos;
+        "FresnelSin" FresnelSin;
         "IsFinite" IsFinite;
         "IsInf" IsInf;
         "IsNan" IsNan;
         "Lgamma" Lgamma;
         "Ndtri" Ndtri;
         "Rint" Round;
+        "Spence" Spence;
     }
     registry.add("Abs", unary!(Abs, [f16, bf16, f32, f64, i8, i16, i32, i64]));
     registry.add("Angle", |init| of_parts(init, unary!(Angle, [Complex<f32>, Complex<f64>])));

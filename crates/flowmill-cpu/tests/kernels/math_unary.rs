@@ -82,10 +82,25 @@ fn elementary_functions() {
     close("Lgamma", &[0.0, -0.5, 10.0], &[INF, 1.265_512_1, 12.801_827]);
     close("Digamma", &[0.0, 10.0], &[NAN, 2.251_752_6]);
     close("BesselI1e", &[-1.0], &[-0.207_910_42]);
+    close("BesselJ0", &[0.0, 5.0, INF], &[1.0, -0.177_596_77, NAN]);
+    close("BesselJ1", &[0.0, -5.0], &[0.0, 0.327_579_14]);
+    close("BesselK0", &[-1.0, 0.0, 2.0], &[INF, INF, 0.113_893_87]);
+    close("BesselK0e", &[5.0, INF], &[0.547_807_56, 0.0]);
+    close("BesselK1", &[0.1, 30.0], &[9.853_845, 2.167_732e-14]);
+    close("BesselK1e", &[2.0, NAN], &[1.033_476_8, NAN]);
+    close("BesselY0", &[-1.0, 0.0, 1.0], &[-INF, -INF, 0.088_256_97]);
+    close("BesselY1", &[5.0, INF], &[0.147_863_14, NAN]);
+    close("Dawsn", &[-1.0, 8.0], &[-0.538_079_5, 0.063_000_2]);
+    close("Expint", &[-1.0, 0.0, 1.0, 50.0], &[NAN, -INF, 1.895_117_8, 1.058_563_7e20]);
+    close("FresnelCos", &[-1.0, 5.0, 1e5], &[-0.779_893_4, 0.563_631_2, 0.5]);
+    close("FresnelSin", &[0.1, 5.0, -INF], &[5.235_895_5e-4, 0.499_191_38, -0.5]);
+    close("Spence", &[-1.0, 0.0, 1.0, 5.0], &[NAN, 1.644_934_1, 0.0, -2.369_939_8]);
 }
 
 #[test]
 fn sixteen_bit_floats_are_rounded_once() {
+    check("Dawsn", &[f16::from_f32(1.0)], &[f16::from_f32(0.538_079_5)]);
+    check("Spence", &[bf16::from_f32(5.0)], &[bf16::from_f32(-2.369_939_8)]);
     check("Exp", &[f16::from_f32(1.0)], &[f16::from_f32(std::f32::consts::E)]);
     check("Tanh", &[bf16::from_f32(0.3)], &[bf16::from_f32(bf16::from_f32(0.3).to_f32().tanh())]);
 }

@@ -9,6 +9,18 @@ fn special_functions() {
     for op in ["Digamma", "Erfinv", "Ndtri", "BesselI0e", "BesselI1e"] {
         check(op, &[numbers(&[2, 3])], |b, x| b.call(op, x));
     }
+    for op in ["BesselJ0", "BesselJ1", "BesselK0", "BesselK0e", "BesselK1", "BesselK1e", "BesselY0", "BesselY1"] {
+        check(op, &[numbers(&[2, 3])], |b, x| b.call(op, x));
+        check(op, &[numbers(&[6]).map_one(7.0)], |b, x| b.call(op, x));
+    }
+    for op in ["Dawsn", "Expint", "FresnelCos", "FresnelSin", "Spence"] {
+        check(op, &[numbers(&[6])], |b, x| b.call(op, x));
+        check(op, &[numbers(&[6]).map_one(5.0)], |b, x| b.call(op, x));
+    }
+    for op in ["BesselJ0", "BesselJ1", "Dawsn", "FresnelCos", "FresnelSin"] {
+        check(op, &[Tensor::vector(&[0.0f64, -0.7]).unwrap()], |b, x| b.call(op, x));
+    }
+    check("Spence", &[Tensor::vector(&[1.0f64]).unwrap()], |b, x| b.call("Spence", x));
     for op in ["Xlogy", "Xlog1py", "Xdivy", "MulNoNan"] {
         for shapes in [[&[2usize, 3][..], &[3]], [&[], &[2, 2]], [&[2, 1], &[1, 3]]] {
             check(op, &shapes.map(numbers), |b, x| b.call(op, x));
@@ -73,6 +85,16 @@ fn complex_numbers() {
             });
         }
     }
+}
+
+#[test]
+fn hues() {
+    // Each order of the channels.
+    let colours: &[f64] = &[0.1, 0.5, 0.9, 0.2, 0.8, 0.4, 0.6, 0.3, 0.7, 0.55, 0.85, 0.15, 0.95, 0.25, 0.45, 0.65, 0.35, 0.05];
+    check("RGBToHSV", &[Tensor::from_slice([2usize, 3, 3], colours).unwrap()], |b, x| {
+        let y = b.call("RGBToHSV", x)?;
+        b.call("Exp", &[y])
+    });
 }
 
 #[test]
