@@ -2,7 +2,7 @@
 
 use crate::from_fn::expensive_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Complex, Element, Result, Shape, Tensor, bail, for_dtype};
+use flowmill_tensor::{Complex, DType, Element, Result, Shape, Tensor, bail, for_dtype};
 use parking_lot::Mutex;
 use rustfft::{Fft, FftNum, FftPlanner};
 use std::sync::Arc;
@@ -15,8 +15,12 @@ pub fn register(registry: &mut KernelRegistry) {
     registry.add("IFFT", make_complex::<1, true>);
     registry.add("IFFT2D", make_complex::<2, true>);
     registry.add("IFFT3D", make_complex::<3, true>);
-    registry.add("IRFFT", make_irfft);
-    registry.add("RFFT", make_rfft);
+    registry.add("IRFFT", make_irfft::<1>);
+    registry.add("IRFFT2D", make_irfft::<2>);
+    registry.add("IRFFT3D", make_irfft::<3>);
+    registry.add("RFFT", make_rfft::<1>);
+    registry.add("RFFT2D", make_rfft::<2>);
+    registry.add("RFFT3D", make_rfft::<3>);
 }
 
 /// A real type, and the complex one with parts of it.
@@ -52,6 +56,23 @@ impl<R: FftNum> Plans<R> {
             data.iter_mut().for_each(|v| *v = *v * scale);
         }
     }
+
+    /// Transforms along the dimensions of the blocks of `sizes` that `data` consists of, but for the last `skipped` of them.
+    fn last_dims(&self, data: &mut [Complex<R>], sizes: &[usize], skipped: usize) {
+        let each = sizes.iter().product::<usize>().max(1);
+        // Each dimension is the last one in turn; what takes it to the front has all of them in order at the end.
+        for (i, &len) in sizes.iter().rev().enumerate() {
+            if i >= skipped {
+                self.rows(data, len);
+            }
+            if sizes.len() > 1 {
+                for block in data.chunks_exact_mut(each) {
+                    let turned = transposed(block, each / len.max(1), len);
+                    block.copy_from_slice(&turned);
+                }
+            }
+        }
+    }
 }
 
 fn make_complex<const RANK: usize, const INVERSE: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -67,17 +88,7 @@ fn make_complex<const RANK: usize, const INVERSE: bool>(init: &KernelInit<'_>) -
                 _ => bail!(InvalidArgument, "Input must have rank of at least {RANK} but got: {}", data.shape()),
             };
             let values = data.as_mut_slice::<Complex<R>>()?;
-            // Each dimension is the last one in turn; a transform takes it to the front of those that are transformed.
-            for &len in sizes.iter().rev() {
-                plans.rows(values, len);
-                if RANK > 1 {
-                    let each = sizes.iter().product::<usize>();
-                    for block in values.chunks_exact_mut(each.max(1)) {
-                        let turned = transposed(block, each / len.max(1), len);
-                        block.copy_from_slice(&turned);
-                    }
-                }
-            }
+            plans.last_dims(values, &sizes, 0);
             ctx.set_output(0, data);
             Ok(())
         })
@@ -98,89 +109,136 @@ fn transposed<T: Copy>(matrix: &[T], rows: usize, columns: usize) -> Vec<T> {
     (0..columns).flat_map(|j| (0..rows).map(move |i| matrix[i * columns + j])).collect()
 }
 
-/// The outer sizes of a tensor's rows, their length, and the length that the transform shall have; rows have to have what it `needs` of that.
-fn lengths(ctx: &KernelContext<'_>, needs: fn(usize) -> usize) -> Result<(Shape, usize, usize)> {
-    let input = ctx.input(0)?;
-    let &[ref outer @ .., len] = input.shape().dims() else {
-        bail!(InvalidArgument, "Input must have rank of at least 1 but got: {}", input.shape());
-    };
-    let wanted = ctx.input(1)?;
-    if wanted.shape().dims() != [1] {
-        bail!(InvalidArgument, "fft_length must have shape [1]");
-    }
-    let wanted = wanted.to_i64_vec()?[0];
-    let Ok(fft_length) = usize::try_from(wanted) else { bail!(InvalidArgument, "fft_length[0] must >= 0, but got: {wanted}") };
-    if len < needs(fft_length) {
-        let (axis, least) = (outer.len(), needs(fft_length));
-        bail!(InvalidArgument, "Input dimension {axis} must have length of at least {least} but got: {len}");
-    }
-    Ok((Shape::new(outer), len, fft_length))
+/// What a transform of real numbers is about: `RANK` last dimensions of its input, and the lengths that they shall have.
+struct Lengths<const RANK: usize> {
+    outer: Shape,
+    input: [usize; RANK],
+    real: [usize; RANK],
+    /// The same for the complex numbers, which are half of them in the last dimension.
+    complex: [usize; RANK],
 }
 
-fn make_rfft(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    fn make<R: Real>() -> Result<Arc<dyn Kernel>>
+impl<const RANK: usize> Lengths<RANK> {
+    fn of(ctx: &KernelContext<'_>, is_inverse: bool) -> Result<Lengths<RANK>> {
+        let shape = ctx.input(0)?.shape();
+        let Some((outer, input)) = shape.dims().split_last_chunk::<RANK>() else {
+            bail!(InvalidArgument, "Input must have rank of at least {RANK} but got: {shape}");
+        };
+        let wanted = ctx.input(1)?;
+        if wanted.shape().dims() != [RANK] {
+            bail!(InvalidArgument, "fft_length must have shape [{RANK}]");
+        }
+        let mut real = [0; RANK];
+        for (i, (length, wanted)) in real.iter_mut().zip(wanted.to_i64_vec()?).enumerate() {
+            let Ok(wanted) = usize::try_from(wanted) else { bail!(InvalidArgument, "fft_length[{i}] must >= 0, but got: {wanted}") };
+            *length = wanted;
+        }
+        let mut complex = real;
+        if let Some(last) = complex.last_mut()
+            && *last > 0
+        {
+            *last = *last / 2 + 1;
+        }
+        for (i, (&len, &least)) in input.iter().zip(if is_inverse { &complex } else { &real }).enumerate() {
+            if len < least {
+                bail!(InvalidArgument, "Input dimension {} must have length of at least {least} but got: {len}", outer.len() + i);
+            }
+        }
+        Ok(Lengths { outer: Shape::new(outer), input: *input, real, complex })
+    }
+
+    /// A tensor of zeros with these last dimensions.
+    fn zeros(&self, dtype: DType, sizes: &[usize; RANK]) -> Result<Tensor> {
+        let mut shape = self.outer.clone();
+        sizes.iter().for_each(|&size| shape.push(size));
+        Tensor::zeros(dtype, shape)
+    }
+
+    /// Calls `f` with each row of `to`, a block of `sizes`, and the row of `from`, one of the input, that has its place.
+    fn each_row<A, B>(&self, to: &mut [A], sizes: &[usize; RANK], from: &[B], mut f: impl FnMut(&mut [A], &[B])) {
+        let (width, from_width) = (sizes[RANK - 1], self.input[RANK - 1]);
+        for (row, to) in to.chunks_exact_mut(width.max(1)).enumerate() {
+            let (mut rest, mut start, mut stride) = (row, 0, 1);
+            for axis in (0..RANK - 1).rev() {
+                start += rest % sizes[axis] * stride;
+                rest /= sizes[axis];
+                stride *= self.input[axis];
+            }
+            f(to, &from[start * from_width..][..from_width]);
+        }
+    }
+}
+
+fn make_rfft<const RANK: usize>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    fn make<R: Real, const RANK: usize>() -> Result<Arc<dyn Kernel>>
     where
         Complex<R>: Element,
     {
         let plans = Plans::<R>::new(false);
         expensive_from_fn(move |ctx| {
-            let (mut shape, len, fft_length) = lengths(ctx, |n| n)?;
-            let kept = if fft_length == 0 { 0 } else { fft_length / 2 + 1 };
-            shape.push(kept);
-            let mut out = Tensor::zeros(<Complex<R>>::DTYPE, shape)?;
+            let lengths = Lengths::<RANK>::of(ctx, false)?;
+            let mut out = lengths.zeros(<Complex<R>>::DTYPE, &lengths.complex)?;
             if out.num_elements() == 0 {
                 ctx.set_output(0, out);
                 return Ok(());
             }
-            let mut row = vec![Complex::new(R::zero(), R::zero()); fft_length];
-            let rows = ctx.input(0)?.as_slice::<R>()?.chunks_exact(len.max(1));
-            for (target, source) in out.as_mut_slice::<Complex<R>>()?.chunks_exact_mut(kept.max(1)).zip(rows) {
-                row.fill(Complex::new(R::zero(), R::zero()));
-                row.iter_mut().zip(source).for_each(|(r, &s)| r.re = s);
-                plans.rows(&mut row, fft_length);
-                target.copy_from_slice(&row[..kept]);
+            let (length, each) = (lengths.real[RANK - 1], lengths.complex.iter().product());
+            let mut row = vec![Complex::new(R::zero(), R::zero()); length];
+            let inputs = ctx.input(0)?.as_slice::<R>()?.chunks_exact(lengths.input.iter().product());
+            for (block, input) in out.as_mut_slice::<Complex<R>>()?.chunks_exact_mut(each).zip(inputs) {
+                lengths.each_row(block, &lengths.complex, input, |target, source| {
+                    row.iter_mut().zip(source).for_each(|(r, &s)| *r = Complex::new(s, R::zero()));
+                    plans.rows(&mut row, length);
+                    target.copy_from_slice(&row[..target.len()]);
+                });
+                plans.last_dims(block, &lengths.complex, 1);
             }
             ctx.set_output(0, out);
             Ok(())
         })
     }
-    match_types(init, make::<f32>, make::<f64>)
+    match_types(init, make::<f32, RANK>, make::<f64, RANK>)
 }
 
-fn make_irfft(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    fn make<R: Real>() -> Result<Arc<dyn Kernel>>
+fn make_irfft<const RANK: usize>(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    fn make<R: Real, const RANK: usize>() -> Result<Arc<dyn Kernel>>
     where
         Complex<R>: Element,
     {
         let plans = Plans::<R>::new(true);
         expensive_from_fn(move |ctx| {
-            let (mut shape, len, fft_length) = lengths(ctx, |n| if n == 0 { 0 } else { n / 2 + 1 })?;
-            shape.push(fft_length);
-            let mut out = Tensor::zeros(R::DTYPE, shape)?;
+            let lengths = Lengths::<RANK>::of(ctx, true)?;
+            let mut out = lengths.zeros(R::DTYPE, &lengths.real)?;
             if out.num_elements() == 0 {
                 ctx.set_output(0, out);
                 return Ok(());
             }
-            let mut row = vec![Complex::new(R::zero(), R::zero()); fft_length];
-            let rows = ctx.input(0)?.as_slice::<Complex<R>>()?.chunks_exact(len.max(1));
-            for (target, source) in out.as_mut_slice::<R>()?.chunks_exact_mut(fft_length.max(1)).zip(rows) {
-                row.fill(Complex::new(R::zero(), R::zero()));
-                for (k, &value) in source.iter().enumerate().take(fft_length / 2 + 1) {
-                    row[k] = value;
-                    // The other half mirrors the first one; what is its own mirror image stays.
-                    let mirrored = (fft_length - k) % fft_length;
-                    if mirrored != k {
-                        row[mirrored] = value.conj();
+            let (length, kept) = (lengths.real[RANK - 1], lengths.complex[RANK - 1]);
+            let mut row = vec![Complex::new(R::zero(), R::zero()); length];
+            let mut half = vec![Complex::new(R::zero(), R::zero()); lengths.complex.iter().product()];
+            let each = lengths.real.iter().product();
+            let inputs = ctx.input(0)?.as_slice::<Complex<R>>()?.chunks_exact(lengths.input.iter().product());
+            for (target, input) in out.as_mut_slice::<R>()?.chunks_exact_mut(each).zip(inputs) {
+                lengths.each_row(&mut half, &lengths.complex, input, |half, source| half.copy_from_slice(&source[..half.len()]));
+                plans.last_dims(&mut half, &lengths.complex, 1);
+                for (target, half) in target.chunks_exact_mut(length).zip(half.chunks_exact(kept)) {
+                    for (k, &value) in half.iter().enumerate() {
+                        row[k] = value;
+                        // The other half mirrors the first one; what is its own mirror image stays.
+                        let mirrored = (length - k) % length;
+                        if mirrored != k {
+                            row[mirrored] = value.conj();
+                        }
                     }
+                    plans.rows(&mut row, length);
+                    target.iter_mut().zip(&row).for_each(|(t, r)| *t = r.re);
                 }
-                plans.rows(&mut row, fft_length);
-                target.iter_mut().zip(&row).for_each(|(t, r)| *t = r.re);
             }
             ctx.set_output(0, out);
             Ok(())
         })
     }
-    match_types(init, make::<f32>, make::<f64>)
+    match_types(init, make::<f32, RANK>, make::<f64, RANK>)
 }
 
 type Make = fn() -> Result<Arc<dyn Kernel>>;

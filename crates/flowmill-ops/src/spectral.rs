@@ -21,14 +21,6 @@ pub(crate) const OPS: &[Op] = &[
         .gradient(gradient::ifft_2d)
         .attrs("Tcomplex: {complex64, complex128} = complex64")
         .shape(shape::fft::<2>),
-    op("RFFT", "(input: Treal, fft_length: int32) -> (output: Tcomplex)")
-        .gradient(gradient::rfft)
-        .attrs("Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64")
-        .shape(shape::rfft),
-    op("IRFFT", "(input: Tcomplex, fft_length: int32) -> (output: Treal)")
-        .gradient(gradient::irfft)
-        .attrs("Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64")
-        .shape(shape::rfft),
     op("FFT3D", "(input: Tcomplex) -> (output: Tcomplex)")
         .gradient(gradient::fft_3d)
         .attrs("Tcomplex: {complex64, complex128} = complex64")
@@ -37,4 +29,28 @@ pub(crate) const OPS: &[Op] = &[
         .gradient(gradient::ifft_3d)
         .attrs("Tcomplex: {complex64, complex128} = complex64")
         .shape(shape::fft::<3>),
+    op("RFFT", "(input: Treal, fft_length: int32) -> (output: Tcomplex)")
+        .gradient(gradient::rfft)
+        .attrs("Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64")
+        .shape(shape::rfft::<1>),
+    op("IRFFT", "(input: Tcomplex, fft_length: int32) -> (output: Treal)")
+        .gradient(gradient::irfft)
+        .attrs("Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64")
+        .shape(shape::rfft::<1>),
+    op("RFFT2D", "(input: Treal, fft_length: int32) -> (output: Tcomplex)")
+        .gradient(gradient::rfft_2d)
+        .attrs("Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64")
+        .shape(shape::rfft::<2>),
+    op("IRFFT2D", "(input: Tcomplex, fft_length: int32) -> (output: Treal)")
+        .gradient(gradient::irfft_2d)
+        .attrs("Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64")
+        .shape(shape::rfft::<2>),
+    op("RFFT3D", "(input: Treal, fft_length: int32) -> (output: Tcomplex)")
+        .gradient(gradient::rfft_3d)
+        .attrs("Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64")
+        .shape(shape::rfft::<3>),
+    op("IRFFT3D", "(input: Tcomplex, fft_length: int32) -> (output: Treal)")
+        .gradient(gradient::irfft_3d)
+        .attrs("Treal: {float, double} = float; Tcomplex: {complex64, complex128} = complex64")
+        .shape(shape::rfft::<3>),
 ];

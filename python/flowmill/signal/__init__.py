@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from flowmill.signal._fourier import dct, fft, fft2d, fft3d, fftshift, idct, ifft, ifft2d, ifft3d, ifftshift, irfft, rfft
-from flowmill.signal._planes import irfft2d, rfft2d
+from flowmill.signal._fourier import dct, fft, fft2d, fft3d, fftshift, idct, ifft, ifft2d, ifft3d, ifftshift
+from flowmill.signal._real import irfft, irfft2d, irfft3d, rfft, rfft2d, rfft3d
 from flowmill.signal._windows import (
     frame, hamming_window, hann_window, inverse_mdct, inverse_stft, inverse_stft_window_fn, kaiser_bessel_derived_window, kaiser_window,
     linear_to_mel_weight_matrix, mdct, mfccs_from_log_mel_spectrograms, overlap_and_add, stft, vorbis_window,
@@ -11,6 +11,6 @@ from flowmill.signal._windows import (
 
 __all__ = [
     "dct", "fft", "fft2d", "fft3d", "fftshift", "frame", "hamming_window", "hann_window", "idct", "ifft", "ifft2d", "ifft3d", "ifftshift", "inverse_mdct",
-    "inverse_stft", "inverse_stft_window_fn", "irfft", "irfft2d", "kaiser_bessel_derived_window", "kaiser_window", "linear_to_mel_weight_matrix", "mdct",
-    "mfccs_from_log_mel_spectrograms", "overlap_and_add", "rfft", "rfft2d", "stft", "vorbis_window",
+    "inverse_stft", "inverse_stft_window_fn", "irfft", "irfft2d", "irfft3d", "kaiser_bessel_derived_window", "kaiser_window",
+    "linear_to_mel_weight_matrix", "mdct", "mfccs_from_log_mel_spectrograms", "overlap_and_add", "rfft", "rfft2d", "rfft3d", "stft", "vorbis_window",
 ]

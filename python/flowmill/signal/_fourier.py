@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 
 from flowmill._apply import call, dims, op_scope
 from flowmill._convert import convert_to_tensor
 from flowmill.array import concat, pad, reverse, roll, shape
-from flowmill.dtypes import complex64, complex128, float32, float64, int32
-from flowmill.math import cast, complex as complex_, exp, maximum, range as range_, real, rsqrt, sqrt
+from flowmill.dtypes import float32
+from flowmill.math import cast, complex as complex_, exp, range as range_, real, rsqrt, sqrt
+from flowmill.signal._real import irfft, rfft
 from flowmill.tensor import Tensor
-from flowmill.tensor_util import constant_value
 
 
 def fft(input, name: str | None = None) -> Tensor:  # noqa: A002
@@ -43,71 +42,6 @@ def fft3d(input, name: str | None = None) -> Tensor:  # noqa: A002
 def ifft3d(input, name: str | None = None) -> Tensor:  # noqa: A002
     """The inverse of :func:`fft3d`."""
     return call("IFFT3D", name, input)
-
-
-def rfft(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
-    """The first half of the discrete Fourier transform along the last dimension of real numbers, of which the other half follows.
-
-    Args:
-        input_tensor: `float32` or `float64`.
-        fft_length: how many numbers count, a vector of one; with zeros behind where there are less; all where it is None.
-        name: what to call the operation.
-    """
-    with op_scope(name, "rfft", input_tensor, fft_length) as scope:
-        values = convert_to_tensor(input_tensor, preferred_dtype=float32)
-        values.shape.with_rank_at_least(1)
-        whole = complex128 if values.dtype.base_dtype is float64 else complex64
-        length = _length(values, fft_length, lambda n: n)
-        values = _padded(values, length, constant_value(length), lambda n: n)
-        return call("RFFT", scope, values, _known_or(length), Tcomplex=whole)
-
-
-def irfft(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
-    """The inverse of :func:`rfft`: real numbers.
-
-    Args:
-        input_tensor: `complex64` or `complex128`.
-        fft_length: how many numbers there shall be, a vector of one; twice one less than there are complex ones where it is None.
-        name: what to call the operation.
-    """
-    with op_scope(name, "irfft", input_tensor, fft_length) as scope:
-        values = convert_to_tensor(input_tensor, preferred_dtype=complex64)
-        values.shape.with_rank_at_least(1)
-        length = _length(values, fft_length, lambda n: max(0, 2 * (n - 1)))
-        values = _padded(values, length, constant_value(length), lambda n: n // 2 + 1)
-        return call("IRFFT", scope, values, _known_or(length), Treal=values.dtype.base_dtype.real_dtype)
-
-
-def _known_or(length: Tensor):
-    known = constant_value(length)
-    return length if known is None else known
-
-
-def _length(values: Tensor, given, from_size) -> Tensor:
-    """The length of the transform, a vector of one number."""
-    if given is not None:
-        return convert_to_tensor(given, int32)
-    known = dims(values)
-    if known is not None and known[-1] >= 0:
-        return convert_to_tensor(np.array([from_size(known[-1])], np.int32))
-    size = shape(values)[-1:]
-    return size if from_size(5) == 5 else maximum(0, 2 * (size - 1))
-
-
-def _padded(values: Tensor, length: Tensor, known_length, needed) -> Tensor:
-    """The numbers with zeros behind, where they are less than the transform needs."""
-    known = dims(values)
-    if known is not None and known[-1] >= 0 and known_length is not None:
-        missing = needed(int(known_length[0])) - known[-1]
-        if missing <= 0:
-            return values
-        return pad(values, [[0, 0]] * (len(known) - 1) + [[0, missing]])
-    order = shape(shape(values))[0] if known is None else len(known)
-    more = maximum(0, (length if needed(4) == 4 else length // 2 + 1) - shape(values)[-1:])
-    from flowmill.array import stack, zeros
-
-    behind = concat([zeros([order - 1], int32), more], 0)
-    return pad(values, stack([behind * 0, behind], axis=1))
 
 
 def fftshift(x, axes=None, name: str | None = None) -> Tensor:

@@ -11,7 +11,8 @@ from flowmill._convert import constant, convert_to_tensor
 from flowmill.array import concat, expand_dims, gather, pad, reshape, shape
 from flowmill.dtypes import as_dtype, bool as bool_, float32, int32
 from flowmill.math import cast, cos, cumsum, maximum, minimum, pow as pow_, range as range_, reduce_sum, sin, sqrt, square
-from flowmill.signal._fourier import dct, irfft, rfft
+from flowmill.signal._fourier import dct
+from flowmill.signal._real import irfft, rfft
 from flowmill.tensor import Tensor
 from flowmill.tensor_util import constant_value
 

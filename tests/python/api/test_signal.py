@@ -2,7 +2,7 @@
 
 import pytest
 
-from compare import compare_built, compare_in_tensorflow, same_error
+from compare import compare, compare_built, compare_in_tensorflow, same_error
 from inputs import FEEDS, taking_inputs
 
 # Some of these have no kernel yet.
@@ -17,6 +17,18 @@ CASES = {
     "irfft": lambda tf, v: tf.signal.irfft(v.z),
     "irfft 2": lambda tf, v: tf.signal.irfft(v.z, [4]),
     "irfft 3": lambda tf, v: tf.signal.irfft(v.z, [6]),
+    "rfft2d": lambda tf, v: tf.signal.rfft2d(v.x),
+    "rfft2d 2": lambda tf, v: tf.signal.rfft2d(v.t4, [3, 6]),
+    "rfft2d 3": lambda tf, v: tf.signal.rfft2d(tf.cast(v.x, tf.float64), [1, 3]),
+    "irfft2d": lambda tf, v: tf.signal.irfft2d(v.z),
+    "irfft2d 2": lambda tf, v: tf.signal.irfft2d(v.z, [4, 5]),
+    "irfft2d 3": lambda tf, v: tf.signal.irfft2d(tf.signal.rfft2d(v.t4)),
+    "rfft3d": lambda tf, v: tf.signal.rfft3d(tf.cast(v.t4, tf.float64)),
+    "rfft3d 2": lambda tf, v: tf.signal.rfft3d(v.t4, [3, 6, 5], name="r"),
+    "rfft3d 3": lambda tf, v: tf.spectral.rfft3d(tf.cast(v.t4, tf.float64), [1, 2, 3]),
+    "irfft3d": lambda tf, v: tf.signal.irfft3d(tf.signal.rfft3d(v.t4)),
+    "irfft3d 2": lambda tf, v: tf.spectral.irfft3d(tf.complex(v.t4, v.t4 * v.t4), [5, 4, 8], name="r"),
+    "irfft3d 3": lambda tf, v: tf.signal.irfft3d(tf.complex(v.t4, v.t4 * v.t4), [2, 3, 3]),
     "hann_window": lambda tf, v: tf.signal.hann_window(4),
     "hann_window 2": lambda tf, v: tf.signal.hann_window(5, periodic=False),
     "hann_window 3": lambda tf, v: tf.signal.hann_window(1),
@@ -40,15 +52,12 @@ WITH_NODES_OF_ITS_OWN = {
     "irfft": lambda tf, v: tf.signal.irfft(v.z, v.i[1:] + 3),
     "fftshift": lambda tf, v: tf.signal.fftshift(v.p),
     "ifftshift": lambda tf, v: tf.signal.ifftshift(v.p, [0, 1]),
-    "rfft2d": lambda tf, v: tf.signal.rfft2d(v.x),
-    "rfft2d 2": lambda tf, v: tf.signal.rfft2d(v.t4, [3, 6]),
-    "rfft2d 3": lambda tf, v: tf.signal.rfft2d(v.p, v.i + 3),
-    "rfft2d 4": lambda tf, v: tf.signal.rfft2d(v.u, [5, 2]),
-    "rfft2d 5": lambda tf, v: tf.signal.rfft2d(tf.cast(v.x, tf.float64), [1, 3]),
-    "irfft2d": lambda tf, v: tf.signal.irfft2d(v.z),
-    "irfft2d 2": lambda tf, v: tf.signal.irfft2d(v.z, [4, 5]),
-    "irfft2d 3": lambda tf, v: tf.signal.irfft2d(v.z, v.i + 2),
-    "irfft2d 4": lambda tf, v: tf.signal.irfft2d(tf.signal.rfft2d(v.t4)),
+    "rfft2d": lambda tf, v: tf.signal.rfft2d(v.p, v.i + 3),
+    "rfft2d 2": lambda tf, v: tf.signal.rfft2d(v.u, [5, 2]),
+    "irfft2d": lambda tf, v: tf.signal.irfft2d(v.z, v.i + 2),
+    "irfft2d 2": lambda tf, v: tf.signal.irfft2d(tf.cast(v.p, tf.complex64)),
+    "rfft3d": lambda tf, v: tf.signal.rfft3d(v.t4, tf.concat([v.i, [4]], 0) + 1),
+    "irfft3d": lambda tf, v: tf.signal.irfft3d(tf.cast(tf.reshape(v.t4, [-1, 4, 2, v.i[1] + 1]), tf.complex64)),
     "frame": lambda tf, v: tf.signal.frame(v.x, 2, 1),
     "frame 2": lambda tf, v: tf.signal.frame(v.x, 2, 2, pad_end=True, pad_value=7),
     "frame 3": lambda tf, v: tf.signal.frame(v.t4, 2, 1, axis=1),
@@ -92,6 +101,17 @@ def test_the_same_values_in_tensorflow(tf1, case):
     compare_in_tensorflow(tf1, taking_inputs(case), FEEDS)
 
 
+@pytest.mark.parametrize("width", [4, 5])
+def test_gradients_of_planes(tf1, width):
+    """Where the transform takes the whole plane; TensorFlow's gradients know no other ones."""
+    def build(tf):
+        x = tf.reshape(tf.sin(tf.range(3.0 * width * 2)), [2, 3, width])
+        z = tf.signal.rfft2d(x)
+        y = tf.signal.irfft2d(z * z, [3, width])
+        return tf.gradients(tf.real(z) * 0.3 + tf.imag(z) * tf.real(z), x)[0], tf.gradients(tf.sin(y), x)[0], tf.gradients(y * y, z)[0]
+    compare(tf1, build, nodes=False, rtol=1e-4, atol=1e-4)
+
+
 # Calls that fail, and what both modules say.
 ERRORS = {
     "hann_window": (lambda tf, v: tf.signal.hann_window(4, dtype=tf.int32), "dtype must be a floating point type."),
@@ -101,6 +121,8 @@ ERRORS = {
     "overlap_and_add": (lambda tf, v: tf.signal.overlap_and_add(v.x, 1.5), "frame_step must be an integer"),
     "linear_to_mel": (lambda tf, v: tf.signal.linear_to_mel_weight_matrix(0), "num_mel_bins must be positive. Got: 0"),
     "linear_to_mel edges": (lambda tf, v: tf.signal.linear_to_mel_weight_matrix(lower_edge_hertz=9.0, upper_edge_hertz=8.0), ">= upper"),
+    "rfft3d": (lambda tf, v: tf.signal.rfft3d(v.x), "must have rank at least 3"),
+    "rfft3d lengths": (lambda tf, v: tf.signal.rfft3d(v.t4, [4, 4]), "Dimension must be 3 but is 2"),
     "linear_to_mel rate": (lambda tf, v: tf.signal.linear_to_mel_weight_matrix(sample_rate=100), "must not be larger than the Nyquist"),
 }
 

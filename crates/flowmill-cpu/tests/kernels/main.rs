@@ -35,6 +35,7 @@ mod send_recv;
 mod session_handle;
 mod sizes;
 mod sparse;
+mod spectral;
 mod stack;
 mod string;
 mod tensor_array;

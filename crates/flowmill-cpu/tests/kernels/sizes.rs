@@ -77,6 +77,9 @@ fn matrices_and_spectra() {
     assert_eq!(answer("RFFT", &complex, vec![none(&[0, HUGE]), i(&[i32::MAX])]), Ok(vec![0, 1 << 30]));
     let spectrum = Tensor::zeros(DType::C64, [0, HUGE]).unwrap();
     assert_eq!(answer("IRFFT", &complex, vec![spectrum, i(&[i32::MAX])]), Ok(vec![0, i32::MAX as usize]));
+    let planes = vec![none(&[0, 1 << 31, 1 << 31]), i(&[i32::MAX, i32::MAX])];
+    assert_eq!(answer("RFFT2D", &complex, planes), Ok(vec![0, i32::MAX as usize, 1 << 30]));
+    assert_eq!(answer("RFFT2D", &complex, vec![none(&[HUGE, 2, 0]), i(&[1, 0])]), Ok(vec![HUGE, 1, 0]));
 }
 
 #[test]

@@ -292,18 +292,20 @@ pub(crate) fn fft<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
     common::unchanged_with_rank_at_least::<RANK>(c)
 }
 
-/// One between real and complex numbers: the last dimension has the length in input 1, or half of it and one.
-pub(crate) fn rfft(c: &mut Context<'_>) -> Result<()> {
-    let input = dims::with_rank_at_least(&c.input(0), 1)?;
-    dims::expect(common::expect_vector(c, 1)?, 1)?;
-    let Some(rank) = input.rank() else { return Ok(()) };
-    let forward = c.op_def().name == "RFFT";
-    let length = match common::ints(c, 1)?.as_deref() {
-        Some(&[n]) if forward && n > 0 => n / 2 + 1,
-        Some(&[n]) => n,
-        _ => dims::UNKNOWN,
-    };
-    c.set_output(0, dims::replaced(&input, rank - 1, length));
+/// One between real and complex numbers: the last `RANK` dimensions have the sizes in input 1, the last one of complex numbers half of that and one.
+pub(crate) fn rfft<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
+    let input = dims::with_rank_at_least(&c.input(0), RANK)?;
+    dims::expect(common::expect_vector(c, 1)?, RANK as i64)?;
+    let forward = c.op_def().name.starts_with("RFFT");
+    let mut sizes = common::ints(c, 1)?.filter(|sizes| sizes.len() == RANK).unwrap_or_else(|| vec![dims::UNKNOWN; RANK]);
+    if let Some(last) = sizes.last_mut()
+        && forward
+        && *last > 0
+    {
+        *last = *last / 2 + 1;
+    }
+    let outer = dims::without_last(&input, RANK);
+    c.set_output(0, outer.concat(&PartialShape::new(&sizes)));
     Ok(())
 }
 

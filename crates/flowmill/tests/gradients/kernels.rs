@@ -37,6 +37,15 @@ const CASES: &[(&str, &[&[usize]], Build)] = &[
         let size = b.vector(&[1i32, 2, 2, 1])?;
         b.op("MaxPoolV2").inputs(&[x[0], size, size]).attr("padding", "SAME").output()
     }),
+    ("MaxPoolGradV2", &[&[1, 4, 5, 2]], |b, x| {
+        let size = b.vector(&[1i32, 2, 2, 1])?;
+        let shape = b.constant("s", &numbers(&[1, 4, 5, 2]))?;
+        let y = b.op("MaxPoolV2").inputs(&[shape, size, size]).attr("padding", "VALID").output()?;
+        let dy = b.op("MaxPoolV2").inputs(&[x[0], size, size]).attr("padding", "VALID").output()?;
+        let grad = b.op("MaxPoolGradV2").inputs(&[shape, y, dy, size, size]).attr("padding", "VALID").output()?;
+        let again = b.op("MaxPoolGradGradV2").inputs(&[shape, y, grad, size, size]).attr("padding", "VALID").output()?;
+        b.call("Exp", &[again])
+    }),
     ("MaxPoolWithArgmax", &[&[1, 4, 4, 1]], |b, x| {
         let size = vec![1i64, 2, 2, 1];
         b.op("MaxPoolWithArgmax").input(x[0]).attr("ksize", size.clone()).attr("strides", size).attr("padding", "SAME").output()
@@ -135,11 +144,17 @@ const CASES: &[(&str, &[&[usize]], Build)] = &[
     ("FFT3D", &[&[2, 2, 3]], |b, x| spectrum(b, "FFT3D", x[0])),
     ("IFFT3D", &[&[2, 2, 3]], |b, x| spectrum(b, "IFFT3D", x[0])),
     ("IFFT2D", &[&[2, 3, 2]], |b, x| spectrum(b, "IFFT2D", x[0])),
-    ("RFFT", &[&[2, 5]], |b, x| rfft(b, x[0], 5)),
-    ("RFFT", &[&[2, 5]], |b, x| rfft(b, x[0], 4)),
-    ("IRFFT", &[&[2, 4]], |b, x| irfft(b, x[0], 6)),
-    ("IRFFT", &[&[2, 4]], |b, x| irfft(b, x[0], 5)),
-    ("IRFFT", &[&[2, 4]], |b, x| irfft(b, x[0], 4)),
+    ("RFFT", &[&[2, 5]], |b, x| rfft(b, "RFFT", x[0], &[5])),
+    ("RFFT", &[&[2, 5]], |b, x| rfft(b, "RFFT", x[0], &[4])),
+    ("RFFT2D", &[&[2, 3, 5]], |b, x| rfft(b, "RFFT2D", x[0], &[3, 5])),
+    ("RFFT2D", &[&[3, 5]], |b, x| rfft(b, "RFFT2D", x[0], &[2, 4])),
+    ("RFFT3D", &[&[2, 2, 3, 4]], |b, x| rfft(b, "RFFT3D", x[0], &[2, 3, 4])),
+    ("IRFFT", &[&[2, 4]], |b, x| irfft(b, "IRFFT", x[0], &[6])),
+    ("IRFFT", &[&[2, 4]], |b, x| irfft(b, "IRFFT", x[0], &[5])),
+    ("IRFFT", &[&[2, 4]], |b, x| irfft(b, "IRFFT", x[0], &[4])),
+    ("IRFFT2D", &[&[2, 3, 3]], |b, x| irfft(b, "IRFFT2D", x[0], &[3, 4])),
+    ("IRFFT2D", &[&[3, 4]], |b, x| irfft(b, "IRFFT2D", x[0], &[2, 5])),
+    ("IRFFT3D", &[&[2, 2, 3, 3]], |b, x| irfft(b, "IRFFT3D", x[0], &[2, 3, 4])),
     ("SparseTensorDenseMatMul", &[&[3], &[4, 2]], |b, x| sparse_product(b, x, [3, 4], false, false)),
     ("SparseTensorDenseMatMul", &[&[3], &[3, 2]], |b, x| sparse_product(b, x, [3, 4], true, false)),
     ("SparseTensorDenseMatMul", &[&[3], &[2, 4]], |b, x| sparse_product(b, x, [3, 4], false, true)),
@@ -293,15 +308,15 @@ fn spectrum(b: &mut GraphBuilder<'_>, op: &str, x: OutputId) -> Result<OutputId>
     squares(b, z)
 }
 
-fn rfft(b: &mut GraphBuilder<'_>, x: OutputId, length: i32) -> Result<OutputId> {
-    let length = b.vector(&[length])?;
-    let z = b.op("RFFT").inputs(&[x, length]).attr("Treal", type_attr(DType::F64)).attr("Tcomplex", type_attr(DType::C128)).output()?;
+fn rfft(b: &mut GraphBuilder<'_>, op: &str, x: OutputId, length: &[i32]) -> Result<OutputId> {
+    let length = b.vector(length)?;
+    let z = b.op(op).inputs(&[x, length]).attr("Treal", type_attr(DType::F64)).attr("Tcomplex", type_attr(DType::C128)).output()?;
     squares(b, z)
 }
 
-fn irfft(b: &mut GraphBuilder<'_>, x: OutputId, length: i32) -> Result<OutputId> {
-    let (z, length) = (complex(b, x)?, b.vector(&[length])?);
-    let y = b.op("IRFFT").inputs(&[z, length]).attr("Treal", type_attr(DType::F64)).attr("Tcomplex", type_attr(DType::C128)).output()?;
+fn irfft(b: &mut GraphBuilder<'_>, op: &str, x: OutputId, length: &[i32]) -> Result<OutputId> {
+    let (z, length) = (complex(b, x)?, b.vector(length)?);
+    let y = b.op(op).inputs(&[z, length]).attr("Treal", type_attr(DType::F64)).attr("Tcomplex", type_attr(DType::C128)).output()?;
     let y = weighted(b, y)?;
     b.call("Exp", &[y])
 }

@@ -1,0 +1,75 @@
+use crate::testing::{Call, ty};
+use flowmill_tensor::{Complex, DType, Result, Tensor};
+
+fn real(op: &str, input: Tensor, lengths: &[i32]) -> Result<Tensor> {
+    let call = Call::new(op).attr("Treal", ty(DType::F64)).attr("Tcomplex", ty(DType::C128));
+    call.inputs(vec![input, Tensor::vector(lengths)?]).run1()
+}
+
+fn volume(shape: &[usize]) -> Tensor {
+    let count: usize = shape.iter().product();
+    Tensor::from_slice(shape, &(0..count).map(|i| ((i * i) % 11) as f64 - 4.0).collect::<Vec<_>>()).unwrap()
+}
+
+/// The sum that defines the transform, of the first `lengths` of a block of `sizes`.
+fn direct(block: &[f64], sizes: [usize; 3], lengths: [usize; 3], at: [usize; 3]) -> Complex<f64> {
+    let mut sum = Complex::new(0.0, 0.0);
+    for i in 0..lengths[0] {
+        for j in 0..lengths[1] {
+            for k in 0..lengths[2] {
+                let turns: f64 = [i, j, k].iter().zip(&at).zip(&lengths).map(|((&i, &f), &n)| (i * f) as f64 / n as f64).sum();
+                sum += Complex::from_polar(block[(i * sizes[1] + j) * sizes[2] + k], -std::f64::consts::TAU * turns);
+            }
+        }
+    }
+    sum
+}
+
+#[test]
+fn real_volumes() {
+    let sizes = [3, 4, 5];
+    let input = volume(&[2, 3, 4, 5]);
+    for lengths in [[3, 4, 5], [2, 4, 4], [3, 1, 1]] {
+        let found = real("RFFT3D", input.clone(), &lengths.map(|n| n as i32)).unwrap();
+        let [rows, columns, kept] = [lengths[0], lengths[1], lengths[2] / 2 + 1];
+        assert_eq!(found.shape().dims(), [2, rows, columns, kept]);
+        let values = found.as_slice::<Complex<f64>>().unwrap();
+        for (batch, block) in input.as_slice::<f64>().unwrap().chunks(60).enumerate() {
+            for i in 0..rows * columns * kept {
+                let at = [i / (columns * kept), i / kept % columns, i % kept];
+                let expected = direct(block, sizes, lengths, at);
+                assert!((values[batch * rows * columns * kept + i] - expected).norm() < 1e-12, "{lengths:?} at {at:?}");
+            }
+        }
+        // Back again, to what the transform took.
+        let back = real("IRFFT3D", found, &lengths.map(|n| n as i32)).unwrap();
+        assert_eq!(back.shape().dims(), [2, lengths[0], lengths[1], lengths[2]]);
+        let first = back.as_slice::<f64>().unwrap()[lengths[2] - 1];
+        assert!((first - input.as_slice::<f64>().unwrap()[lengths[2] - 1]).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn planes_are_volumes_of_one_layer() {
+    let (plane, volume) = (volume(&[4, 6]), volume(&[1, 4, 6]));
+    let spectra = [real("RFFT2D", plane, &[4, 5]).unwrap(), real("RFFT3D", volume, &[1, 4, 5]).unwrap()];
+    assert_eq!(spectra[0].as_slice::<Complex<f64>>().unwrap(), spectra[1].as_slice::<Complex<f64>>().unwrap());
+    let [plane, volume] = spectra;
+    let back = [real("IRFFT2D", plane, &[3, 4]).unwrap(), real("IRFFT3D", volume, &[1, 3, 4]).unwrap()];
+    assert_eq!(back[0].as_slice::<f64>().unwrap(), back[1].as_slice::<f64>().unwrap());
+}
+
+#[test]
+fn lengths_are_checked() {
+    for (op, dtype, shape, lengths, message) in [
+        ("RFFT3D", DType::F64, &[4, 5][..], &[1, 4, 5][..], "Input must have rank of at least 3 but got: [4,5]"),
+        ("RFFT3D", DType::F64, &[3, 4, 5], &[3, 4], "fft_length must have shape [3]"),
+        ("RFFT3D", DType::F64, &[2, 3, 4, 5], &[3, 4, 8], "Input dimension 3 must have length of at least 8 but got: 5"),
+        ("RFFT3D", DType::F64, &[2, 3, 4, 5], &[4, 4, 5], "Input dimension 1 must have length of at least 4 but got: 3"),
+        ("RFFT2D", DType::F64, &[4, 5], &[-1, 5], "fft_length[0] must >= 0, but got: -1"),
+        ("IRFFT2D", DType::C128, &[4, 5], &[4, 10], "Input dimension 1 must have length of at least 6 but got: 5"),
+    ] {
+        let error = real(op, Tensor::zeros(dtype, shape).unwrap(), lengths).unwrap_err();
+        assert!(error.message().contains(message), "{error}");
+    }
+}
