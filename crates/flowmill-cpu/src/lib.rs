@@ -37,6 +37,7 @@ pub mod parsing_io;
 pub mod random;
 mod reduction;
 pub mod send_recv;
+mod sequence;
 pub mod simd;
 pub mod sparse;
 mod special;
@@ -69,6 +70,7 @@ pub fn register_all(registry: &mut KernelRegistry) {
     random::register(registry);
     reduction::register(registry);
     send_recv::register(registry);
+    sequence::register(registry);
     sparse::register(registry);
     spectral::register(registry);
     state::register(registry);

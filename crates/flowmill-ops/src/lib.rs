@@ -41,6 +41,7 @@ mod random;
 mod reduction;
 mod script;
 mod send_recv;
+mod sequence;
 mod sparse;
 mod spectral;
 mod state;
@@ -63,6 +64,7 @@ const FAMILIES: &[(&str, &[Op])] = &[
     ("reduction", reduction::OPS),
     ("linear_algebra", linear_algebra::OPS),
     ("nn", nn::OPS),
+    ("sequence", sequence::OPS),
     ("image", image::OPS),
     ("random", random::OPS),
     ("state", state::OPS),

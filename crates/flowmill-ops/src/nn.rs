@@ -1,4 +1,4 @@
-//! Neural networks: convolution, pooling, normalisation, activations, losses, recurrent cells.
+//! Neural networks: convolution, pooling, normalisation, activations, losses.
 
 use crate::gradient;
 use crate::op::{Op, op};
@@ -363,84 +363,6 @@ pub(crate) const OPS: &[Op] = &[
         .gradient(gradient::dilation_2d)
         .attrs("T: real; strides: list(int) >= 4; rates: list(int) >= 4; padding: {'SAME', 'VALID'}")
         .shape(shape::dilation_2d),
-    op(
-        "CTCGreedyDecoder",
-        "(inputs: T, sequence_length: int32)
-         -> (decoded_indices: int64, decoded_values: int64, decoded_shape: int64, log_probability: T)",
-    )
-    .not_differentiable()
-    .attrs("merge_repeated: bool = false; blank_index: int = -1; T: {float, double} = float")
-    .shape(shape::ctc_greedy_decoder),
-    op(
-        "CTCBeamSearchDecoder",
-        "(inputs: T, sequence_length: int32)
-         -> (decoded_indices: top_paths * int64, decoded_values: top_paths * int64, decoded_shape: top_paths * int64, log_probability: T)",
-    )
-    .not_differentiable()
-    .attrs("beam_width: int >= 1; top_paths: int >= 1; merge_repeated: bool = true; T: {float, double} = float")
-    .shape(shape::ctc_beam_search_decoder),
-    op("CTCLoss", "(inputs: T, labels_indices: int64, labels_values: int32, sequence_length: int32) -> (loss: T, gradient: T)")
-        .gradient(gradient::ctc_loss)
-        .attrs(
-            "preprocess_collapse_repeated: bool = false; ctc_merge_repeated: bool = true; ignore_longer_outputs_than_inputs: bool = false;
-                T: {float, double} = float",
-        )
-        .shape(shape::ctc_loss),
-    op(
-        "CTCLossV2",
-        "(inputs: float, labels_indices: int64, labels_values: int32, sequence_length: int32) -> (loss: float, gradient: float)",
-    )
-    .gradient(gradient::ctc_loss)
-    .attrs("preprocess_collapse_repeated: bool = false; ctc_merge_repeated: bool = true; ignore_longer_outputs_than_inputs: bool = false")
-    .shape(shape::ctc_loss),
-    op(
-        "LSTMBlockCell",
-        "(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T) -> (i: T, cs: T, f: T, o: T, ci: T, co: T, h: T)",
-    )
-    .attrs("forget_bias: float = 1.0; cell_clip: float = 3.0; use_peephole: bool = false; T: {half, float}")
-    .shape(shape::lstm_block_cell),
-    op(
-        "BlockLSTM",
-        "(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T)
-         -> (i: T, cs: T, f: T, o: T, ci: T, co: T, h: T)",
-    )
-    .gradient(gradient::block_lstm)
-    .attrs("forget_bias: float = 1.0; cell_clip: float = 3.0; use_peephole: bool = false; T: {half, float}")
-    .shape(shape::block_lstm),
-    op(
-        "BlockLSTMV2",
-        "(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T)
-         -> (i: T, cs: T, f: T, o: T, ci: T, co: T, h: T)",
-    )
-    .gradient(gradient::block_lstm)
-    .attrs("cell_clip: float = 0.0; use_peephole: bool = false; T: {half, float}")
-    .shape(shape::block_lstm),
-    op(
-        "LSTMBlockCellGrad",
-        "(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T, i: T, cs: T, f: T, o: T, ci: T, co: T, cs_grad: T, h_grad: T)
-         -> (cs_prev_grad: T, dicfo: T, wci_grad: T, wcf_grad: T, wco_grad: T)",
-    )
-    .attrs("use_peephole: bool; T: {half, float}")
-    .shape(shape::lstm_block_cell_grad),
-    op(
-        "BlockLSTMGrad",
-        "(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T, i: T, cs: T, f: T, o: T, ci: T, co: T, h: T,
-          cs_grad: T, h_grad: T)
-         -> (x_grad: T, cs_prev_grad: T, h_prev_grad: T, w_grad: T, wci_grad: T, wcf_grad: T, wco_grad: T, b_grad: T)",
-    )
-    .attrs("use_peephole: bool; T: {half, float}")
-    .shape(shape::block_lstm_grad),
-    op(
-        "BlockLSTMGradV2",
-        "(seq_len_max: int64, x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T, i: T, cs: T, f: T, o: T, ci: T, co: T, h: T,
-          cs_grad: T, h_grad: T)
-         -> (x_grad: T, cs_prev_grad: T, h_prev_grad: T, w_grad: T, wci_grad: T, wcf_grad: T, wco_grad: T, b_grad: T)",
-    )
-    .attrs("use_peephole: bool; T: {half, float}")
-    .shape(shape::block_lstm_grad),
-    op("GRUBlockCell", "(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T) -> (r: T, u: T, c: T, h: T)")
-        .attrs("T: {float}")
-        .shape(shape::gru_block_cell),
     op("DataFormatVecPermute", "(x: T) -> (y: T)")
         .attrs("T: index = int32; src_format: string = 'NHWC'; dst_format: string = 'NCHW'")
         .shape(shape::unchanged),

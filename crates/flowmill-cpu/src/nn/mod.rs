@@ -3,12 +3,9 @@
 mod activation;
 mod batch_norm;
 mod bias;
-mod block_cells;
-mod block_cells_grad;
 mod conv;
 mod conv3d;
 mod conv_any;
-mod ctc;
 mod depthwise;
 mod dilation;
 mod fake_quant;
@@ -34,12 +31,9 @@ pub fn register(registry: &mut KernelRegistry) {
     activation::register(registry);
     batch_norm::register(registry);
     bias::register(registry);
-    block_cells::register(registry);
-    block_cells_grad::register(registry);
     conv::register(registry);
     conv3d::register(registry);
     conv_any::register(registry);
-    ctc::register(registry);
     depthwise::register(registry);
     dilation::register(registry);
     fake_quant::register(registry);

@@ -98,7 +98,7 @@ fn calls() -> Vec<Forking> {
     }
     let places: Vec<i64> = (0..8).flat_map(|b| (0..5).flat_map(move |t| [b, t])).collect();
     call(
-        "nn/ctc/loss.rs",
+        "sequence/ctc/loss.rs",
         "CTCLoss",
         vec![float()],
         vec![f(&[40, 8, 12]), Tensor::from_slice([40, 2], &places).unwrap(), i(&[0, 3, 3, 7, 10].repeat(8)), i(&[40; 8])],

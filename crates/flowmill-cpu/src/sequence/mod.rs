@@ -1,0 +1,14 @@
+//! Kernels of sequences: recurrent cells as one op, and connectionist temporal classification.
+
+mod block_cells;
+mod block_cells_grad;
+mod ctc;
+
+use flowmill_runtime::KernelRegistry;
+
+/// Registers the family.
+pub fn register(registry: &mut KernelRegistry) {
+    block_cells::register(registry);
+    block_cells_grad::register(registry);
+    ctc::register(registry);
+}
