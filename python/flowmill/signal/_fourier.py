@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-
 from flowmill._apply import call, dims, op_scope
 from flowmill._convert import convert_to_tensor
 from flowmill.array import concat, pad, reverse, roll, shape
