@@ -82,8 +82,16 @@ test-fuzz: | tools ## each fuzz target for a bounded time from its seeds
 test-python: install $(VENV)/.test-tools ## pytest, with TensorFlow as the oracle
 	$(BIN)/python -m pytest -q tests/python
 
-.PHONY: test
-test: lint test-rust test-loom test-fuzz test-python ## everything CI runs
+.PHONY: test test-native
+test-native: lint test-rust test-loom test-fuzz ## everything but the tests in Python
+
+# Two lanes beside each other, since each by itself leaves a core idle for a good part of its time: cargo locks a build folder for each profile, so
+# that the wheel is built while the unoptimised crates are. What the native lane says is shown when it ends.
+test: $(VENV)/.build-tools | tools ## everything CI runs
+	@mkdir -p target; \
+	{ $(MAKE) --no-print-directory test-native >target/test-native.log 2>&1; status=$$?; cat target/test-native.log; exit $$status; } & native=$$!; \
+	$(MAKE) --no-print-directory test-python; python=$$?; \
+	wait $$native && exit $$python
 
 .PHONY: test-long
 test-long: install $(VENV)/.test-tools ## all random programs, at every number of threads (an hour)
