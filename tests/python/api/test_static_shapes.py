@@ -8,6 +8,12 @@ CASES = {
     "reverse": lambda tf, x, n: tf.reshape(x, tf.reverse([2, 3], [0])),
     "unique": lambda tf, x, n: tf.zeros(tf.unique([4, 4, 5])[0]),
     "float arithmetic": lambda tf, x, n: tf.zeros(tf.cast(tf.constant([1.0, 2.0]) * 3.5, tf.int32)),
+    "cast and back": lambda tf, x, n: tf.reshape(x, tf.cast(tf.cast([2, 3], tf.float32), tf.int64)),
+    "equal": lambda tf, x, n: tf.reshape(x, tf.where(tf.equal([1, 1], [1, 2]), [3, 2], [2, 2])),
+    "ceil": lambda tf, x, n: tf.fill(tf.cast(tf.ceil([1.5, 2.2]), tf.int32), 1.0),
+    "quotient": lambda tf, x, n: tf.fill(tf.cast(tf.constant([4.0, 2.5]) / 2.0, tf.int32), 1.0),
+    "tile": lambda tf, x, n: tf.fill(tf.tile([2], [3]), 1.0),
+    "broadcast": lambda tf, x, n: tf.fill(tf.broadcast_to([3], [2]), 1.0),
     "sorted": lambda tf, x, n: tf.zeros(tf.sort([3, 1, 2])),
     "where": lambda tf, x, n: tf.zeros(tf.where(tf.constant([1.5, 2.5]) < 2.0, [7, 7], [8, 8])),
     "logical": lambda tf, x, n: tf.zeros([tf.cast(tf.logical_and(True, tf.less(1.0, 2.0)), tf.int32), 2]),
@@ -85,3 +91,9 @@ def test_captured_variables_have_their_shapes(tf1, shape):
 
             found.append((seen, f().shape.as_list()))
     assert found[1] == found[0] == ([shape], shape)
+
+
+def test_a_size_below_zero_is_an_error(tf1):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), pytest.raises(ValueError, match="Fill dimensions must be >= 0"):
+            tf.fill(tf.stack([-1, 2]), 1.0)

@@ -205,6 +205,11 @@ pub(crate) fn fill(c: &mut Context<'_>) -> Result<()> {
     common::expect_vector(c, 0)?;
     common::expect_scalar(c, 1)?;
     let shape = c.input_as_shape(0)?;
+    if let Some(sizes) = c.constant(0)
+        && sizes.to_i64_vec()?.iter().any(|&size| size < 0)
+    {
+        bail!(InvalidArgument, "Fill dimensions must be >= 0");
+    }
     c.set_output(0, shape);
     let count = c.output_mut(0).and_then(|o| o.shape.num_elements()).filter(|&n| n <= value::MAX_ELEMENTS);
     if let (Some(n), Some(filled)) = (count, c.known(1)) {
