@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 from flowmill import _core, _protos
 from flowmill._convert import array_of, convert_to_tensor, is_plain
+from flowmill._default_graphs import defaults
 from flowmill.dtypes import DType, as_dtype
-from flowmill.graph import Graph, _defaults, get_default_graph
+from flowmill.graph import Graph, get_default_graph
 from flowmill.tensor import Operation, Tensor
 from flowmill.tensor_shape import TensorShape
 
@@ -136,7 +137,7 @@ class _Call:
     def scope(self):
         """The scope of what is made for the operation."""
         graph = self.graph
-        scope = graph._local.scope
+        scope = graph._thread.here.scope
         if self.whole is None:
             self.whole = self.name[:-1] if self.name.endswith("/") else graph._core.unique_name(scope, self.name, True)
         return scope.named(self.whole)
@@ -147,16 +148,16 @@ class _Call:
         if is_plain(value) and self.added is None and not self.signature.takes_refs:
             return self._constant(value, of_type, arg, hint)
         graph = self.graph
-        local, outer = graph._local, graph._local.scope
-        local.scope = self.scope()
-        _defaults.graphs.append(graph)
+        here, outer = graph._thread.here, graph._thread.here.scope
+        here.scope = self.scope()
+        defaults.graphs.append(graph)
         try:
             if self.added is None:  # operations are added in the order of the arguments
                 self.added = [graph._add_constant(*constant[1:])._key for constant in self.constants]
             found = convert_to_tensor(value, of_type, arg, hint)
         finally:
-            _defaults.graphs.pop()
-            local.scope = outer
+            defaults.graphs.pop()
+            here.scope = outer
         return found._key, found._type
 
     def _constant(self, value, dtype: DType | None, arg: str, hint: DType | None) -> tuple[int, int]:
@@ -437,15 +438,15 @@ class op_scope:  # noqa: N801 - used like a function
 
     def __enter__(self) -> str:
         graph = self._graph = graph_of(self._values)
-        local = graph._local
-        scope = self._outer = local.scope
-        local.scope, whole = graph._named(scope, self._default if self._name is None else self._name)
-        _defaults.graphs.append(graph)
+        here = graph._thread.here
+        scope = self._outer = here.scope
+        here.scope, whole = graph._named(scope, self._default if self._name is None else self._name)
+        defaults.graphs.append(graph)
         return whole and whole + "/"
 
     def __exit__(self, *raised) -> None:
-        _defaults.graphs.pop()
-        self._graph._local.scope = self._outer
+        defaults.graphs.pop()
+        self._graph._thread.here.scope = self._outer
 
 
 class Together:
@@ -464,7 +465,7 @@ class Together:
         self._nodes: list[tuple] = []
         self._at_once = all(is_plain(v) or type(v) is Tensor and v._graph is graph for v in values)
         if not self._at_once:
-            self._name = graph._named(graph._local.scope, self._name)[1] + "/"
+            self._name = graph._named(graph._thread.here.scope, self._name)[1] + "/"
 
     def input(self, value, dtype: DType | None, name: str) -> _Input:
         """A value as a tensor, a constant called `name` where it is a number or the like."""

@@ -145,7 +145,7 @@ def _extended(around: Graph, beside: Graph, whole, forward: set[str]) -> dict[st
         more = [fed[t.name] if t.name in fed else around.get_tensor_by_name(t.name) for t in call_.inputs[len(op.inputs):]]
         shapes = [None if t.shape.rank is None else [-1 if d is None else d for d in t.shape.as_list()] for t in call_._outputs[len(op._outputs):]]
         with around._lock:
-            around._core.extend_node(around._local.scope, op._id, made[op.name].SerializeToString(), [t._key for t in more], shapes)
+            around._core.extend_node(around._thread.here.scope, op._id, made[op.name].SerializeToString(), [t._key for t in more], shapes)
         op._extend()
     return fed
 

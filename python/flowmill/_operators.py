@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flowmill._apply import apply_op, op_scope
 from flowmill._convert import convert_to_tensor
-from flowmill.graph import is_captured, target
+from flowmill._default_graphs import is_captured, target
 from flowmill.tensor import Tensor
 
 _REF = 100
@@ -25,7 +25,7 @@ def binary(op: str, name: str | None, x, y, display: str | None = None):
         if type(y) is Tensor:
             graph = x._graph
             if y._graph is graph and not is_captured(graph) and (x._type == y._type or x._type % _REF == y._type % _REF) and not graph._finalized:
-                return graph._add(op, name or display or op, [x._key, y._key])._outputs[0]
+                return graph._add_of_two(op, name or display or op, x._key, y._key)
             return apply_op(op, name or display, (x, y))._outputs[0]
         like, at = x, 1
     else:
@@ -33,34 +33,21 @@ def binary(op: str, name: str | None, x, y, display: str | None = None):
             like = x = convert_to_tensor(x, dtype_hint=getattr(y, "dtype", None), name="x")
             return binary(op, name, x, y, display)
         like, at = y, 0
-    graph = like._graph
-    number = _number(y if at else x, like._type)
-    if number is not None and not graph._finalized and not is_captured(graph):
-        nodes = [("Const", "y" if at else "x", number, like._type), (op, "", [like._key, 0] if at else [0, like._key], None)]
-        return graph._add_for_output(name or display or op, nodes)
-    if is_ragged(y if at else x):
+    other = y if at else x
+    if type(other) in _NUMBERS:
+        made = like._graph._add_with_number(op, name or display or op, like, other, at)
+        if made is not None:
+            return made
+    if is_ragged(other):
         return of_rows(lambda a, b: binary(op, name, a, b, display), x, y)
-    graph = target(graph)
+    graph = target(like._graph)
     graph._check_not_finalized()
     with graph.as_default(), op_scope(name, display or op) as scope:
-        other = convert_to_tensor(y if at else x, dtype_hint=like.dtype.base_dtype, name="y" if at else "x")
+        other = convert_to_tensor(other, dtype_hint=like.dtype.base_dtype, name="y" if at else "x")
     return apply_op(op, scope, (like, other) if at else (other, like), graph=graph)._outputs[0]
 
 
-_FLOATING = frozenset((1, 2, 14, 19))
-_INT32, _LEAST, _LARGEST = 3, -(2**31), 2**31 - 1
-
-
-def _number(value, of_type: int):
-    """A Python number as it is in a constant of a type; None for other values, and for those that take a closer look."""
-    kind = type(value)
-    if kind is float:
-        return value if of_type in _FLOATING else None
-    if kind is int:
-        if of_type in _FLOATING:
-            return float(value) if _LEAST <= value <= _LARGEST else None
-        return value if of_type == _INT32 and _LEAST <= value <= _LARGEST else None
-    return value if kind is bool and of_type == _BOOL else None
+_NUMBERS = frozenset((float, int, bool))
 
 
 def add(x, y, name: str | None = None):
@@ -126,8 +113,19 @@ def logical_xor(x, y, name: str | None = None):
         return apply_op("LogicalAnd", scope, (either, apply_op("LogicalNot", None, [both])._outputs[0]))._outputs[0]
 
 
-def _simple(op: str, display: str | None):
-    return lambda x, y: binary(op, None, x, y, display)
+def _operator(op: str, display: str | None, otherwise=None):
+    """An operator of an op; `otherwise` is called where a tensor and a number do not decide it."""
+    name = display or op
+    otherwise = otherwise or (lambda x, y: binary(op, None, x, y, display))
+
+    def operator(x, y):
+        # Called most often, so without a further call.
+        if type(x) is Tensor and type(y) in _NUMBERS:
+            made = x._graph._add_with_number(op, name, x, y, 1)
+            if made is not None:
+                return made
+        return otherwise(x, y)
+    return operator
 
 
 def _matmul(x, y):
@@ -142,8 +140,8 @@ def _multiply(x, y):
 
 
 _BINARY = {
-    "add": add, "sub": _simple("Sub", "sub"), "mul": _multiply, "truediv": truediv, "div": truediv,
-    "floordiv": _simple("FloorDiv", "floordiv"), "mod": _simple("FloorMod", "mod"), "pow": _simple("Pow", "pow"), "matmul": _matmul,
+    "add": _operator("AddV2", "add", add), "sub": _operator("Sub", "sub"), "mul": _operator("Mul", "mul", _multiply), "truediv": truediv, "div": truediv,
+    "floordiv": _operator("FloorDiv", "floordiv"), "mod": _operator("FloorMod", "mod"), "pow": _operator("Pow", "pow"), "matmul": _matmul,
     "and": _logical("LogicalAnd", "BitwiseAnd", "and"), "or": _logical("LogicalOr", "BitwiseOr", "or"),
     "xor": _logical("LogicalXor", "BitwiseXor", "xor"),
 }
@@ -172,7 +170,7 @@ def operators() -> dict:
         found[f"__{name}__"] = function
         found[f"__r{name}__"] = lambda x, y, f=function: f(y, x)
     for name, op in _COMPARISONS.items():
-        found[f"__{name}__"] = _simple(op, None)
+        found[f"__{name}__"] = _operator(op, None)
     return found
 
 

@@ -11,7 +11,7 @@ from flowmill.errors import InvalidArgumentError
 from flowmill.tensor import Operation, Tensor
 
 
-class _Local(threading.local):
+class _Here:
     """What a thread is in the middle of, in one graph."""
 
     def __init__(self):
@@ -27,21 +27,28 @@ class _Local(threading.local):
         self.frames: tuple | None = None
 
 
+class _Thread(threading.local):
+    """Each thread's :class:`_Here`, which is looked up once for many questions."""
+
+    def __init__(self):
+        self.here = _Here()
+
+
 class _Within:
     """Puts a thread's scope in the place of what it is within a ``with`` block."""
 
-    __slots__ = ("_local", "_make", "_outer")
+    __slots__ = ("_thread", "_make", "_outer")
 
-    def __init__(self, local: _Local, make: Callable[[_core.Scope], _core.Scope]):
-        self._local, self._make = local, make
+    def __init__(self, thread: _Thread, make: Callable[[_core.Scope], _core.Scope]):
+        self._thread, self._make = thread, make
 
     def __enter__(self) -> None:
-        local = self._local
-        self._outer = local.scope
-        local.scope = self._make(self._outer)
+        here = self._thread.here
+        self._outer = here.scope
+        here.scope = self._make(self._outer)
 
     def __exit__(self, *raised) -> None:
-        self._local.scope = self._outer
+        self._thread.here.scope = self._outer
 
 
 class _NameScope:
@@ -53,93 +60,93 @@ class _NameScope:
         self._scopes, self._name = scopes, name
 
     def __enter__(self) -> str:
-        local = self._scopes._local
-        scope = self._outer = local.scope
-        local.scope, whole = self._scopes._named(scope, self._name)
+        here = self._scopes._thread.here
+        scope = self._outer = here.scope
+        here.scope, whole = self._scopes._named(scope, self._name)
         return whole and whole + "/"
 
     def __exit__(self, *raised) -> None:
-        self._scopes._local.scope = self._outer
+        self._scopes._thread.here.scope = self._outer
 
 
 class _Device:
     """What :meth:`Scopes.device` gives."""
 
-    __slots__ = ("_local", "_chosen", "_outer")
+    __slots__ = ("_thread", "_chosen", "_outer")
 
-    def __init__(self, local: _Local, chosen):
-        self._local, self._chosen = local, chosen
+    def __init__(self, thread: _Thread, chosen):
+        self._thread, self._chosen = thread, chosen
 
     def __enter__(self) -> None:
-        local, chosen = self._local, self._chosen
-        scope, functions = self._outer = local.scope, local.device_functions
+        here, chosen = self._thread.here, self._chosen
+        scope, functions = self._outer = here.scope, here.device_functions
         if isinstance(chosen, _device.DeviceSpec):
             chosen = chosen.to_string()
         if chosen is None:
-            local.scope, local.device_functions = scope.on_device(""), ()
+            here.scope, here.device_functions = scope.on_device(""), ()
         elif callable(chosen):
-            local.device_functions = (*(functions or ((scope.device,) if scope.device else ())), chosen)
+            here.device_functions = (*(functions or ((scope.device,) if scope.device else ())), chosen)
         elif functions:
-            local.device_functions = (*functions, chosen)
+            here.device_functions = (*functions, chosen)
         else:
-            local.scope = scope.on_device(_device.merge(scope.device, chosen))
+            here.scope = scope.on_device(_device.merge(scope.device, chosen))
 
     def __exit__(self, *raised) -> None:
-        self._local.scope, self._local.device_functions = self._outer
+        self._thread.here.scope, self._thread.here.device_functions = self._outer
 
 
 class _Colocation:
     """What :meth:`Scopes.colocate_with` gives: the scope in which new operations join the groups of `nodes`, and no device chosen outside counts."""
 
-    __slots__ = ("_local", "_nodes", "_outer")
+    __slots__ = ("_thread", "_nodes", "_outer")
 
-    def __init__(self, local: _Local, nodes: list[int]):
-        self._local, self._nodes = local, nodes
+    def __init__(self, thread: _Thread, nodes: list[int]):
+        self._thread, self._nodes = thread, nodes
 
     def __enter__(self) -> None:
-        local = self._local
-        scope, functions, outside = self._outer = local.scope, local.device_functions, local.devices_outside
+        here = self._thread.here
+        scope, functions, outside = self._outer = here.scope, here.device_functions, here.devices_outside
         device = scope.device
         if outside is None:
-            local.devices_outside = device, functions
+            here.devices_outside = device, functions
         if device:
             scope = scope.on_device("")
-        local.scope, local.device_functions = scope.colocated_with(self._nodes), ()
+        here.scope, here.device_functions = scope.colocated_with(self._nodes), ()
 
     def __exit__(self, *raised) -> None:
-        local = self._local
-        local.scope, local.device_functions, local.devices_outside = self._outer
+        here = self._thread.here
+        here.scope, here.device_functions, here.devices_outside = self._outer
 
 
 class _Lifted:
     """What :meth:`Scopes._lifted` gives."""
 
-    __slots__ = ("_local", "_outer")
+    __slots__ = ("_thread", "_outer")
 
-    def __init__(self, local: _Local):
-        self._local = local
+    def __init__(self, thread: _Thread):
+        self._thread = thread
 
     def __enter__(self) -> None:
-        local = self._local
-        scope, _ = self._outer = local.scope, local.device_functions
+        here = self._thread.here
+        scope, _ = self._outer = here.scope, here.device_functions
         scope = scope.unconditional()
-        if local.devices_outside is not None and not scope.device and not local.device_functions:
-            device, local.device_functions = local.devices_outside
+        if here.devices_outside is not None and not scope.device and not here.device_functions:
+            device, here.device_functions = here.devices_outside
             scope = scope.on_device(device)
-        local.scope = scope
+        here.scope = scope
 
     def __exit__(self, *raised) -> None:
-        self._local.scope, self._local.device_functions = self._outer
+        self._thread.here.scope, self._thread.here.device_functions = self._outer
 
 
 class Scopes:
     """The scopes of a graph, which each thread has its own of. The part of :class:`flowmill.Graph` that does not touch nodes."""
 
     def __init__(self):
-        self._local = _Local()
+        self._thread = _Thread()
 
     def _within(self, scope: _core.Scope) -> _Within:
-        return _Within(self._local, lambda _: scope)
+        return _Within(self._thread, lambda _: scope)
 
     def name_scope(self, name: str | None) -> contextlib.AbstractContextManager[str]:
         """Puts names behind ``name/``, or ``name_1/`` where that is taken. A slash at the end goes back to that very scope; None or ``""`` to
@@ -161,19 +168,19 @@ class Scopes:
 
     def get_name_scope(self) -> str:
         """The name scope, without a slash at its end."""
-        return self._local.scope.name
+        return self._thread.here.scope.name
 
     def device(self, device_name_or_function) -> contextlib.AbstractContextManager[None]:
         """Lets operations ask for a device: a (partial) name, a :class:`DeviceSpec`, or a function from an operation to either. Inner names
         complete outer ones; None forgets them."""
-        return _Device(self._local, device_name_or_function)
+        return _Device(self._thread, device_name_or_function)
 
     def _choose_device(self, op: Operation) -> None:
         """Applies what chooses devices to a new operation, innermost first: names complete what there is, functions see it and say the whole.
         An operation that has the device of another one keeps that."""
-        is_shared = any(self._core.device(node) for node in self._local.scope.colocation)
+        is_shared = any(self._core.device(node) for node in self._thread.here.scope.colocation)
         chosen = ""
-        for function in reversed(self._local.device_functions):
+        for function in reversed(self._thread.here.device_functions):
             if isinstance(function, str):
                 chosen = _device.merge(function, chosen)
             else:
@@ -188,9 +195,9 @@ class Scopes:
         """Lets operations run after `control_inputs`, which are operations or tensors. None drops all control dependencies, and leaves
         control-flow contexts."""
         if control_inputs is None:
-            return _Within(self._local, _core.Scope.unconditional)
+            return _Within(self._thread, _core.Scope.unconditional)
         nodes = [self._controlling(c)._id for c in control_inputs]
-        return _Within(self._local, lambda outer: outer.after(nodes) if nodes else outer)
+        return _Within(self._thread, lambda outer: outer.after(nodes) if nodes else outer)
 
     def _controlling(self, element) -> Operation:
         if hasattr(element, "_handle"):  # waiting for a resource variable does not read it
@@ -211,21 +218,21 @@ class Scopes:
         """
         if op is None and not ignore_existing:
             raise ValueError("Trying to reset colocation (op is None) but ignore_existing is not True")
-        outer = [] if ignore_existing else self._local.scope.colocation
-        return _Colocation(self._local, outer if op is None else [*outer, self._controlling(op)._id])
+        outer = [] if ignore_existing else self._thread.here.scope.colocation
+        return _Colocation(self._thread, outer if op is None else [*outer, self._controlling(op)._id])
 
     def _colocated_with_refs(self, refs: list[int]) -> contextlib.AbstractContextManager[None]:
         """The scope of what changes the variables `refs`, by their operations: as of nested :meth:`colocate_with`."""
-        return _Colocation(self._local, [*self._local.scope.colocation, *refs])
+        return _Colocation(self._thread, [*self._thread.here.scope.colocation, *refs])
 
     def _lifted(self) -> contextlib.AbstractContextManager[None]:
         """Leaves control-flow contexts and control dependencies, and goes back to the devices chosen outside of colocations, which last,
         where none are chosen within."""
-        return _Lifted(self._local)
+        return _Lifted(self._thread)
 
     def _beside(self, name: str) -> contextlib.AbstractContextManager[None]:
         """Lets operations have the device of the one called `name`, which need not be there yet; not where they have that of another."""
-        return _Within(self._local, lambda outer: outer if outer.colocation else outer.beside(name))
+        return _Within(self._thread, lambda outer: outer if outer.colocation else outer.beside(name))
 
     def _attr_scope(self, attrs) -> contextlib.AbstractContextManager[None]:
         """Gives operations attributes, `AttrValue` messages; None takes one away."""
@@ -233,7 +240,7 @@ class Scopes:
             for name, value in attrs.items():
                 scope = scope.with_attr(name, None if value is None else value.SerializeToString())
             return scope
-        return _Within(self._local, with_attrs)
+        return _Within(self._thread, with_attrs)
 
     @contextlib.contextmanager
     def gradient_override_map(self, op_type_map) -> Iterator[None]:
@@ -247,37 +254,37 @@ class Scopes:
         for op_type, registered in op_type_map.items():
             if not (isinstance(op_type, str) and isinstance(registered, str)):
                 raise TypeError("`op_type_map` must be a dictionary mapping strings to strings")
-        local = self._local
-        outer = local.gradient_overrides
-        local.gradient_overrides = {**outer, **op_type_map}
+        here = self._thread.here
+        outer = here.gradient_overrides
+        here.gradient_overrides = {**outer, **op_type_map}
         try:
             yield
         finally:
-            local.gradient_overrides = outer
+            here.gradient_overrides = outer
 
     @contextlib.contextmanager
     def container(self, container_name: str) -> Iterator[str]:
         """Lets stateful operations keep their state in a container that :meth:`Session.reset` can clear."""
-        local = self._local
-        outer = local.container
-        local.container = container_name
+        here = self._thread.here
+        outer = here.container
+        here.container = container_name
         try:
             yield container_name
         finally:
-            local.container = outer
+            here.container = outer
 
     @property
     def _container(self) -> str:
         """The container of stateful operations; empty for the default one."""
-        return self._local.container
+        return self._thread.here.container
 
     def _attrs_of_surroundings(self, op: str, attrs: dict | None, is_stateful_with_container) -> dict | None:
         """The attributes of an operation with those that its surroundings give it."""
-        local = self._local
-        override = local.gradient_overrides.get(op)
+        here = self._thread.here
+        override = here.gradient_overrides.get(op)
         if override is not None:
             value = _protos.get("AttrValue")(s=override.encode()).SerializeToString()
             attrs = {**(attrs or {}), "_gradient_op_type": value}
-        if local.container and is_stateful_with_container() and not (attrs or {}).get("container"):
-            attrs = {**(attrs or {}), "container": local.container}
+        if here.container and is_stateful_with_container() and not (attrs or {}).get("container"):
+            attrs = {**(attrs or {}), "container": here.container}
         return attrs

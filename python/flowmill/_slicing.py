@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flowmill._apply import apply_op
 from flowmill._convert import constant, convert_to_tensor
-from flowmill.graph import target
+from flowmill._default_graphs import target
 from flowmill.tensor import Tensor
 
 _INT64 = 9

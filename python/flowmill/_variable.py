@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from flowmill import _behavior, _protos
+from flowmill._default_graphs import defaults
 from flowmill._operators import OperatorsOfTensor
 from flowmill._variable_modes import VariableAggregation, VariableSynchronization
 from flowmill.dtypes import DType
-from flowmill.graph import Graph, _defaults, get_default_graph
+from flowmill.graph import Graph, get_default_graph
 from flowmill.graph_keys import GraphKeys
 from flowmill.indexed_slices import IndexedSlices
 from flowmill.tensor import Operation, Reference, Tensor, _session_for
@@ -476,9 +477,9 @@ class lifted:  # noqa: N801 - used like a function
         self._graph, self._scope = graph, graph._lifted()
 
     def __enter__(self) -> None:
-        _defaults.graphs.append(self._graph)
+        defaults.graphs.append(self._graph)
         self._scope.__enter__()
 
     def __exit__(self, *raised) -> None:
         self._scope.__exit__(*raised)
-        _defaults.graphs.pop()
+        defaults.graphs.pop()

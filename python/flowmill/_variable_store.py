@@ -121,18 +121,18 @@ class VariableStore:
             initializer = _default_initializer(name, dtype)
         initial_value, dtype = _initial_value(initializer, is_value, shape, dtype, partition_info)
         graph = get_default_graph()
-        local = graph._local
+        here = graph._thread.here
         with lifted(graph):
-            outer = local.frames
+            outer = here.frames
             if type(initializer).__module__.startswith("flowmill."):  # a function of the program has lines of its own
-                local.frames = outer or user_frames()
+                here.frames = outer or user_frames()
             try:
                 variable = Variable(
                     initial_value=initial_value, name=name, trainable=trainable, collections=collections, caching_device=caching_device, dtype=dtype,
                     validate_shape=validate_shape, constraint=constraint, use_resource=use_resource, synchronization=synchronization,
                     aggregation=aggregation)
             finally:
-                local.frames = outer
+                here.frames = outer
         self._vars[name] = variable
         if regularizer is not None and regularizer(variable) is not None:
             # What is in the collection has the variable's device and a name after it.

@@ -132,7 +132,7 @@ def cond_by_switches(graph, pred, true_fn, false_fn, strict: bool = False, name:
         if isinstance(pred, bool):
             raise TypeError("'pred' must not be a Python bool.")
         pred = convert_to_tensor(pred, name="Switch/pred")
-        building = graph._core.begin_cond(graph._local.scope, pred._key)
+        building = graph._core.begin_cond(graph._thread.here.scope, pred._key)
         true_result, true_flat = _branch(graph, building, True, true_fn)
         false_result, false_flat = _branch(graph, building, False, false_fn)
         if not strict:

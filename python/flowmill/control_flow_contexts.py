@@ -19,7 +19,7 @@ class ControlFlowContext:
 
     def _message(self):
         """All that is known of it, as a message."""
-        definition = _protos.get("ControlFlowContextDef").FromString(self._graph._core.context_def(self._graph._local.scope, self._number))
+        definition = _protos.get("ControlFlowContextDef").FromString(self._graph._core.context_def(self._graph._thread.here.scope, self._number))
         return getattr(definition, self._field)
 
     @property
@@ -30,7 +30,7 @@ class ControlFlowContext:
     @property
     def outer_context(self) -> ControlFlowContext | None:
         """The one around it."""
-        return _wrapped(self._graph, self._graph._core.outer_context(self._graph._local.scope, self._number))
+        return _wrapped(self._graph, self._graph._core.outer_context(self._graph._thread.here.scope, self._number))
 
     def to_proto(self, export_scope: str | None = None):
         """It as a `CondContextDef` or a `WhileContextDef`; with `export_scope` names are without that, and None is given for what is not in it."""
@@ -56,7 +56,7 @@ class ControlFlowContext:
         graph = get_default_graph()
         whole = _protos.get("ControlFlowContextDef")()
         getattr(whole, cls._field).MergeFromString(context_def.SerializeToString())
-        scope = graph._local.scope
+        scope = graph._thread.here.scope
         return cls(graph, graph._core.add_context_def(scope, whole.SerializeToString(), (import_scope or "").rstrip("/")))
 
     def IsWhileContext(self) -> bool:  # noqa: N802 - TensorFlow's name
@@ -135,18 +135,18 @@ class WhileContext(ControlFlowContext):
 def _wrapped(graph: Graph, number: int | None) -> ControlFlowContext | None:
     if number is None:
         return None
-    definition = _protos.get("ControlFlowContextDef").FromString(graph._core.context_def(graph._local.scope, number))
+    definition = _protos.get("ControlFlowContextDef").FromString(graph._core.context_def(graph._thread.here.scope, number))
     return (CondContext if definition.WhichOneof("ctxt") == "cond_ctxt" else WhileContext)(graph, number)
 
 
 def context_of(op: Operation) -> ControlFlowContext | None:
     """The innermost context that an operation is in."""
-    return _wrapped(op.graph, op.graph._core.context_of(op.graph._local.scope, op._id))
+    return _wrapped(op.graph, op.graph._core.context_of(op.graph._thread.here.scope, op._id))
 
 
 def collect(graph: Graph, kind: type, *numbers: int) -> None:
     """Notes contexts that are in no other one in the graph's collection of their kind."""
-    if graph._local.scope.context is None:
+    if graph._thread.here.scope.context is None:
         for number in numbers:
             graph.add_to_collection(GraphKeys.COND_CONTEXT if kind is CondContext else GraphKeys.WHILE_CONTEXT, kind(graph, number))
 

@@ -105,7 +105,7 @@ class FuncGraph(Graph):
         while outermost.building_function:
             outermost = outermost.outer_graph
         with self.outer_graph.as_default():
-            self._local.variable_scopes = variable_scopes._scopes()
+            self._thread.here.variable_scopes = variable_scopes._scopes()
 
         def getter(getter, *args, **kwargs):
             with outermost.as_default(), outermost.control_dependencies(None), outermost.name_scope(None):

@@ -111,7 +111,7 @@ def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_
         starts = [None if g is None else convert_to_tensor(g, y.dtype.base_dtype, "grad_ys") for g, y in zip(grad_ys, y_tensors)]
         _check_starts(y_tensors, starts)
         walk = _core.GradientWalk(
-            graph._core, graph._local.scope, [y._key for y in y_tensors], [x._key for x in x_tensors],
+            graph._core, graph._thread.here.scope, [y._key for y in y_tensors], [x._key for x in x_tensors],
             [None if s is None else s._key for s in starts], name=scope, stop_gradients=[_source(s)._key for s in stop],
             colocate=colocate_gradients_with_ops, gate=gate_gradients, pairwise=aggregation_method in _PAIRWISE,
             custom=[n for n, f in _registry.items() if f is not None] + list(graph._python_gradients),

@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 from flowmill import _core, _protos
+from flowmill._default_graphs import AsDefault, defaults, is_captured
 from flowmill._scopes import Scopes
 from flowmill.errors import InvalidArgumentError
 from flowmill.tensor import Operation, Tensor, user_frames
@@ -53,23 +54,23 @@ class Graph(Scopes):
 
     def _add(self, op: str, name: str, inputs: list[tuple[int, int]], attrs: dict[str, Any] | None = None, control=()) -> Operation:
         """Adds an operation with inputs as the core knows them. Where functions choose devices, they are asked."""
-        local = self._local
-        if local.gradient_overrides or local.container:
+        here = self._thread.here
+        if here.gradient_overrides or here.container:
             attrs = self._attrs_of_surroundings(op, attrs, lambda: "container" in _attrs_of(op))
         try:
-            node_id, types = self._core.add_op(local.scope, op, name, inputs, attrs or None, control)
+            node_id, types = self._core.add_op(here.scope, op, name, inputs, attrs or None, control)
         except InvalidArgumentError as error:
             raise ValueError(error.message) from None
-        self._note(node_id, local)
+        self._note(node_id, here)
         return self._added(node_id, types)
 
     def _add_constant(self, name: str, value, number: int) -> Tensor:
-        local = self._local
+        here = self._thread.here
         try:
-            node_id, number = self._core.add_constant(local.scope, name, value, number)
+            node_id, number = self._core.add_constant(here.scope, name, value, number)
         except InvalidArgumentError as error:
             raise ValueError(error.message) from None
-        self._note(node_id, local)
+        self._note(node_id, here)
         return self._first_output(node_id, number)
 
     def _add_all(self, name: str, nodes: list[tuple]) -> Operation:
@@ -81,6 +82,46 @@ class Graph(Scopes):
         """Adds several operations as :meth:`_add_each` does, and gives the only output of the last one."""
         ids, types = self._add_each(name, nodes)
         return self._first_output(ids[-1], types[0])
+
+    def _add_of_two(self, op: str, name: str, x: tuple[int, int], y: tuple[int, int]) -> Tensor:
+        """Adds an operation of two inputs with no attributes of its own, and gives its only output."""
+        here = self._thread.here
+        if here.gradient_overrides or here.container:
+            return self._add(op, name, [x, y])._outputs[0]
+        try:
+            node_id, types = self._core.add_op(here.scope, op, name, (x, y))
+        except InvalidArgumentError as error:
+            raise ValueError(error.message) from None
+        self._note(node_id, here)
+        return self._first_output(node_id, types[0])
+
+    def _add_with_number(self, op: str, name: str, tensor: Tensor, number, at: int) -> Tensor | None:
+        """Adds an operation of a tensor and a constant of its type, both in a name scope of their own, and gives its only output. What operators
+        come to most often: one call of the core, with nothing to take apart.
+
+        Args:
+            op: the operation's op.
+            name: the scope's name, made unique.
+            tensor: the tensor.
+            number: the constant's value, of type `float`, `int` or `bool`.
+            at: the constant's place among the inputs, 0 or 1.
+
+        Returns:
+            None, with nothing added, where the number is none of the tensor's type, or the graph's surroundings take a closer look.
+        """
+        here = self._thread.here
+        if self._finalized or here.gradient_overrides or here.container or here.device_functions or is_captured(self):
+            return None
+        try:
+            added = self._core.add_with_number(here.scope, op, name, tensor._key, number, tensor._type, at)
+        except InvalidArgumentError as error:
+            raise ValueError(error.message) from None
+        if added is None:
+            return None
+        constant, node_id, type_number = added
+        frames = self._frames
+        frames[constant] = frames[node_id] = here.frames or user_frames(3)
+        return self._first_output(node_id, type_number)
 
     def _object(self, node_id: int, types) -> Operation:
         """The object of an operation, where the types of its outputs are known."""
@@ -117,18 +158,18 @@ class Graph(Scopes):
                 tensor, or the place of another of the nodes, whose first output it stands for. A fifth item is the place of one that it is colocated
                 with.
         """
-        local = self._local
-        if local.gradient_overrides or local.container:
+        here = self._thread.here
+        if here.gradient_overrides or here.container:
             nodes = [n if n[0] == "Const" else
                      (*n[:3], self._attrs_of_surroundings(n[0], n[3], lambda n=n: "container" in _attrs_of(n[0])), *n[4:]) for n in nodes]
         try:
-            ids, types = self._core.add_ops(local.scope, name, nodes)
+            ids, types = self._core.add_ops(here.scope, name, nodes)
         except InvalidArgumentError as error:
             raise ValueError(error.message) from None
-        frames = local.frames or user_frames()
+        frames = here.frames or user_frames()
         for node_id in ids:
             self._frames[node_id] = frames
-        if local.device_functions:
+        if here.device_functions:
             for node_id, node in zip(ids, nodes):
                 if len(node) > 4:
                     device = self._core.device(ids[node[4]])
@@ -138,10 +179,10 @@ class Graph(Scopes):
                     self._choose_device(self._operation(node_id))
         return ids, types
 
-    def _note(self, node_id: int, local) -> None:
+    def _note(self, node_id: int, here) -> None:
         """Notes where a new operation was made, and chooses its device."""
-        self._frames[node_id] = local.frames or user_frames()
-        if local.device_functions:
+        self._frames[node_id] = here.frames or user_frames()
+        if here.device_functions:
             self._choose_device(self._operation(node_id))
 
     def create_op(self, op_type: str, inputs, dtypes=None, input_types=None, name: str | None = None, attrs=None, op_def=None,
@@ -171,12 +212,12 @@ class Graph(Scopes):
                 raise ValueError(f"{tensor!r} must be from the same graph as the operation.")
         try:
             made = self._core.add_op_proto(
-                self._local.scope, op_type, name or op_type, [t._key for t in inputs],
+                self._thread.here.scope, op_type, name or op_type, [t._key for t in inputs],
                 [(k, v.SerializeToString()) for k, v in (attrs or {}).items()])
         except InvalidArgumentError as error:
             raise ValueError(error.message) from None
         node_id, types = made
-        self._note(node_id, self._local)
+        self._note(node_id, self._thread.here)
         return self._added(node_id, types)
 
     # What it holds
@@ -293,7 +334,7 @@ class Graph(Scopes):
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """`name` in the present name scope, or the first of ``name_1``, ``name_2``, … that neither an operation nor a scope has. Case does not
         distinguish names."""
-        return self._core.unique_name(self._local.scope, name, mark_as_used)
+        return self._core.unique_name(self._thread.here.scope, name, mark_as_used)
 
     # Collections
 
@@ -382,7 +423,7 @@ class Graph(Scopes):
 
     def as_default(self) -> contextlib.AbstractContextManager[Graph]:
         """Makes this the thread's default graph within a ``with`` block."""
-        return _AsDefault(self)
+        return AsDefault(self)
 
 
 def _attrs_of(op: str) -> frozenset[str]:
@@ -406,55 +447,19 @@ def set_checks(checks) -> None:
     _checks = checks
 
 
-class _Defaults(threading.local):
-    def __init__(self):
-        self.graphs: list[Graph] = []
-
-
-_defaults = _Defaults()
 _global_default: Graph | None = None
 _global_lock = threading.Lock()
-
-
-class _AsDefault:
-    """What :meth:`Graph.as_default` gives."""
-
-    __slots__ = ("_graph",)
-
-    def __init__(self, graph: Graph):
-        self._graph = graph
-
-    def __enter__(self) -> Graph:
-        _defaults.graphs.append(self._graph)
-        return self._graph
-
-    def __exit__(self, *raised) -> None:
-        stack = _defaults.graphs
-        if not stack or stack[-1] is not self._graph:
-            raise AssertionError(f"Nesting violated for default stack of {Graph} objects")
-        stack.pop()
 
 
 def get_default_graph() -> Graph:
     """The innermost graph that ``with graph.as_default()`` made the thread's default; else one that all threads share."""
     global _global_default
-    if _defaults.graphs:
-        return _defaults.graphs[-1]
+    if defaults.graphs:
+        return defaults.graphs[-1]
     with _global_lock:
         if _global_default is None:
             _global_default = Graph()
         return _global_default
-
-
-def is_captured(graph: Graph) -> bool:
-    """Whether the body of another function is being built, which captures what it takes of `graph`."""
-    stack = _defaults.graphs
-    return bool(stack) and stack[-1].building_function and stack[-1] is not graph
-
-
-def target(graph: Graph) -> Graph:
-    """Where operations on tensors of `graph` are added: the body of a function that is being built, else the graph itself."""
-    return _defaults.graphs[-1] if is_captured(graph) else graph
 
 
 def reset_default_graph() -> None:
@@ -464,7 +469,7 @@ def reset_default_graph() -> None:
         AssertionError: within ``with graph.as_default()``.
     """
     global _global_default
-    if _defaults.graphs:
+    if defaults.graphs:
         raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, exit the nesting and create a "
                              "new graph.")
     with _global_lock:

@@ -88,7 +88,7 @@ def _loop(graph, cond, body, loop_vars, shape_invariants, return_same_structure:
     shapes = _shapes(loop_vars, flat, shape_invariants)
     invariants = [None if s.rank is None else [-1 if d is None else d for d in s.as_list()] for s in shapes]
     try:
-        looped = graph._core.begin_while(graph._local.scope, [t._key for t in flat], invariants, parallel_iterations, **options)
+        looped = graph._core.begin_while(graph._thread.here.scope, [t._key for t in flat], invariants, parallel_iterations, **options)
         collect(graph, WhileContext, looped.scope.context)
         with graph._within(looped.scope):
             variables = _packed(graph, loop_vars, looped.cond_vars())

@@ -68,7 +68,7 @@ def _state_type(explicit, state):
 def _cache_variables(scope) -> None:
     """Lets variables that cells read be read once, where that is not in a loop already."""
     graph = get_default_graph()
-    if scope.caching_device is None and graph._local.scope.context is None and not graph.building_function:
+    if scope.caching_device is None and graph._thread.here.scope.context is None and not graph.building_function:
         scope.set_caching_device(lambda op: op.device)
 
 

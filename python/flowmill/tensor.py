@@ -29,9 +29,13 @@ class _Files(dict):
 _is_ours = _Files()
 
 
-def user_frames() -> tuple:
-    """Where this package was called from: code and instruction of each frame in turn, innermost first."""
-    frame = sys._getframe(2)
+def user_frames(inner: int = 2) -> tuple:
+    """Where this package was called from: code and instruction of each frame in turn, innermost first.
+
+    Args:
+        inner: how many of the innermost frames are the package's in any case. To look at a frame costs the making of an object.
+    """
+    frame = sys._getframe(inner)
     while frame is not None and _is_ours[frame.f_code.co_filename]:
         frame = frame.f_back
     found: list = []

@@ -12,7 +12,8 @@ from flowmill._apply import call, graph_of
 from flowmill._convert import constant, convert_to_tensor
 from flowmill._functional import is_functional
 from flowmill.dtypes import DType, as_dtype
-from flowmill.graph import Graph, get_default_graph, target
+from flowmill._default_graphs import target
+from flowmill.graph import Graph, get_default_graph
 from flowmill.tensor import Operation, Tensor
 from flowmill.tensor_shape import TensorShape, as_shape
 

@@ -93,10 +93,11 @@ class TestCase(unittest.TestCase):
     def setUp(self) -> None:
         """Begins with an empty default graph and known seeds."""
         from flowmill import graph
+        from flowmill._default_graphs import defaults
 
         super().setUp()
         self._cached = None
-        graph._defaults.graphs.clear()
+        defaults.graphs.clear()
         graph.reset_default_graph()
         np.random.seed(_SEED)
         graph.get_default_graph().seed = _SEED

@@ -60,10 +60,10 @@ class _Scopes:
 
 def _scopes() -> _Scopes:
     # A thread has its own scope, which lies with what it is otherwise in the middle of.
-    local = get_default_graph()._local
-    found = getattr(local, "variable_scopes", None)
+    here = get_default_graph()._thread.here
+    found = getattr(here, "variable_scopes", None)
     if found is None:
-        found = local.variable_scopes = _Scopes()
+        found = here.variable_scopes = _Scopes()
     return found
 
 

@@ -1,19 +1,19 @@
-//! Adding nodes: scopes, attributes from Python values, conditionals, loops and gradients.
+//! Adding nodes, in scopes.
 
+use crate::attrs::{attr_from_python, attr_value};
 use crate::convert::from_python;
 use crate::dtypes;
 use crate::errors::to_py_err;
 use crate::graph::PyGraph;
-use flowmill::builder::{Branch, CondBuilder, ContextId, GraphBuilder, Scope, WhileBuilder, WhileOptions, check_scope_name};
-use flowmill_graph::{ArgType, AttrDef, AttrType, NodeId, OpDef, OutputId};
+use flowmill::builder::{ContextId, GraphBuilder, Scope, check_scope_name};
+use flowmill_graph::{ArgType, NodeId, OpDef, OutputId};
+use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::{ListValue, Value};
-use flowmill_proto::{AttrValue, Message, NameAttrList, TensorProto, TensorShapeProto};
-use flowmill_tensor::{Bytes, PartialShape, Result, Tensor, bail};
-use parking_lot::Mutex;
+use flowmill_tensor::{Bytes, DType, Result, Tensor, bail};
 use pyo3::Borrowed;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyAny, PyBool, PyBytes, PyDict, PyString, PyTuple};
+use pyo3::types::{PyAny, PyBool, PyBytes, PyDict, PyFloat, PyInt, PyString, PyTuple};
 
 /// A node and one of its outputs.
 pub type Output = (u32, u32);
@@ -22,7 +22,7 @@ pub fn output_id((node, slot): Output) -> OutputId {
     OutputId { node: NodeId(node), slot }
 }
 
-fn to_outputs(all: &[OutputId]) -> Vec<Output> {
+pub fn to_outputs(all: &[OutputId]) -> Vec<Output> {
     all.iter().map(|o| (o.node.0, o.slot)).collect()
 }
 
@@ -99,11 +99,6 @@ impl PyScope {
     }
 }
 
-/// A serialised `AttrValue`.
-pub fn attr_value(bytes: &[u8]) -> PyResult<AttrValue> {
-    AttrValue::decode(bytes).map_err(|e| PyValueError::new_err(format!("an AttrValue that cannot be parsed: {e}")))
-}
-
 /// The names of the catalogue's ops, sorted.
 #[pyfunction]
 pub fn op_names() -> PyResult<Vec<String>> {
@@ -144,78 +139,6 @@ pub fn signature(op: &OpDef) -> Signature {
     });
     let outputs = op.outputs.iter().map(|arg| (arg.name.clone(), arg.number_attr.is_some() || matches!(arg.ty, ArgType::ListAttr(_))));
     (inputs.collect(), attrs.collect(), outputs.collect(), op.is_stateful)
-}
-
-/// A Python value as an attribute of the declared kind.
-fn attr_from_python(value: &Bound<'_, PyAny>, attr: &AttrDef) -> PyResult<AttrValue> {
-    let wrong = || PyTypeError::new_err(format!("Expected {} for argument '{}' not {value}.", attr.ty.name(), attr.name));
-    let one = |kind| element(value, kind).map_err(|_| wrong());
-    Ok(match attr.ty {
-        AttrType::ListString => list(value, AttrType::String, wrong)?,
-        AttrType::ListInt => list(value, AttrType::Int, wrong)?,
-        AttrType::ListFloat => list(value, AttrType::Float, wrong)?,
-        AttrType::ListBool => list(value, AttrType::Bool, wrong)?,
-        AttrType::ListType => list(value, AttrType::Type, wrong)?,
-        AttrType::ListShape => list(value, AttrType::Shape, wrong)?,
-        AttrType::ListTensor => list(value, AttrType::Tensor, wrong)?,
-        AttrType::ListFunc => list(value, AttrType::Func, wrong)?,
-        kind => one(kind)?,
-    }
-    .into())
-}
-
-fn list(value: &Bound<'_, PyAny>, kind: AttrType, wrong: impl Fn() -> PyErr) -> PyResult<Value> {
-    if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
-        return Err(wrong());
-    }
-    let mut all = ListValue::default();
-    for item in value.try_iter().map_err(|_| wrong())? {
-        match element(&item?, kind).map_err(|_| wrong())? {
-            Value::S(v) => all.s.push(v),
-            Value::I(v) => all.i.push(v),
-            Value::F(v) => all.f.push(v),
-            Value::B(v) => all.b.push(v),
-            Value::Type(v) => all.r#type.push(v),
-            Value::Shape(v) => all.shape.push(*v),
-            Value::Tensor(v) => all.tensor.push(*v),
-            Value::Func(v) => all.func.push(*v),
-            Value::List(_) | Value::Placeholder(_) => return Err(wrong()),
-        }
-    }
-    Ok(Value::List(Box::new(all)))
-}
-
-fn element(value: &Bound<'_, PyAny>, kind: AttrType) -> PyResult<Value> {
-    let malformed = |_| PyValueError::new_err("a message that cannot be parsed");
-    Ok(match kind {
-        AttrType::String => match value.cast::<PyBytes>() {
-            Ok(bytes) => Value::S(Bytes::copy_from_slice(bytes.as_bytes())),
-            Err(_) => Value::S(Bytes::from(value.extract::<String>()?)),
-        },
-        AttrType::Int if !value.is_instance_of::<PyBool>() => Value::I(value.extract()?),
-        AttrType::Float => Value::F(value.extract()?),
-        AttrType::Bool => Value::B(value.is_truthy()?),
-        AttrType::Type => Value::Type(value.extract()?),
-        AttrType::Shape => Value::Shape(Box::new(shape_from_python(value)?)),
-        AttrType::Tensor => Value::Tensor(Box::new(match value.cast::<PyBytes>() {
-            Ok(bytes) => TensorProto::decode(bytes.as_bytes()).map_err(malformed)?,
-            Err(_) => from_python(value, None)?.to_proto().map_err(to_py_err)?,
-        })),
-        AttrType::Func => Value::Func(Box::new(match value.cast::<PyBytes>() {
-            Ok(bytes) => NameAttrList::decode(bytes.as_bytes()).map_err(malformed)?,
-            Err(_) => NameAttrList { name: value.extract()?, ..NameAttrList::default() },
-        })),
-        _ => return Err(PyTypeError::new_err("not a value of this kind")),
-    })
-}
-
-fn shape_from_python(value: &Bound<'_, PyAny>) -> PyResult<TensorShapeProto> {
-    Ok(partial_shape(value.extract()?).to_proto())
-}
-
-/// `None` for an unknown rank, −1 for sizes that are not known.
-pub fn partial_shape(dims: Option<Vec<i64>>) -> PartialShape {
-    dims.map_or_else(PartialShape::unknown, |dims| PartialShape::new(&dims))
 }
 
 /// Adds a node; gives its id and the numbers of its outputs' types.
@@ -386,6 +309,50 @@ pub fn add_ops(graph: &PyGraph, scope: &PyScope, name: &str, nodes: &Bound<'_, P
     })
 }
 
+/// A Python number as a constant of a type has it; `None` for other values, and for those that take a closer look.
+fn number(value: &Bound<'_, PyAny>, dtype: DType) -> Option<Tensor> {
+    let float = || match value.is_exact_instance_of::<PyFloat>() {
+        true => value.extract::<f64>().ok(),
+        false => int32(value).map(f64::from),
+    };
+    fn int32(value: &Bound<'_, PyAny>) -> Option<i32> {
+        if value.is_exact_instance_of::<PyInt>() { value.extract().ok() } else { None }
+    }
+    match dtype {
+        DType::F32 => float().map(|x| Tensor::scalar(x as f32)),
+        DType::F64 => float().map(Tensor::scalar),
+        DType::I32 => int32(value).map(Tensor::scalar),
+        DType::Bool if value.is_exact_instance_of::<PyBool>() => value.extract::<bool>().ok().map(Tensor::scalar),
+        _ => None,
+    }
+}
+
+/// Adds a node of a tensor and a number, a constant of a type, which is input `at`, both in a name scope of their own. Gives the constant, the
+/// node, and the number of its first output's type; `None` where the number is none of that type.
+#[allow(clippy::too_many_arguments, reason = "what two nodes are made of")]
+pub fn add_with_number(
+    graph: &PyGraph,
+    scope: &PyScope,
+    op: &str,
+    name: &str,
+    tensor: Output,
+    number: &Bound<'_, PyAny>,
+    dtype: i32,
+    at: usize,
+) -> PyResult<Option<(u32, u32, i32)>> {
+    let Some(value) = self::number(number, dtypes::from_number(dtype)?) else { return Ok(None) };
+    graph.build(scope, |b| {
+        let mut whole = scope_name(b, name)?;
+        let constant = b.within(scope.0.named(&whole), |b| b.constant(if at == 0 { "x" } else { "y" }, &value))?;
+        whole.push('/');
+        let mut inputs = [output_id(tensor); 2];
+        inputs[at.min(1)] = constant;
+        let result = b.op(op).name(&whole).inputs(&inputs).output()?;
+        let made = b.graph().output_type(result)?;
+        Ok(Some((constant.node.0, result.node.0, dtypes::number(made.dtype, made.is_ref))))
+    })
+}
+
 /// Adds a constant with the value of a Python object; gives its node and the number of its type.
 pub fn add_constant(graph: &PyGraph, scope: &PyScope, name: &str, value: &Bound<'_, PyAny>, dtype: Option<i32>) -> PyResult<(u32, i32)> {
     let dtype = dtype.map(dtypes::from_number).transpose()?;
@@ -393,98 +360,4 @@ pub fn add_constant(graph: &PyGraph, scope: &PyScope, name: &str, value: &Bound<
     let number = tensor.dtype().number();
     let node = graph.build(scope, |b| b.constant(name, &tensor))?;
     Ok((node.node.0, number))
-}
-
-/// A conditional being built.
-#[pyclass(frozen, name = "Cond", module = "flowmill._core")]
-pub struct PyCond {
-    graph: Py<PyGraph>,
-    outer: Scope,
-    cond: Mutex<CondBuilder>,
-}
-
-impl PyCond {
-    pub fn begin(graph: Bound<'_, PyGraph>, scope: &PyScope, pred: Output) -> PyResult<PyCond> {
-        let cond = graph.get().build(scope, |b| CondBuilder::begin(b, output_id(pred)))?;
-        Ok(PyCond { graph: graph.unbind(), outer: scope.0.clone(), cond: Mutex::new(cond) })
-    }
-
-    fn build<T>(&self, f: impl FnOnce(&mut GraphBuilder<'_>, &mut CondBuilder) -> Result<T>) -> PyResult<T> {
-        let mut cond = self.cond.lock();
-        self.graph.get().build(&PyScope(self.outer.clone()), |b| f(b, &mut cond))
-    }
-}
-
-#[pymethods]
-impl PyCond {
-    /// What lets nodes run when a branch is taken.
-    fn pivot(&self, branch: bool) -> Output {
-        let pivot = self.cond.lock().pivot(if branch { Branch::True } else { Branch::False });
-        (pivot.node.0, pivot.slot)
-    }
-
-    /// Begins a branch; gives the scope in it.
-    fn open(&self, branch: bool) -> PyResult<PyScope> {
-        let branch = if branch { Branch::True } else { Branch::False };
-        self.build(|b, cond| cond.open(b, branch).map(|_| PyScope(b.scope().clone())))
-    }
-
-    /// Ends a branch with its results.
-    fn close(&self, results: Vec<Output>) -> PyResult<()> {
-        self.build(|b, cond| cond.close(b, Ok(results.into_iter().map(output_id).collect())))
-    }
-
-    /// Joins the branches.
-    fn finish(&self) -> PyResult<Vec<Output>> {
-        self.build(|b, cond| cond.finish(b).map(|merged| to_outputs(&merged)))
-    }
-}
-
-/// A loop being built.
-#[pyclass(frozen, name = "While", module = "flowmill._core")]
-pub struct PyWhile {
-    graph: Py<PyGraph>,
-    inside: Scope,
-    looped: Mutex<WhileBuilder>,
-}
-
-impl PyWhile {
-    pub fn begin(graph: Bound<'_, PyGraph>, scope: &PyScope, vars: Vec<Output>, options: WhileOptions) -> PyResult<PyWhile> {
-        let vars: Vec<OutputId> = vars.into_iter().map(output_id).collect();
-        let (looped, inside) = graph.get().build(scope, |b| {
-            let looped = WhileBuilder::begin(b, &vars, &options)?;
-            Ok((looped, b.scope().clone()))
-        })?;
-        Ok(PyWhile { graph: graph.unbind(), inside, looped: Mutex::new(looped) })
-    }
-
-    fn build<T>(&self, f: impl FnOnce(&mut GraphBuilder<'_>, &mut WhileBuilder) -> Result<T>) -> PyResult<T> {
-        let mut looped = self.looped.lock();
-        self.graph.get().build(&PyScope(self.inside.clone()), |b| f(b, &mut looped))
-    }
-}
-
-#[pymethods]
-impl PyWhile {
-    /// The scope in the loop.
-    #[getter]
-    fn scope(&self) -> PyScope {
-        PyScope(self.inside.clone())
-    }
-
-    /// The variables as the condition sees them.
-    fn cond_vars(&self) -> Vec<Output> {
-        to_outputs(self.looped.lock().cond_vars())
-    }
-
-    /// Ends the condition; gives the variables as the body sees them.
-    fn body_vars(&self, go_on: Output) -> PyResult<Vec<Output>> {
-        self.build(|b, looped| looped.body_vars(b, output_id(go_on)).map(|vars| to_outputs(&vars)))
-    }
-
-    /// Ends the body; gives the variables' last values.
-    fn finish(&self, results: Vec<Output>) -> PyResult<Vec<Output>> {
-        let results: Vec<OutputId> = results.into_iter().map(output_id).collect();
-        self.build(|b, looped| looped.finish(b, &results).map(|exits| to_outputs(&exits)))
-    }
 }

@@ -1,6 +1,8 @@
 //! `flowmill._core.Graph`: a graph shared with its sessions, its nodes named by numbers.
 
-use crate::build::{self, PyCond, PyScope, PyWhile};
+use crate::attrs::{attr_to_python, attr_value, partial_shape, shape_to_python};
+use crate::build::{self, PyScope};
+use crate::control_flow::{PyCond, PyWhile};
 use crate::convert::to_numpy;
 use crate::dtypes;
 use crate::errors::to_py_err;
@@ -8,16 +10,14 @@ use crate::gate::detached;
 use flowmill::builder::gradients::FunctionGraph;
 use flowmill::builder::{BuilderState, ContextId, GraphBuilder, WhileOptions};
 use flowmill_graph::{Attrs, FunctionArg, Graph, ImportOptions, ImportResults, Node, NodeId, OutputId, import_graph_def};
-use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::function_def::ArgAttrs;
 use flowmill_proto::{ControlFlowContextDef, FunctionDef, GradientDef, GraphDef, Message, NodeDef};
 use flowmill_tensor::{Bytes, Error, PartialShape, Result, Tensor};
 use parking_lot::{Mutex, RwLock};
-use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict};
 use rustc_hash::FxHashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -212,7 +212,7 @@ impl PyGraph {
         let mut state = self.state.lock();
         self.with_node(id, |graph, n| {
             state.catch_up(graph);
-            state.merge_shape(n.id().output(slot), &build::partial_shape(dims))
+            state.merge_shape(n.id().output(slot), &partial_shape(dims))
         })
     }
 
@@ -252,7 +252,7 @@ impl PyGraph {
     ) -> PyResult<()> {
         let def = NodeDef::decode(node_def).map_err(|e| PyValueError::new_err(format!("not a NodeDef: {e}")))?;
         let inputs: Vec<OutputId> = inputs.into_iter().map(|(node, slot)| NodeId(node).output(slot)).collect();
-        let shapes: Vec<PartialShape> = shapes.into_iter().map(build::partial_shape).collect();
+        let shapes: Vec<PartialShape> = shapes.into_iter().map(partial_shape).collect();
         self.build(scope, |b| b.extend_node(NodeId(id), &def.op, Attrs(def.attr), &inputs, &shapes))?;
         // The caller knows.
         self.take_extended();
@@ -312,6 +312,22 @@ impl PyGraph {
         build::add_ops(self, scope, name, nodes)
     }
 
+    /// Adds a node of a tensor and a number, which is a constant of a type and input `at`, in a name scope of their own. Gives the constant, the node,
+    /// and the number of its first output's type; `None` where the number is none of that type.
+    #[allow(clippy::too_many_arguments, reason = "what two nodes are made of")]
+    fn add_with_number(
+        &self,
+        scope: &PyScope,
+        op: &str,
+        name: &str,
+        tensor: (u32, u32),
+        number: &Bound<'_, PyAny>,
+        dtype: i32,
+        at: usize,
+    ) -> PyResult<Option<(u32, u32, i32)>> {
+        build::add_with_number(self, scope, op, name, tensor, number, dtype, at)
+    }
+
     /// Adds a node whose attributes are serialised `AttrValue`s; gives its id and the types of its outputs.
     fn add_op_proto(
         &self,
@@ -321,7 +337,7 @@ impl PyGraph {
         inputs: Vec<(u32, u32)>,
         attrs: Vec<(String, PyBackedBytes)>,
     ) -> PyResult<(u32, Vec<i32>)> {
-        let attrs = attrs.into_iter().map(|(key, value)| Ok((key, build::attr_value(&value)?))).collect::<PyResult<_>>()?;
+        let attrs = attrs.into_iter().map(|(key, value)| Ok((key, attr_value(&value)?))).collect::<PyResult<_>>()?;
         build::add_node(self, scope, op, name, inputs, attrs, Vec::new())
     }
 
@@ -342,7 +358,7 @@ impl PyGraph {
 
     /// Sets an attribute of a node, a serialised `AttrValue`.
     fn set_attr(&self, id: u32, name: &str, value: &[u8]) -> PyResult<()> {
-        let value = build::attr_value(value)?;
+        let value = attr_value(value)?;
         self.graph.write().set_attr(NodeId(id), name, value).map_err(to_py_err)
     }
 
@@ -415,7 +431,7 @@ impl PyGraph {
     ) -> PyResult<PyWhile> {
         let options = WhileOptions {
             parallel_iterations,
-            shape_invariants: shape_invariants.into_iter().map(build::partial_shape).collect(),
+            shape_invariants: shape_invariants.into_iter().map(partial_shape).collect(),
             back_prop,
             swap_memory,
             maximum_iterations: maximum_iterations.map(build::output_id),
@@ -477,50 +493,4 @@ impl Source {
             }
         }
     }
-}
-
-fn attr_to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<(&'static str, Bound<'py, PyAny>)> {
-    let message = |m: &dyn Fn() -> Vec<u8>| PyBytes::new(py, &m()).into_any();
-    Ok(match value {
-        Value::S(s) => ("string", PyBytes::new(py, s).into_any()),
-        Value::I(i) => ("int", i.into_bound_py_any(py)?),
-        Value::F(f) => ("float", f.into_bound_py_any(py)?),
-        Value::B(b) => ("bool", b.into_bound_py_any(py)?),
-        Value::Type(t) => ("type", t.into_bound_py_any(py)?),
-        Value::Shape(s) => ("shape", message(&|| s.encode_to_vec())),
-        Value::Tensor(t) => ("tensor", message(&|| t.encode_to_vec())),
-        Value::Func(f) => ("func", message(&|| f.encode_to_vec())),
-        Value::Placeholder(p) => ("placeholder", p.into_bound_py_any(py)?),
-        Value::List(list) => return list_to_python(py, list),
-    })
-}
-
-fn list_to_python<'py>(py: Python<'py>, list: &ListValue) -> PyResult<(&'static str, Bound<'py, PyAny>)> {
-    fn messages<'py, M: Message>(py: Python<'py>, all: &[M]) -> PyResult<Bound<'py, PyAny>> {
-        Ok(PyList::new(py, all.iter().map(|m| PyBytes::new(py, &m.encode_to_vec())))?.into_any())
-    }
-    Ok(if !list.s.is_empty() {
-        ("string", PyList::new(py, list.s.iter().map(|s| PyBytes::new(py, s)))?.into_any())
-    } else if !list.i.is_empty() {
-        ("int", PyList::new(py, &list.i)?.into_any())
-    } else if !list.f.is_empty() {
-        ("float", PyList::new(py, &list.f)?.into_any())
-    } else if !list.b.is_empty() {
-        ("bool", PyList::new(py, &list.b)?.into_any())
-    } else if !list.r#type.is_empty() {
-        ("type", PyList::new(py, &list.r#type)?.into_any())
-    } else if !list.shape.is_empty() {
-        ("shape", messages(py, &list.shape)?)
-    } else if !list.tensor.is_empty() {
-        ("tensor", messages(py, &list.tensor)?)
-    } else if !list.func.is_empty() {
-        ("func", messages(py, &list.func)?)
-    } else {
-        ("list", PyList::empty(py).into_any())
-    })
-}
-
-/// `None` for an unknown rank, −1 for unknown sizes.
-pub fn shape_to_python(shape: &PartialShape) -> Option<Vec<i64>> {
-    shape.dims().map(<[i64]>::to_vec)
 }

@@ -2,8 +2,10 @@
 //!
 //! Thin: what a Rust user would miss is in the crate `flowmill`. Classes are frozen and lock inside, so that the module is safe without the GIL.
 
+mod attrs;
 mod build;
 mod checkpoint;
+mod control_flow;
 mod convert;
 mod dtypes;
 mod errors;
@@ -36,9 +38,11 @@ mod _core {
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
     #[pymodule_export]
-    use crate::build::{PyCond, PyScope, PyWhile, op_names, op_signature};
+    use crate::build::{PyScope, op_names, op_signature};
     #[pymodule_export]
     use crate::checkpoint::{PyCheckpointReader, checkpoint_state, latest_checkpoint};
+    #[pymodule_export]
+    use crate::control_flow::{PyCond, PyWhile};
     #[pymodule_export]
     use crate::convert::PyTensor;
     #[pymodule_export]

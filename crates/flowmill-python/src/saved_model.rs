@@ -1,8 +1,9 @@
 //! `flowmill._core.SavedModel`: a model on disk, to be loaded into a graph and a session of Python's.
 
+use crate::attrs::shape_to_python;
 use crate::errors::to_py_err;
 use crate::gate;
-use crate::graph::{PyGraph, shape_to_python};
+use crate::graph::PyGraph;
 use crate::session::PySession;
 use flowmill::{ImportOptions, Signature, TensorSpec, import_graph_def};
 use flowmill_proto::{GraphDef, Message, MetaGraphDef};

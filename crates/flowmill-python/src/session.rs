@@ -1,9 +1,10 @@
 //! `flowmill._core.Session` and `Callable`: steps from Python values to Python values.
 
+use crate::attrs::shape_to_python;
 use crate::convert::{from_python, to_numpy};
 use crate::errors::to_py_err;
 use crate::gate;
-use crate::graph::{PyGraph, shape_to_python};
+use crate::graph::PyGraph;
 use crate::py_func;
 use crate::step_stats::step_stats;
 use flowmill_graph::{Graph, TensorName};

@@ -53,7 +53,7 @@ class _Checks:
     def _checked(self, tensor: Tensor) -> Tensor:
         op, graph = tensor.op, tensor._graph
         frames = graph._frames.get(op._id)
-        scope = graph._local.scope
+        scope = graph._thread.here.scope
         node, types = graph._core.add_op(scope.named(op.name), "CheckNumericsV2", "CheckNumericsV2", [tensor._key], {"message": self._message(op, tensor)}, ())
         if frames is not None:
             graph._frames[node] = frames

@@ -189,7 +189,7 @@ def add_check_numerics_ops() -> Operation:
         for tensor in op._outputs:
             if tensor.dtype.base_dtype.name not in ("float16", "float32", "float64", "bfloat16"):
                 continue
-            if graph._core.context_of(graph._local.scope, op._id) is not None:
+            if graph._core.context_of(graph._thread.here.scope, op._id) is not None:
                 raise ValueError("`tf.add_check_numerics_ops() is not compatible with TensorFlow control flow operations such as `tf.cond()` or "
                                  "`tf.while_loop()`.")
             with graph.control_dependencies(last):

@@ -9,7 +9,7 @@ from flowmill._apply import call, op_scope
 from flowmill._convert import convert_to_tensor
 from flowmill.dtypes import DType, as_dtype, int64
 from flowmill.graph import Graph
-from flowmill.ragged import _partition
+from flowmill.ragged import _operators, _partition
 from flowmill.ragged._value import RaggedTensorValue
 from flowmill.sparse_tensor import SparseTensor
 from flowmill.tensor import Operation, Tensor, _session_for
@@ -489,28 +489,4 @@ def _axis(axis: int, rank: int | None) -> int:
     return axis + rank
 
 
-def _binary(name: str):
-    def operator(self, y):
-        from flowmill.ragged._elementwise import operated
-
-        return operated(name, self, y)
-    operator.__name__ = name
-    return operator
-
-
-def _unary(name: str):
-    def operator(self):
-        from flowmill.ragged._elementwise import operated
-
-        return operated(name, self)
-    operator.__name__ = name
-    return operator
-
-
-for _of in ("add", "sub", "mul", "truediv", "div", "floordiv", "mod", "pow", "and", "or", "xor"):
-    for _name in (f"__{_of}__", f"__r{_of}__"):
-        setattr(RaggedTensor, _name, _binary(_name))
-for _name in ("__lt__", "__le__", "__gt__", "__ge__"):
-    setattr(RaggedTensor, _name, _binary(_name))
-for _name in ("__neg__", "__abs__", "__invert__"):
-    setattr(RaggedTensor, _name, _unary(_name))
+_operators.install(RaggedTensor)
