@@ -1,5 +1,5 @@
 //! Each expectation was compared with TensorFlow 2.21.
-use crate::testing::{run, run1, shape, ty};
+use crate::testing::{floats, message, run, run1, shape, ty};
 use flowmill_tensor::{Code, DType, Result, Shape, Tensor};
 
 fn gather(op: &str, batch_dims: i64, dims: &[usize], indices: &[i32]) -> Result<Tensor> {
@@ -8,16 +8,6 @@ fn gather(op: &str, batch_dims: i64, dims: &[usize], indices: &[i32]) -> Result<
     let value = Tensor::from_slice([2, 2], &[1f32, 2.0, 3.0, 4.0]).unwrap();
     run("AssignVariableOp", &attrs[..1], vec![handle.clone(), value]).unwrap();
     run1(op, &attrs, vec![handle, Tensor::from_slice(dims, indices).unwrap()])
-}
-
-fn floats(result: Result<Tensor>) -> Vec<f32> {
-    result.unwrap().as_slice::<f32>().unwrap().to_vec()
-}
-
-fn message(result: Result<Tensor>) -> String {
-    let e = result.map(drop).unwrap_err();
-    assert_eq!(e.code(), Code::InvalidArgument);
-    e.message().to_owned()
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Each expectation was compared with TensorFlow 2.21.
-use crate::testing::{run, run1, shape, ty};
+use crate::testing::{floats, message, run, run1, shape, ty};
 use flowmill_runtime::RefVariable;
 use flowmill_tensor::{Code, DType, Result, Tensor};
 
@@ -32,16 +32,6 @@ fn on_resource(op: &str, initial: Tensor, inputs: Vec<Tensor>) -> Result<Tensor>
     run("AssignVariableOp", &attrs, vec![handle.clone(), initial]).unwrap();
     run(op, &attrs, [vec![handle.clone()], inputs].concat())?;
     run1("ReadVariableOp", &attrs, vec![handle])
-}
-
-fn floats(result: Result<Tensor>) -> Vec<f32> {
-    result.unwrap().as_slice::<f32>().unwrap().to_vec()
-}
-
-fn message(result: Result<Tensor>) -> String {
-    let e = result.map(drop).unwrap_err();
-    assert_eq!(e.code(), Code::InvalidArgument);
-    e.message().to_owned()
 }
 
 #[test]

@@ -8,7 +8,7 @@ use flowmill_runtime::{
     AsyncContext, FunctionLibraryRuntime, Kernel, KernelContext, KernelInit, KernelRegistry, RefVariable, ResourceManager, ScalarOp,
     StepContext,
 };
-use flowmill_tensor::{DType, Result, Tensor, bail};
+use flowmill_tensor::{Code, DType, Result, Tensor, bail};
 use std::sync::{Arc, mpsc};
 
 /// Output slots of a call that does not say how many outputs its node has.
@@ -24,6 +24,18 @@ pub fn run(op: &str, attrs: &[(&str, AttrValue)], inputs: Vec<Tensor>) -> Result
 /// Runs `op` for its first output.
 pub fn run1(op: &str, attrs: &[(&str, AttrValue)], inputs: Vec<Tensor>) -> Result<Tensor> {
     Call::new(op).attrs(attrs).inputs(inputs).run1()
+}
+
+/// The elements of a result.
+pub fn floats(result: Result<Tensor>) -> Vec<f32> {
+    result.unwrap().as_slice::<f32>().unwrap().to_vec()
+}
+
+/// The message of an `InvalidArgument`.
+pub fn message(result: Result<Tensor>) -> String {
+    let e = result.map(drop).unwrap_err();
+    assert_eq!(e.code(), Code::InvalidArgument);
+    e.message().to_owned()
 }
 
 /// A `type` attribute.

@@ -2,7 +2,7 @@
 
 use super::formula::Formula;
 use super::linear_algebra::Matrices;
-use super::math::batch_of;
+use super::math::{batch_of, summed_batches};
 use super::{Grads, all, first};
 use flowmill_graph::OutputId;
 use flowmill_graph::builder::GraphBuilder;
@@ -98,14 +98,7 @@ pub(crate) fn banded_triangular_solve(b: &mut B<'_>, op: &Backward) -> Grads {
     let padding = b.number(da, 0.0)?;
     let da = b.op("MatrixDiagPartV3").inputs(&[da, k, padding]).attr("align", "LEFT_RIGHT").output()?;
     // Of one diagonal the band's dimension is gone.
-    let (batch_a, batch_r) = (batch_of(b, sa)?, batch_of(b, sr)?);
-    let axes = b.op("BroadcastGradientArgs").inputs(&[batch_a, batch_r]).finish()?;
-    let mut grads = [da, dr];
-    for (i, shape) in [sa, sr].into_iter().enumerate() {
-        let sum = b.call("Sum", &[grads[i], axes.output(i as u32)])?;
-        grads[i] = b.reshape(sum, shape)?;
-    }
-    all(grads)
+    all(summed_batches(b, [da, dr], [sa, sr])?)
 }
 
 /// One of the last elements of a shape, as a scalar.

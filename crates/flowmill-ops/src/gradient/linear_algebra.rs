@@ -5,7 +5,7 @@
 //! linear algebra functions" (QR).
 
 use super::formula::Formula;
-use super::math::batch_of;
+use super::math::summed_batches;
 use super::{Grads, all, first};
 use flowmill_graph::OutputId;
 use flowmill_graph::builder::GraphBuilder;
@@ -186,14 +186,7 @@ pub(crate) fn matrix_triangular_solve(b: &mut B<'_>, op: &Backward) -> Grads {
     let da = of_matrix(b, op.output(0), dr, is_adjoint)?;
     let da = b.triangle(da, is_lower)?;
     let (sa, sr) = (b.dynamic_shape_of(matrix)?, b.dynamic_shape_of(rhs)?);
-    let (batch_a, batch_r) = (batch_of(b, sa)?, batch_of(b, sr)?);
-    let axes = b.op("BroadcastGradientArgs").inputs(&[batch_a, batch_r]).finish()?;
-    let mut grads = [da, dr];
-    for (i, shape) in [sa, sr].into_iter().enumerate() {
-        let sum = b.call("Sum", &[grads[i], axes.output(i as u32)])?;
-        grads[i] = b.reshape(sum, shape)?;
-    }
-    all(grads)
+    all(summed_batches(b, [da, dr], [sa, sr])?)
 }
 
 /// `V (diag(dE) + F ∘ Vᴴ dV) Vᴴ` with `F_ij = 1 / (e_j - e_i)`. The op reads the lower triangle alone, which gets what the upper one would.

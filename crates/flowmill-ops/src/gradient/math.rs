@@ -434,20 +434,24 @@ pub(crate) fn batch_mat_mul_v2(b: &mut B<'_>, op: &Backward) -> Grads {
         return all([dx, dy]);
     }
     let (sx, sy) = (b.dynamic_shape_of(x)?, b.dynamic_shape_of(y)?);
-    let (bx, by) = (batch_of(b, sx)?, batch_of(b, sy)?);
-    let axes = b.op("BroadcastGradientArgs").inputs(&[bx, by]).finish()?;
-    let mut reduced = [dx, dy];
-    for (i, shape) in [sx, sy].into_iter().enumerate() {
-        let sum = b.call("Sum", &[reduced[i], axes.output(i as u32)])?;
-        reduced[i] = b.reshape(sum, shape)?;
-    }
-    all(reduced)
+    all(summed_batches(b, [dx, dy], [sx, sy])?)
 }
 
 /// A shape without its last two dimensions.
 pub(super) fn batch_of(b: &mut B<'_>, shape: OutputId) -> Result<OutputId> {
     let (begin, end, step) = (b.ints(&[0])?, b.ints(&[-2])?, b.ints(&[1])?);
     b.op("StridedSlice").inputs(&[shape, begin, end, step]).attr("begin_mask", 1i64).output()
+}
+
+/// Gradients of two batches of matrices, summed over what was broadcast of each: as large as the matrices were, by their shapes.
+pub(super) fn summed_batches(b: &mut B<'_>, mut grads: [OutputId; 2], shapes: [OutputId; 2]) -> Result<[OutputId; 2]> {
+    let batches = [batch_of(b, shapes[0])?, batch_of(b, shapes[1])?];
+    let axes = b.op("BroadcastGradientArgs").inputs(&batches).finish()?;
+    for (i, shape) in shapes.into_iter().enumerate() {
+        let sum = b.call("Sum", &[grads[i], axes.output(i as u32)])?;
+        grads[i] = b.reshape(sum, shape)?;
+    }
+    Ok(grads)
 }
 
 /// A product of two types into a third.
