@@ -174,7 +174,9 @@ pub(crate) const OPS: &[Op] = &[
         .gradient(gradient::reciprocal_grad)
         .attrs("T: {bfloat16, half, float, double, complex64, complex128}")
         .shape(shape::unchanged),
+    op("BesselI0", "(x: T) -> (y: T)").gradient(gradient::bessel_i0).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("BesselI0e", "(x: T) -> (y: T)").gradient(gradient::bessel_i0e).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
+    op("BesselI1", "(x: T) -> (y: T)").gradient(gradient::bessel_i1).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("BesselI1e", "(x: T) -> (y: T)").gradient(gradient::bessel_i1e).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("BesselJ0", "(x: T) -> (y: T)").gradient(gradient::bessel_j0).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),
     op("BesselJ1", "(x: T) -> (y: T)").gradient(gradient::bessel_j1).attrs("T: {bfloat16, half, float, double}").shape(shape::unchanged),

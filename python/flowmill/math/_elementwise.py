@@ -66,7 +66,9 @@ asin = unary("Asin", "asin", "The angle in [-π/2, π/2] with a sine.")
 asinh = unary("Asinh", "asinh", "The inverse of the hyperbolic sine.")
 atan = unary("Atan", "atan", "The angle in (-π/2, π/2) with a tangent.")
 atanh = unary("Atanh", "atanh", "The inverse of the hyperbolic tangent.")
+bessel_i0 = scoped_unary("BesselI0", "bessel_i0", "The modified Bessel function of order 0.")
 bessel_i0e = scoped_unary("BesselI0e", "bessel_i0e", "The modified Bessel function of order 0, times exp(-|x|).")
+bessel_i1 = scoped_unary("BesselI1", "bessel_i1", "The modified Bessel function of order 1.")
 bessel_i1e = scoped_unary("BesselI1e", "bessel_i1e", "The modified Bessel function of order 1, times exp(-|x|).")
 bessel_j0 = scoped_unary("BesselJ0", "bessel_j0", "The Bessel function of the first kind of order 0.")
 bessel_j1 = scoped_unary("BesselJ1", "bessel_j1", "The Bessel function of the first kind of order 1.")
@@ -284,20 +286,6 @@ def reciprocal_no_nan(x, name: str | None = None) -> Tensor:
     with op_scope(name, "reciprocal_no_nan", x) as scope:
         x = convert_to_tensor(x, name="x")
         return div_no_nan(constant(1, x.dtype.base_dtype, name="one"), x, scope)
-
-
-def bessel_i0(x, name: str | None = None) -> Tensor:
-    """The modified Bessel function of order 0."""
-    with op_scope(name, "bessel_i0", x):
-        x = convert_to_tensor(x, name="x")
-        return exp(abs(x)) * bessel_i0e(x)
-
-
-def bessel_i1(x, name: str | None = None) -> Tensor:
-    """The modified Bessel function of order 1."""
-    with op_scope(name, "bessel_i1", x):
-        x = convert_to_tensor(x, name="x")
-        return exp(abs(x)) * bessel_i1e(x)
 
 
 # Complex numbers

@@ -161,8 +161,8 @@ def test_the_same_errors(tf1, case, message):
     same_error(tf1, taking_inputs(case), message)
 
 
-SPECIAL = ["bessel_j0", "bessel_j1", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "dawsn", "expint", "fresnel_cos",
-           "fresnel_sin", "spence"]
+SPECIAL = ["bessel_i0", "bessel_i1", "bessel_j0", "bessel_j1", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "dawsn", "expint",
+           "fresnel_cos", "fresnel_sin", "spence"]
 # Where a function changes from one approximation to another, and beyond its domain.
 ARGUMENTS = [-np.inf, -40.0, -7.5, -2.0, -1.0, -0.3, -1e-6, 0.0, 1e-30, 1e-6, 0.2, 0.49, 0.51, 0.9, 1.0, 1.1, 1.6, 1.99, 2.0, 2.01, 2.6, 3.3, 4.9, 5.1, 6.9,
              7.1, 7.9, 8.1, 12.0, 25.0, 39.0, 41.0, 60.0, 5e4, np.inf, np.nan]
@@ -174,6 +174,8 @@ def test_special_functions(tf1, name, dtype):
     tolerance = {"rtol": 1e-5, "atol": 1e-6} if dtype == "float32" else {"rtol": 1e-12, "atol": 1e-13}
     # In single precision TensorFlow's values go wrong for large numbers before they are infinite, and at a pole.
     arguments = [x for x in ARGUMENTS if dtype == "float64" or not (30.0 < abs(x) < np.inf or (name == "bessel_y1" and x == 0.0))]
+    if name in ("bessel_i0", "bessel_i1"):  # infinite there, where TensorFlow multiplies infinity by zero
+        arguments = [x for x in arguments if not np.isinf(x)]
     compare(tf1, lambda tf: getattr(tf.math.special, name)(np.array(arguments, dtype)), **tolerance)
     compare(tf1, lambda tf: getattr(tf.math.special, name)(tf.constant([[2.0]], getattr(tf, dtype)), name="f"), **tolerance)
 

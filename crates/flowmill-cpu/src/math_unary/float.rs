@@ -148,8 +148,10 @@ float_ops! {
     /// The derivative of `Lgamma`.
     Digamma, 4 * TRANSCENDENTAL, |x| x.special(special::digamma);
     /// The modified Bessel function of order 0, times `exp(-|x|)`.
+    BesselI0, 5 * TRANSCENDENTAL, |x| x.special(special::bessel_i0);
     BesselI0e, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_i0e);
     /// The modified Bessel function of order 1, times `exp(-|x|)`.
+    BesselI1, 5 * TRANSCENDENTAL, |x| x.special(special::bessel_i1);
     BesselI1e, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_i1e);
     /// The Bessel function of the first kind of order 0.
     BesselJ0, 4 * TRANSCENDENTAL, |x| x.special(special::bessel_j0);

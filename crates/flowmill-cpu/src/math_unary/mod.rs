@@ -78,7 +78,9 @@ pub fn register(registry: &mut KernelRegistry) {
         "TanhGrad" binary TanhGrad;
     }
     floats! {
+        "BesselI0" BesselI0;
         "BesselI0e" BesselI0e;
+        "BesselI1" BesselI1;
         "BesselI1e" BesselI1e;
         "BesselJ0" BesselJ0;
         "BesselJ1" BesselJ1;

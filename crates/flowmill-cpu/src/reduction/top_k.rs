@@ -35,7 +35,8 @@ fn top_k<T: Ordered>(ctx: &mut KernelContext<'_>, k: i64, index_type: DType) -> 
     let (k, columns, shape) = top_k_shape(input, k)?;
     let mut values = Tensor::uninit(T::DTYPE, shape.clone())?;
     let mut indices: Vec<i64> = Vec::with_capacity(values.num_elements());
-    if k > 0 {
+    // Rows may be long and none.
+    if values.num_elements() > 0 {
         let rows = input.as_slice::<T>()?.chunks_exact(columns);
         let mut ranks = vec![0; columns];
         for (row, best) in rows.zip(values.as_mut_slice::<T>()?.chunks_exact_mut(k)) {

@@ -40,6 +40,16 @@ fn bessel_ie(order: u32, x: f64) -> f64 {
     sum / (2.0 * PI * x).sqrt()
 }
 
+/// The modified Bessel function of order 0.
+pub(crate) fn bessel_i0(x: f64) -> f64 {
+    if x.is_infinite() { f64::INFINITY } else { x.abs().exp() * bessel_i0e(x) }
+}
+
+/// The modified Bessel function of order 1.
+pub(crate) fn bessel_i1(x: f64) -> f64 {
+    if x.is_infinite() { x } else { x.abs().exp() * bessel_i1e(x) }
+}
+
 /// The modified Bessel function of order 0, scaled by `exp(-|x|)`.
 pub(crate) fn bessel_i0e(x: f64) -> f64 {
     if x.is_nan() { x } else { bessel_ie(0, x) }

@@ -10,6 +10,24 @@ use flowmill_tensor::Result;
 
 type B<'a> = GraphBuilder<'a>;
 
+/// `I₀(x)`: `I₁(x)`.
+pub(crate) fn bessel_i0(b: &mut B<'_>, op: &Backward) -> Grads {
+    chain(b, op, |b, x, _| b.call("BesselI1", &[x]))
+}
+
+/// `I₁(x)`: `I₀(x) - y / x`, which is 1/2 at zero, where TensorFlow has 1.
+pub(crate) fn bessel_i1(b: &mut B<'_>, op: &Backward) -> Grads {
+    chain(b, op, |b, x, y| {
+        let zero = b.number(x, 0.0)?;
+        let is_zero = b.call("Equal", &[x, zero])?;
+        let i0 = b.call("BesselI0", &[x])?;
+        let quotient = b.call("RealDiv", &[y, x])?;
+        let slope = b.sub(i0, quotient)?;
+        let half = b.number(x, 0.5)?;
+        b.select(is_zero, half, slope)
+    })
+}
+
 /// `e^-|x| I₀(x)`: `I1e(x) - sign(x) I0e(x)`.
 pub(crate) fn bessel_i0e(b: &mut B<'_>, op: &Backward) -> Grads {
     chain(b, op, |b, x, y| {
