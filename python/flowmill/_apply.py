@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from typing import Any, NamedTuple
 
 from flowmill import _core, _protos
@@ -148,8 +149,8 @@ class _Call:
         if is_plain(value) and self.added is None and not self.signature.takes_refs:
             return self._constant(value, of_type, arg, hint)
         graph = self.graph
-        here, outer = graph._thread.here, graph._thread.here.scope
-        here.scope = self.scope()
+        here = graph._thread.here
+        outer, here.scope = here.scope, self.scope()
         defaults.graphs.append(graph)
         try:
             if self.added is None:  # operations are added in the order of the arguments
@@ -406,8 +407,6 @@ def _size_of(operation: Operation, output) -> int:
 
 
 def _named_outputs(op: str, outputs, tensors: list[Tensor], sizes: list[int]):
-    import collections
-
     made, at = [], 0
     for (_, is_list), size in zip(outputs, sizes):
         made.append(list(tensors[at:at + size]) if is_list else tensors[at])
@@ -431,14 +430,14 @@ class op_scope:  # noqa: N801 - used like a function
     """The scope of what a function makes, in the graph of `values`: called `name`, or `default` where that is None. Gives the name with a slash at
     its end, which names an operation when it is given as its name."""
 
-    __slots__ = ("_name", "_default", "_values", "_graph", "_outer")
+    __slots__ = ("_name", "_default", "_values", "_here", "_outer")
 
     def __init__(self, name: str | None, default: str, *values):
         self._name, self._default, self._values = name, default, values
 
     def __enter__(self) -> str:
-        graph = self._graph = graph_of(self._values)
-        here = graph._thread.here
+        graph = graph_of(self._values)
+        here = self._here = graph._thread.here
         scope = self._outer = here.scope
         here.scope, whole = graph._named(scope, self._default if self._name is None else self._name)
         defaults.graphs.append(graph)
@@ -446,7 +445,7 @@ class op_scope:  # noqa: N801 - used like a function
 
     def __exit__(self, *raised) -> None:
         defaults.graphs.pop()
-        self._graph._thread.here.scope = self._outer
+        self._here.scope = self._outer
 
 
 class Together:
@@ -481,7 +480,7 @@ class Together:
 
     def add(self, op: str, name: str, inputs: list[_Input], **attrs) -> _Input:
         """An operation; attributes are as the core takes them, and None stands for left out."""
-        node = op, name, inputs, {k: v for k, v in attrs.items() if v is not None}
+        node = op, name, inputs, attrs and {k: v for k, v in attrs.items() if v is not None}
         if not self._at_once:
             return self._graph._add_all(self._name, [node])._outputs[0]._key
         self._nodes.append(node)

@@ -18,7 +18,7 @@ def guarded(scope: str, value: Tensor) -> Tensor:
         scope: the name scope of the new variable, with a slash at its end.
         value: its initial value.
     """
-    if not value.graph._core.depends_on_ops(value.op._id, _HOLDERS, _SAFE):
+    if not value._graph._core.depends_on_ops(value._key[0], _HOLDERS, _SAFE):
         return value
     order = _upstream(value.op)
     if order is None:

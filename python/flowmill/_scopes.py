@@ -37,48 +37,49 @@ class _Thread(threading.local):
 class _Within:
     """Puts a thread's scope in the place of what it is within a ``with`` block."""
 
-    __slots__ = ("_thread", "_make", "_outer")
+    __slots__ = ("_thread", "_make", "_here", "_outer")
 
     def __init__(self, thread: _Thread, make: Callable[[_core.Scope], _core.Scope]):
         self._thread, self._make = thread, make
 
     def __enter__(self) -> None:
-        here = self._thread.here
+        here = self._here = self._thread.here
         self._outer = here.scope
         here.scope = self._make(self._outer)
 
     def __exit__(self, *raised) -> None:
-        self._thread.here.scope = self._outer
+        self._here.scope = self._outer
 
 
 class _NameScope:
     """What :meth:`Scopes.name_scope` gives."""
 
-    __slots__ = ("_scopes", "_name", "_outer")
+    __slots__ = ("_scopes", "_name", "_here", "_outer")
 
     def __init__(self, scopes: Scopes, name: str | None):
         self._scopes, self._name = scopes, name
 
     def __enter__(self) -> str:
-        here = self._scopes._thread.here
+        here = self._here = self._scopes._thread.here
         scope = self._outer = here.scope
         here.scope, whole = self._scopes._named(scope, self._name)
         return whole and whole + "/"
 
     def __exit__(self, *raised) -> None:
-        self._scopes._thread.here.scope = self._outer
+        self._here.scope = self._outer
 
 
 class _Device:
     """What :meth:`Scopes.device` gives."""
 
-    __slots__ = ("_thread", "_chosen", "_outer")
+    __slots__ = ("_thread", "_chosen", "_here", "_outer")
 
     def __init__(self, thread: _Thread, chosen):
         self._thread, self._chosen = thread, chosen
 
     def __enter__(self) -> None:
         here, chosen = self._thread.here, self._chosen
+        self._here = here
         scope, functions = self._outer = here.scope, here.device_functions
         if isinstance(chosen, _device.DeviceSpec):
             chosen = chosen.to_string()
@@ -92,19 +93,19 @@ class _Device:
             here.scope = scope.on_device(_device.merge(scope.device, chosen))
 
     def __exit__(self, *raised) -> None:
-        self._thread.here.scope, self._thread.here.device_functions = self._outer
+        self._here.scope, self._here.device_functions = self._outer
 
 
 class _Colocation:
     """What :meth:`Scopes.colocate_with` gives: the scope in which new operations join the groups of `nodes`, and no device chosen outside counts."""
 
-    __slots__ = ("_thread", "_nodes", "_outer")
+    __slots__ = ("_thread", "_nodes", "_here", "_outer")
 
     def __init__(self, thread: _Thread, nodes: list[int]):
         self._thread, self._nodes = thread, nodes
 
     def __enter__(self) -> None:
-        here = self._thread.here
+        here = self._here = self._thread.here
         scope, functions, outside = self._outer = here.scope, here.device_functions, here.devices_outside
         device = scope.device
         if outside is None:
@@ -114,20 +115,20 @@ class _Colocation:
         here.scope, here.device_functions = scope.colocated_with(self._nodes), ()
 
     def __exit__(self, *raised) -> None:
-        here = self._thread.here
+        here = self._here
         here.scope, here.device_functions, here.devices_outside = self._outer
 
 
 class _Lifted:
     """What :meth:`Scopes._lifted` gives."""
 
-    __slots__ = ("_thread", "_outer")
+    __slots__ = ("_thread", "_here", "_outer")
 
     def __init__(self, thread: _Thread):
         self._thread = thread
 
     def __enter__(self) -> None:
-        here = self._thread.here
+        here = self._here = self._thread.here
         scope, _ = self._outer = here.scope, here.device_functions
         scope = scope.unconditional()
         if here.devices_outside is not None and not scope.device and not here.device_functions:
@@ -136,7 +137,7 @@ class _Lifted:
         here.scope = scope
 
     def __exit__(self, *raised) -> None:
-        self._thread.here.scope, self._thread.here.device_functions = self._outer
+        self._here.scope, self._here.device_functions = self._outer
 
 
 class Scopes:

@@ -49,18 +49,24 @@ def variable_creator_scope(variable_creator: Callable) -> Iterator[None]:
             del _creators.by_graph[id(graph)]
 
 
-def _create(next_creator=None, use_resource: bool | None = None, shape=None, **arguments) -> Variable:
-    """Makes a variable of the kind that its arguments, the scope or the default say."""
+@functools.cache
+def _kinds() -> tuple:
+    """Reference and resource variables, whose modules know this one, and what gives the scope."""
     from flowmill._ref_variable import RefVariable
     from flowmill.resource_variable import ResourceVariable
+    from flowmill.variable_scopes import get_variable_scope
 
+    return RefVariable, ResourceVariable, get_variable_scope
+
+
+def _create(next_creator=None, use_resource: bool | None = None, shape=None, **arguments) -> Variable:
+    """Makes a variable of the kind that its arguments, the scope or the default say."""
+    of_references, of_resources, get_variable_scope = _kinds()
     if use_resource is None:
-        from flowmill.variable_scopes import get_variable_scope
-
         use_resource = get_variable_scope().use_resource
     if use_resource is None:
         use_resource = _behavior.resource_variables_enabled()
-    return ResourceVariable(shape=shape, **arguments) if use_resource else RefVariable(**arguments)
+    return of_resources(shape=shape, **arguments) if use_resource else of_references(**arguments)
 
 
 def _arguments(initial_value=None, trainable: bool | None = None, collections=None, validate_shape: bool = True, caching_device=None,

@@ -13,6 +13,7 @@ from flowmill._variable_modes import VariableAggregation, VariableSynchronizatio
 from flowmill.dtypes import DType, as_dtype
 from flowmill.graph import get_default_graph
 from flowmill.graph_keys import GraphKeys
+from flowmill.init_ops import GlorotUniform, Zeros
 from flowmill.tensor import Tensor, user_frames
 from flowmill.tensor_shape import TensorShape
 
@@ -204,13 +205,14 @@ class VariableStore:
         return made
 
 
-def _default_initializer(name: str, dtype: DType):
-    from flowmill.init_ops import GlorotUniform, Zeros
+_OF_FLOATS, _OF_OTHERS = GlorotUniform(), Zeros()
 
+
+def _default_initializer(name: str, dtype: DType):
     if dtype.is_floating:
-        return GlorotUniform()
+        return _OF_FLOATS
     if dtype.is_integer or dtype.is_bool or dtype.name == "string":
-        return Zeros()
+        return _OF_OTHERS
     raise ValueError(f"An initializer for variable {name} of {dtype.base_dtype} is required")
 
 

@@ -454,8 +454,9 @@ _global_lock = threading.Lock()
 def get_default_graph() -> Graph:
     """The innermost graph that ``with graph.as_default()`` made the thread's default; else one that all threads share."""
     global _global_default
-    if defaults.graphs:
-        return defaults.graphs[-1]
+    stack = defaults.graphs
+    if stack:
+        return stack[-1]
     with _global_lock:
         if _global_default is None:
             _global_default = Graph()

@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from flowmill._apply import graph_of
 from flowmill._variable import Variable, variable_creator_scope
 from flowmill._variable_modes import VariableAggregation, VariableSynchronization
 from flowmill._variable_store import VariableStore, takes
@@ -218,16 +219,16 @@ class VariableScope:
                 if found != dtype:
                     raise ValueError(f"Initializer type '{found}' and explicit dtype '{as_dtype(dtype)}' don't match.")
 
-            def default(given, own):
-                return own if given is None else given
-
             return var_store.get_variable(
-                whole, shape=shape, dtype=default(dtype, self._dtype), initializer=default(initializer, self._initializer),
-                regularizer=default(regularizer, self._regularizer), reuse=default(reuse, self._reuse), trainable=trainable,
-                collections=collections, caching_device=default(caching_device, self._caching_device),
-                partitioner=default(partitioner, self._partitioner), validate_shape=validate_shape,
-                use_resource=default(use_resource, self._use_resource), custom_getter=default(custom_getter, self._custom_getter),
-                constraint=default(constraint, self._constraint), synchronization=synchronization, aggregation=aggregation)
+                whole, shape=shape, trainable=trainable, collections=collections, validate_shape=validate_shape, synchronization=synchronization,
+                aggregation=aggregation, dtype=self._dtype if dtype is None else dtype,
+                initializer=self._initializer if initializer is None else initializer,
+                regularizer=self._regularizer if regularizer is None else regularizer, reuse=self._reuse if reuse is None else reuse,
+                caching_device=self._caching_device if caching_device is None else caching_device,
+                partitioner=self._partitioner if partitioner is None else partitioner,
+                use_resource=self._use_resource if use_resource is None else use_resource,
+                custom_getter=self._custom_getter if custom_getter is None else custom_getter,
+                constraint=self._constraint if constraint is None else constraint)
 
     def _copy(self, **changed) -> VariableScope:
         arguments = {
@@ -362,8 +363,6 @@ class variable_scope:  # noqa: N801 - TensorFlow's name
         self._defaults = {
             "initializer": initializer, "regularizer": regularizer, "caching_device": caching_device, "partitioner": partitioner,
             "custom_getter": custom_getter, "dtype": dtype, "use_resource": use_resource, "constraint": constraint}
-        from flowmill._apply import graph_of
-
         self._graph = graph_of(values or ())
         self._entered: list[contextlib.ExitStack] = []
 
