@@ -97,10 +97,14 @@ def graph_of(values) -> Graph:
         kind = type(value)
         if kind is Tensor:
             graph = value._graph
-        elif kind is list or kind is tuple:
-            graph = next((v._graph for v in value if isinstance(v, Tensor)), None)
         elif kind in _WITHOUT_GRAPH:
             continue
+        elif kind is list or kind is tuple:
+            graph = None
+            for element in value:
+                if isinstance(element, Tensor):
+                    graph = element._graph
+                    break
         else:
             graph = getattr(value, "graph", None)
         if graph is not found and isinstance(graph, Graph):
@@ -462,7 +466,10 @@ class Together:
         graph._check_not_finalized()
         self._name = name or default
         self._nodes: list[tuple] = []
-        self._at_once = all(is_plain(v) or type(v) is Tensor and v._graph is graph for v in values)
+        self._at_once = True
+        for value in values:
+            if not (type(value) is Tensor and value._graph is graph or is_plain(value)):
+                self._at_once = False
         if not self._at_once:
             self._name = graph._named(graph._thread.here.scope, self._name)[1] + "/"
 

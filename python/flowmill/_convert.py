@@ -95,7 +95,10 @@ def _is_plain(kind: type) -> bool:
 def is_plain(value) -> bool:
     """Whether a value becomes a constant by :func:`array_of` and nothing else: a number, string or array, or a list of numbers and strings."""
     kind = type(value)
-    return _is_plain(kind) or (kind is list or kind is tuple) and all(_is_plain(type(v)) for v in value) and not _registered_for(kind)
+    if kind is not list and kind is not tuple:
+        return _is_plain(kind)
+    kinds = set(map(type, value))
+    return (kinds <= _PLAIN or all(map(_is_plain, kinds))) and not (_registered and _registered_for(kind))
 
 
 def _registered_for(kind: type) -> bool:
@@ -201,7 +204,8 @@ def _shaped(array, sizes: list[int], verify_shape: bool):
 
 
 def array_of(value, dtype: DType | None) -> tuple[Any, int]:
-    """What NumPy makes of a value by TensorFlow's rules, and the number of its type.
+    """What NumPy makes of a value by TensorFlow's rules, and the number of its type. A number, and a list of integers, stay what they are: the core
+    takes them.
 
     Raises:
         TypeError: for a value that cannot have the type.
@@ -219,7 +223,7 @@ def array_of(value, dtype: DType | None) -> tuple[Any, int]:
         return value, _BOOL
     if (kind is list or kind is tuple) and (dtype is None or dtype._number == _INT32) and value and all(type(v) is int for v in value):
         if _INT32_LIMITS[0] <= min(value) and max(value) <= _INT32_LIMITS[1]:
-            return np.array(value, np.int32), _INT32
+            return value, _INT32
     if value is None:
         raise ValueError("None values not supported.")
     if isinstance(value, (np.ndarray, np.generic)):

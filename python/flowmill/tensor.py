@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from flowmill import _protos
+from flowmill import _core, _protos
 from flowmill.dtypes import DType, as_dtype
 from flowmill.tensor_shape import TensorShape
 
@@ -18,33 +18,13 @@ _MAX_FRAMES = 16
 _PACKAGE = __file__[: -len("tensor.py")]
 
 
-class _Files(dict):
-    """Whether files are this package's, by their names."""
-
-    def __missing__(self, name: str) -> bool:
-        found = self[name] = name.startswith(_PACKAGE)
-        return found
-
-
-_is_ours = _Files()
-
-
 def user_frames(inner: int = 2) -> tuple:
     """Where this package was called from: code and instruction of each frame in turn, innermost first.
 
     Args:
         inner: how many of the innermost frames are the package's in any case. To look at a frame costs the making of an object.
     """
-    frame = sys._getframe(inner)
-    while frame is not None and _is_ours[frame.f_code.co_filename]:
-        frame = frame.f_back
-    found: list = []
-    for _ in range(_MAX_FRAMES):
-        if frame is None:
-            break
-        found += frame.f_code, frame.f_lasti
-        frame = frame.f_back
-    return tuple(found)
+    return _core.frames(sys._getframe(inner), _PACKAGE, _MAX_FRAMES)
 
 
 def _line(code, instruction: int) -> int:

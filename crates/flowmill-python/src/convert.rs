@@ -6,7 +6,7 @@ use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMet
 use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyInt, PyList, PyString, PyTuple};
 use std::os::raw::c_int;
 use std::sync::Arc;
 
@@ -161,6 +161,9 @@ pub fn from_python(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<T
     if let Some(tensor) = quick_scalar(value, dtype)? {
         return Ok(tensor);
     }
+    if let Some(tensor) = int_vector(value, dtype) {
+        return Ok(tensor);
+    }
     if let Ok(tensor) = value.cast::<PyTensor>() {
         return Ok(tensor.get().0.clone());
     }
@@ -195,7 +198,7 @@ pub fn from_python(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<T
 
 /// Python and NumPy scalars for a known type, without an array in between.
 fn quick_scalar(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Tensor>> {
-    use pyo3::types::{PyBool, PyFloat, PyInt};
+    use pyo3::types::{PyBool, PyFloat};
     if value.is_exact_instance_of::<PyFloat>() {
         let x: f64 = value.extract()?;
         return Ok(match dtype {
@@ -217,6 +220,21 @@ fn quick_scalar(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Opti
         });
     }
     Ok(None)
+}
+
+/// A list or a tuple of numbers as a vector of `int32`, without an array in between: most are shapes.
+fn int_vector(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> Option<Tensor> {
+    fn int(value: Bound<'_, PyAny>) -> Option<i32> {
+        if value.is_exact_instance_of::<PyInt>() { value.extract().ok() } else { None }
+    }
+    if dtype != Some(DType::I32) {
+        return None;
+    }
+    let values: Option<Vec<i32>> = match value.cast::<PyList>() {
+        Ok(list) => list.iter().map(int).collect(),
+        Err(_) => value.cast::<PyTuple>().ok()?.iter().map(int).collect(),
+    };
+    Tensor::vector(&values?).ok()
 }
 
 /// The element type of a NumPy type.

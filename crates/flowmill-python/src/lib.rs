@@ -9,6 +9,7 @@ mod control_flow;
 mod convert;
 mod dtypes;
 mod errors;
+mod frames;
 mod gate;
 mod gradients;
 mod graph;
@@ -47,6 +48,8 @@ mod _core {
     use crate::convert::PyTensor;
     #[pymodule_export]
     use crate::dtypes::{numpy_dtype, op_def};
+    #[pymodule_export]
+    use crate::frames::frames;
     #[pymodule_export]
     use crate::gradients::PyGradientWalk;
     #[pymodule_export]
