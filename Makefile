@@ -88,7 +88,7 @@ test-native: lint test-rust test-loom test-fuzz ## everything but the tests in P
 # Two lanes beside each other, since each by itself leaves a core idle for a good part of its time: cargo locks a build folder for each profile, so
 # that the wheel is built while the unoptimised crates are. What the native lane says is shown when it ends.
 test: $(VENV)/.build-tools | tools ## everything CI runs
-	@mkdir -p target; \
+	@mkdir -p target; trap 'kill 0' INT TERM; \
 	{ $(MAKE) --no-print-directory test-native >target/test-native.log 2>&1; status=$$?; cat target/test-native.log; exit $$status; } & native=$$!; \
 	$(MAKE) --no-print-directory test-python; python=$$?; \
 	wait $$native && exit $$python

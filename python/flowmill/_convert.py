@@ -86,6 +86,7 @@ def _convert(value, dtype: DType | None, name: str | None) -> Tensor:
 
 
 _PLAIN = frozenset((int, float, bool, str, bytes))
+_INT = {int}
 
 
 def _is_plain(kind: type) -> bool:
@@ -221,7 +222,7 @@ def array_of(value, dtype: DType | None) -> tuple[Any, int]:
             return value, _INT32
     if kind is bool and (dtype is None or dtype._number == _BOOL):
         return value, _BOOL
-    if (kind is list or kind is tuple) and (dtype is None or dtype._number == _INT32) and value and all(type(v) is int for v in value):
+    if (kind is list or kind is tuple) and (dtype is None or dtype._number == _INT32) and set(map(type, value)) == _INT:
         if _INT32_LIMITS[0] <= min(value) and max(value) <= _INT32_LIMITS[1]:
             return value, _INT32
     if value is None:

@@ -65,7 +65,7 @@ class RefVariable(Variable):
         if is_read:
             nodes.append(("Identity", "read", (0,), None, 0))
         ids, _ = graph._add_each(scope, nodes)
-        self._holder, self._assigned = (graph._first_output(i, 100 + number) for i in ids[:2])
+        self._holder, self._assigned = graph._first_output(ids[0], 100 + number), graph._first_output(ids[1], 100 + number)
         if is_read:
             self._snapshot = graph._first_output(ids[2], number)
 
