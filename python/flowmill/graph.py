@@ -120,7 +120,7 @@ class Graph(Scopes):
             return None
         constant, node_id, type_number = added
         frames = self._frames
-        frames[constant] = frames[node_id] = here.frames or user_frames(3)
+        frames[constant] = frames[node_id] = here.frames or user_frames()
         return self._first_output(node_id, type_number)
 
     def _object(self, node_id: int, types) -> Operation:

@@ -18,13 +18,9 @@ _MAX_FRAMES = 16
 _PACKAGE = __file__[: -len("tensor.py")]
 
 
-def user_frames(inner: int = 2) -> tuple:
-    """Where this package was called from: code and instruction of each frame in turn, innermost first.
-
-    Args:
-        inner: how many of the innermost frames are the package's in any case. To look at a frame costs the making of an object.
-    """
-    return _core.frames(sys._getframe(inner), _PACKAGE, _MAX_FRAMES)
+def user_frames() -> tuple:
+    """Where this package was called from: code and instruction of each frame in turn, innermost first."""
+    return _core.frames(sys._getframe(2), _PACKAGE, _MAX_FRAMES)
 
 
 def _line(code, instruction: int) -> int:

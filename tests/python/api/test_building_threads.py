@@ -1,6 +1,9 @@
 """Many threads add to one graph while a session runs it."""
 
+import _thread
+import operator
 import threading
+import time
 
 import flowmill as tf
 
@@ -46,3 +49,16 @@ def test_threads_add_to_one_graph():
     assert len({op.name for op in operations}) == len(operations)
     with tf.Session(graph=graph) as session:
         assert session.run(sums, {x: 0.5}) == [OPS // 2 + 0.5] * THREADS
+
+
+def test_an_operator_is_all_that_a_thread_runs():
+    """There is no frame of the program then."""
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.placeholder(tf.float32, name="x")
+    _thread.start_new_thread(operator.add, (x, 1.0))
+    deadline = time.monotonic() + 30
+    while len(graph.get_operations()) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert [op.name for op in graph.get_operations()] == ["x", "add/y", "add"]
+    assert graph.get_operation_by_name("add").traceback == []
