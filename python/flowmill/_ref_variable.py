@@ -7,7 +7,8 @@ import contextlib
 from flowmill._apply import apply_op, call, dims
 from flowmill._convert import convert_to_tensor
 from flowmill._initial_values import guarded
-from flowmill._variable import Variable, check_arguments, lifted
+from flowmill._scopes import initializing, lifted
+from flowmill._variable import Variable, check_arguments
 from flowmill._variable_modes import check_modes
 from flowmill.dtypes import DType
 from flowmill.graph import Graph, get_default_graph
@@ -38,7 +39,7 @@ class RefVariable(Variable):
         with lifted(graph), graph.name_scope(name or "Variable") as scope:
             if callable(initial_value):
                 beside = graph._beside(scope[:-1])
-                with beside, graph.name_scope("Initializer"), graph.device(None):
+                with initializing(graph, scope[:-1]):
                     value = convert_to_tensor(initial_value(), dtype, "initial_value")
             else:
                 beside = contextlib.nullcontext()

@@ -5,10 +5,15 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from flowmill import _core, _device, _protos
+from flowmill._default_graphs import defaults
 from flowmill.errors import InvalidArgumentError
 from flowmill.tensor import Operation, Tensor
+
+if TYPE_CHECKING:
+    from flowmill.graph import Graph
 
 
 class _Here:
@@ -119,16 +124,19 @@ class _Colocation:
         here.scope, here.device_functions, here.devices_outside = self._outer
 
 
-class _Lifted:
-    """What :meth:`Scopes._lifted` gives."""
+class lifted:  # noqa: N801 - used like a function
+    """Leaves control-flow contexts and control dependencies of a graph: what is made here is made once, whatever surrounds it. It has the devices
+    chosen outside of colocations, which last, where none are chosen within."""
 
-    __slots__ = ("_thread", "_here", "_outer")
+    __slots__ = ("_graph", "_here", "_outer")
 
-    def __init__(self, thread: _Thread):
-        self._thread = thread
+    def __init__(self, graph: Graph):
+        self._graph = graph
 
     def __enter__(self) -> None:
-        here = self._here = self._thread.here
+        graph = self._graph
+        defaults.graphs.append(graph)
+        here = self._here = graph._thread.here
         scope, _ = self._outer = here.scope, here.device_functions
         scope = scope.unconditional()
         if here.devices_outside is not None and not scope.device and not here.device_functions:
@@ -138,6 +146,31 @@ class _Lifted:
 
     def __exit__(self, *raised) -> None:
         self._here.scope, self._here.device_functions = self._outer
+        defaults.graphs.pop()
+
+
+class initializing:  # noqa: N801 - as above
+    """Where the initial value of a variable called `name` is made: on the variable's device, in the name scope ``Initializer`` of the present one."""
+
+    __slots__ = ("_graph", "_name", "_here", "_outer")
+
+    def __init__(self, graph: Graph, name: str):
+        self._graph, self._name = graph, name
+
+    def __enter__(self) -> None:
+        graph = self._graph
+        here = self._here = graph._thread.here
+        scope, _ = self._outer = here.scope, here.device_functions
+        here.scope = graph._named(beside(scope, self._name).on_device(""), "Initializer")[0]
+        here.device_functions = ()
+
+    def __exit__(self, *raised) -> None:
+        self._here.scope, self._here.device_functions = self._outer
+
+
+def beside(scope: _core.Scope, name: str) -> _core.Scope:
+    """The scope whose operations have the device of the one called `name`, which need not be there yet; not where they have that of another."""
+    return scope if scope.colocation else scope.beside(name)
 
 
 class Scopes:
@@ -226,14 +259,9 @@ class Scopes:
         """The scope of what changes the variables `refs`, by their operations: as of nested :meth:`colocate_with`."""
         return _Colocation(self._thread, [*self._thread.here.scope.colocation, *refs])
 
-    def _lifted(self) -> contextlib.AbstractContextManager[None]:
-        """Leaves control-flow contexts and control dependencies, and goes back to the devices chosen outside of colocations, which last,
-        where none are chosen within."""
-        return _Lifted(self._thread)
-
     def _beside(self, name: str) -> contextlib.AbstractContextManager[None]:
         """Lets operations have the device of the one called `name`, which need not be there yet; not where they have that of another."""
-        return _Within(self._thread, lambda outer: outer if outer.colocation else outer.beside(name))
+        return _Within(self._thread, lambda outer: beside(outer, name))
 
     def _attr_scope(self, attrs) -> contextlib.AbstractContextManager[None]:
         """Gives operations attributes, `AttrValue` messages; None takes one away."""

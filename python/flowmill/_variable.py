@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from flowmill import _behavior, _protos
-from flowmill._default_graphs import defaults
 from flowmill._operators import OperatorsOfTensor
+from flowmill._scopes import lifted
 from flowmill._variable_modes import VariableAggregation, VariableSynchronization
 from flowmill.dtypes import DType
 from flowmill.graph import Graph, get_default_graph
@@ -472,20 +472,3 @@ def check_arguments(collections, trainable: bool, constraint) -> list:
     if trainable and GraphKeys.TRAINABLE_VARIABLES not in collections:
         collections = [*collections, GraphKeys.TRAINABLE_VARIABLES]
     return list(collections)
-
-
-class lifted:  # noqa: N801 - used like a function
-    """Leaves control-flow contexts and control dependencies of a graph: what is made here is made once, whatever surrounds it."""
-
-    __slots__ = ("_graph", "_scope")
-
-    def __init__(self, graph: Graph):
-        self._graph, self._scope = graph, graph._lifted()
-
-    def __enter__(self) -> None:
-        defaults.graphs.append(self._graph)
-        self._scope.__enter__()
-
-    def __exit__(self, *raised) -> None:
-        self._scope.__exit__(*raised)
-        defaults.graphs.pop()

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from flowmill._apply import call
 from flowmill._convert import convert_to_tensor
-from flowmill._variable import Variable, lifted
+from flowmill._scopes import lifted
+from flowmill._variable import Variable
 from flowmill._variable_modes import VariableAggregation, VariableSynchronization, check_modes
 from flowmill.dtypes import DType, as_dtype
 from flowmill.graph import get_default_graph

@@ -7,7 +7,8 @@ import contextlib
 from flowmill._apply import apply_op, call
 from flowmill._convert import convert_to_tensor
 from flowmill._initial_values import guarded
-from flowmill._variable import Variable, check_arguments, lifted
+from flowmill._scopes import initializing, lifted
+from flowmill._variable import Variable, check_arguments
 from flowmill._variable_modes import check_modes
 from flowmill.dtypes import DType, as_dtype
 from flowmill.graph import get_default_graph
@@ -43,7 +44,7 @@ class ResourceVariable(Variable):
         with lifted(graph), graph.name_scope(name or "Variable") as scope:
             shared_name = scope[:-1]
             with graph._beside(shared_name):
-                with graph.name_scope("Initializer"), graph.device(None):
+                with initializing(graph, shared_name):
                     value = convert_to_tensor(initial_value() if callable(initial_value) else initial_value, dtype, "initial_value")
                 self._static_shape = TensorShape(None) if not validate_shape and shape is None else value.shape if shape is None else TensorShape(shape)
                 if shape is not None and not self._static_shape.is_compatible_with(value.shape):

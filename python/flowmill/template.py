@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from flowmill._variable import lifted
+from flowmill._scopes import lifted
 from flowmill.graph import get_default_graph
 from flowmill.variable_scopes import VariableScope, reserved, variable_scope
 from flowmill.variables import Variable, global_variables, local_variables, trainable_variables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flowmill._apply import call
 from flowmill._convert import convert_to_tensor
-from flowmill._variable import lifted
+from flowmill._scopes import lifted
 from flowmill.control_flow import group
 from flowmill.graph import get_default_graph
 from flowmill.graph_keys import GraphKeys

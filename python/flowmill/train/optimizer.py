@@ -5,7 +5,7 @@ from __future__ import annotations
 from flowmill import nest
 from flowmill._apply import call
 from flowmill._convert import convert_to_tensor, convert_to_tensor_or_indexed_slices
-from flowmill._variable import lifted
+from flowmill._scopes import lifted
 from flowmill.control_flow import group, tuple as gated
 from flowmill.dtypes import as_dtype
 from flowmill.gradients_impl import gradients
