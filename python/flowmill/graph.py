@@ -54,6 +54,10 @@ class Graph(Scopes):
 
     def _add(self, op: str, name: str, inputs: list[tuple[int, int]], attrs: dict[str, Any] | None = None, control=()) -> Operation:
         """Adds an operation with inputs as the core knows them. Where functions choose devices, they are asked."""
+        return self._added(*self._made(op, name, inputs, attrs, control))
+
+    def _made(self, op: str, name: str, inputs, attrs: dict[str, Any] | None = None, control=()) -> tuple[int, list[int]]:
+        """Adds an operation as :meth:`_add` does; gives what the core calls it, and the types of its outputs."""
         here = self._thread.here
         if here.gradient_overrides or here.container:
             attrs = self._attrs_of_surroundings(op, attrs, lambda: "container" in _attrs_of(op))
@@ -62,7 +66,7 @@ class Graph(Scopes):
         except InvalidArgumentError as error:
             raise ValueError(error.message) from None
         self._note(node_id, here)
-        return self._added(node_id, types)
+        return node_id, types
 
     def _add_constant(self, name: str, value, number: int) -> Tensor:
         here = self._thread.here
@@ -85,14 +89,7 @@ class Graph(Scopes):
 
     def _add_of_two(self, op: str, name: str, x: tuple[int, int], y: tuple[int, int]) -> Tensor:
         """Adds an operation of two inputs with no attributes of its own, and gives its only output."""
-        here = self._thread.here
-        if here.gradient_overrides or here.container:
-            return self._add(op, name, [x, y])._outputs[0]
-        try:
-            node_id, types = self._core.add_op(here.scope, op, name, (x, y))
-        except InvalidArgumentError as error:
-            raise ValueError(error.message) from None
-        self._note(node_id, here)
+        node_id, types = self._made(op, name, (x, y))
         return self._first_output(node_id, types[0])
 
     def _add_with_number(self, op: str, name: str, tensor: Tensor, number, at: int) -> Tensor | None:

@@ -7,8 +7,9 @@ import math
 
 import numpy as np
 
-from flowmill._apply import Together, call
+from flowmill._apply import call
 from flowmill._convert import constant, convert_to_tensor
+from flowmill._together import Together
 from flowmill.dtypes import DType, as_dtype
 from flowmill.graph import get_default_graph
 from flowmill.random import normal, truncated_normal, uniform

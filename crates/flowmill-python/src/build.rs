@@ -1,7 +1,7 @@
 //! Adding nodes, in scopes.
 
 use crate::attrs::{attr_from_python, attr_value};
-use crate::convert::from_python;
+use crate::convert::{from_python, quick_scalar};
 use crate::dtypes;
 use crate::errors::to_py_err;
 use crate::graph::PyGraph;
@@ -13,7 +13,7 @@ use flowmill_tensor::{Bytes, DType, Result, Tensor, bail};
 use pyo3::Borrowed;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyAny, PyBool, PyBytes, PyDict, PyFloat, PyInt, PyString, PyTuple};
+use pyo3::types::{PyAny, PyBytes, PyDict, PyInt, PyString, PyTuple};
 
 /// A node and one of its outputs.
 pub type Output = (u32, u32);
@@ -309,22 +309,12 @@ pub fn add_ops(graph: &PyGraph, scope: &PyScope, name: &str, nodes: &Bound<'_, P
     })
 }
 
-/// A Python number as a constant of a type has it; `None` for other values, and for those that take a closer look.
-fn number(value: &Bound<'_, PyAny>, dtype: DType) -> Option<Tensor> {
-    let float = || match value.is_exact_instance_of::<PyFloat>() {
-        true => value.extract::<f64>().ok(),
-        false => int32(value).map(f64::from),
-    };
-    fn int32(value: &Bound<'_, PyAny>) -> Option<i32> {
-        if value.is_exact_instance_of::<PyInt>() { value.extract().ok() } else { None }
+/// A Python number as a constant of a type has it; `None` for other values, and for integers beyond `int32`, which take a closer look.
+fn number(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Tensor>> {
+    if value.is_exact_instance_of::<PyInt>() && value.extract::<i32>().is_err() {
+        return Ok(None);
     }
-    match dtype {
-        DType::F32 => float().map(|x| Tensor::scalar(x as f32)),
-        DType::F64 => float().map(Tensor::scalar),
-        DType::I32 => int32(value).map(Tensor::scalar),
-        DType::Bool if value.is_exact_instance_of::<PyBool>() => value.extract::<bool>().ok().map(Tensor::scalar),
-        _ => None,
-    }
+    quick_scalar(value, Some(dtype))
 }
 
 /// Adds a node of a tensor and a number, a constant of a type, which is input `at`, both in a name scope of their own. Gives the constant, the
@@ -340,7 +330,7 @@ pub fn add_with_number(
     dtype: i32,
     at: usize,
 ) -> PyResult<Option<(u32, u32, i32)>> {
-    let Some(value) = self::number(number, dtypes::from_number(dtype)?) else { return Ok(None) };
+    let Some(value) = self::number(number, dtypes::from_number(dtype)?)? else { return Ok(None) };
     graph.build(scope, |b| {
         let mut whole = scope_name(b, name)?;
         let constant = b.within(scope.0.named(&whole), |b| b.constant(if at == 0 { "x" } else { "y" }, &value))?;

@@ -197,7 +197,7 @@ pub fn from_python(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<T
 }
 
 /// Python and NumPy scalars for a known type, without an array in between.
-fn quick_scalar(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Tensor>> {
+pub fn quick_scalar(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Tensor>> {
     use pyo3::types::{PyBool, PyFloat};
     if value.is_exact_instance_of::<PyFloat>() {
         let x: f64 = value.extract()?;
@@ -216,6 +216,7 @@ fn quick_scalar(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Opti
             Some(DType::I32) => value.extract::<i32>().ok().map(Tensor::scalar),
             Some(DType::I64) => value.extract::<i64>().ok().map(Tensor::scalar),
             Some(DType::F32) => value.extract::<f64>().ok().map(|x| Tensor::scalar(x as f32)),
+            Some(DType::F64) => value.extract::<f64>().ok().map(Tensor::scalar),
             _ => None,
         });
     }

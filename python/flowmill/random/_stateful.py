@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from flowmill._apply import Together, call, op_scope
+from flowmill._apply import call, op_scope
 from flowmill._convert import convert_to_tensor
+from flowmill._together import Together
 from flowmill.dtypes import as_dtype, bfloat16, float16, float32, float64, int32, int64
 from flowmill.random_seed import get_seed
 from flowmill.tensor import Tensor

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import flowmill
+
 from compare import compare, same_error
 from inputs import FEEDS, taking_inputs
 
@@ -184,3 +186,14 @@ def test_special_functions(tf1, name, dtype):
         y = getattr(tf.math.special, name)(x)
         return tf.gradients(y, x)[0], tf.gradients(y * y, x)[0]
     compare(tf1, gradients, nodes=False, **tolerance)
+
+
+def test_modified_bessel_functions_where_tensorflow_goes_wrong():
+    with flowmill.Graph().as_default(), flowmill.Session() as session:
+        x = flowmill.constant([-np.inf, 0.0, np.inf], flowmill.float64)
+        i0, i1 = flowmill.math.special.bessel_i0(x), flowmill.math.special.bessel_i1(x)
+        slope = flowmill.gradients(i1, x)[0]
+        values = session.run([i0, i1, slope[1]])
+    np.testing.assert_array_equal(values[0], [np.inf, 1.0, np.inf])
+    np.testing.assert_array_equal(values[1], [-np.inf, 0.0, np.inf])
+    assert values[2] == 0.5

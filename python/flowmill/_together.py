@@ -1,0 +1,55 @@
+"""Operations that a function makes together."""
+
+from __future__ import annotations
+
+from flowmill._apply import _Input, graph_of
+from flowmill._convert import array_of, convert_to_tensor, is_plain
+from flowmill.dtypes import DType
+from flowmill.tensor import Tensor
+
+
+class Together:
+    """Operations that are added in one go, in a name scope of their own: called `name`, or `default` where that is None, in the graph of `values`.
+
+    What :meth:`input` and :meth:`add` give are inputs for the operations after them. Where one of `values` takes more than a constant to become a
+    tensor, operations are added one by one.
+    """
+
+    __slots__ = ("_graph", "_name", "_nodes", "_at_once")
+
+    def __init__(self, name: str | None, default: str, *values):
+        graph = self._graph = graph_of(values)
+        graph._check_not_finalized()
+        self._name = name or default
+        self._nodes: list[tuple] = []
+        self._at_once = True
+        for value in values:
+            if not (type(value) is Tensor and value._graph is graph or is_plain(value)):
+                self._at_once = False
+        if not self._at_once:
+            self._name = graph._named(graph._thread.here.scope, self._name)[1] + "/"
+
+    def input(self, value, dtype: DType | None, name: str) -> _Input:
+        """A value as a tensor, a constant called `name` where it is a number or the like."""
+        if self._at_once:
+            if isinstance(value, Tensor):
+                return convert_to_tensor(value, dtype)._key
+            array, number = array_of(value, dtype)
+            self._nodes.append(("Const", name, array, number))
+            return len(self._nodes) - 1
+        graph = self._graph
+        with graph.as_default(), graph.name_scope(self._name):
+            return convert_to_tensor(value, dtype, name)._key
+
+    def add(self, op: str, name: str, inputs: list[_Input], **attrs) -> _Input:
+        """An operation; attributes are as the core takes them, and None stands for left out."""
+        node = op, name, inputs, attrs and {k: v for k, v in attrs.items() if v is not None}
+        if not self._at_once:
+            return self._graph._add_all(self._name, [node])._outputs[0]._key
+        self._nodes.append(node)
+        return len(self._nodes) - 1
+
+    def last(self, op: str, inputs: list[_Input], name: str = "", **attrs) -> Tensor:
+        """Adds all, and this operation, which has the scope's name where it has none of its own; gives its output."""
+        added = self.add(op, name, inputs, **attrs)
+        return self._graph._add_for_output(self._name, self._nodes) if self._at_once else self._graph._tensor(added)
