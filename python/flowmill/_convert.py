@@ -330,17 +330,19 @@ def _leaves(value):
 
 
 def _check(leaf, dtype: DType) -> None:
-    """Checks that a Python value can have a type; NumPy's values are cast, but no number with a fraction becomes an integer."""
-    if isinstance(leaf, np.ndarray) or isinstance(leaf, np.generic) and not (dtype.is_integer and leaf.dtype.kind in "fc"):
-        return
-    if leaf is None:
+    """Checks that a Python value can have a type; NumPy's values are cast where nothing is lost by it."""
+    kind = leaf.dtype.kind if isinstance(leaf, np.generic) else ""
+    lossy = "iufcSU" if dtype.is_bool else "bfc" if dtype.is_integer else "bc" if dtype.is_floating else "b" if dtype.is_complex else ""
+    if leaf is None or kind and kind in lossy:
         fits = False
+    elif isinstance(leaf, (np.generic, np.ndarray)):
+        return
     elif dtype.is_bool:
         fits = isinstance(leaf, bool)
     elif dtype._number == _STRING:
         fits = isinstance(leaf, (str, bytes))
     elif dtype.is_integer or dtype.is_quantized:
-        fits = isinstance(leaf, int) or hasattr(leaf, "__index__")
+        fits = (isinstance(leaf, int) or hasattr(leaf, "__index__")) and not (dtype.is_quantized and isinstance(leaf, bool))
     elif dtype.is_floating:
         fits = isinstance(leaf, (int, float)) or hasattr(leaf, "__float__") and not isinstance(leaf, str)
     elif dtype.is_complex:

@@ -39,7 +39,7 @@ class RefVariable(Variable):
         with lifted(graph), graph.name_scope(name or "Variable") as scope:
             if callable(initial_value):
                 beside = graph._beside(scope[:-1])
-                with initializing(graph, scope[:-1]):
+                with beside, initializing(graph):
                     value = convert_to_tensor(initial_value(), dtype, "initial_value")
             else:
                 beside = contextlib.nullcontext()

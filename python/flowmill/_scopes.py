@@ -150,27 +150,22 @@ class lifted:  # noqa: N801 - used like a function
 
 
 class initializing:  # noqa: N801 - as above
-    """Where the initial value of a variable called `name` is made: on the variable's device, in the name scope ``Initializer`` of the present one."""
+    """Where the initial value of a variable is made: in the name scope ``Initializer`` of the present one, on no device that is chosen outside."""
 
-    __slots__ = ("_graph", "_name", "_here", "_outer")
+    __slots__ = ("_graph", "_here", "_outer")
 
-    def __init__(self, graph: Graph, name: str):
-        self._graph, self._name = graph, name
+    def __init__(self, graph: Graph):
+        self._graph = graph
 
     def __enter__(self) -> None:
         graph = self._graph
         here = self._here = graph._thread.here
         scope, _ = self._outer = here.scope, here.device_functions
-        here.scope = graph._named(beside(scope, self._name).on_device(""), "Initializer")[0]
+        here.scope = graph._named(scope.on_device(""), "Initializer")[0]
         here.device_functions = ()
 
     def __exit__(self, *raised) -> None:
         self._here.scope, self._here.device_functions = self._outer
-
-
-def beside(scope: _core.Scope, name: str) -> _core.Scope:
-    """The scope whose operations have the device of the one called `name`, which need not be there yet; not where they have that of another."""
-    return scope if scope.colocation else scope.beside(name)
 
 
 class Scopes:
@@ -261,7 +256,7 @@ class Scopes:
 
     def _beside(self, name: str) -> contextlib.AbstractContextManager[None]:
         """Lets operations have the device of the one called `name`, which need not be there yet; not where they have that of another."""
-        return _Within(self._thread, lambda outer: beside(outer, name))
+        return _Within(self._thread, lambda outer: outer if outer.colocation else outer.beside(name))
 
     def _attr_scope(self, attrs) -> contextlib.AbstractContextManager[None]:
         """Gives operations attributes, `AttrValue` messages; None takes one away."""

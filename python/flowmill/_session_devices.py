@@ -24,4 +24,5 @@ class DeviceAttributes(NamedTuple):
 def cpus(count: int) -> list[DeviceAttributes]:
     """As many CPUs."""
     names = (f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(count))
-    return [DeviceAttributes(name, "CPU", _CPU_MEMORY, random.SystemRandom().getrandbits(63)) for name in names]
+    numbers = random.SystemRandom()
+    return [DeviceAttributes(name, "CPU", _CPU_MEMORY, numbers.getrandbits(63)) for name in names]

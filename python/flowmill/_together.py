@@ -5,6 +5,7 @@ from __future__ import annotations
 from flowmill._apply import _Input, graph_of
 from flowmill._convert import are_plain, array_of, convert_to_tensor, is_plain
 from flowmill.dtypes import DType
+from flowmill.graph import get_default_graph
 from flowmill.tensor import Tensor
 
 
@@ -18,11 +19,12 @@ class Together:
     __slots__ = ("_graph", "_name", "_nodes", "_at_once")
 
     def __init__(self, name: str | None, default: str, *values):
-        graph = self._graph = graph_of(values)
+        plain = are_plain(values)
+        graph = self._graph = get_default_graph() if plain else graph_of(values)
         graph._check_not_finalized()
         self._name = name or default
         self._nodes: list[tuple] = []
-        self._at_once = are_plain(values) or all(type(v) is Tensor and v._graph is graph or is_plain(v) for v in values)
+        self._at_once = plain or all(type(v) is Tensor and v._graph is graph or is_plain(v) for v in values)
         if not self._at_once:
             self._name = graph._named(graph._thread.here.scope, self._name)[1] + "/"
 

@@ -110,11 +110,9 @@ def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_
         x_tensors = [_source(x) for x in xs]
         starts = [None if g is None else convert_to_tensor(g, y.dtype.base_dtype, "grad_ys") for g, y in zip(grad_ys, y_tensors)]
         _check_starts(y_tensors, starts)
-        # Integers have no slopes: what they depend on counts as not connected.
-        used = [(y, s) for y, s in zip(y_tensors, starts) if _is_differentiable(y.dtype.base_dtype)]
         walk = _core.GradientWalk(
-            graph._core, graph._thread.here.scope, [y._key for y, _ in used], [x._key for x in x_tensors],
-            [None if s is None else s._key for _, s in used], name=scope, stop_gradients=[_source(s)._key for s in stop],
+            graph._core, graph._thread.here.scope, [y._key for y in y_tensors], [x._key for x in x_tensors],
+            [None if s is None else s._key for s in starts], name=scope, stop_gradients=[_source(s)._key for s in stop],
             colocate=colocate_gradients_with_ops, gate=gate_gradients, pairwise=aggregation_method in _PAIRWISE,
             custom=[n for n, f in _registry.items() if f is not None] + list(graph._python_gradients),
             not_differentiable=[n for n, f in _registry.items() if f is None])
@@ -191,15 +189,12 @@ def _origin(x) -> Tensor:
     return x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
 
 
-def _is_differentiable(kind) -> bool:
-    return kind.is_floating or kind.is_complex or kind.name in ("variant", "resource")
-
-
 def _check_starts(ys: list[Tensor], starts: list) -> None:
     for y, start in zip(ys, starts):
         kind = y.dtype.base_dtype
-        if start is None and kind.name == "string":
-            raise TypeError("Expected string, but got 1 of type 'int'.")
+        if kind.name == "string":
+            raise TypeError("Expected string, but got 1 of type 'int'." if start is None else
+                            f"Tensor {y} with type string must be numeric to obtain a default gradient")
         if start is None and kind.is_complex:
             raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {kind!r})")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from typing import Any
 
 from flowmill import _core, _protos
@@ -28,6 +29,8 @@ class Graph(Scopes):
         super().__init__()
         self._core = _core.Graph()
         self._lock = threading.RLock()
+        # Its sessions, whose steps know the shapes of feeds.
+        self._sessions: weakref.WeakSet = weakref.WeakSet()
         # By id the object of an operation, or that of its only output as long as nobody has asked for the operation.
         self._objects: dict[int, Operation | Tensor] = {}
         # Where operations were made, by id, as `user_frames` gives it.

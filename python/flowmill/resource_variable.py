@@ -44,7 +44,7 @@ class ResourceVariable(Variable):
         with lifted(graph), graph.name_scope(name or "Variable") as scope:
             shared_name = scope[:-1]
             with graph._beside(shared_name):
-                with initializing(graph, shared_name):
+                with initializing(graph):
                     value = convert_to_tensor(initial_value() if callable(initial_value) else initial_value, dtype, "initial_value")
                 self._static_shape = TensorShape(None) if not validate_shape and shape is None else value.shape if shape is None else TensorShape(shape)
                 if shape is not None and not self._static_shape.is_compatible_with(value.shape):

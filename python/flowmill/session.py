@@ -123,6 +123,7 @@ class Session:
         _open_sessions.add(self)
         # What to call for fetches and feeds met before, and what makes the result of its result.
         self._steps: dict[tuple, tuple[Any, Any]] = {}
+        self._graph._sessions.add(self)
         self._entered: contextlib.ExitStack | None = None
         # Steps begun by `partial_run_setup`, by their handles.
         self._partial_runs: dict[str, Any] = {}

@@ -243,8 +243,10 @@ class Tensor:
         if not known.is_compatible_with(shape):
             raise _contradiction(known, shape)
         merged = known.merge_with(shape)
-        if merged.rank is not None:
+        if merged.rank is not None and merged._dims != known._dims:
             self._graph._core.merge_shape(*self._key, [-1 if d is None else d for d in merged.as_list()])
+            for session in list(self._graph._sessions):
+                session._steps.clear()
 
     @property
     def ndim(self) -> int | None:

@@ -1,5 +1,7 @@
 """Running what TensorFlow builds here and there."""
 
+import re
+
 import numpy as np
 
 import flowmill as tf
@@ -39,3 +41,27 @@ def assert_same(tf1, build, feeds=None, rtol=0.0, atol=0.0):
         else:
             np.testing.assert_array_equal(got, want, f"output {i}")
     return None
+
+
+def feature(tf1, values):
+    """A feature of an example with bytes, floats or integers, or of no kind without values."""
+    if not values:
+        return tf1.train.Feature()
+    if isinstance(values[0], bytes):
+        return tf1.train.Feature(bytes_list=tf1.train.BytesList(value=values))
+    if isinstance(values[0], float):
+        return tf1.train.Feature(float_list=tf1.train.FloatList(value=values))
+    return tf1.train.Feature(int64_list=tf1.train.Int64List(value=values))
+
+
+def example(tf1, **features):
+    """A serialised example."""
+    return tf1.train.Example(features=tf1.train.Features(feature={k: feature(tf1, v) for k, v in features.items()})).SerializeToString()
+
+
+def words_of(error):
+    """What an error says: its first line, without what TensorFlow puts before it about where that was."""
+    message = getattr(error, "message", None) or str(error)
+    words = re.sub(r"^Graph execution error:\s+(.*?^Node: '[^\n]*\n)?", "", message, flags=re.DOTALL | re.MULTILINE).split("\n")[0]
+    assert words, message
+    return words

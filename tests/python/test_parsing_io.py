@@ -3,20 +3,7 @@
 import numpy as np
 import pytest
 
-from oracles import assert_same
-
-
-def example(tf1, **features):
-    def feature(values):
-        if not values:
-            return tf1.train.Feature()
-        if isinstance(values[0], bytes):
-            return tf1.train.Feature(bytes_list=tf1.train.BytesList(value=values))
-        if isinstance(values[0], float):
-            return tf1.train.Feature(float_list=tf1.train.FloatList(value=values))
-        return tf1.train.Feature(int64_list=tf1.train.Int64List(value=values))
-
-    return tf1.train.Example(features=tf1.train.Features(feature={k: feature(v) for k, v in features.items()})).SerializeToString()
+from oracles import assert_same, example
 
 
 def batch(tf1):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from oracles import assert_same
+from oracles import assert_same, words_of
 
 SEEDS = [[0, 0], [1, 2], [-7, 2**31 - 1], [2**62 + 5, -(2**63)]]
 SHAPES = [[], [1], [7], [3, 5], [2, 0, 3], [301]]
@@ -222,7 +222,7 @@ def raised(m, build):
         try:
             session.run(build(m))
         except m.errors.OpError as error:
-            return type(error).__name__, error.message.split("\n\t [[")[0].split("\n")[-1]
+            return type(error).__name__, words_of(error)
     return None
 
 

@@ -3,7 +3,6 @@
 import struct
 
 
-
 class _Bits:
     def __init__(self):
         self.value = self.count = 0
@@ -65,10 +64,10 @@ def _three(value):
     return struct.pack("<I", value)[:3]
 
 
-def animation(height, width, frames, background=(0, 0, 0, 0), has_alpha=True):
+def animation(height, width, frames, has_alpha=True):
     """`frames` are of a payload, its y, x, height and width, and flags: 2 to overwrite, 1 to clear it afterwards."""
     flags = 0x02 | (0x10 if has_alpha else 0)
-    parts = [chunk(b"VP8X", bytes([flags, 0, 0, 0]) + _three(width - 1) + _three(height - 1)), chunk(b"ANIM", bytes(background) + b"\0\0")]
+    parts = [chunk(b"VP8X", bytes([flags, 0, 0, 0]) + _three(width - 1) + _three(height - 1)), chunk(b"ANIM", b"\0" * 6)]
     for payload, y, x, h, w, how in frames:
         parts.append(chunk(b"ANMF", _three(x // 2) + _three(y // 2) + _three(w - 1) + _three(h - 1) + _three(100) + bytes([how]) + chunk(b"VP8L", payload)))
     return riff(*parts)

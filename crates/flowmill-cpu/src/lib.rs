@@ -20,6 +20,7 @@ pub mod control_flow;
 pub mod conv;
 pub mod data_flow;
 mod elementwise;
+mod files;
 mod from_fn;
 pub mod functional;
 mod fused;
@@ -49,6 +50,7 @@ pub mod string;
 pub mod summarize;
 mod training;
 
+pub use files::{file_error, read_file};
 pub use from_fn::from_fn;
 
 use flowmill_runtime::KernelRegistry;

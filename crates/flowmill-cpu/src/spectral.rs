@@ -52,13 +52,21 @@ impl<R: FftNum> Plans<R> {
 
     /// Transforms each of the rows of `len` values that `data` consists of; the inverse divides by the length.
     fn rows(&self, data: &mut [Complex<R>], len: usize) {
-        if len < 2 || data.is_empty() {
-            return;
+        if len > 1 && !data.is_empty() {
+            self.of_len(len)(data);
         }
-        self.get(len).process(data);
-        if self.inverse {
-            let scale = R::one() / R::from_usize(len).unwrap_or_else(R::one);
-            data.iter_mut().for_each(|v| *v = *v * scale);
+    }
+
+    /// [`Plans::rows`] for many calls with one length.
+    fn of_len(&self, len: usize) -> impl FnMut(&mut [Complex<R>]) {
+        let plan = self.get(len);
+        let mut scratch = vec![Complex::new(R::zero(), R::zero()); plan.get_inplace_scratch_len()];
+        let scale = if self.inverse { R::from_usize(len).map(|len| R::one() / len) } else { None };
+        move |data| {
+            plan.process_with_scratch(data, &mut scratch);
+            if let Some(scale) = scale {
+                data.iter_mut().for_each(|v| *v = *v * scale);
+            }
         }
     }
 
@@ -112,10 +120,9 @@ fn make_complex_nd<const INVERSE: bool>(init: &KernelInit<'_>) -> Result<Arc<dyn
             let call = Call::of(ctx, Axes::Named, Kind::Complex)?;
             let mut out = call.zeros(<Complex<R>>::DTYPE, &call.complex)?;
             if out.num_elements() > 0 {
-                for (i, block) in out.as_mut_slice::<Complex<R>>()?.chunks_exact_mut(call.complex.iter().product()).enumerate() {
-                    call.each_row(block, &call.complex, call.block(i)?, copy_front);
-                    plans.last_dims(block, &call.complex, 0);
-                }
+                let values = out.as_mut_slice::<Complex<R>>()?;
+                call.copy_blocks(values, &call.complex)?;
+                plans.last_dims(values, &call.complex, 0);
             }
             call.finish(ctx, out)
         })
@@ -244,6 +251,14 @@ impl Call {
         }
     }
 
+    /// Copies each block of the input to the front of one of `to`, which has `sizes`.
+    fn copy_blocks<T: Element>(&self, to: &mut [T], sizes: &[usize]) -> Result<()> {
+        for (i, block) in to.chunks_exact_mut(sizes.iter().product()).enumerate() {
+            self.each_row(block, sizes, self.block(i)?, copy_front);
+        }
+        Ok(())
+    }
+
     /// Sets the kernel's output, with the dimensions where they were.
     fn finish(self, ctx: &mut KernelContext<'_>, out: Tensor) -> Result<()> {
         let out = match self.order {
@@ -305,17 +320,18 @@ fn make_rfft(init: &KernelInit<'_>, axes: Axes) -> Result<Arc<dyn Kernel>> {
                 return call.finish(ctx, out);
             }
             let zero = Complex::new(R::zero(), R::zero());
-            let mut row = vec![zero; call.real.last().copied().unwrap_or(0)];
-            for (i, block) in out.as_mut_slice::<Complex<R>>()?.chunks_exact_mut(call.complex.iter().product()).enumerate() {
+            let length = call.real.last().copied().unwrap_or(0);
+            let (mut row, mut transform) = (vec![zero; length], plans.of_len(length));
+            let values = out.as_mut_slice::<Complex<R>>()?;
+            for (i, block) in values.chunks_exact_mut(call.complex.iter().product()).enumerate() {
                 call.each_row(block, &call.complex, call.block::<R>(i)?, |target, source| {
-                    row.fill(zero);
                     row.iter_mut().zip(source).for_each(|(r, &s)| *r = Complex::new(s, R::zero()));
-                    let length = row.len();
-                    plans.rows(&mut row, length);
+                    row[source.len().min(length)..].fill(zero);
+                    transform(&mut row);
                     target.copy_from_slice(&row[..target.len()]);
                 });
-                plans.last_dims(block, &call.complex, 1);
             }
+            plans.last_dims(values, &call.complex, 1);
             call.finish(ctx, out)
         })
     }
@@ -336,24 +352,31 @@ fn make_irfft(init: &KernelInit<'_>, axes: Axes) -> Result<Arc<dyn Kernel>> {
                 return call.finish(ctx, out);
             }
             let zero = Complex::new(R::zero(), R::zero());
-            let mut row = vec![zero; length];
-            let mut half = vec![zero; call.complex.iter().product()];
-            for (i, target) in out.as_mut_slice::<R>()?.chunks_exact_mut(call.real.iter().product()).enumerate() {
-                half.fill(zero);
-                call.each_row(&mut half, &call.complex, call.block(i)?, copy_front);
-                plans.last_dims(&mut half, &call.complex, 1);
-                for (target, half) in target.chunks_exact_mut(length).zip(half.chunks_exact(kept)) {
-                    for (k, &value) in half.iter().enumerate() {
-                        row[k] = value;
-                        // The other half mirrors the first one; what is its own mirror image stays.
-                        let mirrored = (length - k) % length;
-                        if mirrored != k {
-                            row[mirrored] = value.conj();
-                        }
+            let (mut row, mut transform) = (vec![zero; length], plans.of_len(length));
+            let mut from_half = |target: &mut [R], half: &[Complex<R>]| {
+                for k in 0..kept {
+                    let value = half.get(k).copied().unwrap_or(zero);
+                    row[k] = value;
+                    // The other half mirrors the first one; what is its own mirror image stays.
+                    let mirrored = (length - k) % length;
+                    if mirrored != k {
+                        row[mirrored] = value.conj();
                     }
-                    plans.rows(&mut row, length);
-                    target.iter_mut().zip(&row).for_each(|(t, r)| *t = r.re);
                 }
+                transform(&mut row);
+                target.iter_mut().zip(&row).for_each(|(t, r)| *t = r.re);
+            };
+            let targets = out.as_mut_slice::<R>()?.chunks_exact_mut(length);
+            if call.real.len() == 1 {
+                for (i, target) in targets.enumerate() {
+                    from_half(target, call.block(i)?);
+                }
+            } else {
+                let mut halves = call.zeros(<Complex<R>>::DTYPE, &call.complex)?;
+                let values = halves.as_mut_slice::<Complex<R>>()?;
+                call.copy_blocks(values, &call.complex)?;
+                plans.last_dims(values, &call.complex, 1);
+                targets.zip(values.chunks_exact(kept)).for_each(|(target, half)| from_half(target, half));
             }
             call.finish(ctx, out)
         })

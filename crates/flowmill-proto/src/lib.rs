@@ -47,6 +47,7 @@ mod unknown_field_impls {
 /// The descriptors of all messages, a `FileDescriptorSet`.
 pub const DESCRIPTORS: &[u8] = include_bytes!("gen/descriptors.binpb");
 
+pub use prost::encoding::encode_varint;
 pub use prost::{DecodeError, Message};
 pub use prost_types::Any;
 

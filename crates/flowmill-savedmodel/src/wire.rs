@@ -35,14 +35,6 @@ pub(crate) fn take_u32(bytes: &mut &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(*head))
 }
 
-pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
 /// The form in which checksums are stored: a checksum of data that hold checksums is a poor one.
 pub(crate) fn mask(crc: u32) -> u32 {
     crc.rotate_right(15).wrapping_add(0xa282_ead8)
@@ -51,12 +43,13 @@ pub(crate) fn mask(crc: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flowmill_proto::encode_varint;
 
     #[test]
     fn varints_round_trip_and_end() {
         for value in [0, 1, 127, 128, 300, u64::from(u32::MAX), u64::MAX] {
             let mut bytes = Vec::new();
-            put_varint(&mut bytes, value);
+            encode_varint(value, &mut bytes);
             let mut rest = bytes.as_slice();
             assert_eq!(take_varint(&mut rest), Some(value));
             assert!(rest.is_empty());

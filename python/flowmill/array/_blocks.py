@@ -233,11 +233,14 @@ def quantize_and_dequantize_v2(input, input_min, input_max, signed_input: bool =
 
 def _axis_from_start(input, axis: int | None) -> int:  # noqa: A002
     """The number of a dimension that may be counted from the end; -1 stands for none."""
-    if axis is None or axis >= 0:
-        return -1 if axis is None else axis
-    if input.shape.ndims is None:
+    if axis is None:
+        return -1
+    if axis >= 0:
+        return axis
+    rank = np.ndim(input) if isinstance(input, (np.ndarray, np.generic, list, tuple, int, float)) else input.shape.ndims
+    if not rank:
         raise ValueError("input should have known rank to use negative axis.")
-    return axis % input.shape.ndims
+    return axis % rank
 
 
 def fake_quant_with_min_max_args(inputs, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False,  # noqa: A002

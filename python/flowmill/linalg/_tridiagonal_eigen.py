@@ -32,6 +32,8 @@ def eigh_tridiagonal(alpha, beta, eigvals_only: bool = True, select: str = "a", 
     with op_scope(name, "eigh_tridiagonal"):
         alpha = convert_to_tensor(alpha, name="alpha")
         size = alpha.shape.as_list()[0]
+        if size is None:
+            raise ValueError("'alpha' must have a known size.")
         if size <= 1:
             return tf.math.real(alpha)
         beta = convert_to_tensor(beta, name="beta")

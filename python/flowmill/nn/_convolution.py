@@ -268,7 +268,6 @@ def conv2d_backprop_filter_v2(input, filter, out_backprop, strides, padding: str
                 use_cudnn_on_gpu=use_cudnn_on_gpu, explicit_paddings=explicit_paddings, data_format=data_format, dilations=dilations)
 
 
-
 def conv3d_backprop_filter(input, filter_sizes, out_backprop, strides, padding: str, data_format: str = "NDHWC",  # noqa: A002
                            dilations=(1, 1, 1, 1, 1), name: str | None = None) -> Tensor:
     """The gradient of :func:`conv3d` by its filter, of shape `filter_sizes`."""

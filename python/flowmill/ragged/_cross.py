@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 import flowmill as tf
 from flowmill._apply import call, op_scope
 from flowmill.ragged._tensor import RaggedTensor, to_ragged
+from flowmill.sparse._layout import HASH_KEY
 from flowmill.sparse_tensor import SparseTensor, SparseTensorValue
 
 if TYPE_CHECKING:
     from flowmill.raw_ops import _RaggedFillEmptyRows, _RaggedFillEmptyRowsGrad
-
-# What RaggedCross hashes with where nobody gives another key.
-_HASH_KEY = 0xDECAFCAFFE
 
 
 def cross(inputs, name: str | None = None) -> RaggedTensor:
@@ -38,7 +36,7 @@ def cross_hashed(inputs, num_buckets: int = 0, hash_key: int | None = None, name
 def _crossed(inputs, name: str | None, hashed_output: bool, num_buckets: int, hash_key: int | None) -> RaggedTensor:
     if not isinstance(inputs, (tuple, list)):
         raise TypeError("Inputs must be a list")
-    hash_key = _HASH_KEY if hash_key is None else hash_key
+    hash_key = HASH_KEY if hash_key is None else hash_key
     ragged, sparse, dense, order = [], [], [], ""
     with op_scope(name, "RaggedCross", *inputs):
         for i, value in enumerate(inputs):
@@ -65,7 +63,7 @@ def _crossed(inputs, name: str | None, hashed_output: bool, num_buckets: int, ha
         values, splits = call(
             "RaggedCross", name, [t.values for t in ragged], [t.row_splits for t in ragged], [t.indices for t in sparse], [t.values for t in sparse],
             [t.dense_shape for t in sparse], dense, input_order=order, hashed_output=hashed_output, num_buckets=num_buckets,
-            hash_key=hash_key - 2 ** 64 if hash_key > 2 ** 63 else hash_key, out_values_type=tf.int64 if hashed_output else tf.string,
+            hash_key=hash_key - 2 ** 64 if hash_key >= 2 ** 63 else hash_key, out_values_type=tf.int64 if hashed_output else tf.string,
             out_row_splits_type=tf.int32 if is_short else tf.int64)
         return RaggedTensor.from_row_splits(values, splits, validate=False)
 

@@ -8,6 +8,7 @@ from flowmill._convert import convert_to_tensor
 from flowmill.dtypes import as_dtype, float32, int32, int64, uint64
 from flowmill.graph import get_default_graph
 from flowmill.random._algorithm import NUMBERS, PHILOX, THREEFRY, algorithm_number, unsupported
+from flowmill.random._stateful import shape_argument
 from flowmill.tensor import Tensor
 
 __all__ = ["Generator", "create_rng_state", "get_global_generator", "set_global_generator"]
@@ -35,11 +36,6 @@ def _state_tensor(state) -> Tensor:
     from flowmill.math import cast
 
     return cast(nest.map_structure(_signed, state), int64)
-
-
-def _shape_tensor(shape) -> Tensor:
-    empty = isinstance(shape, (list, tuple)) and not shape
-    return convert_to_tensor(shape, int64 if empty else None, name="shape")
 
 
 def create_rng_state(seed, alg) -> Tensor:
@@ -196,7 +192,7 @@ class Generator:
             raise ValueError(f"For integer dtype {dtype}, minval and maxval must be both `None` or both non-`None`; got minval={minval} and "
                              f"maxval={maxval}")
         with op_scope(name, "stateful_uniform", shape, minval, maxval) as scope:
-            shape = _shape_tensor(shape)
+            shape = shape_argument(shape, int64)
             if dtype.is_integer and minval is None:
                 return self._draw("StatelessRandomUniformFullIntV2", shape, dtype, scope)
             minval, maxval = convert_to_tensor(minval, dtype, "min"), convert_to_tensor(maxval, dtype, "max")
@@ -210,7 +206,7 @@ class Generator:
         """Random integers of the whole range of their type."""
         dtype = as_dtype(dtype)
         with op_scope(name, "stateful_uniform_full_int", shape) as scope:
-            return self._draw("StatelessRandomUniformFullIntV2", _shape_tensor(shape), dtype, scope)
+            return self._draw("StatelessRandomUniformFullIntV2", shape_argument(shape, int64), dtype, scope)
 
     def binomial(self, shape, counts, probs, dtype=int32, name: str | None = None) -> Tensor:
         """Random numbers of binomial distributions: how many of `counts` trials succeed.
@@ -224,7 +220,7 @@ class Generator:
         """
         with op_scope(name, "binomial", shape, counts, probs) as scope:
             counts, probs = convert_to_tensor(counts, name="counts"), convert_to_tensor(probs, name="probs")
-            shape = _shape_tensor(shape)
+            shape = shape_argument(shape, int64)
             return call("StatefulRandomBinomial", scope, self.state.handle, self.algorithm, shape, counts, probs, dtype=as_dtype(dtype))
 
     def make_seeds(self, count=1) -> Tensor:
@@ -268,7 +264,7 @@ class Generator:
     def _scaled(self, op: str, default: str, shape, mean, stddev, dtype, name: str | None) -> Tensor:
         dtype = as_dtype(dtype)
         with op_scope(name, default, shape, mean, stddev) as scope:
-            shape = _shape_tensor(shape)
+            shape = shape_argument(shape, int64)
             mean, stddev = convert_to_tensor(mean, dtype, "mean"), convert_to_tensor(stddev, dtype, "stddev")
             return call("AddV2", scope, self._draw(op, shape, dtype) * stddev, mean)
 

@@ -7,7 +7,7 @@ import numpy as np
 from flowmill._apply import call, op_scope
 from flowmill._convert import convert_to_tensor
 from flowmill._together import Together
-from flowmill.dtypes import as_dtype, bfloat16, float16, float32, float64, int32, int64
+from flowmill.dtypes import DType, as_dtype, bfloat16, float16, float32, float64, int32, int64
 from flowmill.random_seed import get_seed
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
@@ -15,10 +15,10 @@ from flowmill.tensor_shape import TensorShape
 _UNIFORM_TYPES = (float16, bfloat16, float32, float64, int32, int64)
 
 
-def shape_argument(shape) -> Tensor:
-    """The shape that an operation is to give, as a tensor called ``shape``."""
-    empty = not isinstance(shape, Tensor) and isinstance(shape, (list, tuple)) and not shape
-    return convert_to_tensor(shape, int32 if empty else None, name="shape")
+def shape_argument(shape, of_none: DType = int32) -> Tensor:
+    """The shape that an operation is to give, as a tensor called ``shape``; one without sizes has the type `of_none`."""
+    empty = isinstance(shape, (list, tuple)) and not shape
+    return convert_to_tensor(shape, of_none if empty else None, name="shape")
 
 
 def _seeds(seed: int | None) -> dict:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from flowmill._apply import call, dims, op_scope
@@ -93,9 +95,7 @@ def _transform(op: str, default_name: str, values, fft_length, axes, norm: str |
         values = padded(values, fft_length, rank, is_inverse=is_real and is_inverse)
         lengths = fft_length if known is None else known
         if norm in ("forward", "ortho"):
-            total = 1
-            for length in lengths:
-                total *= length
+            total = math.prod(int(length) for length in lengths)
             factor = total if norm == "forward" else np.sqrt(total)
             values = values * factor if is_inverse else values / factor
         return call(op, scope, values, lengths, axes, **attrs)

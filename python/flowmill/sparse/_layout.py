@@ -13,8 +13,8 @@ from flowmill.sparse_tensor import SparseTensor, SparseTensorValue, as_sparse
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
 
-# What SparseCross hashes with where nobody gives another key.
-_HASH_KEY = 0xDECAFCAFFE
+# What crosses hash with where nobody gives another key.
+HASH_KEY = 0xDECAFCAFFE
 
 
 def reorder(sp_input, name=None) -> SparseTensor:
@@ -264,4 +264,4 @@ def cross_hashed(inputs, num_buckets: int = 0, hash_key: int | None = None, name
     sparse, dense = _crossed(inputs)
     return SparseTensor(*call(
         "SparseCross", name, [s.indices for s in sparse], [s.values for s in sparse], [s.dense_shape for s in sparse], dense, hashed_output=True,
-        num_buckets=num_buckets, hash_key=hash_key or _HASH_KEY, out_type=tf.int64, internal_type=tf.int64))
+        num_buckets=num_buckets, hash_key=hash_key or HASH_KEY, out_type=tf.int64, internal_type=tf.int64))

@@ -20,9 +20,8 @@ _RESULTS = {
     "Const": (True, None), "Variable": (True, None), "VariableV2": (True, None), "Relu": (False, None), "Relu6": (False, (0.0, 6.0)),
     "Sigmoid": (False, (0.0, 1.0)), "Tanh": (True, (-1.0, 1.0)),
 }
-# Ops that give on what they get.
-_FIRST_INPUT = ("Reshape", "ConcatV2")
-_ANY_INPUT = ("Identity", "MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D")
+# Ops that give on what their first input is.
+_GIVES_ON = frozenset(("Reshape", "ConcatV2", "Identity", "MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D"))
 
 
 def do_quantize_training_on_graphdef(input_graph, num_bits: int) -> _protos.GraphDef:
@@ -102,9 +101,9 @@ class _Rewriting:
 
     def _results_of(self, node):
         """Whether the results are signed, and their range; None where nothing is known."""
-        passed_on = []
-        while node.op in _FIRST_INPUT + _ANY_INPUT and node.name not in passed_on:
-            passed_on.append(node.name)
+        passed_on = set()
+        while node.op in _GIVES_ON and node.name not in passed_on:
+            passed_on.add(node.name)
             inputs = _data_inputs(node)
             if not inputs:
                 break
@@ -188,6 +187,8 @@ class _Rewriting:
             raise ValueError("Input graph has multiple SaveV2 ops.")
         save, = savers
         inputs = [_source(name) for name in _data_inputs(save)]
+        if len(inputs) < 3 or any(self._nodes[name].op != "Const" for name in inputs[1:3]):
+            raise ValueError(f"'{save.name}' does not name what it saves by constants")
         prefix = save.name.rpartition("/")[0] or save.name
         restore_all = self._nodes.get(f"{prefix}/restore_all")
         if restore_all is None:
@@ -257,6 +258,8 @@ def _in_order(nodes: list) -> list:
     missing = []
     users: list[list[int]] = [[] for _ in nodes]
     for i, node in enumerate(nodes):
+        if places[node.name] != i:
+            raise ValueError(f"Node '{node.name}' is not unique")
         sources = [_source(name) for name in node.input]
         absent = [name for name in sources if name not in places]
         if absent:

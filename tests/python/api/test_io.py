@@ -3,23 +3,15 @@
 import numpy as np
 import pytest
 from compare import compare, same_error
+from oracles import example
 
 import flowmill
 
 
-def message(tf1, **features):
-    def feature(values):
-        kind = {bytes: "bytes_list", float: "float_list", int: "int64_list"}[type(values[0])]
-        lists = {"bytes_list": tf1.train.BytesList, "float_list": tf1.train.FloatList, "int64_list": tf1.train.Int64List}
-        return tf1.train.Feature(**{kind: lists[kind](value=values)})
-
-    return tf1.train.Example(features=tf1.train.Features(feature={k: feature(v) for k, v in features.items()})).SerializeToString()
-
-
 def batch(tf1):
     return np.array([
-        message(tf1, f=[1.0, 2.0], ids=[3, 4], name=[b"x"], ix=[5, 1], iy=[0, 2], val=[0.5, 1.5], seq=[1.0, 2.0, 3.0, 4.0]),
-        message(tf1, f=[3.0, 4.0], ix=[2], iy=[1], val=[9.0])], object)
+        example(tf1, f=[1.0, 2.0], ids=[3, 4], name=[b"x"], ix=[5, 1], iy=[0, 2], val=[0.5, 1.5], seq=[1.0, 2.0, 3.0, 4.0]),
+        example(tf1, f=[3.0, 4.0], ix=[2], iy=[1], val=[9.0])], object)
 
 
 FEATURES = {

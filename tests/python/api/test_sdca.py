@@ -82,12 +82,8 @@ def converged(tf, loss, adaptive):
 @pytest.mark.parametrize("adaptive", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_both_find_the_same_weights(tf1, loss, adaptive):
-    ours, theirs = converged(flowmill, loss, adaptive), converged(tf1, loss, adaptive if loss != "hinge_loss" else False)
-    if adaptive and loss == "hinge_loss":
-        # Without a smooth loss the least promising examples are seldom taken.
-        numpy.testing.assert_allclose(ours, theirs, atol=0.3)
-    else:
-        numpy.testing.assert_allclose(ours, theirs, atol=0.02)
+    ours, theirs = converged(flowmill, loss, adaptive), converged(tf1, loss, adaptive)
+    numpy.testing.assert_allclose(ours, theirs, atol=5e-3 if loss == "poisson_loss" else 1e-5)
 
 
 def test_a_step_gives_the_same_each_time():

@@ -6,13 +6,12 @@ import pytest
 import flowmill
 from compare import compare, same_error
 
-_random = np.random.RandomState(9)
-
 
 def _matrix(size, dtype):
-    alpha, beta = _random.randn(size), _random.randn(size - 1)
+    dice = np.random.RandomState(9)
+    alpha, beta = dice.randn(size), dice.randn(size - 1)
     if np.dtype(dtype).kind == "c":
-        alpha, beta = alpha + 1j * _random.randn(size), beta + 1j * _random.randn(size - 1)
+        alpha, beta = alpha + 1j * dice.randn(size), beta + 1j * dice.randn(size - 1)
     return alpha.astype(dtype), beta.astype(dtype)
 
 

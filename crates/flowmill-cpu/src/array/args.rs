@@ -2,6 +2,7 @@
 
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// A few indices or sizes, as they came from outside.
 pub(crate) type Indices = SmallVec<[i64; 8]>;
@@ -50,4 +51,30 @@ pub(crate) fn shape_argument(tensor: &Tensor, name: &str) -> Result<Shape> {
 /// The product of sizes. It saturates, which only shapes without elements can reach: those of others were checked.
 pub(crate) fn product(dims: &[usize]) -> usize {
     dims.iter().fold(1, |n: usize, &d| n.saturating_mul(d))
+}
+
+/// The elements of one index along an axis, or all: each slice lies in runs of adjacent elements.
+pub(crate) struct Slices {
+    pub(crate) count: usize,
+    /// The runs of a slice.
+    pub(crate) outer: usize,
+    /// The elements of a run.
+    pub(crate) inner: usize,
+}
+
+impl Slices {
+    /// The slices of this shape, which has the axis.
+    pub(crate) fn new(shape: &Shape, axis: Option<usize>) -> Slices {
+        let Some(axis) = axis else { return Slices { count: 1, outer: 1, inner: shape.num_elements() } };
+        let inner = product(&shape[axis + 1..]);
+        // Runs without elements can be more than there is time for.
+        let outer = if inner == 0 { 0 } else { product(&shape[..axis]) };
+        Slices { count: shape[axis], outer, inner }
+    }
+
+    /// The runs of elements in slice `i`.
+    pub(crate) fn runs(&self, i: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (count, inner) = (self.count, self.inner);
+        (0..self.outer).map(move |o| (o * count + i) * inner..(o * count + i + 1) * inner)
+    }
 }

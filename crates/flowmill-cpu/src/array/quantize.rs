@@ -1,6 +1,6 @@
 //! `QuantizeAndDequantize`, its versions 2 to 4, and the gradient of the last: floats rounded to the values that a quantised type can hold.
 
-use super::args::product;
+use super::args::Slices;
 use crate::from_fn::linear_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
@@ -92,7 +92,7 @@ fn gradient<T: Element + Float>(ctx: &mut KernelContext<'_>, axis: i64) -> Resul
     if gradient.shape() != input.shape() {
         bail!(InvalidArgument, "gradients and input must be the same size");
     }
-    let (outer, channels, inner) = parts(input.shape(), axis)?;
+    let Slices { count: channels, outer, inner } = slices(input.shape(), axis)?;
     let (low, high) = (range_argument::<T>(ctx, 2, "input_min", channels)?, range_argument::<T>(ctx, 3, "input_max", channels)?);
     if low.len() != high.len() {
         bail!(InvalidArgument, "input_min and input_max must have the same shape");
@@ -100,7 +100,7 @@ fn gradient<T: Element + Float>(ctx: &mut KernelContext<'_>, axis: i64) -> Resul
     let range = Tensor::zeros(T::DTYPE, ctx.input(2)?.shape().clone())?;
     let mut output = Tensor::uninit(T::DTYPE, input.shape().clone())?;
     let (g, x, out) = (gradient.as_slice::<T>()?, input.as_slice::<T>()?, output.as_mut_slice::<T>()?);
-    for i in 0..if inner == 0 { 0 } else { outer * channels } {
+    for i in 0..outer * channels {
         let (low, high) = (low[i % channels % low.len()], high[i % channels % high.len()]);
         for at in i * inner..(i + 1) * inner {
             let passes = x[at] >= low && x[at] <= high;
@@ -143,21 +143,21 @@ fn make_quantize_and_dequantize_v3(init: &KernelInit<'_>) -> Result<Arc<dyn Kern
     }), _ => init.unsupported())
 }
 
-/// How often, for how many channels, and with how many elements in each, the slices along `axis` come; without it, there is one slice.
-fn parts(shape: &Shape, axis: i64) -> Result<(usize, usize, usize)> {
-    match usize::try_from(axis) {
-        Err(_) => Ok((1, 1, shape.num_elements())),
-        Ok(axis) if axis < shape.rank() => Ok((product(&shape[..axis]), shape[axis], product(&shape[axis + 1..]))),
-        Ok(axis) => {
-            bail!(InvalidArgument, "Axis requested is larger than input dimensions. Axis: {axis} Input Dimensions: {}", shape.rank())
-        }
+/// The slices along `axis`, or the whole.
+fn slices(shape: &Shape, axis: i64) -> Result<Slices> {
+    let axis = usize::try_from(axis).ok();
+    if let Some(axis) = axis
+        && axis >= shape.rank()
+    {
+        bail!(InvalidArgument, "Axis requested is larger than input dimensions. Axis: {axis} Input Dimensions: {}", shape.rank());
     }
+    Ok(Slices::new(shape, axis))
 }
 
 /// One range for the whole tensor, or with `axis` one for each index along it.
 fn quantize<T: Element + Float>(ctx: &KernelContext<'_>, q: Quantization) -> Result<Tensor> {
     let input = ctx.input(0)?;
-    let (_, channels, _) = parts(input.shape(), q.axis)?;
+    let channels = slices(input.shape(), q.axis)?.count;
     let given = if q.range_given && input.num_elements() > 0 {
         Some((range_argument::<T>(ctx, 1, "input_min", channels)?, range_argument::<T>(ctx, 2, "input_max", channels)?))
     } else {
@@ -168,18 +168,20 @@ fn quantize<T: Element + Float>(ctx: &KernelContext<'_>, q: Quantization) -> Res
 
 /// The same with these ends of ranges, where they are given.
 fn quantize_within<T: Element + Float>(input: &Tensor, q: Quantization, given: Option<(&[T], &[T])>) -> Result<Tensor> {
-    let (outer, channels, inner) = parts(input.shape(), q.axis)?;
+    let slices = slices(input.shape(), q.axis)?;
     let source = input.as_slice::<T>()?;
     let mut output = Tensor::uninit(T::DTYPE, input.shape().clone())?;
     if source.is_empty() {
         return Ok(output);
     }
     let out = output.as_mut_slice::<T>()?;
-    for channel in 0..channels {
-        let runs = || (0..outer).map(move |o| (o * channels + channel) * inner..(o * channels + channel + 1) * inner);
+    for channel in 0..slices.count {
         let (low, high) = match &given {
             Some((low, high)) => (low[channel % low.len()], high[channel % high.len()]),
-            None => runs().flat_map(|run| &source[run]).fold((T::max_value(), T::min_value()), |(low, high), &x| (low.min(x), high.max(x))),
+            None => slices
+                .runs(channel)
+                .flat_map(|run| &source[run])
+                .fold((T::max_value(), T::min_value()), |(low, high), &x| (low.min(x), high.max(x))),
         };
         if q.range_given && low > high {
             bail!(
@@ -190,7 +192,7 @@ fn quantize_within<T: Element + Float>(input: &Tensor, q: Quantization, given: O
             );
         }
         let scale = Scale::new(low, high, q);
-        for run in runs() {
+        for run in slices.runs(channel) {
             out[run.clone()].iter_mut().zip(&source[run]).for_each(|(to, &x)| *to = scale.round(x, q));
         }
     }

@@ -44,8 +44,8 @@ impl Windows {
                     starts.num_elements()
                 );
             };
-            if starts.iter().any(|&start| start < 0) {
-                bail!(InvalidArgument, "{name} sequence tensor values must not be negative, got {starts:?}");
+            if let Some(start) = starts.iter().find(|&&start| start < 0) {
+                bail!(InvalidArgument, "{name} sequence tensor values must not be negative, got {start}");
             }
             Ok(windows(starts, len, overlapping))
         };

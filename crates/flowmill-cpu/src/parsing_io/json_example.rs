@@ -10,6 +10,7 @@ use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use flowmill_proto::encode_varint;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, Result, Tensor, error};
 use std::collections::HashSet;
@@ -39,17 +40,9 @@ const fn delimited(number: u8) -> u8 {
     number << 3 | 2
 }
 
-fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
 fn put_bytes(out: &mut Vec<u8>, number: u8, contents: &[u8]) {
     out.push(delimited(number));
-    put_varint(out, contents.len() as u64);
+    encode_varint(contents.len() as u64, out);
     out.extend_from_slice(contents);
 }
 
@@ -200,7 +193,7 @@ fn put_int(parser: &Parser<'_>, value: Scalar, out: &mut Vec<u8>) -> Parsed<()> 
         }
     };
     out.push(1 << 3);
-    put_varint(out, value as u64);
+    encode_varint(value as u64, out);
     Ok(())
 }
 

@@ -172,14 +172,18 @@ fn make_first(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// Checks that an input is a vector of as many keys as there are features of a kind, and appends them.
-pub(super) fn take_keys<'a>(ctx: &'a KernelContext<'_>, input: usize, what: &str, count: usize, keys: &mut Vec<&'a [u8]>) -> Result<()> {
-    let input = ctx.input(input)?;
-    if input.rank() != 1 || input.num_elements() != count {
-        bail!(InvalidArgument, "Expected {what}_keys to be a vector of {count}, got shape: {}", input.shape());
+/// The keys of sparse, dense and ragged features, of which each kind has an input from `first` on: a vector of as many keys as there are features.
+pub(super) fn keys<'a>(ctx: &'a KernelContext<'_>, first: usize, prefix: &str, features: &Features) -> Result<Vec<&'a [u8]>> {
+    let mut keys = Vec::with_capacity(features.len());
+    let counts = [("sparse", features.sparse.len()), ("dense", features.dense.len()), ("ragged", features.ragged.len())];
+    for (i, (kind, count)) in counts.into_iter().enumerate() {
+        let input = ctx.input(first + i)?;
+        if input.rank() != 1 || input.num_elements() != count {
+            bail!(InvalidArgument, "Expected {prefix}{kind}_keys to be a vector of {count}, got shape: {}", input.shape());
+        }
+        keys.extend(input.as_strings()?.iter().map(|key| &key[..]));
     }
-    keys.extend(input.as_strings()?.iter().map(|key| &key[..]));
-    Ok(())
+    Ok(keys)
 }
 
 fn make_second(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -188,12 +192,7 @@ fn make_second(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         if ctx.input(0)?.rank() > 1 {
             bail!(InvalidArgument, "Expected serialized to be a scalar or vector, got shape: {}", ctx.input(0)?.shape());
         }
-        let mut keys = Vec::with_capacity(features.len());
-        let counts = [("sparse", features.sparse.len()), ("dense", features.dense.len()), ("ragged", features.ragged.len())];
-        for (i, (what, count)) in counts.into_iter().enumerate() {
-            take_keys(ctx, 2 + i, what, count, &mut keys)?;
-        }
-        let outputs = parse(ctx, &features, keys, 5)?;
+        let outputs = parse(ctx, &features, keys(ctx, 2, "", &features)?, 5)?;
         give(ctx, outputs)
     })
 }
@@ -286,7 +285,7 @@ fn read<'a>(features: &Features, input: &Input<'a>) -> Result<Vec<Read>> {
 
 /// The first failure by the message's place, whichever thread meets it first.
 #[derive(Default)]
-pub(super) struct Failure(Mutex<Option<(usize, Error)>>);
+struct Failure(Mutex<Option<(usize, Error)>>);
 
 impl Failure {
     fn note(&self, message: usize, error: impl FnOnce() -> Error) {

@@ -2,10 +2,10 @@
 
 use super::column::Column;
 use super::example::{FeatureList, Wanted, find_lists};
-use super::parse_example::{Dense, Features, Input, features_of, give, row_splits, take_keys};
+use super::parse_example::{Dense, Features, Input, features_of, give, keys, row_splits};
 use crate::from_fn::expensive_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail, error};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -26,8 +26,10 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     };
     let context = of("context", "Tcontext_dense")?;
     let lists = of("feature_list", "feature_list_dense_types")?;
-    if let Some(i) = context.dense.iter().chain(&lists.dense).position(|d| d.is_variable) {
-        bail!(InvalidArgument, "dense_shapes[{i}] of a sequence is not fully defined");
+    for (features, prefix) in [(&context, "context"), (&lists, "feature_list")] {
+        if let Some(i) = features.dense.iter().position(|d| d.is_variable) {
+            bail!(InvalidArgument, "{prefix}_dense_shapes[{i}] is not fully defined");
+        }
     }
     expensive_from_fn(move |ctx| {
         let input = context_input(ctx, &context)?;
@@ -54,17 +56,8 @@ fn context_input<'a>(ctx: &'a KernelContext<'_>, features: &Features) -> Result<
         }
         defaults.push(dense.default(i, given)?);
     }
-    let keys = keys(ctx, CONTEXT_KEYS, "context", features)?;
+    let keys = keys(ctx, CONTEXT_KEYS, "context_", features)?;
     Ok(Input { messages, names, keys, defaults, is_single: serialized.rank() == 0 })
-}
-
-fn keys<'a>(ctx: &'a KernelContext<'_>, first: usize, what: &str, features: &Features) -> Result<Vec<&'a [u8]>> {
-    let mut keys = Vec::new();
-    let counts = [("sparse", features.sparse.len()), ("dense", features.dense.len()), ("ragged", features.ragged.len())];
-    for (i, (kind, count)) in counts.into_iter().enumerate() {
-        take_keys(ctx, first + i, &format!("{what}_{kind}"), count, &mut keys)?;
-    }
-    Ok(keys)
 }
 
 /// The values of one list over the batch: how many steps each message has, and how many values each step.
@@ -83,16 +76,15 @@ impl Lists {
             for (step, feature) in features.iter().enumerate() {
                 let before = lists.values.len();
                 if let Some(feature) = feature {
-                    let (name, key) = (input.name(m), String::from_utf8_lossy(key));
+                    let blame = |text: std::fmt::Arguments<'_>| {
+                        let (name, key) = (input.name(m), String::from_utf8_lossy(key));
+                        error!(InvalidArgument, "Name: {name}, Feature list: {key}, Index: {step}.  {text}")
+                    };
                     if feature.dtype != dtype {
-                        bail!(
-                            InvalidArgument,
-                            "Name: {name}, Feature list: {key}, Index: {step}.  Data types don't match. Expected type: {dtype}"
-                        );
+                        return Err(blame(format_args!("Data types don't match. Expected type: {dtype}")));
                     }
-                    if lists.values.read(feature, &input.messages[m]).is_err() {
-                        bail!(InvalidArgument, "Name: {name}, Feature list: {key}, Index: {step}.  Can't parse serialized Example.");
-                    }
+                    let read = lists.values.read(feature, &input.messages[m]);
+                    read.map_err(|_| blame(format_args!("Can't parse serialized Example.")))?;
                 }
                 lists.counts.push(lists.values.len() - before);
             }
@@ -154,7 +146,7 @@ impl Lists {
 
 /// The outputs of the lists, in their order.
 fn lists_of(ctx: &KernelContext<'_>, features: &Features, input: &Input<'_>) -> Result<Vec<Tensor>> {
-    let keys = keys(ctx, LIST_KEYS, "feature_list", features)?;
+    let keys = keys(ctx, LIST_KEYS, "feature_list_", features)?;
     let (num_sparse, num_dense) = (features.sparse.len(), features.dense.len());
     let may_lack = ctx.input(MAY_LACK)?;
     if may_lack.rank() != 1 || may_lack.num_elements() != num_dense {

@@ -1,10 +1,10 @@
 //! `QuantizedAdd`, `QuantizedMul`, `QuantizedBiasAdd`: bytes in, 32-bit integers out.
 
 use super::range::{FromFloats, Quantized, Range, ToFloats, integers, quantized};
-use crate::elementwise::{broadcast_positions, broadcast_shape};
+use crate::elementwise::{CHUNK, Operand, broadcast_shape};
 use crate::from_fn::linear_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, bail, check_memory};
+use flowmill_tensor::{DType, Result, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -45,41 +45,17 @@ fn check_elements(ctx: &KernelContext<'_>, message: &str) -> Result<()> {
 fn combine(ctx: &mut KernelContext<'_>, x: &[i32; 256], y: &[i32; 256], f: fn(i32, i32) -> i32) -> Result<()> {
     let (a, b) = (integers::<u8>(ctx, 0)?, integers::<u8>(ctx, 1)?);
     let shape = broadcast_shape(a.shape(), b.shape())?;
-    check_memory::<[usize; 2]>(shape.num_elements())?;
-    let (at, bt) = (positions(a.shape(), &shape), positions(b.shape(), &shape));
-    let (a, b) = (a.as_slice::<u8>()?, b.as_slice::<u8>()?);
+    let (a, b) = (Operand::new(a.as_slice::<u8>()?, a.shape(), &shape), Operand::new(b.as_slice::<u8>()?, b.shape(), &shape));
     let out = quantized::<i32>(shape, |out| {
-        for (i, out) in out.iter_mut().enumerate() {
-            *out = f(x[usize::from(a[at.of(i)])], y[usize::from(b[bt.of(i)])]);
+        let mut buffers = [[0; CHUNK]; 2];
+        let [of_a, of_b] = &mut buffers;
+        for (i, out) in out.chunks_mut(CHUNK).enumerate() {
+            let (a, b) = (a.read(i * CHUNK, out.len(), of_a), b.read(i * CHUNK, out.len(), of_b));
+            out.iter_mut().zip(a).zip(b).for_each(|((out, &a), &b)| *out = f(x[usize::from(a)], y[usize::from(b)]));
         }
     })?;
     ctx.set_output(0, out);
     Ok(())
-}
-
-/// Which element of an operand belongs to one of the result.
-enum Positions {
-    Same,
-    First,
-    Table(Vec<usize>),
-}
-
-fn positions(from: &Shape, to: &Shape) -> Positions {
-    match from.num_elements() {
-        _ if from == to => Positions::Same,
-        1 => Positions::First,
-        _ => Positions::Table(broadcast_positions(from, to)),
-    }
-}
-
-impl Positions {
-    fn of(&self, i: usize) -> usize {
-        match self {
-            Positions::Same => i,
-            Positions::First => 0,
-            Positions::Table(table) => table[i],
-        }
-    }
 }
 
 /// What `f` makes of each byte.
@@ -155,8 +131,9 @@ fn bias_add<T: Quantized>(ctx: &mut KernelContext<'_>) -> Result<()> {
     let bias: Vec<i32> = bias.as_slice::<T>()?.iter().map(|&b| of_bias(b).wrapping_add(zero)).collect();
     let x = input.as_slice::<T>()?;
     let out = quantized::<i32>(input.shape().clone(), |out| {
-        for (i, (out, &x)) in out.iter_mut().zip(x).enumerate() {
-            *out = of_input(x).wrapping_add(bias[i % bias.len()]);
+        let depth = bias.len().max(1);
+        for (out, x) in out.chunks_exact_mut(depth).zip(x.chunks_exact(depth)) {
+            out.iter_mut().zip(x).zip(&bias).for_each(|((out, &x), bias)| *out = of_input(x).wrapping_add(*bias));
         }
     })?;
     ctx.set_output(0, out);

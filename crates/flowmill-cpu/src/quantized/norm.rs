@@ -55,9 +55,10 @@ fn batch_norm(ctx: &mut KernelContext<'_>, epsilon: f32, scales: bool) -> Result
     let bytes: [i32; 256] = std::array::from_fn(|x| NORMALISED.quantized(range.to_float(x as u8)));
     let x = input.as_slice::<u8>()?;
     let out = quantized::<i32>(input.shape().clone(), |out| {
-        for (i, (out, &x)) in out.iter_mut().zip(x).enumerate() {
-            let (scale, offset) = channels[i % depth];
-            *out = (bytes[usize::from(x)].wrapping_mul(scale) / one).wrapping_add(offset);
+        for (out, x) in out.chunks_exact_mut(depth.max(1)).zip(x.chunks_exact(depth.max(1))) {
+            for ((out, &x), &(scale, offset)) in out.iter_mut().zip(x).zip(&channels) {
+                *out = (bytes[usize::from(x)].wrapping_mul(scale) / one).wrapping_add(offset);
+            }
         }
     })?;
     ctx.set_output(0, out);

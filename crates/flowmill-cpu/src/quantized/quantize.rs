@@ -1,6 +1,7 @@
 //! `QuantizeV2` and `Dequantize`: floats to the elements of quantised types and back.
 
 use super::range::{FromFloats, Quantized, Range, ToFloats, integers};
+use crate::array::args::Slices;
 use crate::from_fn::linear_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16};
@@ -58,29 +59,6 @@ impl Quantization {
     /// The ends of the integers that are used.
     fn ends<T: Quantized>(self) -> (f32, f32) {
         ((T::LEAST + i64::from(self.narrow)) as f32, T::GREATEST as f32)
-    }
-}
-
-/// The elements that share a range: those of one index along an axis, or all.
-struct Slices {
-    count: usize,
-    outer: usize,
-    inner: usize,
-}
-
-impl Slices {
-    fn new(shape: &Shape, axis: Option<usize>) -> Slices {
-        let Some(axis) = axis else { return Slices { count: 1, outer: 1, inner: shape.num_elements() } };
-        let inner: usize = shape[axis + 1..].iter().product();
-        // Runs without elements can be more than there is time for.
-        let outer: usize = if inner == 0 { 0 } else { shape[..axis].iter().product() };
-        Slices { count: shape[axis], outer, inner }
-    }
-
-    /// The runs of elements in slice `i`.
-    fn runs(&self, i: usize) -> impl Iterator<Item = ops::Range<usize>> {
-        let (count, inner) = (self.count, self.inner);
-        (0..self.outer).map(move |o| (o * count + i) * inner..(o * count + i + 1) * inner)
     }
 }
 
@@ -153,10 +131,7 @@ fn quantize<T: Quantized>(ctx: &mut KernelContext<'_>, q: Quantization) -> Resul
             bail!(InvalidArgument, "input_max_range must be larger than input_min_range.");
         }
         let (min, apart) = (low.min(0.0), 1f32.max(low.abs().max(high.abs())) * q.minimum_range);
-        let (range, f) = mapping::<T>(q, Range { min, max: high.max(min + apart).max(0.0) });
-        for run in slices.runs(i) {
-            target[run.clone()].iter_mut().zip(&x[run.clone()]).for_each(|(to, &x)| *to = f(x));
-        }
+        let range = quantize_runs(q, Range { min, max: high.max(min + apart).max(0.0) }, slices.runs(i), x, target);
         least.push(range.min);
         greatest.push(range.max);
     }
@@ -178,26 +153,45 @@ fn flushed(x: f32) -> f32 {
     if x.is_subnormal() { 0.0 } else { x }
 }
 
-/// The range in effect, and the integer of a float.
-fn mapping<T: Quantized>(q: Quantization, range: Range) -> (Range, Box<dyn Fn(f32) -> T>) {
+/// Applies `f` to the elements in these runs.
+fn map_runs<A: Copy, B>(runs: impl Iterator<Item = ops::Range<usize>>, x: &[A], out: &mut [B], f: impl Fn(A) -> B) {
+    for run in runs {
+        out[run.clone()].iter_mut().zip(&x[run]).for_each(|(out, &x)| *out = f(x));
+    }
+}
+
+/// The integers of the floats in these runs; the result is the range in effect.
+fn quantize_runs<T: Quantized>(
+    q: Quantization,
+    range: Range,
+    runs: impl Iterator<Item = ops::Range<usize>>,
+    x: &[f32],
+    out: &mut [T],
+) -> Range {
     let Range { min, max } = range;
     match q.mode {
         Mode::MinCombined => {
             let scale = (T::GREATEST - T::LEAST) as f32 / (max - min);
             let half = T::half();
-            (range, Box::new(move |x| converted(((x.min(max).max(min) - min) * scale - half).round())))
+            map_runs(runs, x, out, |x| converted(((x.min(max).max(min) - min) * scale - half).round()));
+            range
         }
         Mode::MinFirst => {
             let from = FromFloats::new::<T>(range);
-            (range, Box::new(move |x| from.of(x)))
+            map_runs(runs, x, out, |x| from.of(x));
+            range
         }
         Mode::Scaled => {
             let (least, greatest) = q.ends::<T>();
             let side = |end: f32, of: f32| if end * of > 0.0 { end / of } else { f32::MAX };
             let scale = side(least, min).min(side(greatest, max));
             let (min, max) = (flushed(least / scale), flushed(greatest / scale));
-            let round = if q.to_even { f32::round_ties_even } else { f32::round };
-            (Range { min, max }, Box::new(move |x| converted(round(x.min(max).max(min) * scale))))
+            let scaled = |x: f32| x.min(max).max(min) * scale;
+            match q.to_even {
+                true => map_runs(runs, x, out, |x| converted(scaled(x).round_ties_even())),
+                false => map_runs(runs, x, out, |x| converted(scaled(x).round())),
+            }
+            Range { min, max }
         }
     }
 }
@@ -241,14 +235,12 @@ fn dequantize<T: Quantized>(ctx: &mut KernelContext<'_>, q: Quantization, dtype:
     let mut floats = Tensor::uninit(DType::F32, input.shape().clone())?;
     let out = floats.as_mut_slice::<f32>()?;
     for (i, range) in ranges(ctx)?.enumerate() {
-        let f = numbers::<T>(q, range);
-        for run in slices.runs(i) {
-            out[run.clone()].iter_mut().zip(&x[run.clone()]).for_each(|(out, &x)| *out = f(x));
-        }
+        dequantize_runs(q, range, slices.runs(i), x, out);
     }
     let out = if dtype == DType::BF16 {
-        let rounded: Vec<bf16> = out.iter().map(|&x| bf16::from_f32(x)).collect();
-        Tensor::from_slice(input.shape().clone(), &rounded)?
+        let mut rounded = Tensor::uninit(DType::BF16, input.shape().clone())?;
+        rounded.as_mut_slice::<bf16>()?.iter_mut().zip(&*out).for_each(|(to, &x)| *to = bf16::from_f32(x));
+        rounded
     } else {
         floats
     };
@@ -256,24 +248,24 @@ fn dequantize<T: Quantized>(ctx: &mut KernelContext<'_>, q: Quantization, dtype:
     Ok(())
 }
 
-/// The float of an integer.
-fn numbers<T: Quantized>(q: Quantization, range: Range) -> Box<dyn Fn(T) -> f32> {
+/// The floats of the integers in these runs.
+fn dequantize_runs<T: Quantized>(q: Quantization, range: Range, runs: impl Iterator<Item = ops::Range<usize>>, x: &[T], out: &mut [f32]) {
     let Range { min, max } = range;
     match q.mode {
         Mode::MinCombined => {
             let scale = (max - min) / (T::GREATEST as f32 - T::LEAST as f32);
             let half = T::half();
-            Box::new(move |x| (T::wide(x) as f32 + half) * scale + min)
+            map_runs(runs, x, out, |x| (T::wide(x) as f32 + half) * scale + min);
         }
         Mode::MinFirst => {
             let to = ToFloats::new::<T>(range);
-            Box::new(move |x| to.of(x))
+            map_runs(runs, x, out, |x| to.of(x));
         }
         Mode::Scaled => {
             let (least, greatest) = q.ends::<T>();
             let high = max / greatest;
             let scale = if T::LEAST == 0 { high } else { high.max(min / least) };
-            Box::new(move |x| T::wide(x) as f32 * scale)
+            map_runs(runs, x, out, |x| T::wide(x) as f32 * scale);
         }
     }
 }

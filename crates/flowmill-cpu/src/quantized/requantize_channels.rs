@@ -47,8 +47,11 @@ fn requantize<T: Quantized>(ctx: &mut KernelContext<'_>, greatest: f32) -> Resul
     let scales: Vec<f32> = bounds(ctx, &input)?.into_iter().map(|of| greatest * (of / bound / HALF)).collect();
     let x = input.as_slice::<i32>()?;
     let out = quantized::<T>(input.shape().clone(), |out| {
-        for (i, (out, &x)) in out.iter_mut().zip(x).enumerate() {
-            *out = T::saturated((x as f32 * scales[i % scales.len()]).round_ties_even() as i64);
+        let depth = scales.len().max(1);
+        for (out, x) in out.chunks_exact_mut(depth).zip(x.chunks_exact(depth)) {
+            for ((out, &x), scale) in out.iter_mut().zip(x).zip(&scales) {
+                *out = T::saturated((x as f32 * scale).round_ties_even() as i64);
+            }
         }
     })?;
     ctx.set_output(0, out);
@@ -67,15 +70,13 @@ fn make_range(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             bail!(InvalidArgument, "input must not be empty");
         }
         let bounds = bounds(ctx, &input)?;
+        let mut ends = vec![(i32::MAX, i32::MIN); bounds.len()];
+        for pixel in input.as_slice::<i32>()?.chunks_exact(bounds.len().max(1)) {
+            ends.iter_mut().zip(pixel).for_each(|((low, high), &x)| (*low, *high) = (x.min(*low), x.max(*high)));
+        }
         let mut widest = f32::MIN_POSITIVE;
         let mut least = 0;
-        for (channel, bound) in bounds.iter().enumerate() {
-            let (low, high) = input
-                .as_slice::<i32>()?
-                .iter()
-                .skip(channel)
-                .step_by(bounds.len())
-                .fold((i32::MAX, i32::MIN), |(low, high), &x| (low.min(x), high.max(x)));
+        for (bound, (low, high)) in bounds.into_iter().zip(ends) {
             widest = widest.max(bound * low.wrapping_abs().max(high.wrapping_abs()) as f32 / HALF);
             least = least.min(low);
         }

@@ -1,14 +1,13 @@
 //! `StatelessRandomBinomial`, `StatefulRandomBinomial`: how many of so many trials succeed, sample for sample as TensorFlow draws them.
 
 use super::distribution::RESERVED_PER_ELEMENT;
-use super::gamma::{Draws, MAX_ATTEMPTS, as_f64, expect_end, samples};
+use super::gamma::{Draws, MAX_ATTEMPTS, as_f64, sample_shapes, samples};
 use super::generator::reserve_blocks;
 use super::philox::Philox;
-use super::stateful::shape_input;
 use super::stateless::{scalar_input, seeded};
 use crate::elementwise::broadcast_positions;
 use crate::from_fn::expensive_from_fn;
-use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail, check_memory, f16, for_dtype};
 use num_traits::NumCast;
 use std::sync::Arc;
@@ -22,6 +21,8 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 const RESERVED_FOR_SUMS: u64 = 42;
 /// Elements that a stateful call reserves for, for each distribution and four of its samples.
 const RESERVED_PER_FOUR: u64 = 200;
+/// The parameters' names in errors.
+const PARAMETERS: &str = "counts and probs";
 /// From this many expected successes on samples are drawn by rejection.
 const MANY: f64 = 10.0;
 
@@ -126,20 +127,6 @@ fn rounding(dtype: DType) -> fn(f64) -> f64 {
     }
 }
 
-/// The shape of all samples and that of the distributions, which ends it: shape, counts and probabilities stand in these inputs.
-fn shapes(ctx: &KernelContext<'_>, [shape, counts, probs]: [usize; 3]) -> Result<(Shape, Shape)> {
-    let (counts, probs) = (ctx.input(counts)?.shape(), ctx.input(probs)?.shape());
-    let Some(distributions) = Shape::broadcast(counts, probs) else {
-        bail!(InvalidArgument, "counts and probs must have compatible batch dimensions: {counts} vs. {probs}");
-    };
-    if ctx.input(shape)?.rank() != 1 {
-        bail!(InvalidArgument, "Input shape should be a vector, got shape: {}", ctx.input(shape)?.shape());
-    }
-    let shape = shape_input(ctx, shape)?;
-    expect_end(&shape, &distributions)?;
-    Ok((shape, distributions))
-}
-
 fn draw<O: Element + NumCast + Default>(
     counts: &Tensor,
     probs: &Tensor,
@@ -171,7 +158,7 @@ fn check_types(init: &KernelInit<'_>) -> Result<DType> {
 fn make_stateless(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(check_types(init)?, [f16, f32, f64, i32, i64], T => expensive_from_fn(move |ctx| {
         let generator = seeded(ctx)?;
-        let (shape, distributions) = shapes(ctx, [0, 2, 3])?;
+        let (shape, distributions) = sample_shapes(ctx, 0, 2..4, PARAMETERS)?;
         let output = draw::<T>(ctx.input(2)?, ctx.input(3)?, shape, &distributions, generator)?;
         ctx.set_output(0, output);
         Ok(())
@@ -181,7 +168,7 @@ fn make_stateless(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// Inputs: variable, algorithm, shape, counts, probabilities. Unlike others, the op has no algorithm of the device's choice.
 fn make_stateful(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(check_types(init)?, [f16, f32, f64, i32, i64], T => expensive_from_fn(move |ctx| {
-        let (shape, distributions) = shapes(ctx, [2, 3, 4])?;
+        let (shape, distributions) = sample_shapes(ctx, 2, 3..5, PARAMETERS)?;
         let algorithm = scalar_input(ctx, 1)?;
         if algorithm != 1 {
             bail!(InvalidArgument, "Unsupported algorithm id: {algorithm}");

@@ -9,6 +9,7 @@ use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail, f16, for_dtype};
 use num_traits::{NumCast, ToPrimitive};
+use std::ops::Range;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -194,11 +195,27 @@ fn stateless<O: Element + NumCast + Default>(
 }
 
 /// That the samples' shape ends with that of the distributions.
-pub(super) fn expect_end(shape: &Shape, end: &Shape) -> Result<()> {
+fn expect_end(shape: &Shape, end: &Shape) -> Result<()> {
     if !shape.ends_with(end) {
         bail!(InvalidArgument, "Shape passed in must end with broadcasted shape.");
     }
     Ok(())
+}
+
+/// The shape of all samples, which stands in input `shape`, and that of the distributions, which ends it: their parameters, of these names,
+/// are broadcast.
+pub(super) fn sample_shapes(ctx: &KernelContext<'_>, shape: usize, parameters: Range<usize>, names: &str) -> Result<(Shape, Shape)> {
+    let parameters = parameters.map(|i| Ok(ctx.input(i)?.shape())).collect::<Result<Vec<_>>>()?;
+    let Some(distributions) = parameters.iter().try_fold(Shape::scalar(), |all, shape| Shape::broadcast(&all, shape)) else {
+        let shapes: Vec<String> = parameters.iter().map(ToString::to_string).collect();
+        bail!(InvalidArgument, "{names} must have compatible batch dimensions: {}", shapes.join(" vs. "));
+    };
+    if ctx.input(shape)?.rank() != 1 {
+        bail!(InvalidArgument, "Input shape should be a vector, got shape: {}", ctx.input(shape)?.shape());
+    }
+    let shape = shape_input(ctx, shape)?;
+    expect_end(&shape, &distributions)?;
+    Ok((shape, distributions))
 }
 
 /// The elements of a tensor of parameters.

@@ -1,6 +1,7 @@
 //! Ops whose generator is the value of a variable, a counter and then a key: what `tf.random.Generator` is made of.
 
 use super::distribution::{RESERVED_PER_ELEMENT, draw};
+use super::noise::entropy;
 use super::philox::Philox;
 use super::stateful::{draw_normal, draw_truncated_normal, draw_uniform, draw_whole, integer_range, shape_input};
 use super::stateless::{COUNTER_WORDS, expect_philox, scalar_input};
@@ -8,7 +9,6 @@ use crate::from_fn::from_fn;
 use crate::state::Variable;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
 /// The numbers of a state that Philox uses; there may be more.
@@ -122,7 +122,6 @@ fn skip(ctx: &mut KernelContext<'_>) -> Result<()> {
 /// Numbers of the system's entropy.
 fn make_non_deterministic(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.attrs.get_or("dtype", DType::I64)?, [i32, i64, u32, u64], T => from_fn(move |ctx| {
-        let entropy = || RandomState::new().build_hasher().finish();
         let generator = Philox::new(entropy(), u128::from(entropy()) << 64 | u128::from(entropy()));
         let output = draw_whole::<T>(generator, shape_input(ctx, 0)?)?;
         ctx.set_output(0, output);

@@ -1,6 +1,6 @@
 //! The Philox 4×32 generator with ten rounds, by Salmon, Moraes, Dror and Shaw: "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
 
-use super::distribution::uniform_f32;
+use super::distribution::{uniform_f32, uniform_f64};
 
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
@@ -22,7 +22,7 @@ impl Philox {
     }
 
     /// The generator of a stateful op's seeds.
-    pub(super) fn from_seeds(seed: u64, seed2: u64) -> Philox {
+    pub(crate) fn from_seeds(seed: u64, seed2: u64) -> Philox {
         Philox { key: seed, counter: u128::from(seed2) << 64 }
     }
 
@@ -49,6 +49,13 @@ impl Philox {
         let lost = blocks >> 32 == u64::from(u32::MAX) && (self.counter as u32).overflowing_add(blocks as u32).1;
         let high = ((self.counter >> 64) as u64).wrapping_add(u64::from(carry && !lost));
         self.counter = u128::from(high) << 64 | u128::from(low);
+    }
+
+    /// The generator here; moves on by the blocks that it may use.
+    pub(super) fn reserve(&mut self, blocks: u64) -> Philox {
+        let reserved = *self;
+        self.skip(blocks);
+        reserved
     }
 
     /// The block here.
@@ -98,13 +105,18 @@ impl Numbers {
         uniform_f32(self.next())
     }
 
+    /// Uniform in [0, 1), 52 random bits.
+    pub(crate) fn uniform_double(&mut self) -> f64 {
+        uniform_f64(self.next(), self.next())
+    }
+
     /// Uniform from 0 up to `n`, which is left out; 0 where `n` is.
     pub(crate) fn below(&mut self, n: u32) -> u32 {
         below(u64::from(n), u64::from(u32::MAX), || u64::from(self.next())) as u32
     }
 
     /// The same out of twice as many bits.
-    pub(super) fn below_long(&mut self, n: u64) -> u64 {
+    pub(crate) fn below_long(&mut self, n: u64) -> u64 {
         below(n, u64::MAX, || u64::from(self.next()) | u64::from(self.next()) << 32)
     }
 }

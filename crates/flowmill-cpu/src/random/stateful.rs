@@ -3,7 +3,7 @@
 use super::distribution::{
     Normal, RESERVED_PER_ELEMENT, RandomFloat, RandomInteger, TruncatedNormal, Uniform, UniformInteger, WholeInteger, draw,
 };
-use super::noise::entropy;
+use super::noise::of_seeds;
 use super::philox::Philox;
 use crate::array::args::{indices, shape_argument};
 use crate::from_fn::from_fn;
@@ -26,10 +26,8 @@ pub(crate) struct SharedGenerator(Mutex<Philox>);
 impl SharedGenerator {
     /// From the attributes `seed` and `seed2`; where both are zero, from the system's entropy.
     pub(crate) fn from_attrs(init: &KernelInit<'_>) -> Result<SharedGenerator> {
-        let seed: i64 = init.attrs.get_or("seed", 0)?;
-        let seed2: i64 = init.attrs.get_or("seed2", 0)?;
-        let (seed, seed2) = if seed == 0 && seed2 == 0 { (entropy(), entropy()) } else { (seed as u64, seed2 as u64) };
-        Ok(SharedGenerator(Mutex::new(Philox::from_seeds(seed, seed2))))
+        let generator = of_seeds(init.attrs.get_or("seed", 0)?, init.attrs.get_or("seed2", 0)?);
+        Ok(SharedGenerator(Mutex::new(generator)))
     }
 
     /// The generator for a call that makes `elements`.
@@ -39,10 +37,7 @@ impl SharedGenerator {
 
     /// The generator for a call that uses at most so many blocks.
     pub(crate) fn reserve_blocks(&self, blocks: u64) -> Philox {
-        let mut generator = self.0.lock();
-        let reserved = *generator;
-        generator.skip(blocks);
-        reserved
+        self.0.lock().reserve(blocks)
     }
 }
 

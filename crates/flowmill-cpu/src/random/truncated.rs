@@ -1,14 +1,13 @@
 //! `StatelessParameterizedTruncatedNormal`: normal numbers between bounds, number for number as one thread of TensorFlow draws them.
 
 use super::distribution::RandomFloat;
-use super::gamma::expect_end;
+use super::gamma::sample_shapes;
 use super::philox::Philox;
-use super::stateful::shape_input;
 use super::stateless::seeded;
 use crate::elementwise::broadcast_positions;
 use crate::from_fn::expensive_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail, check_memory, f16, for_dtype};
+use flowmill_tensor::{Result, Tensor, bail, check_memory, f16, for_dtype};
 use num_traits::Float;
 use std::sync::Arc;
 
@@ -146,29 +145,10 @@ fn number<T: Float>(value: f64) -> T {
     T::from(value).unwrap_or_else(T::zero)
 }
 
-/// The shape of all samples and that of the distributions, which ends it.
-fn shapes(ctx: &KernelContext<'_>) -> Result<(Shape, Shape)> {
-    let parameters = [ctx.input(2)?, ctx.input(3)?, ctx.input(4)?, ctx.input(5)?].map(Tensor::shape);
-    let [first, rest @ ..] = parameters;
-    let Some(distributions) = rest.into_iter().try_fold(first.clone(), |all, shape| Shape::broadcast(&all, shape)) else {
-        let [means, deviations, mins, maxs] = parameters;
-        bail!(
-            InvalidArgument,
-            "means, stddevs, minvals, maxvals must have compatible batch dimensions: {means} vs. {deviations} vs. {mins} vs. {maxs}"
-        );
-    };
-    if ctx.input(0)?.rank() != 1 {
-        bail!(InvalidArgument, "Input shape should be a vector, got shape: {}", ctx.input(0)?.shape());
-    }
-    let shape = shape_input(ctx, 0)?;
-    expect_end(&shape, &distributions)?;
-    Ok((shape, distributions))
-}
-
 /// Inputs: shape, seed, means, deviations, lower and upper bounds. A distribution's samples are a row apart, and drawn one after the other.
 fn truncated_normal<T: RandomFloat + Float>(ctx: &KernelContext<'_>) -> Result<Tensor> {
     let mut generator = seeded(ctx)?;
-    let (shape, distributions) = shapes(ctx)?;
+    let (shape, distributions) = sample_shapes(ctx, 0, 2..6, "means, stddevs, minvals, maxvals")?;
     let mut output = Tensor::zeros(T::DTYPE, shape)?;
     let (total, count) = (output.num_elements(), distributions.num_elements());
     if total == 0 {

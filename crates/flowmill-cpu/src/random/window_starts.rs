@@ -1,7 +1,6 @@
 //! Where the windows of fractional pooling begin, after Graham: "Fractional max-pooling" (2014).
 
-use super::distribution::uniform_f64;
-use super::noise::entropy;
+use super::noise::of_seeds;
 use super::philox::{Numbers, Philox};
 
 /// The numbers that one call of a pool draws.
@@ -11,8 +10,7 @@ pub(crate) struct WindowStarts(Philox);
 impl WindowStarts {
     /// Of these seeds; where both are zero, of the system's entropy.
     pub(crate) fn from_seeds(seed: i64, seed2: i64) -> WindowStarts {
-        let (seed, seed2) = if seed == 0 && seed2 == 0 { (entropy(), entropy()) } else { (seed as u64, seed2 as u64) };
-        WindowStarts(Philox::from_seeds(seed, seed2))
+        WindowStarts(of_seeds(seed, seed2))
     }
 
     /// Where each of `count` windows begins that cover `0..len` side by side, and `len`. There are no more windows than elements, and sizes
@@ -22,9 +20,7 @@ impl WindowStarts {
     }
 
     fn reserve(&mut self, numbers: usize) -> Numbers {
-        let reserved = self.0;
-        self.0.skip(numbers.div_ceil(4) as u64);
-        Numbers::new(reserved)
+        Numbers::new(self.0.reserve(numbers.div_ceil(4) as u64))
     }
 
     fn shuffled(&mut self, len: usize, count: usize) -> Vec<i64> {
@@ -46,8 +42,7 @@ impl WindowStarts {
         let step = n / windows;
         // Beyond this the first or the last window had another size than the others.
         let end = ((size + 2.0) / step - 1.0).min((n + 1.0 - size) / step - (windows - 1.0));
-        let mut numbers = self.reserve(2);
-        let from = uniform_f64(numbers.next(), numbers.next()) * end;
+        let from = self.reserve(2).uniform_double() * end;
         let inner = (1..count).map(|i| ((step * (i as f64 + from)).ceil() as i64 - 1).clamp(0, len as i64));
         std::iter::once(0).chain(inner).chain(std::iter::once(len as i64)).collect()
     }

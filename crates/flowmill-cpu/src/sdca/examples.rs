@@ -2,8 +2,8 @@
 
 use super::Regularization;
 use flowmill_runtime::KernelContext;
-use flowmill_tensor::{Result, Tensor, bail, check_memory};
-use std::collections::{HashMap, HashSet};
+use flowmill_tensor::{Result, Shape, Tensor, bail, check_memory};
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// How many groups of features there are.
@@ -47,37 +47,43 @@ pub(super) struct Example {
 }
 
 /// Features of which each example has few.
-struct Sparse {
+struct Sparse<'a> {
     /// Where each example's features stand in `places` and `values`.
     rows: Vec<Range<usize>>,
     /// The features' places among the weights.
     places: Vec<usize>,
     /// The features' values, where they are not all 1.
-    values: Option<Tensor>,
-    weights: Tensor,
-    deltas: Vec<f32>,
+    values: Option<&'a [f32]>,
+    weights: Weights<'a>,
 }
 
-/// Features that each example has all of.
-struct Dense {
-    features: Tensor,
-    weights: Tensor,
+/// Features that each example has all of, one row for each.
+struct Dense<'a> {
+    features: &'a [f32],
+    weights: Weights<'a>,
+}
+
+/// The weights of a group's features.
+struct Weights<'a> {
+    shape: &'a Shape,
+    values: &'a [f32],
+    /// What is to be added to them.
     deltas: Vec<f32>,
 }
 
 /// The examples.
-pub(super) struct Examples {
+pub(super) struct Examples<'a> {
     examples: Vec<Example>,
-    sparse: Vec<Sparse>,
-    dense: Vec<Dense>,
+    sparse: Vec<Sparse<'a>>,
+    dense: Vec<Dense<'a>>,
 }
 
-impl Examples {
+impl<'a> Examples<'a> {
     /// The examples of a call.
     ///
     /// # Errors
     /// `InvalidArgument` for inputs that do not fit together.
-    pub(super) fn new(ctx: &KernelContext<'_>, groups: Groups) -> Result<Examples> {
+    pub(super) fn new(ctx: &'a KernelContext<'_>, groups: Groups) -> Result<Examples<'a>> {
         let weights = ctx.input(groups.example_weights())?.as_slice::<f32>()?;
         let labels = ctx.input(groups.example_weights() + 1)?.as_slice::<f32>()?;
         if labels.len() != weights.len() {
@@ -102,19 +108,17 @@ impl Examples {
     /// The prediction for an example, before the link function: with the weights as they are now in all partitions, and as they were.
     pub(super) fn sums(&self, i: usize, partitions: f32, regularization: Regularization) -> (f64, f64) {
         let (mut now, mut before) = (0.0, 0.0);
-        for group in &self.sparse {
-            let weights = group.weights.as_slice::<f32>().unwrap_or(&[]);
-            for at in group.rows[i].clone() {
-                let place = group.places[at];
-                let value = group.value(at);
-                before += value * regularization.shrunk(f64::from(weights[place]));
-                now += value * regularization.shrunk(f64::from(weights[place] + group.deltas[place] * partitions));
+        for Sparse { rows, places, values, weights } in &self.sparse {
+            for at in rows[i].clone() {
+                let place = places[at];
+                let value = value(*values, at);
+                before += value * regularization.shrunk(f64::from(weights.values[place]));
+                now += value * regularization.shrunk(f64::from(weights.values[place] + weights.deltas[place] * partitions));
             }
         }
-        for group in &self.dense {
-            let weights = group.weights.as_slice::<f32>().unwrap_or(&[]);
+        for Dense { features, weights } in &self.dense {
             let (mut sum, mut sum_before) = (0f32, 0f32);
-            for ((&x, &weight), &delta) in group.row(i).iter().zip(weights).zip(&group.deltas) {
+            for ((&x, &weight), &delta) in weights.row(features, i).iter().zip(weights.values).zip(&weights.deltas) {
                 sum_before += x * regularization.shrunk_single(weight);
                 sum += x * regularization.shrunk_single(weight + delta * partitions);
             }
@@ -126,110 +130,111 @@ impl Examples {
 
     /// Adds an example's features, times `factor`, to the weights.
     pub(super) fn add(&mut self, i: usize, factor: f64) {
-        for group in &mut self.sparse {
-            for at in group.rows[i].clone() {
-                let value = group.value(at);
-                let delta = &mut group.deltas[group.places[at]];
-                *delta = (f64::from(*delta) + value * factor) as f32;
+        for Sparse { rows, places, values, weights } in &mut self.sparse {
+            for at in rows[i].clone() {
+                let delta = &mut weights.deltas[places[at]];
+                *delta = (f64::from(*delta) + value(*values, at) * factor) as f32;
             }
         }
-        for group in &mut self.dense {
-            let row = row(&group.features, i);
-            group.deltas.iter_mut().zip(row).for_each(|(delta, x)| *delta += x * factor as f32);
+        for Dense { features, weights } in &mut self.dense {
+            let row = weights.row(features, i);
+            weights.deltas.iter_mut().zip(row).for_each(|(delta, x)| *delta += x * factor as f32);
         }
     }
 
     /// What is to be added to the weights, group by group.
-    pub(super) fn into_deltas(self) -> Vec<Result<Tensor>> {
-        let sparse = self.sparse.into_iter().map(|group| (group.weights, group.deltas));
-        let dense = self.dense.into_iter().map(|group| (group.weights, group.deltas));
-        sparse.chain(dense).map(|(weights, deltas)| Tensor::from_slice(weights.shape().clone(), &deltas)).collect()
+    pub(super) fn into_deltas(self) -> Result<Vec<Tensor>> {
+        let sparse = self.sparse.into_iter().map(|group| group.weights);
+        let dense = self.dense.into_iter().map(|group| group.weights);
+        sparse.chain(dense).map(|weights| Tensor::from_slice(weights.shape.clone(), &weights.deltas)).collect()
     }
 }
 
-impl Sparse {
-    fn new(ctx: &KernelContext<'_>, groups: Groups, i: usize, examples: &mut [Example]) -> Result<Sparse> {
+impl<'a> Weights<'a> {
+    fn new(tensor: &'a Tensor) -> Result<Weights<'a>> {
+        let values = tensor.as_slice::<f32>()?;
+        check_memory::<f32>(values.len())?;
+        Ok(Weights { shape: tensor.shape(), values, deltas: vec![0.0; values.len()] })
+    }
+
+    /// Example `i`'s row of dense features.
+    fn row<'f>(&self, features: &'f [f32], i: usize) -> &'f [f32] {
+        let width = self.values.len();
+        &features[i * width..(i + 1) * width]
+    }
+}
+
+/// A sparse feature's value.
+fn value(values: Option<&[f32]>, at: usize) -> f64 {
+    values.map_or(1.0, |values| f64::from(values[at]))
+}
+
+impl<'a> Sparse<'a> {
+    fn new(ctx: &'a KernelContext<'_>, groups: Groups, i: usize, examples: &mut [Example]) -> Result<Sparse<'a>> {
         let (of, features) = (ctx.input(i)?.as_slice::<i64>()?, ctx.input(groups.sparse + i)?.as_slice::<i64>()?);
         if of.len() != features.len() {
-            bail!(InvalidArgument, "Found mismatched example_indices and feature_indices {of:?} vs {features:?}");
+            bail!(InvalidArgument, "Found mismatched example_indices and feature_indices: {} vs {} elements", of.len(), features.len());
         }
-        let values = if i < groups.with_values { Some(ctx.input(2 * groups.sparse + i)?.clone()) } else { None };
-        if let Some(values) = &values
-            && values.num_elements() != features.len()
+        let values = if i < groups.with_values { Some(ctx.input(2 * groups.sparse + i)?.as_slice::<f32>()?) } else { None };
+        if let Some(values) = values
+            && values.len() != features.len()
         {
-            bail!(InvalidArgument, "Found {} feature values for {} feature indices", values.num_elements(), features.len());
+            bail!(InvalidArgument, "Found {} feature values for {} feature indices", values.len(), features.len());
         }
         let indices = ctx.input(groups.sparse_indices() + i)?.as_slice::<i64>()?;
-        let weights = ctx.input(groups.sparse_indices() + groups.sparse + i)?.clone();
-        if indices.len() != weights.num_elements() {
+        let weights = Weights::new(ctx.input(groups.sparse_indices() + groups.sparse + i)?)?;
+        if indices.len() != weights.values.len() {
             bail!(
                 InvalidArgument,
                 "sparse_indices and sparse_weights must have the same length, got {} and {}",
                 indices.len(),
-                weights.num_elements()
+                weights.values.len()
             );
         }
-        check_memory::<[usize; 4]>(features.len().saturating_add(indices.len()))?;
+        check_memory::<[usize; 6]>(features.len().saturating_add(indices.len()))?;
         let place_of: HashMap<i64, usize> = indices.iter().enumerate().map(|(place, &index)| (index, place)).collect();
-        let deltas = vec![0.0; weights.num_elements()];
-        let mut group =
-            Sparse { rows: Vec::with_capacity(examples.len()), places: Vec::with_capacity(features.len()), values, weights, deltas };
-        let mut seen = HashSet::new();
+        let (mut rows, mut places) = (Vec::with_capacity(examples.len()), Vec::with_capacity(features.len()));
+        // The example that had each feature last.
+        let mut last = vec![usize::MAX; indices.len()];
         for (i, example) in examples.iter_mut().enumerate() {
-            let start = group.places.len();
-            seen.clear();
-            while of.get(group.places.len()).is_some_and(|&of| of == i as i64) {
-                let at = group.places.len();
+            let start = places.len();
+            while of.get(places.len()).is_some_and(|&of| of == i as i64) {
+                let at = places.len();
                 let Some(&place) = place_of.get(&features[at]) else {
                     bail!(InvalidArgument, "Found sparse feature indices out of valid range: {}", features[at])
                 };
-                if !seen.insert(features[at]) {
+                if std::mem::replace(&mut last[place], i) == i {
                     bail!(InvalidArgument, "Duplicate index in sparse vector.");
                 }
-                example.squared_norm += group.value(at) * group.value(at);
-                group.places.push(place);
+                example.squared_norm += value(values, at) * value(values, at);
+                places.push(place);
             }
-            group.rows.push(start..group.places.len());
+            rows.push(start..places.len());
         }
-        Ok(group)
-    }
-
-    fn value(&self, at: usize) -> f64 {
-        let values = self.values.as_ref().and_then(|values| values.as_slice::<f32>().ok());
-        values.map_or(1.0, |values| f64::from(values[at]))
+        Ok(Sparse { rows, places, values, weights })
     }
 }
 
-/// The features of example `i`.
-fn row(features: &Tensor, i: usize) -> &[f32] {
-    let width = features.shape()[1];
-    features.as_slice::<f32>().map_or(&[], |features| &features[i * width..(i + 1) * width])
-}
-
-impl Dense {
-    fn new(ctx: &KernelContext<'_>, groups: Groups, i: usize, examples: &mut [Example]) -> Result<Dense> {
-        let features = ctx.input(groups.dense_features() + i)?.clone();
-        let weights = ctx.input(groups.dense_weights() + i)?.clone();
+impl<'a> Dense<'a> {
+    fn new(ctx: &'a KernelContext<'_>, groups: Groups, i: usize, examples: &mut [Example]) -> Result<Dense<'a>> {
+        let features = ctx.input(groups.dense_features() + i)?;
+        let weights = Weights::new(ctx.input(groups.dense_weights() + i)?)?;
         let &[rows, width] = features.shape().dims() else {
             bail!(InvalidArgument, "Dense features at index {i} must be rank 2 but is rank {}", features.rank())
         };
         if rows != examples.len() {
             bail!(InvalidArgument, "Dense features at index {i} must have {} rows, one for each example, but have {rows}", examples.len());
         }
-        if width > weights.num_elements() {
+        if width > weights.values.len() {
             bail!(InvalidArgument, "More dense features than we have parameters for: {width}");
         }
-        if width < weights.num_elements() {
-            bail!(InvalidArgument, "Fewer dense features than we have parameters for: {width} for {}", weights.num_elements());
+        if width < weights.values.len() {
+            bail!(InvalidArgument, "Fewer dense features than we have parameters for: {width} for {}", weights.values.len());
         }
+        let features = features.as_slice::<f32>()?;
         for (i, example) in examples.iter_mut().enumerate() {
-            example.squared_norm += f64::from(row(&features, i).iter().map(|x| x * x).sum::<f32>());
+            example.squared_norm += f64::from(weights.row(features, i).iter().map(|x| x * x).sum::<f32>());
         }
-        let deltas = vec![0.0; weights.num_elements()];
-        Ok(Dense { features, weights, deltas })
-    }
-
-    fn row(&self, i: usize) -> &[f32] {
-        row(&self.features, i)
+        Ok(Dense { features, weights })
     }
 }

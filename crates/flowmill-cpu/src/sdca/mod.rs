@@ -122,15 +122,14 @@ impl Optimizer {
             row[2] = self.loss.dual(dual, label, weight) as f32;
             row[3] = weight as f32;
         }
-        ctx.set_output(0, state);
-        for (i, deltas) in examples.into_deltas().into_iter().enumerate() {
-            ctx.set_output(1 + i, deltas?);
+        for (i, output) in std::iter::once(state).chain(examples.into_deltas()?).enumerate() {
+            ctx.set_output(i, output);
         }
         Ok(())
     }
 
     /// How much there is to gain from each example.
-    fn probabilities(&self, examples: &Examples, state: &[f32]) -> Vec<f64> {
+    fn probabilities(&self, examples: &Examples<'_>, state: &[f32]) -> Vec<f64> {
         let smoothness = f64::from(self.regularization.l2) * self.loss.smoothness();
         (0..examples.len())
             .map(|i| {

@@ -1,32 +1,22 @@
 //! The order in which examples are taken. TensorFlow's differs from run to run; this one is the same for the same number of steps.
 
-/// Numbers that look random: SplitMix64 by Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
+use crate::random::philox::{Numbers, Philox};
+
+/// Orders drawn one after the other.
 pub(super) struct Order {
-    state: u64,
+    numbers: Numbers,
 }
 
 impl Order {
     pub(super) fn new(seed: u64) -> Order {
-        Order { state: seed }
-    }
-
-    fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let x = (self.state ^ self.state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ x >> 31
-    }
-
-    /// From 0 to 1.
-    fn fraction(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+        Order { numbers: Numbers::new(Philox::from_seeds(seed, 0)) }
     }
 
     /// Each of `count` examples once.
     pub(super) fn shuffled(&mut self, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..count).collect();
         for left in (2..=count).rev() {
-            order.swap(left - 1, (self.next() % left as u64) as usize);
+            order.swap(left - 1, self.numbers.below_long(left as u64) as usize);
         }
         order
     }
@@ -47,9 +37,9 @@ impl Order {
         let mut taken = vec![0i32; count];
         let mut retries = 0;
         while total > 0.0 && order.len() < count && retries < count {
-            let at = self.fraction() * total;
+            let at = self.numbers.uniform_double() * total;
             let picked = sums.partition_point(|&sum| sum <= at).min(count - 1);
-            if self.fraction() > 0.1f64.powi(taken[picked]) {
+            if self.numbers.uniform_double() > 0.1f64.powi(taken[picked]) {
                 retries += 1;
                 continue;
             }

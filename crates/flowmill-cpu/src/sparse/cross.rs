@@ -192,7 +192,8 @@ pub(super) fn each_cross<'a>(columns: &[Column<'a>], batches: usize, mut f: impl
 fn cross<'a>(columns: &[Column<'a>], batches: usize, f: impl FnMut(&[(Feature<'a>, bool)])) -> Result<(Tensor, Tensor)> {
     let counts = each_cross(columns, batches, f)?;
     let rows = counts.iter().enumerate().flat_map(|(batch, &count)| (0..count).map(move |i| [batch as i64, i as i64]));
-    let indices: Vec<i64> = rows.flatten().collect();
+    let mut indices = Vec::with_capacity(2 * counts.iter().sum::<usize>());
+    rows.for_each(|row| indices.extend(row));
     let widest = counts.iter().copied().max().unwrap_or(0);
     Ok((index_matrix(&indices, 2, indices.len() / 2)?, Tensor::vector(&[batches as i64, widest as i64])?))
 }

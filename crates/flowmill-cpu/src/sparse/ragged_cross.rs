@@ -1,7 +1,7 @@
 //! Crossed features that are ragged: `RaggedCross`.
 
 use super::cross::{Column, each_cross, hashed, joined, starts_of};
-use super::{splits, splits_tensor};
+use super::splits_tensor;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, DType, Result, Tensor, bail, check_memory};
@@ -17,7 +17,7 @@ struct Layout {
     sparse: usize,
     dense: usize,
     /// The kinds of the columns: `R`, `S` or `D`.
-    order: Vec<u8>,
+    order: String,
 }
 
 impl Layout {
@@ -34,24 +34,23 @@ impl Layout {
         if order.len() != ragged + sparse + dense {
             bail!(InvalidArgument, "Invalid length for input_order");
         }
-        Ok(Layout { ragged, sparse, dense, order: order.as_bytes().to_vec() })
+        Ok(Layout { ragged, sparse, dense, order: order.to_owned() })
     }
 
     /// The columns of a call and how many batches there are.
     fn columns<'a>(&self, ctx: &'a KernelContext<'_>) -> Result<(Vec<Column<'a>>, usize)> {
         let of_sparse = 2 * self.ragged;
         let of_dense = of_sparse + 3 * self.sparse;
-        let batches = self.batches(ctx, of_sparse, of_dense)?;
+        let (batches, ragged_splits) = self.batches(ctx, of_sparse, of_dense)?;
         check_memory::<usize>(batches.saturating_add(1).saturating_mul(self.order.len()))?;
-        let (mut ragged, mut sparse, mut dense) = (0..self.ragged, 0..self.sparse, 0..self.dense);
+        let (mut ragged, mut sparse, mut dense) = (ragged_splits.into_iter().enumerate(), 0..self.sparse, 0..self.dense);
         let mut columns = Vec::with_capacity(self.order.len());
-        let order = String::from_utf8_lossy(&self.order);
-        for kind in &self.order {
+        let order = &self.order;
+        for kind in order.bytes() {
             columns.push(match (kind, ragged.len(), sparse.len(), dense.len()) {
                 (b'R', 1.., ..) => {
-                    let i = ragged.next().unwrap_or(0);
-                    let values = ctx.input(i)?;
-                    Column::new(values, splits(ctx.input(self.ragged + i)?, Some(values.num_elements()))?, false)?
+                    let (i, splits) = ragged.next().unwrap_or_default();
+                    Column::new(ctx.input(i)?, splits, false)?
                 }
                 (b'S', _, 1.., _) => {
                     let i = of_sparse + sparse.next().unwrap_or(0);
@@ -84,15 +83,16 @@ impl Layout {
         Ok((columns, batches))
     }
 
-    /// How many batches there are; checks the shapes of all inputs.
-    fn batches(&self, ctx: &KernelContext<'_>, of_sparse: usize, of_dense: usize) -> Result<usize> {
+    /// How many batches there are, and the splits of the ragged inputs; checks the shapes of all inputs.
+    fn batches(&self, ctx: &KernelContext<'_>, of_sparse: usize, of_dense: usize) -> Result<(usize, Vec<Vec<usize>>)> {
         let mut sizes = Vec::with_capacity(self.order.len());
+        let mut ragged_splits = Vec::with_capacity(self.ragged);
         for i in 0..self.ragged {
             let (values, splits) = (ctx.input(i)?, ctx.input(self.ragged + i)?);
             if values.rank() != 1 || splits.rank() != 1 {
                 bail!(InvalidArgument, "tf.ragged.cross only supports inputs with rank=2.");
             }
-            check_splits(splits, values.num_elements())?;
+            ragged_splits.push(checked_splits(splits, values.num_elements())?);
             sizes.push(splits.num_elements() as i64 - 1);
         }
         for i in 0..self.sparse {
@@ -117,14 +117,14 @@ impl Layout {
             bail!(InvalidArgument, "inputs must all have the same batch dimension size.");
         }
         match usize::try_from(first) {
-            Ok(batches) => Ok(batches),
+            Ok(batches) => Ok((batches, ragged_splits)),
             Err(_) => bail!(InvalidArgument, "a batch dimension of {first} is negative"),
         }
     }
 }
 
-/// Checks that splits begin at 0, rise, and end at the number of values.
-fn check_splits(splits: &Tensor, values: usize) -> Result<()> {
+/// Splits that begin at 0, rise, and end at the number of values.
+fn checked_splits(splits: &Tensor, values: usize) -> Result<Vec<usize>> {
     let splits = splits.to_i64_vec()?;
     let (Some(&first), Some(&last)) = (splits.first(), splits.last()) else {
         bail!(InvalidArgument, "Invalid ragged splits: ragged splits must have at least one splits, but is empty");
@@ -146,7 +146,7 @@ fn check_splits(splits: &Tensor, values: usize) -> Result<()> {
             "Invalid ragged splits: last element of ragged splits must be the number of ragged values({values}) but is {last}"
         );
     }
-    Ok(())
+    Ok(splits.into_iter().map(|s| s as usize).collect())
 }
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {

@@ -1,11 +1,5 @@
 use crate::testing::{Call, floats, message, ty};
-use flowmill_proto::AttrValue;
-use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_tensor::{Code, DType, Result, Tensor};
-
-fn ratios(values: &[f32]) -> AttrValue {
-    Value::List(Box::new(ListValue { f: values.to_vec(), ..ListValue::default() })).into()
-}
 
 fn image() -> Tensor {
     let values: Vec<f32> = (0..40).map(|i| (i * 7 % 40) as f32).collect();
@@ -15,7 +9,7 @@ fn image() -> Tensor {
 fn call(op: &str, input: Tensor, ratio: &[f32], deterministic: bool) -> Call {
     Call::new(op)
         .attr("T", ty(input.dtype()))
-        .attr("pooling_ratio", ratios(ratio))
+        .attr("pooling_ratio", ratio.to_vec())
         .attr("deterministic", deterministic)
         .attr("seed", if deterministic { 3i64 } else { 0 })
         .attr("seed2", if deterministic { 4i64 } else { 0 })

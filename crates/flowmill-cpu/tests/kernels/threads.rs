@@ -1,6 +1,5 @@
 //! Every kernel that forks gives the same bits whatever the number of threads.
 use crate::testing::{Call, ints, strings, ty, types};
-use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, Example, Feature, Features, FloatList, Message, feature};
 use flowmill_runtime::intra_op;
 use flowmill_tensor::{DType, Shape, Tensor};
@@ -123,8 +122,8 @@ fn calls() -> Vec<Forking> {
     );
     let dilation = vec![float(), ("strides", ints(one)), ("rates", ints(one)), ("padding", "SAME".into())];
     call("nn/dilation.rs", "Dilation2D", dilation, vec![f(&[4, 48, 48, 8]), f(&[3, 3, 8])]);
-    let ratios = Value::List(Box::new(ListValue { f: vec![1.0, 1.5, 1.7, 1.0], ..ListValue::default() }));
-    let fractional = || vec![float(), ("pooling_ratio", ratios.clone().into()), ("deterministic", true.into()), ("seed", 3i64.into())];
+    let ratios = AttrValue::from(vec![1.0f32, 1.5, 1.7, 1.0]);
+    let fractional = || vec![float(), ("pooling_ratio", ratios.clone()), ("deterministic", true.into()), ("seed", 3i64.into())];
     call("nn/fractional_pool.rs", "FractionalMaxPool", fractional(), vec![f(&[4, 64, 64, 8])]);
     call("nn/fractional_pool.rs", "FractionalAvgPool", fractional(), vec![f(&[4, 64, 64, 8])]);
     let (halves, zeros) = (l(&(0..=32).map(|n| n * 2).collect::<Vec<_>>()), |size| Tensor::zeros(DType::F32, [4, size, size, 8]).unwrap());
@@ -185,7 +184,7 @@ fn calls() -> Vec<Forking> {
 }
 
 fn example_attrs() -> Vec<(&'static str, AttrValue)> {
-    let shapes = flowmill_proto::attr_value::ListValue { shape: vec![flowmill_proto::TensorShapeProto::of([3])], ..Default::default() };
+    let shapes = vec![flowmill_proto::TensorShapeProto::of([3])];
     vec![
         ("Nsparse", 1i64.into()),
         ("Ndense", 1i64.into()),

@@ -4,9 +4,10 @@
 //! lengths, then the bytes of all of them. The lengths enter checksums as 4 bytes, or 8 where they need it.
 
 use bytes::Bytes;
+use flowmill_proto::encode_varint;
 use flowmill_tensor::{DType, Error, Result, Shape, Tensor, bail};
 
-use crate::wire::{mask, put_varint, take_len, take_u32};
+use crate::wire::{mask, take_len, take_u32};
 
 /// The byte order of the machine that wrote a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +91,7 @@ pub(crate) fn encode(tensor: &Tensor, mut write: impl FnMut(&[u8]) -> Result<()>
     let mut head = Vec::new();
     let mut crc = 0;
     for string in strings {
-        put_varint(&mut head, string.len() as u64);
+        encode_varint(string.len() as u64, &mut head);
         crc = crc_of_len(crc, string.len() as u64, ByteOrder::Little);
     }
     let crc_bytes = mask(crc).to_le_bytes();

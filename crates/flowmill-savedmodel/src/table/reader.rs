@@ -132,7 +132,7 @@ mod tests {
 
     use super::*;
     use crate::table::write_table;
-    use crate::wire::put_varint;
+    use flowmill_proto::encode_varint;
 
     fn with_trailer(mut block: Vec<u8>, compression: u8) -> Vec<u8> {
         block.push(compression);
@@ -145,14 +145,14 @@ mod tests {
     fn table_of(data: Vec<u8>, compression: u8) -> Bytes {
         let mut index = vec![0, 1, 0, b'~'];
         let mut handle = vec![0];
-        put_varint(&mut handle, data.len() as u64);
+        encode_varint(data.len() as u64, &mut handle);
         index[2] = handle.len() as u8;
         index.extend(handle);
         index.extend([0, 0, 0, 0, 1, 0, 0, 0]);
         let mut file = with_trailer(data, compression);
         let mut footer = vec![0, 0];
-        put_varint(&mut footer, file.len() as u64);
-        put_varint(&mut footer, index.len() as u64);
+        encode_varint(file.len() as u64, &mut footer);
+        encode_varint(index.len() as u64, &mut footer);
         footer.resize(FOOTER_LEN - 8, 0);
         footer.extend(MAGIC.to_le_bytes());
         file.extend(with_trailer(index, UNCOMPRESSED));
@@ -193,11 +193,11 @@ mod tests {
     #[test]
     fn keys_may_not_grow_without_bound() {
         let mut data = vec![0];
-        put_varint(&mut data, 1 << 16);
+        encode_varint(1 << 16, &mut data);
         data.push(0);
         data.extend(vec![b'k'; 1 << 16]);
         for i in 0..20_000 {
-            put_varint(&mut data, (1 << 16) + i); // the whole key before
+            encode_varint((1 << 16) + i, &mut data); // the whole key before
             data.extend([1, 0, b'k']);
         }
         data.extend([0, 0, 0, 0, 1, 0, 0, 0]);

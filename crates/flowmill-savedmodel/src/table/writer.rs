@@ -1,6 +1,7 @@
 use super::reader::Entry;
 use super::{FOOTER_LEN, MAGIC, UNCOMPRESSED};
-use crate::wire::{mask, put_varint};
+use crate::wire::mask;
+use flowmill_proto::encode_varint;
 
 /// A data block is closed once its entries reach this size, as in TensorFlow.
 const BLOCK_SIZE: usize = 256 << 10;
@@ -48,9 +49,9 @@ impl Block {
         } else {
             shared = key.iter().zip(&self.last_key).take_while(|(a, b)| a == b).count();
         }
-        put_varint(&mut self.bytes, shared as u64);
-        put_varint(&mut self.bytes, (key.len() - shared) as u64);
-        put_varint(&mut self.bytes, value.len() as u64);
+        encode_varint(shared as u64, &mut self.bytes);
+        encode_varint((key.len() - shared) as u64, &mut self.bytes);
+        encode_varint(value.len() as u64, &mut self.bytes);
         self.bytes.extend_from_slice(&key[shared..]);
         self.bytes.extend_from_slice(value);
         self.num_entries += 1;
@@ -67,8 +68,8 @@ impl Block {
         file.extend(self.restarts.iter().flat_map(|restart| restart.to_le_bytes()));
         file.extend((self.restarts.len() as u32).to_le_bytes());
         let mut handle = Vec::new();
-        put_varint(&mut handle, offset as u64);
-        put_varint(&mut handle, (file.len() - offset) as u64);
+        encode_varint(offset as u64, &mut handle);
+        encode_varint((file.len() - offset) as u64, &mut handle);
         file.push(UNCOMPRESSED);
         file.extend(mask(crc32c::crc32c(&file[offset..])).to_le_bytes());
         handle

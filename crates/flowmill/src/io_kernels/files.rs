@@ -1,11 +1,9 @@
 //! `ReadFile`, `WriteFile`, `MatchingFiles`.
 
 use super::{text, texts};
-use flowmill_cpu::from_fn;
+use flowmill_cpu::{file_error, from_fn, read_file};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, Code, Error, Result, Tensor, bail};
-use std::fs::File;
-use std::io::{ErrorKind, Read};
+use flowmill_tensor::{Bytes, Result, Tensor, bail};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,34 +13,13 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("MatchingFiles", make_matching);
 }
 
-fn file_error(path: &str, error: &std::io::Error) -> Error {
-    let (code, reason) = match error.kind() {
-        ErrorKind::NotFound => (Code::NotFound, "No such file or directory".to_owned()),
-        ErrorKind::PermissionDenied => (Code::PermissionDenied, "Permission denied".to_owned()),
-        ErrorKind::IsADirectory => (Code::FailedPrecondition, "Is a directory".to_owned()),
-        _ => (Code::Unknown, error.to_string()),
-    };
-    Error::new(code, format!("{path}; {reason}"))
-}
-
 fn make_read(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let path = text(ctx, 0, "filename")?;
-        let contents = read(&path, flowmill_tensor::memory_limit())?;
+        let contents = read_file(&path, flowmill_tensor::memory_limit())?;
         ctx.set_output(0, Tensor::string(contents));
         Ok(())
     })
-}
-
-/// A file's contents, of no more bytes than `limit`: a device may give them without end.
-fn read(path: &str, limit: usize) -> Result<Vec<u8>> {
-    let mut contents = Vec::new();
-    let file = File::open(path).map_err(|e| file_error(path, &e))?;
-    file.take((limit as u64).saturating_add(1)).read_to_end(&mut contents).map_err(|e| file_error(path, &e))?;
-    if contents.len() > limit {
-        bail!(ResourceExhausted, "{path} has more than {limit} bytes");
-    }
-    Ok(contents)
 }
 
 /// Inputs: file name, contents. Missing directories are made.
@@ -143,15 +120,7 @@ fn match_one(pattern: &[u8], byte: u8) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{glob, read};
-    use flowmill_tensor::Code;
-
-    #[test]
-    fn files_without_end_are_refused() {
-        assert_eq!(read("/dev/zero", 1000).map_err(|e| e.code()), Err(Code::ResourceExhausted));
-        assert_eq!(read("/dev/null", 0), Ok(Vec::new()));
-        assert_eq!(read("/", 1000).map_err(|e| e.code()), Err(Code::FailedPrecondition));
-    }
+    use super::glob;
 
     #[test]
     fn patterns_match_names() {

@@ -1,5 +1,5 @@
 //! Every op with a kernel answers whatever a graph holds: small, empty and scalar inputs of the types it allows, sizes and indices past everything
-//! give a result of the inferred shape or an error; never a panic, the process's end, or memory past the limit. So do its gradients.
+//! give a result of the inferred shape or an error; never a panic, the process's end, or memory past the limit. Its gradients do not panic either, whatever they give.
 //!
 //! A case is known by its op, the seed and its number. Cases that gave an answer not seen before are changed a little to make others.
 //!

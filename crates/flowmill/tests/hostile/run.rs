@@ -57,7 +57,12 @@ pub fn run(case: &Case, optimize: bool, differentiate: bool) -> Result<Outcome> 
         drop(session.run_with(&feeds, &[], &[target], &limit));
     }
     let fetches: Vec<&str> = names.iter().map(String::as_str).collect();
-    let values = session.run_with(&feeds, &fetches, &["node"], &limit)?.values;
+    let answer = session.run_with(&feeds, &fetches, &["node"], &limit);
+    // Whatever the node itself says. What is fed may contradict the static shapes that gradients share with what they are the gradients of.
+    for name in slopes {
+        drop(session.run_with(&feeds, &[&name], &[], &limit));
+    }
+    let values = answer?.values;
     for ((value, shape), name) in values.iter().zip(&shapes).zip(&names) {
         // Handles of the first kinds have TensorFlow's static shape, but not its tensors of two strings; a default need not have the shape it stands
         // for, and a flow is handed on as it is.
@@ -69,10 +74,6 @@ pub fn run(case: &Case, optimize: bool, differentiate: bool) -> Result<Outcome> 
             return Ok(Outcome::Mismatch(format!("{name} has the shape {}, {shape} was inferred", value.shape())));
         }
         let _ = format!("{value:?}");
-    }
-    // What is fed may contradict the static shapes that gradients share with what they are the gradients of.
-    for name in slopes {
-        drop(session.run_with(&feeds, &[&name], &[], &limit));
     }
     Ok(Outcome::Values)
 }

@@ -1,10 +1,11 @@
 //! The formats that readers know, and a file of one.
 
+use crate::files::{file_error, read_file};
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use flowmill_runtime::KernelInit;
-use flowmill_tensor::{Bytes, Code, Error, Result, bail, error};
+use flowmill_tensor::{Bytes, Result, bail, error, memory_limit};
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::{BufRead, BufReader, Read};
 
 /// What a kind of reader makes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,17 +132,6 @@ fn decompressed(path: &str, compression: Compression) -> Result<Box<dyn BufRead 
     })
 }
 
-fn file_error(path: &str, error: &std::io::Error) -> Error {
-    let (code, reason) = match error.kind() {
-        ErrorKind::NotFound => (Code::NotFound, "No such file or directory".to_owned()),
-        ErrorKind::PermissionDenied => (Code::PermissionDenied, "Permission denied".to_owned()),
-        ErrorKind::IsADirectory => (Code::FailedPrecondition, "Is a directory".to_owned()),
-        ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof => (Code::DataLoss, error.to_string()),
-        _ => (Code::Unknown, error.to_string()),
-    };
-    Error::new(code, format!("{path}; {reason}"))
-}
-
 fn skip(file: &mut dyn BufRead, bytes: u64, path: &str) -> Result<()> {
     std::io::copy(&mut file.take(bytes), &mut std::io::sink()).map(drop).map_err(|e| file_error(path, &e))
 }
@@ -180,7 +170,7 @@ impl Source {
             Kind::Once(value) => value.take().map(|value| (Bytes::copy_from_slice(path.as_bytes()), value)),
             Kind::File { read: true } => None,
             Kind::File { read } => {
-                let contents = std::fs::read(path).map_err(|e| file_error(path, &e))?;
+                let contents = read_file(path, memory_limit())?;
                 *read = true;
                 Some((Bytes::copy_from_slice(path.as_bytes()), contents.into()))
             }

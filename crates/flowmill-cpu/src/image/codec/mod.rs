@@ -160,7 +160,7 @@ impl Decode {
                 "Trying to decode {name} format using DecodeBmp op. Use `decode_{}` or `decode_image` instead.",
                 name.to_lowercase()
             ),
-            (Op::Jpeg | Op::Png | Op::Gif, Format::Bmp) => bail!(
+            (Op::Jpeg | Op::Png | Op::Gif | Op::WebP, Format::Bmp) => bail!(
                 InvalidArgument,
                 "Trying to decode BMP format using a wrong op. Use `decode_bmp` or `decode_image` instead. Op used: {}",
                 self.op_name
@@ -169,10 +169,6 @@ impl Decode {
                 InvalidArgument,
                 "Trying to decode WebP format using a wrong op. Use `decode_webp` or `decode_image` instead. Op used: {}",
                 self.op_name
-            ),
-            (Op::WebP, Format::Bmp) => bail!(
-                InvalidArgument,
-                "Trying to decode BMP format using a wrong op. Use `decode_bmp` or `decode_image` instead. Op used: DecodeWebP"
             ),
             _ => {}
         }

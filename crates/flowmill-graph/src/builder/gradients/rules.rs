@@ -1,6 +1,6 @@
 //! What a walk does at one node: the gradients that it starts with, and a gradient function's call.
 
-use super::{Backward, Grad, is_differentiable};
+use super::{Backward, Grad};
 use crate::builder::GraphBuilder;
 use crate::{NodeId, OutputId};
 use flowmill_tensor::{DType, Error, Result, bail};
@@ -24,9 +24,8 @@ pub(super) fn first_gradient(b: &mut GraphBuilder<'_>, y: OutputId, given: Optio
         None if matches!(dtype, DType::C64 | DType::C128) => {
             bail!(InvalidArgument, "Gradients of complex tensors ({name}) must set grad_ys (y.dtype = {dtype})")
         }
-        None if !is_differentiable(dtype) => {
-            bail!(InvalidArgument, "'{name}' is {dtype}, which has no gradient: ys must be floating point")
-        }
+        None if dtype == DType::String => bail!(InvalidArgument, "'{name}' is {dtype}, which has no gradient"),
+        // That of integers is not handed on, but is that of `y` itself.
         None => b.ones_like(y, &format!("grad_ys_{i}")),
     }
 }

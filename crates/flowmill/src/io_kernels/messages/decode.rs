@@ -84,7 +84,8 @@ impl Element {
 
 /// A field that is wanted.
 struct Wanted {
-    field: Field,
+    number: u32,
+    is_repeated: bool,
     kind: Kind,
     wire_type: u8,
     dtype: DType,
@@ -106,8 +107,8 @@ impl Wanted {
             bail!(InvalidArgument, "Unexpected output type for {}: {} to {name}", field.full_name(), field.cpp_type_name());
         }
         let kind = field.kind();
-        let default = Element::default_of(&field);
-        Ok(Wanted { wire_type: wire_type(&kind, field.is_group()), field, kind, dtype, default })
+        let (wire_type, default) = (wire_type(&kind, field.is_group()), Element::default_of(&field));
+        Ok(Wanted { number: field.number(), is_repeated: field.is_repeated(), kind, wire_type, dtype, default })
     }
 
     /// Reads a value or several packed ones.
@@ -117,11 +118,11 @@ impl Wanted {
         }
         let element = match self.wire_type {
             LENGTH_DELIMITED => reader.delimited().map(|bytes| Element::Text(Bytes::copy_from_slice(bytes))),
-            START_GROUP => reader.group(self.field.number(), 0).map(|bytes| Element::Text(in_tags(self.field.number(), bytes))),
+            START_GROUP => reader.group(self.number, 0).map(|bytes| Element::Text(in_tags(self.number, bytes))),
             number => reader.number(number).map(|bits| Element::of_bits(&self.kind, bits)),
         };
         let Some(element) = element else { bail!(DataLoss, "ReadValue: Failed skipping field when counting") };
-        if !self.field.is_repeated() {
+        if !self.is_repeated {
             // The last one counts.
             *found = Found::default();
         }
@@ -133,6 +134,8 @@ impl Wanted {
     fn read_packed(&self, reader: &mut Reader<'_>, found: &mut Found) -> Result<()> {
         let Some(len) = reader.varint() else { bail!(DataLoss, "CollectField: Failed reading packed size") };
         let Some(packed) = reader.bytes(len) else { bail!(DataLoss, "ReadPackedValues: Skipping packed field failed") };
+        // Each byte may be one.
+        check_memory::<Element>(packed.len())?;
         let mut values = Reader(packed);
         let mut elements = Vec::new();
         while !values.0.is_empty() {
@@ -142,7 +145,7 @@ impl Wanted {
                 None => bail!(DataLoss, "Illegal data length for packed fixed-size type: {}", packed.len()),
             }
         }
-        if self.field.is_repeated() {
+        if self.is_repeated {
             found.count += elements.len();
             found.elements.append(&mut elements);
         } else if !elements.is_empty() {
@@ -201,8 +204,8 @@ impl Decode {
         Ok(given.into())
     }
 
-    fn fields_of(&self, message: &[u8]) -> Result<Vec<Found>> {
-        check_memory::<Element>(message.len())?;
+    /// What a message has of the fields; `held` counts the elements of all messages.
+    fn fields_of(&self, message: &[u8], held: &mut usize) -> Result<Vec<Found>> {
         let mut found = vec![Found::default(); self.wanted.len()];
         let mut reader = Reader(message);
         while !reader.0.is_empty() {
@@ -212,10 +215,13 @@ impl Decode {
             };
             let start = reader;
             let mut is_wanted = false;
-            for (wanted, found) in self.wanted.iter().zip(&mut found).filter(|(wanted, _)| wanted.field.number() == number) {
+            for (wanted, found) in self.wanted.iter().zip(&mut found).filter(|(wanted, _)| wanted.number == number) {
                 if wire_type == wanted.wire_type || wire_type == LENGTH_DELIMITED {
                     reader = start;
+                    let before = found.elements.len();
                     wanted.read(&mut reader, wire_type, found)?;
+                    *held = (*held + found.elements.len()).saturating_sub(before);
+                    check_memory::<Element>(*held)?;
                     is_wanted = true;
                 }
             }
@@ -231,9 +237,11 @@ impl Decode {
         if input.num_elements() == 0 {
             bail!(InvalidArgument, "Bufs argument must contain at least one value");
         }
+        check_memory::<Found>(input.num_elements().saturating_mul(self.wanted.len()))?;
+        let mut held = 0;
         let mut by_field: Vec<Vec<Found>> = vec![Vec::with_capacity(input.num_elements()); self.wanted.len()];
         for given in input.as_strings()? {
-            let found = self.fields_of(&self.binary(given)?)?;
+            let found = self.fields_of(&self.binary(given)?, &mut held)?;
             by_field.iter_mut().zip(found).for_each(|(all, found)| all.push(found));
         }
         let with_last = |size: usize| {
@@ -246,7 +254,8 @@ impl Decode {
         let mut outputs = vec![Tensor::from_slice(with_last(self.wanted.len()), &sizes)?];
         for (wanted, found) in self.wanted.iter().zip(&by_field) {
             let longest = found.iter().map(|found| found.count).max().unwrap_or(0).max(1);
-            check_memory::<u64>(longest.saturating_mul(found.len()))?;
+            let count = longest.saturating_mul(found.len());
+            if wanted.dtype == DType::String { check_memory::<Bytes>(count)? } else { check_memory::<u64>(count)? }
             outputs.push(wanted.tensor(found, longest, with_last(longest))?);
         }
         outputs.into_iter().enumerate().for_each(|(i, output)| ctx.set_output(i, output));
@@ -263,11 +272,14 @@ fn in_tags(number: u32, contents: &[u8]) -> Bytes {
     whole.into()
 }
 
-/// How many brackets are open at once.
+/// How many brackets are open at once, but for those in comments and strings.
 fn depth_of(text: &str) -> usize {
     let (mut depth, mut most) = (0usize, 0);
-    for byte in text.bytes() {
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
         match byte {
+            b'#' => drop(bytes.find(|&b| b == b'\n')),
+            b'"' | b'\'' => skip_string(&mut bytes, byte),
             b'{' | b'<' | b'[' => depth += 1,
             b'}' | b'>' | b']' => depth = depth.saturating_sub(1),
             _ => {}
@@ -275,6 +287,17 @@ fn depth_of(text: &str) -> usize {
         most = most.max(depth);
     }
     most
+}
+
+/// Passes over a string that `quote` has begun, and over the quote that ends it.
+fn skip_string(bytes: &mut impl Iterator<Item = u8>, quote: u8) {
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' => drop(bytes.next()),
+            byte if byte == quote => return,
+            _ => {}
+        }
+    }
 }
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -293,4 +316,26 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     };
     let decode = Decode { message, wanted, is_text, sanitize: init.attrs.get("sanitize")? };
     from_fn(move |ctx| decode.run(ctx))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::depth_of;
+
+    #[test]
+    fn brackets_in_comments_and_strings_do_not_count() {
+        for (text, depth) in [
+            ("a { b < c: [1, 2] > } d {}", 3),
+            ("}}}} a {", 1),
+            ("a { # }\n b { # }\n", 2),
+            ("a: '}' b { c: \"}\" d {", 2),
+            ("a: \"{{{\\\"{\" b: '{\"\\\\' c {", 1),
+            ("a: \"#\" b { c {", 2),
+            ("# ' {\na {", 1),
+            ("a: '{{", 0),
+            ("# {", 0),
+        ] {
+            assert_eq!(depth_of(text), depth, "{text}");
+        }
+    }
 }

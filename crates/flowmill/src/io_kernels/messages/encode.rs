@@ -1,101 +1,115 @@
 //! `EncodeProto`: messages made of their fields.
 
-use super::wire::{END_GROUP, FIXED32, FIXED64, LENGTH_DELIMITED, START_GROUP, put_tag, put_varint, wire_type};
+use super::wire::{END_GROUP, FIXED32, FIXED64, LENGTH_DELIMITED, START_GROUP, put_tag, wire_type};
 use super::{Field, fields, message_type};
 use flowmill_cpu::from_fn;
+use flowmill_proto::encode_varint;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
+use flowmill_tensor::{Bytes, DType, Result, Shape, Tensor, bail};
 use prost_reflect::Kind;
+use std::ops::Range;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("EncodeProto", make);
 }
 
+/// A field that is written, and what its descriptor says of the wire.
+struct Column {
+    name: String,
+    field: Field,
+    number: u32,
+    kind: Kind,
+    wire_type: u8,
+    is_packed: bool,
+}
+
 struct Encode {
-    names: Vec<String>,
-    fields: Vec<Field>,
-    /// The fields' places by their numbers.
+    columns: Vec<Column>,
+    /// The columns' places by their numbers.
     order: Vec<usize>,
 }
 
-/// The bits that the number at `i` has on the wire.
-fn bits_of(values: &Tensor, i: usize, kind: &Kind) -> Result<u64> {
-    Ok(match values.dtype() {
-        DType::Bool => u64::from(values.as_slice::<bool>()?[i]),
-        DType::F32 => u64::from(values.as_slice::<f32>()?[i].to_bits()),
-        DType::F64 => match (kind, values.as_slice::<f64>()?[i]) {
-            (Kind::Float, x) => u64::from((x as f32).to_bits()),
-            (_, x) => x.to_bits(),
-        },
-        DType::U32 => u64::from(values.as_slice::<u32>()?[i]),
-        DType::U64 => match (kind, values.as_slice::<u64>()?[i]) {
-            (Kind::Uint32 | Kind::Fixed32, x) => u64::from(x as u32),
-            (_, x) => x,
-        },
-        dtype => {
-            let x = if dtype == DType::I32 { i64::from(values.as_slice::<i32>()?[i]) } else { values.as_slice::<i64>()?[i] };
-            match kind {
-                Kind::Int32 | Kind::Enum(_) => i64::from(x as i32) as u64,
-                Kind::Sint32 => u64::from(((x as i32) << 1 ^ (x as i32) >> 31) as u32),
-                Kind::Sint64 => (x << 1 ^ x >> 63) as u64,
-                _ => x as u64,
+impl Column {
+    fn new(name: &str, field: Field) -> Column {
+        let (number, kind, is_packed) = (field.number(), field.kind(), field.is_packed());
+        let wire_type = wire_type(&kind, field.is_group());
+        Column { name: name.to_owned(), field, number, kind, wire_type, is_packed }
+    }
+
+    /// Writes the elements of `values` that a range gives.
+    fn put(&self, out: &mut Vec<u8>, values: &Tensor, range: Range<usize>) -> Result<()> {
+        match values.dtype() {
+            DType::String => self.put_texts(out, &values.as_strings()?[range]),
+            DType::Bool => self.put_numbers(out, &values.as_slice::<bool>()?[range], u64::from),
+            DType::F32 => self.put_numbers(out, &values.as_slice::<f32>()?[range], |x| u64::from(x.to_bits())),
+            DType::F64 => self.put_numbers(out, &values.as_slice::<f64>()?[range], |x| match self.kind {
+                Kind::Float => u64::from((x as f32).to_bits()),
+                _ => x.to_bits(),
+            }),
+            DType::U32 => self.put_numbers(out, &values.as_slice::<u32>()?[range], u64::from),
+            DType::U64 => self.put_numbers(out, &values.as_slice::<u64>()?[range], |x| match self.kind {
+                Kind::Uint32 | Kind::Fixed32 => u64::from(x as u32),
+                _ => x,
+            }),
+            DType::I32 => self.put_numbers(out, &values.as_slice::<i32>()?[range], |x| self.bits_of(i64::from(x))),
+            _ => self.put_numbers(out, &values.as_slice::<i64>()?[range], |x| self.bits_of(x)),
+        }
+        Ok(())
+    }
+
+    /// The bits that an integer with a sign has on the wire.
+    fn bits_of(&self, x: i64) -> u64 {
+        match self.kind {
+            Kind::Int32 | Kind::Enum(_) => i64::from(x as i32) as u64,
+            Kind::Sint32 => u64::from(((x as i32) << 1 ^ (x as i32) >> 31) as u32),
+            Kind::Sint64 => (x << 1 ^ x >> 63) as u64,
+            _ => x as u64,
+        }
+    }
+
+    fn put_texts(&self, out: &mut Vec<u8>, texts: &[Bytes]) {
+        for text in texts {
+            put_tag(out, self.number, self.wire_type);
+            if self.wire_type == LENGTH_DELIMITED {
+                encode_varint(text.len() as u64, out);
+            }
+            out.extend_from_slice(text);
+            if self.wire_type == START_GROUP {
+                put_tag(out, self.number, END_GROUP);
             }
         }
-    })
+    }
+
+    fn put_numbers<T: Copy>(&self, out: &mut Vec<u8>, values: &[T], bits: impl Fn(T) -> u64) {
+        if self.is_packed {
+            let mut packed = Vec::new();
+            values.iter().for_each(|&x| put_number(&mut packed, bits(x), self.wire_type));
+            put_tag(out, self.number, LENGTH_DELIMITED);
+            encode_varint(packed.len() as u64, out);
+            out.append(&mut packed);
+        } else {
+            for &x in values {
+                put_tag(out, self.number, self.wire_type);
+                put_number(out, bits(x), self.wire_type);
+            }
+        }
+    }
 }
 
 fn put_number(out: &mut Vec<u8>, bits: u64, wire_type: u8) {
     match wire_type {
         FIXED64 => out.extend(bits.to_le_bytes()),
         FIXED32 => out.extend((bits as u32).to_le_bytes()),
-        _ => put_varint(out, bits),
+        _ => encode_varint(bits, out),
     }
-}
-
-/// Writes the elements of `values` that a range gives.
-fn put_field(out: &mut Vec<u8>, field: &Field, values: &Tensor, range: std::ops::Range<usize>) -> Result<()> {
-    let (number, kind) = (field.number(), field.kind());
-    let wire_type = wire_type(&kind, field.is_group());
-    match wire_type {
-        LENGTH_DELIMITED => {
-            for value in &values.as_strings()?[range] {
-                put_tag(out, number, LENGTH_DELIMITED);
-                put_varint(out, value.len() as u64);
-                out.extend_from_slice(value);
-            }
-        }
-        START_GROUP => {
-            for value in &values.as_strings()?[range] {
-                put_tag(out, number, START_GROUP);
-                out.extend_from_slice(value);
-                put_tag(out, number, END_GROUP);
-            }
-        }
-        _ if field.is_packed() => {
-            let mut packed = Vec::new();
-            for i in range {
-                put_number(&mut packed, bits_of(values, i, &kind)?, wire_type);
-            }
-            put_tag(out, number, LENGTH_DELIMITED);
-            put_varint(out, packed.len() as u64);
-            out.append(&mut packed);
-        }
-        _ => {
-            for i in range {
-                put_tag(out, number, wire_type);
-                put_number(out, bits_of(values, i, &kind)?, wire_type);
-            }
-        }
-    }
-    Ok(())
 }
 
 impl Encode {
     /// The shape that the values have in common, all but their last dimensions.
     fn prefix(&self, ctx: &KernelContext<'_>) -> Result<Shape> {
         let mut prefix: Option<Shape> = None;
-        for (i, (field, name)) in self.fields.iter().zip(&self.names).enumerate() {
+        for (i, Column { name, field, .. }) in self.columns.iter().enumerate() {
             let values = ctx.input(i + 1)?;
             if !field.fits(values.dtype()) {
                 let dtype = match values.dtype() {
@@ -119,7 +133,7 @@ impl Encode {
     }
 
     fn run(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let count = self.fields.len();
+        let count = self.columns.len();
         if ctx.num_inputs() != count + 1 {
             bail!(InvalidArgument, "Length of inputs list must match field_names");
         }
@@ -154,7 +168,7 @@ impl Encode {
                 }
                 let values = ctx.input(i + 1)?;
                 let start = message * values.shape().last().copied().unwrap_or(0);
-                put_field(&mut out, &self.fields[i], values, start..start + usize::try_from(size).unwrap_or(0))?;
+                self.columns[i].put(&mut out, values, start..start + usize::try_from(size).unwrap_or(0))?;
             }
             encoded.push(out.into());
         }
@@ -168,8 +182,9 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (_, message) = message_type(init.attrs)?;
     let names: Vec<&str> = init.attrs.list("field_names")?;
     let fields = fields(None, &message, &names)?;
-    let mut order: Vec<usize> = (0..fields.len()).collect();
-    order.sort_by_key(|&i| fields[i].number());
-    let encode = Encode { names: names.into_iter().map(str::to_owned).collect(), fields, order };
+    let columns: Vec<Column> = names.into_iter().zip(fields).map(|(name, field)| Column::new(name, field)).collect();
+    let mut order: Vec<usize> = (0..columns.len()).collect();
+    order.sort_by_key(|&i| columns[i].number);
+    let encode = Encode { columns, order };
     from_fn(move |ctx| encode.run(ctx))
 }

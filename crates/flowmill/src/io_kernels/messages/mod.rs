@@ -140,7 +140,9 @@ fn pool(source: &[u8]) -> Result<DescriptorPool> {
     if source == b"local://" {
         return OWN.get_or_init(|| DescriptorPool::decode(flowmill_proto::DESCRIPTORS).ok()).clone().ok_or_else(unknown);
     }
-    let of_file = std::str::from_utf8(source).ok().and_then(|path| std::fs::read(path).ok());
+    // No message is larger.
+    let limit = flowmill_tensor::memory_limit().min(i32::MAX as usize);
+    let of_file = std::str::from_utf8(source).ok().and_then(|path| flowmill_cpu::read_file(path, limit).ok());
     if let Some(pool) = of_file.and_then(|contents| DescriptorPool::decode(contents.as_slice()).ok()) {
         return Ok(pool);
     }

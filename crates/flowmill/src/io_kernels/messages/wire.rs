@@ -1,5 +1,6 @@
 //! The wire format of messages.
 
+use flowmill_proto::encode_varint;
 use prost_reflect::Kind;
 
 /// The deepest nesting of groups that is skipped.
@@ -95,14 +96,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
 pub(super) fn put_tag(out: &mut Vec<u8>, number: u32, wire_type: u8) {
-    put_varint(out, u64::from(number) << 3 | u64::from(wire_type));
+    encode_varint(u64::from(number) << 3 | u64::from(wire_type), out);
 }

@@ -1,0 +1,44 @@
+//! Files that kernels read.
+
+use flowmill_tensor::{Code, Error, Result, bail};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+
+/// What went wrong with the file at `path`.
+pub fn file_error(path: &str, error: &std::io::Error) -> Error {
+    let (code, reason) = match error.kind() {
+        ErrorKind::NotFound => (Code::NotFound, "No such file or directory".to_owned()),
+        ErrorKind::PermissionDenied => (Code::PermissionDenied, "Permission denied".to_owned()),
+        ErrorKind::IsADirectory => (Code::FailedPrecondition, "Is a directory".to_owned()),
+        ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof => (Code::DataLoss, error.to_string()),
+        _ => (Code::Unknown, error.to_string()),
+    };
+    Error::new(code, format!("{path}; {reason}"))
+}
+
+/// A file's contents, of no more bytes than `limit`: a device may give them without end.
+///
+/// # Errors
+/// `ResourceExhausted` for more bytes; whatever [`file_error`] makes of what the system says.
+pub fn read_file(path: &str, limit: usize) -> Result<Vec<u8>> {
+    let mut contents = Vec::new();
+    let file = File::open(path).map_err(|e| file_error(path, &e))?;
+    file.take((limit as u64).saturating_add(1)).read_to_end(&mut contents).map_err(|e| file_error(path, &e))?;
+    if contents.len() > limit {
+        bail!(ResourceExhausted, "{path} has more than {limit} bytes");
+    }
+    Ok(contents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read_file;
+    use flowmill_tensor::Code;
+
+    #[test]
+    fn files_without_end_are_refused() {
+        assert_eq!(read_file("/dev/zero", 1000).map_err(|e| e.code()), Err(Code::ResourceExhausted));
+        assert_eq!(read_file("/dev/null", 0), Ok(Vec::new()));
+        assert_eq!(read_file("/", 1000).map_err(|e| e.code()), Err(Code::FailedPrecondition));
+    }
+}
