@@ -54,6 +54,8 @@ pub struct BuilderState {
     context_of: FxHashMap<NodeId, ContextId>,
     unfeedable: FxHashSet<NodeId>,
     unfetchable: FxHashSet<NodeId>,
+    /// Gradients of loops of frames, for gradients of these.
+    loop_gradients: Vec<gradients::LoopGradient>,
     /// Nodes that gradients have given further outputs.
     extended: Vec<NodeId>,
     /// Nodes with smaller ids are known to `shapes` and `names`.

@@ -91,6 +91,11 @@ impl LoopStates {
         Ok(())
     }
 
+    /// Returns the loops that the walk made.
+    pub(super) fn backward_loops(&self) -> impl Iterator<Item = ContextId> {
+        self.loops.iter().map(|(_, state)| state.backward)
+    }
+
     fn state(&self, forward: ContextId) -> Option<&Exits> {
         self.loops.iter().find(|(f, _)| *f == forward).map(|(_, s)| s)
     }

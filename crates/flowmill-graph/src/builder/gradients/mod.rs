@@ -12,12 +12,14 @@ mod functions;
 mod history;
 mod loops;
 mod reach;
+mod repeat;
 mod rules;
 mod walk;
 mod zeros;
 
 pub use functions::{FunctionGraph, gradient_body};
 pub(super) use loops::BackwardLoop;
+pub(super) use repeat::LoopGradient;
 pub use walk::{GradientWalk, Step};
 
 use super::GraphBuilder;

@@ -1,6 +1,7 @@
 //! Which nodes are between the `xs` and the `ys`.
 
 use super::is_differentiable;
+use super::repeat::Substitutes;
 use crate::builder::GraphBuilder;
 use crate::{NodeId, OutputId};
 use rustc_hash::FxHashSet;
@@ -8,7 +9,7 @@ use std::collections::VecDeque;
 
 /// The nodes that depend on the `xs` through tensors that have gradients, or through the stacks of a loop's gradient: that one's own gradient is
 /// refused rather than missing a part.
-pub(super) fn reach(b: &GraphBuilder<'_>, xs: &[OutputId]) -> FxHashSet<NodeId> {
+pub(super) fn reach(b: &GraphBuilder<'_>, xs: &[OutputId], substitutes: &Substitutes) -> FxHashSet<NodeId> {
     let mut reached = FxHashSet::default();
     let mut queue: VecDeque<NodeId> = xs.iter().map(|x| x.node).collect();
     while let Some(node) = queue.pop_front() {
@@ -17,8 +18,11 @@ pub(super) fn reach(b: &GraphBuilder<'_>, xs: &[OutputId]) -> FxHashSet<NodeId> 
         }
         queue.extend(stack_pushed_to(b, node));
         let types = b.graph()[node].output_types();
-        let edges = b.graph().out_edges(node).filter(|e| !e.is_control());
-        queue.extend(edges.filter(|e| types.get(e.src_output as usize).is_some_and(|t| is_differentiable(t.dtype))).map(|e| e.dst));
+        substitutes.for_each_consumer(b, node, |output, consumer| {
+            if types.get(output.slot as usize).is_some_and(|t| is_differentiable(t.dtype)) {
+                queue.push_back(consumer);
+            }
+        });
     }
     reached
 }
@@ -40,14 +44,14 @@ fn stack_pushed_to(b: &GraphBuilder<'_>, node: NodeId) -> Option<NodeId> {
 }
 
 /// The reached nodes that the `ys` depend on, nearest to the `ys` first: an outer loop's exits come before an inner one's.
-pub(super) fn find_between(b: &GraphBuilder<'_>, ys: &[OutputId], reached: &FxHashSet<NodeId>) -> Vec<NodeId> {
+pub(super) fn find_between(b: &GraphBuilder<'_>, ys: &[OutputId], reached: &FxHashSet<NodeId>, substitutes: &Substitutes) -> Vec<NodeId> {
     let mut between = Vec::new();
     let mut seen = FxHashSet::default();
-    let mut queue: VecDeque<NodeId> = ys.iter().map(|y| y.node).collect();
+    let mut queue: VecDeque<NodeId> = ys.iter().map(|&y| substitutes.of(y).node).collect();
     while let Some(node) = queue.pop_front() {
         if reached.contains(&node) && seen.insert(node) {
             between.push(node);
-            queue.extend(b.graph().inputs(node).map(|i| i.node));
+            queue.extend(substitutes.inputs(b, node).map(|i| i.node));
         }
     }
     between

@@ -3,6 +3,7 @@
 use super::functions::{CallGradient, FunctionGraph};
 use super::loops::LoopStates;
 use super::reach::{find_between, reach};
+use super::repeat::{LoopGradient, Substitutes, substitute_loop_gradients};
 use super::rules::{differentiate, first_gradient, in_gradient_of};
 use super::{Grad, GradientFn, GradientOptions, OpGradient, control_flow, functions, is_differentiable};
 use crate::builder::{GraphBuilder, Scope};
@@ -49,6 +50,9 @@ pub struct GradientWalk {
     /// Nodes that nothing is differentiated through.
     stops: FxHashSet<NodeId>,
     loops: LoopStates,
+    substitutes: Substitutes,
+    /// Set if the walk differentiates loops of frames.
+    request: Option<Box<LoopGradient>>,
     queue: VecDeque<NodeId>,
     state: State,
     /// How many walks this one is inside of.
@@ -111,29 +115,40 @@ impl GradientWalk {
         };
         let scope = b.scope().named(&name);
         b.within(scope, |b| {
-            let mut walk = GradientWalk::prepare(b, ys, xs, options)?;
-            walk.seed(b, ys, grad_ys)?;
+            let substitutes = substitute_loop_gradients(b, ys, xs)?;
+            let [ys, xs] = [ys, xs].map(|tensors| tensors.iter().map(|&t| substitutes.of(t)).collect::<Vec<OutputId>>());
+            let mut walk = GradientWalk::prepare(b, &ys, xs, options, substitutes)?;
+            walk.seed(b, &ys, grad_ys)?;
+            if walk.loops.backward_loops().next().is_some() {
+                walk.request = Some(Box::new(LoopGradient::requested(ys, grad_ys, &walk.xs, &walk.options)));
+            }
             Ok(walk)
         })
     }
 
-    fn prepare(b: &mut GraphBuilder<'_>, ys: &[OutputId], xs: &[OutputId], options: GradientOptions) -> Result<GradientWalk> {
-        let reached = reach(b, xs);
-        let mut between = find_between(b, ys, &reached);
+    fn prepare(
+        b: &mut GraphBuilder<'_>,
+        ys: &[OutputId],
+        xs: Vec<OutputId>,
+        options: GradientOptions,
+        substitutes: Substitutes,
+    ) -> Result<GradientWalk> {
+        let reached = reach(b, &xs, &substitutes);
+        let mut between = find_between(b, ys, &reached, &substitutes);
         let loops = LoopStates::new(b, &mut between)?;
         let members: FxHashSet<NodeId> = between.iter().copied().collect();
         let mut pending: FxHashMap<NodeId, i32> = between.iter().map(|&n| (n, 0)).collect();
         for &node in &between {
-            for input in b.graph().inputs(node) {
+            for input in substitutes.inputs(b, node) {
                 if members.contains(&input.node) {
                     *pending.entry(input.node).or_default() += 1;
                 }
             }
         }
-        let mut stops: FxHashSet<NodeId> = options.stop_gradients.iter().map(|s| s.node).collect();
+        let mut stops: FxHashSet<NodeId> = options.stop_gradients.iter().map(|&s| substitutes.of(s).node).collect();
         // An x behind which there is no other x.
-        for x in xs {
-            if !b.graph().inputs(x.node).any(|i| pending.get(&i.node).is_some_and(|&n| n > 0)) {
+        for x in &xs {
+            if !substitutes.inputs(b, x.node).any(|i| pending.get(&i.node).is_some_and(|&n| n > 0)) {
                 stops.insert(x.node);
             }
         }
@@ -142,8 +157,10 @@ impl GradientWalk {
         Ok(GradientWalk {
             options,
             scope: b.scope().clone(),
-            xs: xs.to_vec(),
+            xs,
             ys: ends,
+            substitutes,
+            request: None,
             grads: FxHashMap::default(),
             pending,
             stops,
@@ -227,7 +244,11 @@ impl GradientWalk {
             }
             self.loops.finish(b)?;
             self.state = State::Done;
-            let grads = self.xs.iter().map(|&x| self.gradient_of(b, x)).collect::<Result<_>>()?;
+            let grads = self.xs.iter().map(|&x| self.gradient_of(b, x)).collect::<Result<Vec<_>>>()?;
+            if let Some(request) = self.request.take() {
+                let loops = self.loops.backward_loops().collect();
+                b.state_mut().loop_gradients.push(LoopGradient { grads: grads.clone(), loops, ..*request });
+            }
             Ok(Step::Done(grads))
         })
     }
@@ -392,7 +413,7 @@ impl GradientWalk {
 
     /// Gives the gradients of a node's inputs to their producers.
     fn hand_on(&mut self, b: &mut GraphBuilder<'_>, node: NodeId, grads: Vec<Option<Grad>>) -> Result<()> {
-        let inputs: Vec<OutputId> = b.graph().inputs(node).collect();
+        let inputs: Vec<OutputId> = self.substitutes.inputs(b, node).collect();
         let name = b.graph()[node].name();
         if grads.len() != inputs.len() {
             bail!(InvalidArgument, "Num gradients {} generated for op {name} do not match num inputs {}", grads.len(), inputs.len());
@@ -422,7 +443,7 @@ impl GradientWalk {
 
     /// Counts a node as visited, and queues producers that all consumers of have been.
     fn release_inputs(&mut self, b: &mut GraphBuilder<'_>, node: NodeId) -> Result<()> {
-        let inputs: Vec<OutputId> = b.graph().inputs(node).collect();
+        let inputs: Vec<OutputId> = self.substitutes.inputs(b, node).collect();
         for input in inputs {
             let producer = input.node;
             let Some(count) = self.pending.get_mut(&producer) else { continue };

@@ -131,7 +131,7 @@ pub(super) fn origin(graph: &Graph, mut tensor: OutputId) -> OutputId {
 }
 
 /// Constants, and handles of variables that are named.
-pub(super) fn is_repeatable(node: &Node) -> bool {
+pub(in crate::builder::gradients) fn is_repeatable(node: &Node) -> bool {
     node.num_inputs() == 0 && matches!(node.op(), "Const" | "VarHandleOp")
 }
 

@@ -13,6 +13,7 @@ mod gates;
 mod joint;
 mod loops;
 
+pub(super) use joint::is_repeatable;
 pub use joint::FunctionGraph;
 
 use super::{Grad, GradientOptions, GradientWalk, IndexedSlices, Step, add_gradients};
@@ -55,7 +56,7 @@ fn call_of(graph: &Graph, node: &Node) -> Option<NameAttrList> {
     }
 }
 
-fn type_list(types: impl IntoIterator<Item = DType>) -> AttrValue {
+pub(super) fn type_list(types: impl IntoIterator<Item = DType>) -> AttrValue {
     let r#type = types.into_iter().map(DType::number).collect();
     Value::List(Box::new(ListValue { r#type, ..ListValue::default() })).into()
 }
@@ -64,7 +65,7 @@ fn shape_list<'a>(shapes: impl IntoIterator<Item = &'a PartialShape>) -> AttrVal
     ListValue { shape: shapes.into_iter().map(PartialShape::to_proto).collect(), ..ListValue::default() }.into()
 }
 
-fn func(name: String) -> NameAttrList {
+pub(super) fn func(name: String) -> NameAttrList {
     NameAttrList { name, ..NameAttrList::default() }
 }
 
@@ -287,12 +288,12 @@ fn name_of(def: &FunctionDef) -> String {
     def.signature.as_ref().map(|s| s.name.clone()).unwrap_or_default()
 }
 
-fn is_stateful(def: &FunctionDef) -> bool {
+pub(super) fn is_stateful(def: &FunctionDef) -> bool {
     def.signature.as_ref().is_some_and(|s| s.is_stateful)
 }
 
 /// Adds a function to the library; gives its name.
-fn define(b: &mut GraphBuilder<'_>, def: FunctionDef) -> Result<String> {
+pub(super) fn define(b: &mut GraphBuilder<'_>, def: FunctionDef) -> Result<String> {
     let name = name_of(&def);
     b.graph_mut().library_mut().add(def)?;
     Ok(name)
