@@ -73,6 +73,11 @@ def _continued(graph, around: Graph, here: list[tuple[Tensor, list]], xs: list[T
     """
     from flowmill.graph_util import extract_sub_graph
 
+    # Nothing is behind a tensor without inputs, such as a variable's handle: its gradient is what is known of it.
+    by_id = {id(tensor): _sum(parts) for tensor, parts in here if not tensor.op.inputs}
+    here = [(tensor, parts) for tensor, parts in here if tensor.op.inputs]
+    if not here:
+        return [by_id.get(id(x)) for x in xs]
     ys = [tensor for tensor, _ in here]
     starts = [convert_to_tensor(_sum(parts)) for _, parts in here]
     names = sorted({t.op.name for t in ys})
@@ -99,7 +104,9 @@ def _continued(graph, around: Graph, here: list[tuple[Tensor, list]], xs: list[T
     if loops:
         fed |= _extended_loops(around, beside, whole, [n for n in whole.node if n.name not in there and n.name not in begun], loops)
     moved = _moved(graph, around, whole, there, given, fed, [p for g in grads for p in _parts(g)])
-    by_id = {id(x): _in(graph, g, moved) for x, g in zip(known, grads)}
+    for x, grad in zip(known, grads):
+        parts = [g for g in (by_id.get(id(x)), _in(graph, grad, moved)) if g is not None]
+        by_id[id(x)] = _sum(parts)
     return [by_id.get(id(x)) for x in xs]
 
 

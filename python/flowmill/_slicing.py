@@ -6,8 +6,11 @@ from flowmill._apply import apply_op
 from flowmill._convert import constant, convert_to_tensor
 from flowmill._default_graphs import target
 from flowmill.tensor import Tensor
+from flowmill.tensor_shape import Dimension
 
 _INT64 = 9
+# The types that an index may have as a tensor, the one that prevails first.
+_INDEX_TYPES = {"int64": _INT64, "int32": 3, "int16": 5}
 
 
 class Spec:
@@ -44,14 +47,15 @@ class Spec:
             self.masks["shrink_axis_mask"] |= bit
 
     def _take_slice(self, item: slice, bit: int) -> None:
-        bounds = item.start, item.stop, item.step
+        # A dimension that is not known bounds nothing.
+        bounds = [None if isinstance(b, Dimension) and b.value is None else b for b in (item.start, item.stop, item.step)]
         for bound in bounds:
             if bound is not None:
                 _check_index(bound)
         # Beside tensors, what is left out is a constant of their type.
-        types = [b._type % 100 for b in bounds if isinstance(b, Tensor)]
-        dtype = None if not types else "int64" if _INT64 in types else "int32"
-        for mask, bound in (("begin_mask", item.start), ("end_mask", item.stop)):
+        types = {b._type % 100 for b in bounds if isinstance(b, Tensor)}
+        dtype = next((name for name, number in _INDEX_TYPES.items() if number in types), None)
+        for mask, bound in zip(("begin_mask", "end_mask"), bounds):
             if bound is None:
                 self.masks[mask] |= bit
         filled = (b if b is not None else constant(d, dtype) if dtype else d for b, d in zip(bounds, (0, 0, 1)))
@@ -65,9 +69,9 @@ class Spec:
 
 def _check_index(item) -> None:
     if isinstance(item, Tensor) or hasattr(item, "_as_tensor"):
-        if (item.dtype.is_integer or item.dtype.base_dtype.name == "bool") and item.dtype.base_dtype.name != "bool":
+        if item.dtype.base_dtype.name in _INDEX_TYPES:
             return
-    elif hasattr(item, "__index__") and not isinstance(item, bool):
+    elif hasattr(item, "__index__") and not isinstance(item, bool) and not getattr(item, "ndim", 0):
         return
     raise TypeError(
         f"Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are valid indices, got {item!r}")
@@ -85,7 +89,7 @@ def getitem(tensor: Tensor, index, var=None) -> Tensor:
         TypeError: for an index of another type.
         ValueError: for several ellipses.
     """
-    if isinstance(index, Tensor) and index.dtype.base_dtype.name == "bool" or getattr(index, "dtype", None) == bool:
+    if isinstance(index, bool) or isinstance(index, Tensor) and index.dtype.base_dtype.name == "bool" or getattr(index, "dtype", None) == bool:
         from flowmill.array import boolean_mask
 
         return boolean_mask(tensor, index)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import inspect
 import os
 from typing import Any
 
@@ -348,9 +349,19 @@ class MonitoredSession(_Monitored):
         """Calls ``step_fn(step_context)``, whose `session` has no hooks and whose `run_with_hooks` has; `request_stop` ends the loop.
 
         Raises:
-            StopIteration: where the function asked to stop.
+            StopIteration: if the function asked to stop.
+            ValueError: if the function has other arguments than `step_context`, which `self` may precede.
         """
+        arguments = _argument_names(step_fn)
+        if arguments not in (("step_context",), ("self", "step_context")):
+            raise ValueError("`step_fn` may either have one `step_context` argument, or `self` and `step_context` arguments if it's an "
+                             f"instance method. Got {arguments} instead.")
         return step_fn(_StepContext(self._session, self.run))
+
+
+def _argument_names(function) -> tuple[str, ...]:
+    """Returns the names of a function's positional arguments, without the one that it is bound to."""
+    return tuple(p.name for p in inspect.signature(function).parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
 
 
 class _StepContext:

@@ -58,13 +58,23 @@ fn switch(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
                 (None, None) => Ok(vec![None, None]),
             }
         }
-        Some((_, ContextKind::Cond { branch, .. })) => {
-            let branch = *branch as usize;
+        Some((id, ContextKind::Cond { branch, pred, .. })) => {
+            let (branch, pred) = (*branch as usize, *pred);
             // Zeros for the branch not taken were made behind the right switch; without them there is nothing to merge.
             let other = match (dense(b, 1 - branch)?, dense(b, branch)?) {
                 (Some(other), Some(own)) => [other, own],
                 (None, Some(own)) if b.dtype(op.inputs[0]) == DType::Resource => {
-                    [zeros_of_variable(b, op.output(1 - branch as u32), own)?, own]
+                    let untaken = 1 - branch as u32;
+                    let zeros = match backward_loop(b) {
+                        Some(backward) if b.loop_of(Some(id)) == b.backward(backward).map(|l| l.forward) => {
+                            let pred = b.history_of_pred(backward, pred)?;
+                            let handle = b.handle_in_loop(backward, op.inputs[0])?;
+                            let zeros = zeros_of_variable(b, handle, own)?;
+                            b.switch_here(zeros, pred)?.output(untaken)
+                        }
+                        _ => zeros_of_variable(b, op.output(untaken), own)?,
+                    };
+                    [zeros, own]
                 }
                 _ => return Ok(vec![None, None]),
             };
@@ -90,7 +100,7 @@ fn switch(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
     }
 }
 
-/// Zeros for a handle that has no gradient, of the type of one that has: the variable's shape is asked for behind that side of the switch.
+/// Zeros for a handle that has no gradient, of the type of one that has.
 fn zeros_of_variable(b: &mut GraphBuilder<'_>, handle: OutputId, like: OutputId) -> Result<OutputId> {
     let shape = b.call("VariableShape", &[handle])?;
     let zero = b.constant("Const", &Tensor::zeros(b.dtype(like), [])?)?;
@@ -227,11 +237,8 @@ impl GraphBuilder<'_> {
         let values = self.accumulate_from(id, no_values, Some(grown(&row)), |b, sum| append(b, sum, values))?;
         let indices =
             self.accumulate_from(id, no_indices, Some(flowmill_tensor::PartialShape::new(&[-1])), |b, sum| append(b, sum, indices))?;
-        let dense_shape = match self.dtype(invariant) {
-            DType::Resource => slices.dense_shape,
-            _ => Some(self.within(outside, |b| b.shape_in_outer_loop(id, invariant))?),
-        };
-        Ok(IndexedSlices { values, indices, dense_shape })
+        let dense_shape = self.within(outside, |b| b.shape_in_outer_loop(id, invariant))?;
+        Ok(IndexedSlices { values, indices, dense_shape: Some(dense_shape) })
     }
 
     /// A variable of a backward loop that starts as `initial` and changes by `step` in each iteration; its last value, outside of the loop.

@@ -37,6 +37,18 @@ impl GraphBuilder<'_> {
         Ok(real)
     }
 
+    /// Returns a variable's handle for code in backward loop `id`: what the forward loop has came from outside by `Enter`s and `Switch`es.
+    pub(super) fn handle_in_loop(&mut self, id: ContextId, handle: OutputId) -> Result<OutputId> {
+        let mut source = handle;
+        while let Some(node) = self.graph.get(source.node)
+            && (node.is_enter() || node.is_switch() || node.is_op("Identity"))
+            && let Some(input) = self.graph.input(source.node, 0)
+        {
+            source = input;
+        }
+        if self.context_of(source.node).is_none() { self.bring_into(id, source) } else { self.recall_in(id, handle) }
+    }
+
     /// The value of a `Const` node.
     fn literal(&self, value: OutputId) -> Option<Tensor> {
         let node = self.graph.get(value.node)?;

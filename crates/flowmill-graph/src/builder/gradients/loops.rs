@@ -56,6 +56,12 @@ impl LoopStates {
         let mut states = LoopStates::default();
         let mut members: FxHashSet<NodeId> = between.iter().copied().collect();
         let exits: Vec<NodeId> = between.iter().copied().filter(|&n| b.graph()[n].is_exit()).collect();
+        if !exits.is_empty()
+            && let Some(&pop) = between.iter().find(|&&n| b.graph()[n].is_op("StackPopV2"))
+        {
+            // The loop is a gradient that another process made. What was pushed is not followed here.
+            bail!(Unimplemented, "Second-order gradient for while loops not supported: '{}'", b.graph()[pop].name());
+        }
         for exit in exits {
             let Some(forward) = b.context_of(exit).and_then(|c| b.loop_of(Some(c))) else { continue };
             states.add(b, forward, between, &mut members)?;

@@ -14,6 +14,7 @@ mod loops;
 mod reach;
 mod repeat;
 mod rules;
+mod tensor_arrays;
 mod walk;
 mod zeros;
 

@@ -11,7 +11,7 @@
 
 use super::functions::{define, func, is_repeatable, is_stateful, type_list};
 use super::reach::{find_between, reach};
-use super::{Grad, GradientOptions, add_gradients};
+use super::{Grad, GradientOptions, add_gradients, tensor_arrays};
 use crate::builder::{ContextId, GraphBuilder};
 use crate::{FunctionArg, FunctionPart, Node, NodeId, OutputId, function_def};
 use flowmill_tensor::{DType, Result, bail};
@@ -85,14 +85,14 @@ pub(super) fn substitute_loop_gradients(b: &mut GraphBuilder<'_>, ys: &[OutputId
         let again = b.within(scope, |b| gradient.repeat(b))?;
         for (old, new) in gradient.grads.iter().zip(again) {
             if let (Some(old), Some(new)) = (old, new) {
-                pair(old, &new, &mut substitutes)?;
+                pair(b, old, &new, &mut substitutes)?;
             }
         }
     }
 }
 
-/// Lets the tensors of a gradient stand for those of another of the same kind.
-fn pair(old: &Grad, new: &Grad, substitutes: &mut Substitutes) -> Result<()> {
+/// Lets the tensors of a gradient stand for those of another. A dense one stands for the sums that slices were made dense by.
+fn pair(b: &GraphBuilder<'_>, old: &Grad, new: &Grad, substitutes: &mut Substitutes) -> Result<()> {
     match (old, new) {
         (Grad::Dense(old), Grad::Dense(new)) => {
             substitutes.0.insert(*old, *new);
@@ -100,6 +100,11 @@ fn pair(old: &Grad, new: &Grad, substitutes: &mut Substitutes) -> Result<()> {
         (Grad::Slices(old), Grad::Slices(new)) if old.dense_shape.is_some() == new.dense_shape.is_some() => {
             substitutes.0.extend([(old.values, new.values), (old.indices, new.indices)]);
             substitutes.0.extend(old.dense_shape.zip(new.dense_shape));
+        }
+        (Grad::Slices(old), Grad::Dense(new)) => {
+            let sums = b.graph().consumers(old.values).map(|e| e.dst).filter(|&n| b.graph()[n].is_op("UnsortedSegmentSum"));
+            let sums = sums.filter(|&n| b.graph().input(n, 0) == Some(old.values) && b.graph().input(n, 1) == Some(old.indices));
+            substitutes.0.extend(sums.map(|sum| (sum.output(0), *new)));
         }
         _ => bail!(Unimplemented, "Second-order gradient for while loops not supported where the first is of slices"),
     }
@@ -118,7 +123,8 @@ impl LoopGradient {
         let leaves = self.leaves(b)?;
         let args = leaves.iter().map(|&l| FunctionArg::new(b.graph(), b.state().shapes(), l)).collect::<Result<Vec<_>>>()?;
         let part = FunctionPart { args: &args, results: &self.ys, ..FunctionPart::default() };
-        let def = function_def(b.graph(), "forward", &part)?;
+        let mut def = function_def(b.graph(), "forward", &part)?;
+        tensor_arrays::as_lists(&mut def)?;
         let op = if is_stateful(&def) { "StatefulPartitionedCall" } else { "PartitionedCall" };
         let f = func(define(b, def)?);
         let types = type_list(self.ys.iter().map(|&y| b.dtype(y)));
@@ -145,10 +151,8 @@ impl LoopGradient {
                 continue;
             }
             let node = b.graph().node(tensor.node)?;
-            let is_part = b.context_of(node.id()).is_some()
-                || reached.contains(&node.id())
-                || is_repeatable(node)
-                || uses_tensor_array(b, node);
+            let is_part =
+                b.context_of(node.id()).is_some() || reached.contains(&node.id()) || is_repeatable(node) || uses_tensor_array(b, node);
             if !is_part || cuts.contains(&tensor) {
                 leaves.push(tensor);
                 continue;

@@ -23,12 +23,13 @@ impl GraphBuilder<'_> {
         self.dynamic_shape_of(tensor)
     }
 
-    /// The shape of a tensor as a vector of `int32`, found when a step runs.
+    /// The shape of a tensor, or of the variable that a handle refers to, as a vector of `int32`, found when a step runs.
     ///
     /// # Errors
     /// What adding a node gives.
     pub fn dynamic_shape_of(&mut self, tensor: OutputId) -> Result<OutputId> {
-        self.call("Shape", &[tensor])
+        let op = if self.dtype(tensor) == DType::Resource { "VariableShape" } else { "Shape" };
+        self.call(op, &[tensor])
     }
 
     /// A tensor of ones in the shape of another one.

@@ -13,8 +13,8 @@ mod gates;
 mod joint;
 mod loops;
 
-pub(super) use joint::is_repeatable;
 pub use joint::FunctionGraph;
+pub(super) use joint::is_repeatable;
 
 use super::{Grad, GradientOptions, GradientWalk, IndexedSlices, Step, add_gradients};
 use crate::builder::{BuilderState, GraphBuilder, Scope};
