@@ -1,5 +1,6 @@
 """Making, arranging and picking tensors: the same nodes, shapes and values as TensorFlow's."""
 
+import numpy as np
 import pytest
 
 from compare import compare, same_error
@@ -137,3 +138,24 @@ ERRORS = {
 @pytest.mark.parametrize("case, message", ERRORS.values(), ids=ERRORS.keys())
 def test_the_same_errors(tf1, case, message):
     same_error(tf1, taking_inputs(case), message)
+
+
+INDICES = {
+    "unknown end": lambda tf, a: a[:a.shape[0]],
+    "unknown begin": lambda tf, a: a[a.shape[0]:],
+    "unknown step": lambda tf, a: a[::a.shape[0]],
+    "beside a tensor": lambda tf, a: a[0, :a.shape[1], tf.constant(1):a.shape[0]],
+    "int16": lambda tf, a: a[tf.constant(1, tf.int16):],
+    "int64": lambda tf, a: a[tf.constant(1, tf.int64):a.shape[0]],
+}
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_bounds_that_are_not_known(tf1, name):
+    feeds = {"a": np.arange(12, dtype=np.float32).reshape(2, 2, 3)}
+    compare(tf1, lambda tf: INDICES[name](tf, tf.placeholder(tf.float32, [None, 2, 3], name="a")), feeds)
+
+
+@pytest.mark.parametrize("index", [lambda tf: tf.constant(1, tf.uint8), lambda tf: np.array([0]), lambda tf: True, lambda tf: 1.0])
+def test_what_is_no_index(tf1, index):
+    same_error(tf1, lambda tf: tf.ones([2, 3])[index(tf)])

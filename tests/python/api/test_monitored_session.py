@@ -181,9 +181,11 @@ def test_step_functions():
     with tf.Graph().as_default():
         v = tf.Variable(1.0)
         with tf.train.MonitoredSession() as session:
-            assert session.run_step_fn(lambda context: context.run_with_hooks(v) + context.session.run(v)) == 2.0
+            assert session.run_step_fn(lambda step_context: step_context.run_with_hooks(v) + step_context.session.run(v)) == 2.0
             with pytest.raises(StopIteration):
-                session.run_step_fn(lambda context: context.request_stop())
+                session.run_step_fn(lambda step_context: step_context.request_stop())
+            with pytest.raises(ValueError, match="may either have one `step_context` argument"):
+                session.run_step_fn(lambda context: None)
 
 
 ERRORS = {

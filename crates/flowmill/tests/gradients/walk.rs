@@ -40,7 +40,9 @@ fn what_does_not_depend_has_no_gradient() {
     assert_eq!(error.code(), Code::NotFound);
     assert!(error.message().starts_with("No gradient defined for operation '"), "{error}");
     let integer = b.scalar(1i32).unwrap();
-    let error = add_gradients(&mut b, &[integer], &[x], &[], &none).unwrap_err();
+    assert_eq!(add_gradients(&mut b, &[integer], &[x], &[], &none).unwrap(), [None]);
+    let text = b.call("AsString", &[x]).unwrap();
+    let error = add_gradients(&mut b, &[text], &[x], &[], &none).unwrap_err();
     assert_eq!(error.code(), Code::InvalidArgument);
 }
 
