@@ -39,7 +39,7 @@ class CheckpointSaverHook(SessionRunHook):
         checkpoint_basename: what names of files begin with.
         scaffold: a `Scaffold`.
         listeners: :class:`CheckpointSaverListener` objects.
-        save_graph_def: whether to write the graph beside the first.
+        save_graph_def: whether to write the graph beside checkpoints.
     """
 
     def __init__(self, checkpoint_dir, save_secs: float | None = None, save_steps: int | None = None, saver=None,
@@ -98,7 +98,7 @@ class CheckpointSaverHook(SessionRunHook):
         logging.info("Saving checkpoints for %d into %s.", step, self._path)
         for listener in self._listeners:
             listener.before_save(session, step)
-        self._get_saver().save(session, self._path, global_step=int(step))
+        self._get_saver().save(session, self._path, global_step=int(step), write_meta_graph=self._save_graph_def)
         log = _protos.get("SessionLog")
         self._writer.add_session_log(log(status=log.CHECKPOINT, checkpoint_path=self._path), step)
         stop = False

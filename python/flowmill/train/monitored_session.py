@@ -26,6 +26,9 @@ from flowmill.variables import global_variables, global_variables_initializer, l
 
 USE_DEFAULT = object()
 
+# What a session that makes itself anew recovers from.
+_PREEMPTIONS = (AbortedError, UnavailableError)
+
 
 class Scaffold:
     """The operations that a session of training needs; what is None is taken from the graph's collections, or made.
@@ -45,6 +48,9 @@ class Scaffold:
 
     def __init__(self, init_op=None, init_feed_dict=None, init_fn=None, ready_op=None, ready_for_local_init_op=None, local_init_op=None,
                  summary_op=None, saver=None, copy_from_scaffold=None, local_init_feed_dict=None) -> None:
+        if copy_from_scaffold is not None and not isinstance(copy_from_scaffold, Scaffold):
+            raise TypeError("copy_from_scaffold is not a Scaffold instance.")
+
         def chosen(name: str, own):
             return own if own is not None or copy_from_scaffold is None else getattr(copy_from_scaffold, name)
 
@@ -212,20 +218,42 @@ class _Monitored:
 
     def __init__(self, session_creator: SessionCreator, hooks, stop_grace_period_secs: float):
         self._hooks, self._creator, self._grace = list(hooks or ()), session_creator, stop_grace_period_secs
+        self._graph = get_default_graph()
+        self._was_finalized, self._is_over = self._graph.finalized, False
         for hook in self._hooks:
             hook.begin()
         self._session = None
-        self._coord = Coordinator()
         self._make_session()
 
     def _make_session(self) -> None:
-        self._coord = Coordinator()
-        self._session = self._creator.create_session()
-        with self._session.graph.as_default():
-            start_queue_runners(sess=self._session, coord=self._coord)
+        while True:
+            try:
+                session = self._creator.create_session()
+                break
+            except _PREEMPTIONS as error:
+                if not self._recovers:
+                    raise
+                logging.info("An error was raised while a session was being created. A new session will be created. Error: %s", error)
+        self._coord, self._session, self._wants_to_stop = Coordinator(), session, False
+        with session.graph.as_default():
+            start_queue_runners(sess=session, coord=self._coord)
         for hook in self._hooks:
-            hook.after_create_session(self._session, self._coord)
-        self._wants_to_stop = False
+            hook.after_create_session(session, self._coord)
+
+    def _recovered(self, attempt):
+        """Returns what ``attempt()`` returns; makes a new session and tries again where the one there is was preempted."""
+        while True:
+            try:
+                if self._session is not None:
+                    return attempt()
+            except _PREEMPTIONS as error:
+                if not self._recovers:
+                    raise
+                logging.info("An error was raised. The current session will be closed and a new session will be created. Error: %s", error)
+                self._close_session(quietly=True)
+            if self._is_over:
+                raise RuntimeError("Run called even after should_stop requested.")
+            self._make_session()
 
     @property
     def graph(self) -> Graph | None:
@@ -233,8 +261,20 @@ class _Monitored:
         return None if self._session is None else self._session.graph
 
     def should_stop(self) -> bool:
-        """Whether the session is closed, or a hook or a thread asked to stop."""
-        return self._session is None or self._wants_to_stop or self._coord.should_stop()
+        """Returns true if the session is closed, or a hook or a thread asked to stop for good."""
+        if self._is_over or self._wants_to_stop:
+            return True
+        try:
+            self._coord.raise_requested_exception()
+        except _PREEMPTIONS:
+            if not self._recovers:
+                return True
+            self._close_session(quietly=True)
+            self._make_session()
+            return False
+        except Exception:
+            return True
+        return self._coord.should_stop()
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
         """As `Session.run`, with the hooks around it.
@@ -242,19 +282,24 @@ class _Monitored:
         Raises:
             RuntimeError: where the session is closed.
         """
-        while True:
-            if self._session is None:
-                raise RuntimeError("Run called even after should_stop requested.")
-            try:
-                return self._run_once(fetches, feed_dict, options, run_metadata)
-            except (AbortedError, UnavailableError) as error:
-                if not self._recovers:
-                    raise
-                logging.info("An error was raised. The current session will be closed and a new session will be created. Error: %s", error)
-                self._close_session(quietly=True)
-                self._make_session()
+        return self._recovered(lambda: self._run_once(fetches, feed_dict, options, run_metadata))
 
-    def _run_once(self, fetches, feed_dict, options, run_metadata):
+    def run_step_fn(self, step_fn) -> Any:
+        """Calls ``step_fn(step_context)``, whose `session` has no hooks and whose `run_with_hooks` has; `request_stop` ends the loop.
+
+        The function is called again with a new session if one of its steps was preempted.
+
+        Raises:
+            StopIteration: if the function asked to stop; a ``with`` block around it ends then.
+            ValueError: if the function has other arguments than `step_context`, which `self` may precede.
+        """
+        arguments = _argument_names(step_fn)
+        if arguments not in (("step_context",), ("self", "step_context")):
+            raise ValueError("`step_fn` may either have one `step_context` argument, or `self` and `step_context` arguments if it's an "
+                             f"instance method. Got {arguments} instead.")
+        return self._recovered(lambda: step_fn(_StepContext(self._session, self._run_once)))
+
+    def _run_once(self, fetches, feed_dict=None, options=None, run_metadata=None):
         from flowmill import _protos
 
         asked = {"caller": fetches} if fetches is not None else {}
@@ -276,8 +321,7 @@ class _Monitored:
                     raise RuntimeError(f"Same tensor is fed by two hooks or by a hook and the caller: {key}")
                 feeds[key] = value
             if request.options is not None:
-                run_options.trace_level = max(run_options.trace_level, request.options.trace_level)
-                run_options.timeout_in_ms = max(run_options.timeout_in_ms, request.options.timeout_in_ms)
+                _merge_run_options(run_options, request.options)
         metadata = run_metadata if run_metadata is not None else _protos.get("RunMetadata")()
         traced = run_options.ByteSize() > 0
         keys = list(asked)
@@ -293,17 +337,26 @@ class _Monitored:
         return values.get("caller")
 
     def close(self) -> None:
-        """Calls the hooks' ends and closes the session."""
+        """Calls the hooks' ends and closes the session.
+
+        Raises:
+            RuntimeError: if the session is closed.
+        """
         self._close(None)
 
     def _close(self, exception) -> None:
+        if self._is_over:
+            raise RuntimeError("Session is already closed.")
         try:
-            if exception is None or issubclass(exception, (OutOfRangeError, StopIteration)):
-                if self._session is not None:
-                    for hook in self._hooks:
-                        hook.end(self._session)
+            if exception is None and self._session is not None:
+                for hook in self._hooks:
+                    hook.end(self._session)
         finally:
-            self._close_session(quietly=exception is not None)
+            self._is_over = True
+            try:
+                self._close_session(quietly=exception is not None)
+            finally:
+                self._graph._finalized = self._was_finalized
 
     def _close_session(self, quietly: bool = False) -> None:
         session, self._session = self._session, None
@@ -325,9 +378,9 @@ class _Monitored:
         return self
 
     def __exit__(self, kind, value, traceback) -> bool:
-        # Where the data ends, training ends.
-        ends = kind is not None and issubclass(kind, OutOfRangeError)
-        self._close(kind)
+        # Training ends with the data, or when a step asks for it.
+        ends = kind is not None and issubclass(kind, (OutOfRangeError, StopIteration))
+        self._close(None if ends else kind)
         return ends
 
 
@@ -345,18 +398,12 @@ class MonitoredSession(_Monitored):
 
     StepContext = SessionRunContext
 
-    def run_step_fn(self, step_fn) -> Any:
-        """Calls ``step_fn(step_context)``, whose `session` has no hooks and whose `run_with_hooks` has; `request_stop` ends the loop.
 
-        Raises:
-            StopIteration: if the function asked to stop.
-            ValueError: if the function has other arguments than `step_context`, which `self` may precede.
-        """
-        arguments = _argument_names(step_fn)
-        if arguments not in (("step_context",), ("self", "step_context")):
-            raise ValueError("`step_fn` may either have one `step_context` argument, or `self` and `step_context` arguments if it's an "
-                             f"instance method. Got {arguments} instead.")
-        return step_fn(_StepContext(self._session, self.run))
+def _merge_run_options(options, more) -> None:
+    """Adds to the options of a step what a hook wants besides."""
+    for name in ("trace_level", "timeout_in_ms", "inter_op_thread_pool", "output_partition_graphs", "report_tensor_allocations_upon_oom"):
+        setattr(options, name, max(getattr(options, name), getattr(more, name)))
+    options.debug_options.debug_tensor_watch_opts.extend(more.debug_options.debug_tensor_watch_opts)
 
 
 def _argument_names(function) -> tuple[str, ...]:

@@ -182,10 +182,75 @@ def test_step_functions():
         v = tf.Variable(1.0)
         with tf.train.MonitoredSession() as session:
             assert session.run_step_fn(lambda step_context: step_context.run_with_hooks(v) + step_context.session.run(v)) == 2.0
-            with pytest.raises(StopIteration):
-                session.run_step_fn(lambda step_context: step_context.request_stop())
             with pytest.raises(ValueError, match="may either have one `step_context` argument"):
                 session.run_step_fn(lambda context: None)
+
+
+def test_a_stop_from_a_step_function_ends_the_block():
+    with flowmill.Graph().as_default(), flowmill.train.MonitoredSession() as session:
+        session.run_step_fn(lambda step_context: step_context.request_stop())
+        raise AssertionError("the block goes on")
+
+
+@pytest.mark.parametrize("kind", ["MonitoredSession", "SingularMonitoredSession"])
+def test_a_step_function_is_called_again_after_a_preemption(kind):
+    calls = []
+
+    def step(step_context):
+        calls.append(step_context.session)
+        if len(calls) == 1:
+            raise flowmill.errors.AbortedError(None, None, "preempted")
+        return step_context.run_with_hooks(one)
+
+    with flowmill.Graph().as_default():
+        one = flowmill.constant(1)
+        session = getattr(flowmill.train, kind)()
+        if kind == "SingularMonitoredSession":
+            with pytest.raises(flowmill.errors.AbortedError):
+                session.run_step_fn(step)
+        else:
+            assert session.run_step_fn(step) == 1
+            assert calls[0] is not calls[1]
+        session.close()
+
+
+def test_a_session_is_made_again_if_its_initialization_is_preempted():
+    calls = []
+
+    def initialize(scaffold, session):
+        calls.append(session)
+        if len(calls) == 1:
+            raise flowmill.errors.AbortedError(None, None, "preempted")
+
+    with flowmill.Graph().as_default():
+        with flowmill.train.MonitoredSession(flowmill.train.ChiefSessionCreator(scaffold=flowmill.train.Scaffold(init_fn=initialize))):
+            assert len(calls) == 2
+
+
+def test_the_graph_is_finalized_while_the_session_is_open():
+    with flowmill.Graph().as_default() as graph:
+        session = flowmill.train.MonitoredSession()
+        assert graph.finalized
+        session.close()
+        assert not graph.finalized
+        with pytest.raises(RuntimeError, match="already closed"):
+            session.close()
+
+
+def test_options_of_hooks_are_joined():
+    class Wishes(flowmill.train.SessionRunHook):
+        def before_run(self, run_context):
+            return flowmill.train.SessionRunArgs(None, options=flowmill.RunOptions(timeout_in_ms=60_000, output_partition_graphs=True))
+
+        def after_run(self, run_context, run_values):
+            seen.append(run_values.options)
+
+    seen = []
+    with flowmill.Graph().as_default():
+        one = flowmill.constant(1)
+        with flowmill.train.MonitoredSession(hooks=[Wishes()]) as session:
+            session.run(one, options=flowmill.RunOptions(timeout_in_ms=50_000, report_tensor_allocations_upon_oom=True))
+    assert (seen[0].timeout_in_ms, seen[0].output_partition_graphs, seen[0].report_tensor_allocations_upon_oom) == (60_000, True, True)
 
 
 ERRORS = {
