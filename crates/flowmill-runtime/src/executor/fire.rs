@@ -18,7 +18,7 @@ impl Worker<'_> {
     /// Fires a node and settles the reference that its item held.
     ///
     /// # Safety
-    /// The item holds a reference of its iteration, which is `self.iteration`, and all inputs have arrived.
+    /// The item holds a reference of its iteration, which is `self.iteration`. All inputs have arrived; at a Merge, those that decided it.
     #[inline]
     pub(super) unsafe fn fire(&mut self, item: Item) {
         let node = &self.tables.nodes[item.node as usize];
@@ -43,7 +43,7 @@ impl Worker<'_> {
     #[inline]
     unsafe fn fire_live(&mut self, node: &Node, item: Item) -> u64 {
         let iteration = item.iteration;
-        // SAFETY: here and below, passed on to the caller; the node's slots belong to this firing.
+        // SAFETY: here and below, passed on to the caller; the slots of a node that is no Merge belong to this firing.
         unsafe {
             match node.kind {
                 Kind::Op | Kind::Program => return self.call(node, item),
@@ -51,7 +51,6 @@ impl Worker<'_> {
                 _ if self.has_stats && node.kind != Kind::Async => self.record(node, item, self.now()),
                 _ => {}
             }
-            let inputs = self.inputs(node, iteration);
             match node.kind {
                 Kind::Async => {
                     self.start_async(node, item);
@@ -59,7 +58,7 @@ impl Worker<'_> {
                 }
                 Kind::Pass => {
                     let mut ready = 0;
-                    for (input, group) in inputs.iter_mut().zip(node.group..) {
+                    for (input, group) in self.inputs(node, iteration).iter_mut().zip(node.group..) {
                         let value = input.take();
                         if group < node.group + node.num_outputs {
                             ready += self.deliver(iteration, group, value);
@@ -72,16 +71,12 @@ impl Worker<'_> {
                     self.deliver(iteration, node.group, Some(value)) + self.signal(iteration, node.group + 1, false)
                 }
                 Kind::Ret => {
-                    self.run.set_result(node.arg, inputs[0].take());
+                    self.run.set_result(node.arg, self.take_input(node, iteration));
                     self.signal(iteration, node.group, false)
                 }
                 Kind::Merge => {
-                    let winner = if node.arg == NONE {
-                        inputs.iter().position(Option::is_some).unwrap_or(0) as u32
-                    } else {
-                        (*iteration).counter(node.arg).winner()
-                    };
-                    let value = inputs[winner as usize].take();
+                    let winner = winner(node, iteration);
+                    let value = (*(*iteration).slots.add((node.slot + winner) as usize)).take();
                     let mut ready = self.deliver(iteration, node.group, value);
                     if node.num_outputs > 1 {
                         ready += self.deliver(iteration, node.group + 1, Some(Tensor::scalar(winner as i32)));
@@ -89,19 +84,19 @@ impl Worker<'_> {
                     ready + self.signal(iteration, node.group + node.num_outputs, false)
                 }
                 Kind::Enter | Kind::EnterConst => {
-                    let value = inputs[0].take();
+                    let value = self.take_input(node, iteration);
                     self.enter(node, iteration, value);
                     0
                 }
                 Kind::Exit => {
-                    let value = inputs[0].take();
+                    let value = self.take_input(node, iteration);
                     match self.exit(node, iteration, value) {
                         Ok(()) => 0,
                         Err(e) => self.fail_unsettled(e),
                     }
                 }
                 Kind::NextIteration => {
-                    let value = inputs[0].take();
+                    let value = self.take_input(node, iteration);
                     self.next_iteration(node, iteration, value);
                     0
                 }
@@ -116,7 +111,10 @@ impl Worker<'_> {
     unsafe fn fire_dead(&mut self, node: &Node, item: Item) -> u64 {
         // SAFETY: passed on to the caller.
         unsafe {
-            self.inputs(node, item.iteration).fill_with(|| None);
+            // A dead Merge has no value: an input that came too late drops its own, perhaps just now.
+            if node.kind != Kind::Merge {
+                self.inputs(node, item.iteration).fill_with(|| None);
+            }
             match node.kind {
                 Kind::Exit | Kind::NextIteration => 0,
                 Kind::Enter | Kind::EnterConst => {
@@ -134,11 +132,26 @@ impl Worker<'_> {
         UNSETTLED
     }
 
-    /// The node's inputs.
+    /// The inputs of a node that fires.
+    ///
+    /// # Safety
+    /// The node is no Merge: a Merge fires while other inputs may still be written.
     #[inline(always)]
     unsafe fn inputs<'a>(&self, node: &Node, iteration: *const Iteration) -> &'a mut [Slot] {
+        debug_assert!(node.kind != Kind::Merge);
         // SAFETY: the node's slots are within its frame's iterations; all arrived, so nobody else touches them until the node has fired.
         unsafe { std::slice::from_raw_parts_mut((*iteration).slots.add(node.slot as usize), node.num_inputs as usize) }
+    }
+
+    /// Takes the input of a node that has one and fires.
+    ///
+    /// # Safety
+    /// As [`Worker::inputs`]; the node has an input.
+    #[inline(always)]
+    unsafe fn take_input(&self, node: &Node, iteration: *const Iteration) -> Slot {
+        debug_assert!(node.kind != Kind::Merge && node.num_inputs == 1);
+        // SAFETY: as in `inputs`.
+        unsafe { (*(*iteration).slots.add(node.slot as usize)).take() }
     }
 
     /// Calls a kernel and delivers its outputs.
@@ -271,13 +284,17 @@ impl Worker<'_> {
         }
     }
 
-    /// Brings the inputs that no edge delivers. False where one of them is dead.
+    /// Brings the inputs that no edge delivers. Returns false if one of them is dead.
+    ///
+    /// # Safety
+    /// As [`Worker::fire`].
     unsafe fn prepare(&mut self, node: &Node, iteration: *const Iteration) -> Result<bool> {
         let mut live = true;
         for p in &self.tables.prepare[node.prepare.0 as usize..node.prepare.1 as usize] {
-            // SAFETY: invariants are written before the node can fire and change no more; the slot belongs to this firing.
+            // SAFETY: invariants that the node reads have arrived before it fires, and change no more. A Merge reads none.
             let invariant = |i: u32| unsafe { &*(*(*iteration).frame).invariants.add(i as usize) };
-            // SAFETY: as above.
+            // SAFETY: the slot belongs to this firing: all slots of a node that is no Merge do, and the winner's of a Merge, which alone is
+            // asked for below.
             let slot = || unsafe { &mut *(*iteration).slots.add((node.slot + p.input) as usize) };
             match p.source {
                 Source::Const(c) => *slot() = Some(self.tables.consts[c as usize].clone()),
@@ -290,6 +307,8 @@ impl Worker<'_> {
                 Source::InvariantLiveness(i) => live &= invariant(i).is_some(),
                 // After all that can make the node dead: a dead node reads nothing.
                 Source::Dereference if !live => {}
+                // SAFETY: passed on to the caller.
+                Source::Dereference if node.kind == Kind::Merge && p.input != unsafe { winner(node, iteration) } => {}
                 Source::Dereference => {
                     let slot = slot();
                     if let Some(reference) = slot {
@@ -340,7 +359,8 @@ impl Worker<'_> {
 
     #[inline(always)]
     unsafe fn arrive(&mut self, iteration: *const Iteration, edge: &Edge, value: Slot, dead: bool) -> u64 {
-        // SAFETY: the edge's slot and counter are within iterations of its target's frame, and the slot is this delivery's until it is counted.
+        // SAFETY: the edge's slot and counter are within iterations of its target's frame. The slot is this delivery's until it is counted, and
+        // after that too where it loses at a Merge.
         unsafe {
             let arrival = match edge.delivery {
                 Delivery::Merge | Delivery::MergeEnter | Delivery::MergeControl => self.arrive_at_merge(iteration, edge, value, dead),
@@ -365,7 +385,8 @@ impl Worker<'_> {
 
     #[inline(never)]
     unsafe fn arrive_at_merge(&mut self, iteration: *const Iteration, edge: &Edge, value: Slot, dead: bool) -> Arrival {
-        // SAFETY: as in `arrive`.
+        // SAFETY: as in `arrive`. The caller's reference keeps the iteration from being completed, and the slot from being swept, until a late
+        // value is dropped.
         unsafe {
             let counter = (*iteration).counter(edge.counter);
             match edge.delivery {
@@ -381,6 +402,21 @@ impl Worker<'_> {
                     })
                 }
             }
+        }
+    }
+}
+
+/// The input that a live Merge passes on.
+///
+/// # Safety
+/// The node is a Merge that fires live in `iteration`.
+#[inline(always)]
+unsafe fn winner(node: &Node, iteration: *const Iteration) -> u32 {
+    // SAFETY: a Merge without a counter has two inputs, of which one arrives in an iteration: its arrival is what made the node ready.
+    unsafe {
+        match node.arg {
+            NONE => u32::from((*(*iteration).slots.add(node.slot as usize)).is_none()),
+            counter => (*iteration).counter(counter).winner(),
         }
     }
 }

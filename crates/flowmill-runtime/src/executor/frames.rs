@@ -256,9 +256,14 @@ impl Worker<'_> {
     }
 
     /// With one iteration at a time, the completed one becomes the next.
+    ///
+    /// # Safety
+    /// As [`Worker::complete`].
     unsafe fn restart(&mut self, t: &FrameTable, frame: *const Frame, iteration: *const Iteration) {
-        // SAFETY: the iteration is this thread's alone until its tokens are delivered.
+        // SAFETY: the iteration is this thread's alone until its tokens are delivered: what gets ready meanwhile is kept from other threads,
+        // where a NextIteration that fires would park its new token over the old one.
         unsafe {
+            self.hold_back();
             for i in 0..t.num_input_slots {
                 *(*iteration).slots.add(i) = None;
             }
@@ -279,6 +284,7 @@ impl Worker<'_> {
                 }
             }
             debug_assert!((*frame).enters.all_arrived());
+            self.offer_held_back();
             self.settle(iteration, ready, 1);
         }
     }
@@ -326,31 +332,36 @@ impl Worker<'_> {
         }
     }
 
-    /// Frees an iteration and all that lives below it: the root at the end of a run, whatever state it ended in.
+    /// Frees an iteration and all that lives below it: the root at the end of a run, whatever state it ended in. Frames may be nested deeper
+    /// than a thread's stack allows a function to call itself.
     ///
     /// # Safety
     /// The run has ended.
-    pub(super) unsafe fn destroy_tree(&mut self, iteration: *const Iteration) {
-        // SAFETY: no other thread uses any block; what is reachable has not been freed.
-        unsafe {
-            let t = &self.tables.frames[(*iteration).frame_id as usize];
-            for child in 0..t.num_children as u32 {
-                let frame = (*iteration).child(child).load(Ordering::Relaxed);
-                if frame.is_null() {
-                    continue;
-                }
-                let t = &self.tables.frames[(*frame).frame_id as usize];
-                for i in 0..u64::from(t.parallel_iterations) {
-                    let word = (*frame).ring(i).load();
-                    if !word.is_free() {
-                        self.destroy_tree(iteration_of(word));
+    pub(super) unsafe fn destroy_tree(&mut self, root: *const Iteration) {
+        debug_assert!(self.completed().is_empty());
+        self.completed().push(root);
+        while let Some(iteration) = self.completed().pop() {
+            // SAFETY: no other thread uses any block; what is reachable has not been freed.
+            unsafe {
+                let t = &self.tables.frames[(*iteration).frame_id as usize];
+                for child in 0..t.num_children as u32 {
+                    let frame = (*iteration).child(child).load(Ordering::Relaxed);
+                    if frame.is_null() {
+                        continue;
                     }
+                    let t = &self.tables.frames[(*frame).frame_id as usize];
+                    for i in 0..u64::from(t.parallel_iterations) {
+                        let word = (*frame).ring(i).load();
+                        if !word.is_free() {
+                            self.completed().push(iteration_of(word));
+                        }
+                    }
+                    self.drop_invariants(t, frame);
+                    self.free_frame(t, frame);
                 }
-                self.drop_invariants(t, frame);
-                self.free_frame(t, frame);
+                self.sweep(t, iteration);
+                self.free_iteration(t, iteration);
             }
-            self.sweep(t, iteration);
-            self.free_iteration(t, iteration);
         }
     }
 }

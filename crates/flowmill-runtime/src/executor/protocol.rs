@@ -105,7 +105,8 @@ impl Counter {
         }
     }
 
-    /// A live data input of a Merge, whose value stands in its slot already. `None`: another input won, the value is the caller's to drop.
+    /// A live data input of a Merge arrives; its value is in its slot already. `None`: the Merge was decided before. The value is then the caller's
+    /// to drop, and the slot the caller's alone: the firing, which may be over, touches no slot but the winner's.
     pub(super) fn merge_live(&self, input: u32, shared: bool) -> Option<Arrival> {
         let won = |word: u64| if decision(word) == 0 { word + (u64::from(input) + 1) * MERGE_DECISION } else { word };
         let (old, new) = self.update(shared, won);

@@ -34,6 +34,7 @@ struct Scratch {
     stack: Vec<Item>,
     outputs: Vec<Slot>,
     completed: Vec<*const Iteration>,
+    held_back: Vec<Item>,
 }
 
 thread_local! {
@@ -51,6 +52,8 @@ pub(super) struct Worker<'r> {
     pub current: u32,
     has_helpers: bool,
     pub has_stats: bool,
+    /// Items are kept from other threads for a while.
+    holds_back: bool,
     ticks: u32,
     /// When the caller wants to look up, if it does.
     next_poll: Option<Instant>,
@@ -68,7 +71,15 @@ pub(super) struct Worker<'r> {
 impl<'r> Worker<'r> {
     pub(super) fn new(run: &'r Arc<Run>, shared: bool) -> Worker<'r> {
         let tables = run.plan.tables();
-        let fresh = || Box::new(Scratch { pool: BlockPool::new(), stack: Vec::new(), outputs: Vec::new(), completed: Vec::new() });
+        let fresh = || {
+            Box::new(Scratch {
+                pool: BlockPool::new(),
+                stack: Vec::new(),
+                outputs: Vec::new(),
+                completed: Vec::new(),
+                held_back: Vec::new(),
+            })
+        };
         let mut scratch = SCRATCH.take().unwrap_or_else(fresh);
         if scratch.outputs.len() < tables.max_outputs {
             scratch.outputs.resize_with(tables.max_outputs, || None);
@@ -81,6 +92,7 @@ impl<'r> Worker<'r> {
             current: 0,
             has_helpers: run.has_helpers(),
             has_stats: run.has_stats(),
+            holds_back: false,
             ticks: 0,
             next_poll: run.step.poll.is_some().then(|| Instant::now() + Poll::INTERVAL),
             next_iteration: null(),
@@ -98,6 +110,11 @@ impl<'r> Worker<'r> {
 
     pub(super) fn outputs(&mut self) -> &mut [Slot] {
         &mut self.scratch.outputs
+    }
+
+    /// The iterations whose last reference this worker has dropped.
+    pub(super) fn completed(&mut self) -> &mut Vec<*const Iteration> {
+        &mut self.scratch.completed
     }
 
     /// Makes the root iteration. Its first reference is never dropped: the run ends by its count of living work.
@@ -256,13 +273,42 @@ impl<'r> Worker<'r> {
         } else if self.kept.is_none() {
             self.kept = Some(item);
         } else {
-            self.shared = true;
-            // SAFETY: the caller works on the iteration under a reference; this one is counted before another thread can drop it.
-            unsafe { (*item.iteration).refs.add(1, true) };
-            self.run.offer(item);
+            // SAFETY: the caller works on the iteration under a reference.
+            unsafe { self.offer(item) };
             return 0;
         }
         1
+    }
+
+    /// Gives an item to other threads, with a reference of its iteration.
+    ///
+    /// # Safety
+    /// The caller works on the iteration under a reference.
+    unsafe fn offer(&mut self, item: Item) {
+        if self.holds_back {
+            return self.scratch.held_back.push(item);
+        }
+        self.shared = true;
+        // SAFETY: passed on to the caller; this reference is counted before another thread can drop it.
+        unsafe { (*item.iteration).refs.add(1, true) };
+        self.run.offer(item);
+    }
+
+    /// From now on no item goes to another thread until [`Worker::offer_held_back`].
+    pub(super) fn hold_back(&mut self) {
+        self.holds_back = true;
+    }
+
+    /// Gives the items held back to other threads.
+    ///
+    /// # Safety
+    /// The caller works on the iteration of these items under a reference.
+    pub(super) unsafe fn offer_held_back(&mut self) {
+        self.holds_back = false;
+        while let Some(item) = self.scratch.held_back.pop() {
+            // SAFETY: passed on to the caller.
+            unsafe { self.offer(item) };
+        }
     }
 
     /// Pays what is owed to the iteration worked on so far, if the next item belongs to another one.
@@ -339,6 +385,8 @@ impl<'r> Worker<'r> {
         self.next_iteration = null();
         self.scratch.stack.clear();
         self.scratch.completed.clear();
+        self.scratch.held_back.clear();
+        self.holds_back = false;
         self.kept = None;
         self.debt = 0;
     }

@@ -5,6 +5,7 @@ mod basic;
 mod batches;
 mod failures;
 mod loops;
+mod merges;
 mod random;
 mod references;
 mod support;
