@@ -1,32 +1,47 @@
 //! A flag to sleep on.
 
-use parking_lot::{Condvar, Mutex};
+use super::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::PoisonError;
 use std::time::Duration;
 
 /// One thread waits, others notify; a notification before the wait is not lost.
-#[derive(Default)]
 pub(super) struct Wake {
     notified: Mutex<bool>,
     changed: Condvar,
 }
 
+impl Default for Wake {
+    fn default() -> Wake {
+        Wake { notified: Mutex::new(false), changed: Condvar::new() }
+    }
+}
+
 impl Wake {
+    // Nothing panics under the lock.
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.notified.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn notify(&self) {
-        *self.notified.lock() = true;
+        *self.lock() = true;
         self.changed.notify_one();
     }
 
     /// Returns true once notified since the last such return, false after `timeout`.
     pub(super) fn wait(&self, timeout: Option<Duration>) -> bool {
-        let mut notified = self.notified.lock();
+        let mut notified = self.lock();
         while !*notified {
             match timeout {
-                None => self.changed.wait(&mut notified),
-                Some(timeout) if self.changed.wait_for(&mut notified, timeout).timed_out() => return std::mem::take(&mut *notified),
-                Some(_) => {}
+                None => notified = self.changed.wait(notified).unwrap_or_else(PoisonError::into_inner),
+                Some(timeout) => {
+                    let (guard, result) = self.changed.wait_timeout(notified, timeout).unwrap_or_else(PoisonError::into_inner);
+                    notified = guard;
+                    if result.timed_out() {
+                        break;
+                    }
+                }
             }
         }
-        *notified = false;
-        true
+        std::mem::take(&mut *notified)
     }
 }

@@ -266,6 +266,7 @@ impl<'r> Worker<'r> {
         u32::try_from(self.now() >> 6).unwrap_or(u32::MAX).min(u32::MAX >> 1) << 1
     }
 
+    #[inline(never)]
     fn ready_expensive(&mut self, item: Item) -> u64 {
         let node = &self.tables.nodes[item.node as usize];
         if self.tables.costs[node.arg as usize].nanos() < EXPENSIVE_NANOS {

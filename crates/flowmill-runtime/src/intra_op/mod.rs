@@ -7,6 +7,7 @@
 //! works and what it costs.
 
 mod gate;
+mod ownership;
 mod team;
 #[cfg(test)]
 mod tests;

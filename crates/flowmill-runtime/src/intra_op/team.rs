@@ -4,8 +4,9 @@
 //! goes when the step is over, or when nothing was published for [`PATIENCE`].
 
 use super::gate::Gate;
+use super::ownership::Ownership;
 use crate::executor;
-use crate::executor::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::executor::sync::{AtomicU32, AtomicU64, Ordering};
 use parking_lot::Mutex;
 use std::any::Any;
 use std::cell::{Cell, OnceCell, UnsafeCell};
@@ -43,7 +44,7 @@ pub(super) fn with_current<R>(f: impl FnOnce(&Arc<Team>) -> R) -> Option<R> {
 pub(super) struct Team {
     threads: usize,
     /// Whether a thread has work published.
-    is_owned: AtomicBool,
+    ownership: Ownership,
     gate: Gate,
     /// Written by the owner while the gate is closed and empty, read by visitors.
     work: UnsafeCell<Option<*const Work<'static>>>,
@@ -104,7 +105,7 @@ impl Team {
     pub(super) fn new(threads: usize) -> Arc<Team> {
         Arc::new(Team {
             threads,
-            is_owned: AtomicBool::new(false),
+            ownership: Ownership::new(),
             gate: Gate::new(),
             work: UnsafeCell::new(None),
             helpers: AtomicU32::new(0),
@@ -124,7 +125,7 @@ impl Team {
 
     /// Runs the pieces together with whoever helps; false, and nothing done, where other work is published now.
     pub(super) fn run(self: &Arc<Team>, pieces: usize, f: &(dyn Fn(usize) + Sync)) -> bool {
-        if self.is_owned.load(Ordering::Relaxed) || self.is_owned.swap(true, Ordering::Acquire) {
+        if !self.ownership.take() {
             return false;
         }
         let owner = rayon::current_thread_index().unwrap_or(0);
@@ -255,7 +256,7 @@ impl Drop for Published<'_> {
             looks += 1;
             if looks < OWNER_LOOKS { std::hint::spin_loop() } else { std::thread::yield_now() }
         }
-        self.0.is_owned.store(false, Ordering::Release);
+        self.0.ownership.release();
     }
 }
 

@@ -1,6 +1,7 @@
-//! Tokens of two variables move through the iterations of one frame, as in `frames.rs`.
+//! Tokens of loop variables move through the iterations of one frame, as in `frames.rs`: parking, completion, recycling of blocks.
 
 use super::*;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Design {
@@ -15,201 +16,342 @@ enum Design {
     RelaxedRefs,
     /// The place of a completed iteration is freed after the successor's reference is dropped.
     SuccessorFirst,
+    /// An iteration's number is read from its block.
+    NumberInBlock,
+    /// The whole number is compared with the 16 bits in the ring.
+    NumberNotReduced,
+    /// A completed block goes to the free list while its ring entry still names it.
+    EntryKept,
 }
 
-const TOKENS: usize = 2;
+const MAX_TOKENS: usize = 3;
 
 struct Iteration {
     refs: Refs,
     parked: Parked,
+    /// Which iteration the block is now; free blocks have none. Written by whoever owns the block.
+    number: UnsafeCell<u64>,
     /// What a token does in the iteration, and its value while it is parked.
-    work: [UnsafeCell<u32>; TOKENS],
-    parking: [UnsafeCell<u32>; TOKENS],
-    complete: AtomicBool,
+    work: [UnsafeCell<u32>; MAX_TOKENS],
+    parking: [UnsafeCell<u32>; MAX_TOKENS],
 }
 
+const NO_NUMBER: u64 = u64::MAX;
+
+/// A loop of `length` iterations, numbered from `base` on.
 struct Frame {
     design: Design,
+    tokens: usize,
+    base: u64,
+    length: usize,
     ring: Vec<RingEntry>,
     enters: Enters,
-    iterations: Vec<Iteration>,
-    ended: AtomicU32,
+    blocks: Vec<Iteration>,
+    /// What the assertions count is not part of the protocol, and no reason to try more interleavings.
+    fresh: AtomicUsize,
+    completed: AtomicUsize,
+    ended: AtomicUsize,
 }
-
-type Ready = Vec<(usize, usize)>;
 
 impl Frame {
-    fn new(design: Design, k: usize, length: usize) -> Frame {
-        let iteration = |i| Iteration {
-            // Iteration 0 is worked on by both tokens; later ones have their creator and their predecessor.
-            refs: Refs::new(if i > 0 && design == Design::NoPredecessor { 1 } else { 2 }),
+    fn new(design: Design, tokens: usize, k: usize, length: usize, base: u64) -> Frame {
+        let block = |i| Iteration {
+            refs: Refs::new(if i == 0 { tokens as u64 } else { 0 }),
             parked: Parked::new(),
-            work: [0; TOKENS].map(UnsafeCell::new),
-            parking: [0; TOKENS].map(UnsafeCell::new),
-            complete: AtomicBool::new(false),
+            number: UnsafeCell::new(if i == 0 { base } else { NO_NUMBER }),
+            work: [0; MAX_TOKENS].map(UnsafeCell::new),
+            parking: [0; MAX_TOKENS].map(UnsafeCell::new),
         };
-        let ring = (0..k).map(|i| RingEntry::new(if i == 0 { RingWord::new(1, 0) } else { RingWord::FREE })).collect();
-        Frame { design, ring, enters: Enters::new(0), iterations: (0..length).map(iteration).collect(), ended: AtomicU32::new(0) }
-    }
-
-    /// Moves tokens until none is left with this thread.
-    fn run(&self, mut ready: Ready) {
-        while let Some((token, i)) = ready.pop() {
-            let iteration = &self.iterations[i];
-            assert!(!iteration.complete.load(Ordering::Relaxed), "work on a complete iteration");
-            iteration.work[token].with_mut(|work| unsafe { *work += 1 });
-            if i + 1 < self.iterations.len() {
-                self.next_iteration(token, i, &mut ready);
-            }
-            self.release(i, 1, &mut ready);
+        let first = (base % k as u64) as usize;
+        let ring = (0..k).map(|i| RingEntry::new(if i == first { RingWord::new(1, base) } else { RingWord::FREE })).collect();
+        Frame {
+            design,
+            tokens,
+            base,
+            length,
+            ring,
+            enters: Enters::new(0),
+            blocks: (0..length + tokens).map(block).collect(),
+            fresh: AtomicUsize::new(1),
+            completed: AtomicUsize::new(0),
+            ended: AtomicUsize::new(0),
         }
     }
 
-    fn has_place(&self, number: usize) -> bool {
-        let word = self.ring[number % self.ring.len()].load();
-        word.is(number as u64) || (word.is_free() && self.enters.all_arrived())
+    fn entry(&self, number: u64) -> &RingEntry {
+        &self.ring[(number % self.ring.len() as u64) as usize]
     }
 
-    fn next_iteration(&self, token: usize, i: usize, ready: &mut Ready) {
-        if self.ring.len() > 1 && self.has_place(i + 1) {
-            return self.deliver(i + 1, &[token], ready);
-        }
-        self.iterations[i].parking[token].with_mut(|value| unsafe { *value = token as u32 + 1 });
+    fn number(&self, block: usize) -> u64 {
+        self.blocks[block].number.with(|number| unsafe { *number })
+    }
+
+    /// Whether the word names iteration `number`.
+    fn is(&self, word: RingWord, number: u64) -> bool {
         match self.design {
-            Design::NoFence => drop(self.iterations[i].parked.0.fetch_or(1 << token, Ordering::AcqRel)),
-            _ => self.iterations[i].parked.park(token as u32, true),
-        }
-        if self.design != Design::NoSecondLook && self.ring.len() > 1 && self.has_place(i + 1) {
-            self.unpark(i, ready);
+            Design::NumberInBlock => !word.is_free() && self.number(word.address() - 1) == number,
+            Design::NumberNotReduced => !word.is_free() && word.0 >> 48 == number,
+            _ => word.is(number),
         }
     }
 
-    fn unpark(&self, from: usize, ready: &mut Ready) {
-        let bits = self.iterations[from].parked.take(true);
-        let tokens: Vec<_> = (0..TOKENS).filter(|t| bits >> t & 1 != 0).collect();
-        for &token in &tokens {
-            self.iterations[from].parking[token].with(|value| assert_eq!(unsafe { *value }, token as u32 + 1));
-        }
-        if !tokens.is_empty() {
-            self.deliver(from + 1, &tokens, ready);
-        }
+    fn has_place(&self, number: u64) -> bool {
+        let word = self.entry(number).load();
+        self.is(word, number) || (word.is_free() && self.enters.all_arrived())
     }
 
-    fn deliver(&self, number: usize, tokens: &[usize], ready: &mut Ready) {
-        let entry = &self.ring[number % self.ring.len()];
-        let word = RingWord::new(number + 1, number as u64);
-        let held = u64::from(!entry.load().is(number as u64) && entry.publish(word, true).is_ok());
-        assert!(entry.load().is(number as u64), "the place belongs to another iteration");
-        ready.extend(tokens.iter().map(|&token| (token, number)));
-        let n = tokens.len() as u64;
-        if n > held {
-            self.iterations[number].refs.add(n - held, true);
-        }
-    }
-
-    fn release(&self, i: usize, n: u64, ready: &mut Ready) {
-        let last = match self.design {
-            Design::RelaxedRefs => self.iterations[i].refs.0.fetch_sub(n, Ordering::Relaxed) == n,
-            _ => self.iterations[i].refs.release(n, true),
-        };
-        if last {
-            self.complete(i, ready);
-        }
-    }
-
-    fn complete(&self, i: usize, ready: &mut Ready) {
-        let iteration = &self.iterations[i];
-        assert!(!iteration.complete.swap(true, Ordering::Relaxed), "complete twice");
-        if i > 0 {
-            assert!(self.iterations[i - 1].complete.load(Ordering::Relaxed), "complete before its predecessor");
-        }
-        // All tokens have been here, and what they wrote is seen.
-        iteration.work.iter().for_each(|work| work.with_mut(|work| assert_eq!(unsafe { *work }, 1)));
-        let k = self.ring.len();
-        if k == 1 {
-            return self.restart(i, ready);
-        }
-        if !self.ring[(i + 1) % k].load().is(i as u64 + 1) {
-            self.ended.fetch_add(1, Ordering::Relaxed);
-            return;
-        }
-        if self.design == Design::SuccessorFirst {
-            self.release(i + 1, 1, ready);
-        }
-        self.ring[i % k].free(self.design != Design::NoFence);
-        let newest = i + k - 1;
-        if self.ring[newest % k].load().is(newest as u64) {
-            self.unpark(newest, ready);
-        }
-        if !matches!(self.design, Design::NoPredecessor | Design::SuccessorFirst) {
-            self.release(i + 1, 1, ready);
-        }
-    }
-
-    /// The ring has one place: the completed iteration becomes the next one, here a new block of the model.
-    fn restart(&self, i: usize, ready: &mut Ready) {
-        if !self.iterations[i].parked.any() {
-            self.ended.fetch_add(1, Ordering::Relaxed);
-            return;
-        }
-        let bits = self.iterations[i].parked.take(true);
-        let tokens: Vec<_> = (0..TOKENS).filter(|t| bits >> t & 1 != 0).collect();
-        self.iterations[i + 1].refs.reset(tokens.len() as u64);
-        ready.extend(tokens.into_iter().map(|token| (token, i + 1)));
+    fn tokens_of(&self, bits: u64) -> Vec<usize> {
+        (0..self.tokens).filter(|token| bits >> token & 1 != 0).collect()
     }
 }
 
-fn two_tokens(design: Design, k: usize, length: usize) {
-    let frame = Arc::new(Frame::new(design, k, length));
-    let other = frame.clone();
-    let thread = loom::thread::spawn(move || other.run(vec![(1, 0)]));
-    frame.run(vec![(0, 0)]);
-    thread.join().unwrap();
-    assert_eq!(frame.ended.load(Ordering::Relaxed), 1, "the frame has not ended");
-    assert!(frame.iterations.iter().all(|i| i.complete.load(Ordering::Relaxed)));
+/// A thread with its items and its free blocks.
+struct Thread<'f> {
+    frame: &'f Frame,
+    ready: Vec<(usize, usize)>,
+    pool: Vec<usize>,
+}
+
+impl Thread<'_> {
+    /// Moves tokens until none is left with this thread.
+    fn run(&mut self) {
+        while let Some((token, block)) = self.ready.pop() {
+            let number = self.frame.number(block);
+            assert_ne!(number, NO_NUMBER, "work on a free block");
+            self.frame.blocks[block].work[token].with_mut(|work| unsafe { *work += 1 });
+            if number - self.frame.base + 1 < self.frame.length as u64 {
+                self.next_iteration(token, block, number + 1);
+            }
+            self.release(block, 1);
+        }
+    }
+
+    fn next_iteration(&mut self, token: usize, block: usize, next: u64) {
+        let (frame, iteration) = (self.frame, &self.frame.blocks[block]);
+        let parallel = frame.ring.len() > 1;
+        if parallel && frame.has_place(next) {
+            return self.deliver(next, &[token]);
+        }
+        iteration.parking[token].with_mut(|value| unsafe { *value = token as u32 + 1 });
+        match frame.design {
+            Design::NoFence => drop(iteration.parked.0.fetch_or(1 << token, Ordering::AcqRel)),
+            _ => iteration.parked.park(token as u32, true),
+        }
+        if frame.design != Design::NoSecondLook && parallel && frame.has_place(next) {
+            self.unpark(block);
+        }
+    }
+
+    fn unpark(&mut self, from: usize) {
+        let tokens = self.take_parked(from);
+        if !tokens.is_empty() {
+            self.deliver(self.frame.number(from) + 1, &tokens);
+        }
+    }
+
+    fn take_parked(&mut self, from: usize) -> Vec<usize> {
+        let iteration = &self.frame.blocks[from];
+        let tokens = self.frame.tokens_of(iteration.parked.take(true));
+        for &token in &tokens {
+            iteration.parking[token].with_mut(|value| assert_eq!(std::mem::take(unsafe { &mut *value }), token as u32 + 1));
+        }
+        tokens
+    }
+
+    fn deliver(&mut self, number: u64, tokens: &[usize]) {
+        let frame = self.frame;
+        let entry = frame.entry(number);
+        let word = entry.load();
+        let (target, held) = if frame.is(word, number) { (word.address() - 1, 0) } else { self.create(entry, number) };
+        self.ready.extend(tokens.iter().map(|&token| (token, target)));
+        let n = tokens.len() as u64;
+        if n > held {
+            frame.blocks[target].refs.add(n - held, true);
+        }
+    }
+
+    /// Makes iteration `number`, if no other thread does; with the references held.
+    fn create(&mut self, entry: &RingEntry, number: u64) -> (usize, u64) {
+        let frame = self.frame;
+        let block = self.pool.pop().unwrap_or_else(|| frame.fresh.fetch_add(1, Relaxed));
+        let iteration = &frame.blocks[block];
+        iteration.number.with_mut(|n| assert_eq!(std::mem::replace(unsafe { &mut *n }, number), NO_NUMBER, "the block is in use"));
+        iteration.work.iter().for_each(|work| work.with_mut(|work| unsafe { *work = 0 }));
+        // The creator and the predecessor.
+        iteration.refs.reset(if frame.design == Design::NoPredecessor { 1 } else { 2 });
+        match entry.publish(RingWord::new(block + 1, number), true) {
+            Ok(()) => (block, 1),
+            Err(other) => {
+                assert!(frame.is(other, number), "the place belongs to another iteration");
+                self.free(block);
+                (other.address() - 1, 0)
+            }
+        }
+    }
+
+    fn free(&mut self, block: usize) {
+        self.frame.blocks[block].number.with_mut(|number| unsafe { *number = NO_NUMBER });
+        self.pool.push(block);
+    }
+
+    fn release(&mut self, block: usize, n: u64) {
+        let refs = &self.frame.blocks[block].refs;
+        let last = match self.frame.design {
+            Design::RelaxedRefs => refs.0.fetch_sub(n, Ordering::Relaxed) == n,
+            _ => refs.release(n, true),
+        };
+        if last {
+            self.complete(block);
+        }
+    }
+
+    fn complete(&mut self, block: usize) {
+        let (frame, iteration) = (self.frame, &self.frame.blocks[block]);
+        let number = frame.number(block);
+        assert_eq!(frame.completed.fetch_add(1, Relaxed) as u64, number - frame.base, "complete twice, or before its predecessor");
+        // All tokens have been here, and what they wrote is seen.
+        iteration.work[..frame.tokens].iter().for_each(|work| work.with_mut(|work| assert_eq!(unsafe { *work }, 1)));
+        let k = frame.ring.len() as u64;
+        if k == 1 {
+            return self.restart(block, number);
+        }
+        let word = frame.entry(number + 1).load();
+        if !frame.is(word, number + 1) {
+            frame.ended.fetch_add(1, Relaxed);
+            return;
+        }
+        let successor = word.address() - 1;
+        if frame.design == Design::SuccessorFirst {
+            self.release(successor, 1);
+        }
+        if frame.design == Design::EntryKept {
+            self.free(block);
+        } else {
+            frame.entry(number).free(frame.design != Design::NoFence);
+            self.free(block);
+        }
+        let newest = number + k - 1;
+        let word = frame.entry(newest).load();
+        if frame.is(word, newest) {
+            self.unpark(word.address() - 1);
+        }
+        if !matches!(frame.design, Design::NoPredecessor | Design::SuccessorFirst) {
+            self.release(successor, 1);
+        }
+    }
+
+    /// The ring has one place: the completed block becomes the next iteration.
+    fn restart(&mut self, block: usize, number: u64) {
+        let (frame, iteration) = (self.frame, &self.frame.blocks[block]);
+        if !iteration.parked.any() {
+            frame.ended.fetch_add(1, Relaxed);
+            return;
+        }
+        let tokens = self.take_parked(block);
+        iteration.number.with_mut(|n| unsafe { *n = number + 1 });
+        iteration.work.iter().for_each(|work| work.with_mut(|work| unsafe { *work = 0 }));
+        iteration.refs.reset(tokens.len() as u64);
+        self.ready.extend(tokens.into_iter().map(|token| (token, block)));
+    }
+}
+
+/// Each token starts in the first iteration on a thread of its own.
+fn run(design: Design, tokens: usize, k: usize, length: usize, base: u64) {
+    let frame = Arc::new(Frame::new(design, tokens, k, length, base));
+    let start = |frame: &Frame, token| Thread { frame, ready: vec![(token, 0)], pool: Vec::new() }.run();
+    let threads: Vec<_> = (1..tokens)
+        .map(|token| {
+            let frame = frame.clone();
+            loom::thread::spawn(move || start(&frame, token))
+        })
+        .collect();
+    start(&frame, 0);
+    threads.into_iter().for_each(|t| t.join().unwrap());
+    assert_eq!(frame.ended.load(Relaxed), 1, "the frame has not ended");
+    assert_eq!(frame.completed.load(Relaxed), length);
 }
 
 #[test]
 fn one_iteration_at_a_time() {
-    check(|| two_tokens(Design::Sound, 1, 3));
+    check(|| run(Design::Sound, 2, 1, 3, 0));
 }
 
 #[test]
 fn two_iterations_at_once() {
-    check(|| two_tokens(Design::Sound, 2, 3));
+    check(|| run(Design::Sound, 2, 2, 3, 0));
 }
 
 #[test]
 fn two_iterations_at_once_in_a_longer_loop() {
-    check(|| two_tokens(Design::Sound, 2, 4));
+    check(|| run(Design::Sound, 2, 2, 4, 0));
 }
 
 #[test]
 fn three_iterations_at_once() {
-    check(|| two_tokens(Design::Sound, 3, 4));
+    check(|| run(Design::Sound, 2, 3, 4, 0));
+}
+
+#[test]
+fn numbers_beyond_16_bits() {
+    check(|| run(Design::Sound, 2, 2, 4, 65_534));
+}
+
+#[test]
+fn three_tokens_one_iteration_at_a_time() {
+    bounded(2, || run(Design::Sound, 3, 1, 3, 0)).unwrap();
+}
+
+#[test]
+fn three_tokens_two_iterations_at_once() {
+    bounded(2, || run(Design::Sound, 3, 2, 3, 0)).unwrap();
 }
 
 #[test]
 fn rejected_no_second_look() {
-    rejects(|| two_tokens(Design::NoSecondLook, 2, 4));
+    rejects(|| run(Design::NoSecondLook, 2, 2, 4, 0));
 }
 
 #[test]
 fn rejected_no_fence() {
-    rejects(|| two_tokens(Design::NoFence, 2, 4));
+    rejects(|| run(Design::NoFence, 2, 2, 4, 0));
 }
 
 #[test]
 fn rejected_no_predecessor() {
-    rejects(|| two_tokens(Design::NoPredecessor, 2, 3));
+    rejects(|| run(Design::NoPredecessor, 2, 2, 3, 0));
 }
 
 #[test]
 fn rejected_relaxed_references() {
-    rejects(|| two_tokens(Design::RelaxedRefs, 2, 3));
+    rejects(|| run(Design::RelaxedRefs, 2, 2, 3, 0));
 }
 
 #[test]
 fn rejected_successor_before_place() {
-    rejects(|| two_tokens(Design::SuccessorFirst, 2, 4));
+    rejects(|| run(Design::SuccessorFirst, 2, 2, 4, 0));
+}
+
+#[test]
+fn rejected_number_in_block() {
+    rejects(|| run(Design::NumberInBlock, 2, 2, 4, 0));
+}
+
+#[test]
+fn rejected_number_not_reduced() {
+    rejects(|| run(Design::NumberNotReduced, 2, 2, 4, 65_534));
+}
+
+#[test]
+fn rejected_entry_kept() {
+    rejects(|| run(Design::EntryKept, 2, 2, 4, 0));
+}
+
+#[test]
+fn rejected_three_tokens_no_predecessor() {
+    assert!(bounded(2, || run(Design::NoPredecessor, 3, 2, 3, 0)).is_err());
+}
+
+#[test]
+fn rejected_three_tokens_no_second_look() {
+    assert!(bounded(2, || run(Design::NoSecondLook, 3, 2, 4, 0)).is_err());
 }

@@ -7,7 +7,11 @@ mod cancellation;
 mod frames;
 mod iterations;
 mod leaving;
+mod merges;
+mod nested;
 mod pending_counts;
+mod restart;
+mod sleeping;
 
 use super::{Arrival, Counter, Enters, Live, Parked, Participants, Refs, RingEntry, RingWord, merge, ordinary};
 use loom::cell::UnsafeCell;
@@ -15,12 +19,17 @@ use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-fn check(model: impl Fn() + Send + Sync + 'static) {
+/// Runs the model with all interleavings of at most `preemptions` switches away from a thread that could go on.
+fn bounded(preemptions: usize, model: impl Fn() + Send + Sync + 'static) -> std::thread::Result<()> {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(4);
-    builder.check(model);
+    builder.preemption_bound = Some(preemptions);
+    catch_unwind(AssertUnwindSafe(|| builder.check(model)))
+}
+
+fn check(model: impl Fn() + Send + Sync + 'static) {
+    bounded(4, model).unwrap();
 }
 
 fn rejects(model: impl Fn() + Send + Sync + 'static) {
-    assert!(catch_unwind(AssertUnwindSafe(|| check(model))).is_err(), "loom accepts a mutant");
+    assert!(bounded(4, model).is_err(), "loom accepts a mutant");
 }
