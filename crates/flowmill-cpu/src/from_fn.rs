@@ -40,6 +40,14 @@ pub(crate) fn expensive_from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Resu
     Ok(Arc::new(FromFn { compute, cost: Cost::Expensive, batched_inputs: 0 }))
 }
 
+/// The same for kernels that may wait, such as for a file: see [`Cost::Blocking`].
+///
+/// # Errors
+/// Never.
+pub fn blocking_from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
+    Ok(Arc::new(FromFn { compute, cost: Cost::Blocking, batched_inputs: 0 }))
+}
+
 /// The same for work in proportion to the inputs' elements: expensive where many are known to come.
 pub(crate) fn linear_from_fn(
     init: &KernelInit<'_>,

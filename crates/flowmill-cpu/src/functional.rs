@@ -1,48 +1,41 @@
 //! Control flow by functions: calls, conditionals and loops whose branches and bodies are functions of the graph.
+//!
+//! These kernels are asynchronous: none waits on its thread for a function that waits for something.
 
-use crate::from_fn::expensive_from_fn;
+mod loops;
+
 use flowmill_graph::Attrs;
 use flowmill_proto::NameAttrList;
-use flowmill_runtime::{Cost, FunctionHandle, Kernel, KernelContext, KernelInit, KernelRegistry, Pace, ScalarOp};
-use flowmill_tensor::{DType, Result, Tensor, bail};
+use flowmill_runtime::{
+    AsyncContext, AsyncKernel, Cost, FunctionCall, FunctionHandle, Kernel, KernelContext, KernelInit, KernelRegistry, ScalarOp,
+};
+use flowmill_tensor::{DType, Result, Tensor, bail, error};
 use std::sync::Arc;
 
 /// Registers the family.
 pub fn register(registry: &mut KernelRegistry) {
     for op in ["PartitionedCall", "StatefulPartitionedCall"] {
-        registry.add(op, |init| call(function(init, "f")?));
+        registry.add(op, |init| Ok(call(init, function(init, "f")?)));
     }
-    registry.add("SymbolicGradient", |init| call(init.functions.instantiate("SymbolicGradient", init.attrs)?));
+    registry.add("SymbolicGradient", |init| Ok(call(init, init.functions.instantiate("SymbolicGradient", init.attrs)?)));
     for op in ["If", "_If", "StatelessIf"] {
         registry.add(op, make_if);
     }
     for op in ["While", "_While", "StatelessWhile"] {
-        registry.add(op, make_while);
+        registry.add(op, loops::make_while);
     }
     for op in ["Case", "StatelessCase"] {
         registry.add(op, make_case);
     }
-    registry.add("For", make_for);
+    registry.add("For", loops::make_for);
     registry.add("ToBool", make_to_bool);
     for op in ["_ListToArray", "_ArrayToList"] {
         registry.add(op, |_| Ok(Arc::new(PassAll)));
     }
 }
 
-/// The kernel of a node whose op is the function `name`; the node's attributes are the function's.
-///
-/// # Errors
-/// `NotFound` where there is no such function.
-pub fn make_call(init: &KernelInit<'_>, name: &str) -> Result<Arc<dyn Kernel>> {
-    call(init.functions.instantiate(name, init.attrs)?)
-}
-
-fn call(function: FunctionHandle) -> Result<Arc<dyn Kernel>> {
-    expensive_from_fn(move |ctx| {
-        let args = take_inputs(ctx, 0)?;
-        let results = function.call(args, ctx.step())?;
-        set_outputs(ctx, results)
-    })
+fn call(init: &KernelInit<'_>, function: FunctionHandle) -> Arc<dyn Kernel> {
+    Arc::new(FunctionCall::new(function, init.output_types.len()))
 }
 
 fn function(init: &KernelInit<'_>, attr: &str) -> Result<FunctionHandle> {
@@ -51,18 +44,6 @@ fn function(init: &KernelInit<'_>, attr: &str) -> Result<FunctionHandle> {
 
 fn instantiate(init: &KernelInit<'_>, function: &NameAttrList) -> Result<FunctionHandle> {
     init.functions.instantiate(&function.name, &Attrs(function.attr.clone()))
-}
-
-fn take_inputs(ctx: &mut KernelContext<'_>, from: usize) -> Result<Vec<Tensor>> {
-    (from..ctx.num_inputs()).map(|i| ctx.take(i)).collect()
-}
-
-fn set_outputs(ctx: &mut KernelContext<'_>, results: Vec<Tensor>) -> Result<()> {
-    if results.len() != ctx.num_outputs() {
-        bail!(InvalidArgument, "The function returned {} values. Expected: {}.", results.len(), ctx.num_outputs());
-    }
-    results.into_iter().enumerate().for_each(|(i, value)| ctx.set_output(i, value));
-    Ok(())
 }
 
 /// TensorFlow's truth of a tensor: a scalar number other than zero, a scalar string that is not empty, anything else with at least one element.
@@ -110,15 +91,46 @@ fn make_to_bool(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     Ok(Arc::new(ToBool(init.attrs.get("T")?)))
 }
 
+/// `If` and `Case`: calls the branch that the first input chooses with the other inputs.
+struct Branches {
+    branches: Vec<FunctionHandle>,
+    /// The number of the branch that an input chooses.
+    choose: fn(&Tensor, usize) -> Result<usize>,
+    num_outputs: usize,
+}
+
+impl Kernel for Branches {
+    fn compute(&self, _: &mut KernelContext<'_>) -> Result<()> {
+        bail!(Internal, "conditionals are asynchronous")
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::Expensive
+    }
+
+    fn as_async(&self) -> Option<&dyn AsyncKernel> {
+        Some(self)
+    }
+}
+
+impl AsyncKernel for Branches {
+    fn start(&self, ctx: AsyncContext) {
+        let chosen = match ctx.inputs().first() {
+            Some(input) => (self.choose)(input, self.branches.len()),
+            None => Err(error!(Internal, "Missing input 0")),
+        };
+        match chosen.map(|i| self.branches.get(i)) {
+            Ok(Some(branch)) => ctx.end_with_call(1, branch, self.num_outputs),
+            Ok(None) => ctx.done(Err(error!(Internal, "no such branch"))),
+            Err(e) => ctx.done(Err(e)),
+        }
+    }
+}
+
 fn make_if(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let then_branch = function(init, "then_branch")?;
-    let else_branch = function(init, "else_branch")?;
-    expensive_from_fn(move |ctx| {
-        let branch = if to_bool(ctx.input(0)?)? { &then_branch } else { &else_branch };
-        let args = take_inputs(ctx, 1)?;
-        let results = branch.call(args, ctx.step())?;
-        set_outputs(ctx, results)
-    })
+    let branches = vec![function(init, "then_branch")?, function(init, "else_branch")?];
+    let choose = |condition: &Tensor, _: usize| Ok(usize::from(!to_bool(condition)?));
+    Ok(Arc::new(Branches { branches, choose, num_outputs: init.output_types.len() }))
 }
 
 /// `Case`: calls the branch of the given index, or the last one where the index is out of range.
@@ -128,91 +140,13 @@ fn make_case(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     if branches.is_empty() {
         bail!(InvalidArgument, "Case needs at least one branch");
     }
-    expensive_from_fn(move |ctx| {
-        let index = ctx.input(0)?;
+    let choose = |index: &Tensor, count: usize| {
         let Some(bits) = index.scalar_bits(DType::I32) else {
             bail!(InvalidArgument, "branch_index must be scalar, but has shape {}", index.shape());
         };
-        let last = branches.len() - 1;
-        let branch = usize::try_from(bits as u32 as i32).map_or(last, |i| i.min(last));
-        let args = take_inputs(ctx, 1)?;
-        let results = branches[branch].call(args, ctx.step())?;
-        set_outputs(ctx, results)
-    })
-}
-
-/// `While`: calls `body` on the loop variables as long as `cond` of them is true. The body owns its arguments, so that it can update them in place.
-struct While {
-    cond: FunctionHandle,
-    body: FunctionHandle,
-}
-
-impl Kernel for While {
-    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let step = ctx.step();
-        let mut variables = take_inputs(ctx, 0)?;
-        let mut pace = Pace::new();
-        loop {
-            pace.tick(step)?;
-            let results = self.cond.call(variables.clone(), step)?;
-            let [condition] = &results[..] else {
-                bail!(InvalidArgument, "Expected a single scalar return value from WhileOp cond, got {} tensors.", results.len());
-            };
-            if !to_bool(condition)? {
-                return set_outputs(ctx, variables);
-            }
-            let count = variables.len();
-            variables = self.body.call(variables, step)?;
-            if variables.len() != count {
-                bail!(InvalidArgument, "While loop body returned {} arguments. Expected: {count}.", variables.len());
-            }
-        }
-    }
-
-    fn cost(&self) -> Cost {
-        Cost::Expensive
-    }
-}
-
-fn make_while(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    Ok(Arc::new(While { cond: function(init, "cond")?, body: function(init, "body")? }))
-}
-
-/// `For`: calls `body(i, variables)` for `i` from `start` to `limit` (not included) by `delta`.
-fn make_for(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let body = function(init, "body")?;
-    expensive_from_fn(move |ctx| {
-        let step = ctx.step();
-        let mut bounds = [0i32; 3];
-        for (i, (bound, name)) in bounds.iter_mut().zip(["start", "limit", "delta"]).enumerate() {
-            let tensor = ctx.input(i)?;
-            match tensor.scalar_bits(DType::I32) {
-                Some(bits) => *bound = bits as u32 as i32,
-                None => bail!(InvalidArgument, "{name} must be a scalar, but {}", tensor.shape()),
-            }
-        }
-        let [start, limit, delta] = bounds;
-        if !((delta > 0 && start <= limit) || (delta < 0 && start >= limit) || start == limit) {
-            bail!(InvalidArgument, "Invalid start/limit/delta: {start} {limit} {delta}");
-        }
-        let mut variables = take_inputs(ctx, 3)?;
-        let mut i = i64::from(start);
-        let mut pace = Pace::new();
-        while if delta > 0 { i < i64::from(limit) } else { i > i64::from(limit) } {
-            pace.tick(step)?;
-            let count = variables.len();
-            let mut args = Vec::with_capacity(count + 1);
-            // Between `start` and `limit`, which are `i32`.
-            args.push(Tensor::scalar(i as i32));
-            args.append(&mut variables);
-            variables = body.call(args, step)?;
-            if variables.len() != count {
-                bail!(InvalidArgument, "For loop body returned {} arguments. Expected: {count}.", variables.len());
-            }
-            i += i64::from(delta);
-        }
-        set_outputs(ctx, variables)
-    })
+        Ok(usize::try_from(bits as u32 as i32).map_or(count - 1, |i| i.min(count - 1)))
+    };
+    Ok(Arc::new(Branches { branches, choose, num_outputs: init.output_types.len() }))
 }
 
 /// Passes every input to the output of the same index.

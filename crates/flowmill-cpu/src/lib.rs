@@ -51,7 +51,7 @@ pub mod summarize;
 mod training;
 
 pub use files::{file_error, read_file};
-pub use from_fn::from_fn;
+pub use from_fn::{blocking_from_fn, from_fn};
 
 use flowmill_runtime::KernelRegistry;
 

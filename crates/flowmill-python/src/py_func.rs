@@ -60,7 +60,7 @@ impl Kernel for PyFunc {
     }
 
     fn cost(&self) -> Cost {
-        Cost::Expensive
+        Cost::Blocking
     }
 }
 

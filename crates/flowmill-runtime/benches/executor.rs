@@ -201,6 +201,7 @@ fn two_slow(k: u32) -> Builder {
 }
 
 fn main() {
+    let pool = flowmill_runtime::intra_op::pool(2).expect("two threads");
     measure("run of one addition", 1, &chain(1).plan(), &[1], ONE_THREAD);
     measure("chain of 1,000 additions, a node", 1000, &chain(1000).plan(), &[1], ONE_THREAD);
     measure("chain of 10,000 additions, a node", 10_000, &chain(10_000).plan(), &[1], ONE_THREAD);
@@ -209,7 +210,7 @@ fn main() {
     measure("tree of 1,023 empty nodes, a node", 1023, &empty_tree(1023).plan(), &[], ONE_THREAD);
     measure("tree of 65,535 empty nodes, a node", 65_535, &empty_tree(65_535).plan(), &[], ONE_THREAD);
     for threads in [1, 2] {
-        let options = RunOptions { num_threads: threads, ..ONE_THREAD };
+        let options = RunOptions { num_threads: threads, pool: (threads > 1).then_some(&pool), ..ONE_THREAD };
         let s = if threads > 1 { "s" } else { "" };
         measure(&format!("chain of empty nodes, 10,000, {threads} thread{s}, a node"), 10_000, &empty_chain(10_000).plan(), &[], options);
         measure(&format!("wide of empty nodes, 10,000, {threads} thread{s}, a node"), 10_000, &empty_wide(10_000).plan(), &[], options);
@@ -222,7 +223,7 @@ fn main() {
         measure(&format!("inner loop of 2 trips, k = {k}, an outer one"), 200, &nested(k).plan(), &[200, 2], ONE_THREAD);
     }
     for threads in [1, 2] {
-        let options = RunOptions { num_threads: threads, ..ONE_THREAD };
+        let options = RunOptions { num_threads: threads, pool: (threads > 1).then_some(&pool), ..ONE_THREAD };
         measure(&format!("two kernels of 20 us, {threads} threads, an iteration"), 50, &two_slow(1).plan(), &[50], options);
     }
 }

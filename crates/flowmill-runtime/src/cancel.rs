@@ -85,6 +85,17 @@ impl CancelToken {
         }
     }
 
+    /// An error once the step is to end: what the step itself gives.
+    ///
+    /// # Errors
+    /// The reason.
+    pub fn reason_if_cancelled(&self) -> Result<()> {
+        match self.is_cancelled().then(|| self.reason()).flatten() {
+            Some(reason) => Err(reason),
+            None => Ok(()),
+        }
+    }
+
     /// Calls `callback` when the step is cancelled; at once where it is already, and then returns `None`.
     pub fn on_cancel(&self, callback: impl FnOnce(&CancelReason) + Send + 'static) -> Option<Registration> {
         let reason = {

@@ -1,5 +1,6 @@
 //! Calling the graph's functions from kernels: `PartitionedCall`, `While`, `If` and their kin.
 
+use crate::executor::Crew;
 use crate::step::StepContext;
 use flowmill_graph::Attrs;
 use flowmill_tensor::{Result, Tensor, bail};
@@ -37,13 +38,72 @@ pub struct FunctionLibraryRuntime {
 #[derive(Clone)]
 pub struct FunctionHandle(Arc<dyn CallableFunction>);
 
-/// What stands behind a [`FunctionHandle`].
+/// What is called with the results of a function.
+pub type FunctionDone = Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>;
+
+/// The code of a function behind a [`FunctionHandle`].
 pub trait CallableFunction: Send + Sync {
-    /// Runs the function within the caller's step.
+    /// Runs the function within the caller's step and waits for it.
     ///
     /// # Errors
     /// What its body gives.
     fn call(&self, args: Vec<Tensor>, step: &Arc<StepContext>) -> Result<Vec<Tensor>>;
+
+    /// Returns true if [`CallableFunction::call`] runs on this thread alone, waits for nothing and takes little time.
+    ///
+    /// # Errors
+    /// Where the function cannot be prepared.
+    fn is_direct(&self) -> Result<bool> {
+        Ok(true)
+    }
+
+    /// Starts the function within the caller's step and returns; `done` is called with its results, on any thread of the step. A function that is not
+    /// direct blocks no thread while it waits.
+    fn start(&self, args: Vec<Tensor>, caller: &Caller, done: FunctionDone) {
+        done(self.call(args, caller.step()));
+    }
+}
+
+/// Where a kernel calls functions from: the step, its threads, and how deep calls nest there.
+#[derive(Clone)]
+pub struct Caller {
+    step: Arc<StepContext>,
+    /// The threads of the step; none outside of a plan.
+    crew: Option<Arc<Crew>>,
+    depth: u32,
+}
+
+impl Caller {
+    pub(crate) fn new(step: Arc<StepContext>, crew: Option<Arc<Crew>>, depth: u32) -> Caller {
+        Caller { step, crew, depth }
+    }
+
+    /// The step.
+    pub fn step(&self) -> &Arc<StepContext> {
+        &self.step
+    }
+
+    pub(crate) fn crew(&self) -> Option<&Arc<Crew>> {
+        self.crew.as_ref()
+    }
+
+    pub(crate) fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// Returns true if there is a step whose other work may wait for this thread.
+    pub fn has_others(&self) -> bool {
+        self.crew.is_some()
+    }
+
+    /// Lets what waits in the step's queue go first, then calls `go_on`, on any thread of the step: how a kernel that runs for long shares its
+    /// thread. Outside of a plan, nothing waits.
+    pub fn take_turns(&self, go_on: impl FnOnce() + Send + 'static) {
+        match &self.crew {
+            Some(crew) => crew.take_turns(Box::new(go_on)),
+            None => go_on(),
+        }
+    }
 }
 
 impl FunctionLibraryRuntime {
@@ -70,15 +130,48 @@ impl FunctionHandle {
         FunctionHandle(function)
     }
 
-    /// Calls it within the caller's step, on this thread (its kernels may use others).
+    /// Calls it within the caller's step and waits for it. A kernel that does so must say that it may wait ([`Cost::Blocking`](crate::Cost::Blocking));
+    /// an asynchronous one starts the function instead ([`FunctionHandle::start`]) and holds no thread meanwhile.
     ///
     /// # Errors
     /// What its body gives; `ResourceExhausted` where calls nest deeper than [`FunctionLibraryRuntime::MAX_DEPTH`].
     pub fn call(&self, args: Vec<Tensor>, step: &Arc<StepContext>) -> Result<Vec<Tensor>> {
-        let depth = DEPTH.get();
-        if depth >= FunctionLibraryRuntime::MAX_DEPTH {
-            bail!(ResourceExhausted, "function calls nest deeper than {}", FunctionLibraryRuntime::MAX_DEPTH);
-        }
+        self.call_at(args, step, DEPTH.get())
+    }
+
+    fn call_at(&self, args: Vec<Tensor>, step: &Arc<StepContext>, depth: u32) -> Result<Vec<Tensor>> {
+        check_depth(depth)?;
         at_depth(depth + 1, || self.0.call(args, step))
     }
+
+    /// Starts the function within the caller's step and returns; `done` is called once, with its results, on any thread of the step.
+    ///
+    /// `done` may be called before this returns. A caller that calls many functions one after the other tries [`FunctionHandle::try_call`] before,
+    /// so that its stack does not grow.
+    pub fn start(&self, args: Vec<Tensor>, caller: &Caller, done: impl FnOnce(Result<Vec<Tensor>>) + Send + 'static) {
+        match check_depth(caller.depth) {
+            Ok(()) => self.0.start(args, caller, Box::new(done)),
+            Err(e) => done(Err(e)),
+        }
+    }
+
+    /// Calls the function, if it waits for nothing and takes little time, and returns what it gives; else gives the arguments back, for
+    /// [`FunctionHandle::start`].
+    ///
+    /// # Errors
+    /// The arguments.
+    pub fn try_call(&self, args: Vec<Tensor>, caller: &Caller) -> std::result::Result<Result<Vec<Tensor>>, Vec<Tensor>> {
+        match self.0.is_direct() {
+            Ok(true) => Ok(self.call_at(args, &caller.step, caller.depth)),
+            Ok(false) => Err(args),
+            Err(e) => Ok(Err(e)),
+        }
+    }
+}
+
+fn check_depth(depth: u32) -> Result<()> {
+    if depth >= FunctionLibraryRuntime::MAX_DEPTH {
+        bail!(ResourceExhausted, "function calls nest deeper than {}", FunctionLibraryRuntime::MAX_DEPTH);
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! What a kernel is: the code that computes one node.
 
+use crate::function::Caller;
 use crate::step::StepContext;
 use flowmill_tensor::{DType, ResourceHandle, Result, Shape, Tensor, bail};
 use std::sync::Arc;
@@ -50,6 +51,9 @@ pub enum Cost {
     Cheap,
     /// Worth another thread.
     Expensive,
+    /// May wait for something, such as a file or what another node of the step does: called by a thread that has nothing else to do for the step,
+    /// so that nothing the kernel may wait for is kept behind it.
+    Blocking,
 }
 
 /// A pure function on the bits of inline scalars ([`Tensor::scalar_bits`]). It must give what `compute` gives, bit for bit.
@@ -195,24 +199,39 @@ fn missing_input(i: usize) -> flowmill_tensor::Error {
 /// One call of an asynchronous kernel: it owns its inputs and keeps the step alive.
 pub struct AsyncContext {
     inputs: Vec<Tensor>,
-    step: Arc<StepContext>,
+    caller: Caller,
     done: Box<dyn FnOnce(Result<Vec<Option<Tensor>>>) + Send>,
 }
 
 impl AsyncContext {
-    /// A call whose result goes to `done`.
+    /// A call outside of a plan, whose result goes to `done`.
     pub fn new(inputs: Vec<Tensor>, step: Arc<StepContext>, done: Box<dyn FnOnce(Result<Vec<Option<Tensor>>>) + Send>) -> AsyncContext {
-        AsyncContext { inputs, step, done }
+        AsyncContext::of(inputs, Caller::new(step, None, 0), done)
+    }
+
+    /// A call in a run of a plan.
+    pub(crate) fn of(inputs: Vec<Tensor>, caller: Caller, done: Box<dyn FnOnce(Result<Vec<Option<Tensor>>>) + Send>) -> AsyncContext {
+        AsyncContext { inputs, caller, done }
     }
 
     /// The step.
     pub fn step(&self) -> &Arc<StepContext> {
-        &self.step
+        self.caller.step()
+    }
+
+    /// Where the kernel calls functions from.
+    pub fn caller(&self) -> &Caller {
+        &self.caller
     }
 
     /// The inputs.
     pub fn inputs(&self) -> &[Tensor] {
         &self.inputs
+    }
+
+    /// Takes the inputs from number `first` on out: the way to reuse their memory where nobody else holds it.
+    pub fn take_inputs(&mut self, first: usize) -> Vec<Tensor> {
+        self.inputs.split_off(first.min(self.inputs.len()))
     }
 
     /// Ends the call with the outputs (`None` is dead), or an error.

@@ -1,5 +1,6 @@
 //! The runtime: kernels' interface, plans, the executor of frames and iterations, sessions.
 
+mod call;
 mod cancel;
 pub mod executor;
 mod function;
@@ -14,9 +15,10 @@ mod resource;
 mod session;
 mod step;
 
+pub use call::FunctionCall;
 pub use cancel::{CancelReason, CancelToken, Registration};
 pub use executor::{NodeStats, Plan, StatsCollector};
-pub use function::{CallableFunction, FunctionHandle, FunctionLibraryRuntime};
+pub use function::{CallableFunction, Caller, FunctionDone, FunctionHandle, FunctionLibraryRuntime};
 pub use kernel::{AsyncContext, AsyncKernel, Cost, Kernel, KernelContext, ScalarOp};
 pub use registry::{KernelInit, KernelRegistry, MakeKernel};
 pub use rendezvous::Rendezvous;

@@ -48,9 +48,14 @@ impl Poll {
         Poll { thread: std::thread::current().id(), made: Instant::now(), last: Arc::default(), ask: Arc::new(ask) }
     }
 
+    /// Returns true if this is the thread to ask on.
+    pub fn is_here(&self) -> bool {
+        std::thread::current().id() == self.thread
+    }
+
     /// Asks, if this is the thread to ask on.
     pub fn ask(&self) {
-        if std::thread::current().id() == self.thread {
+        if self.is_here() {
             (self.ask)();
         }
     }
@@ -112,20 +117,20 @@ impl Pace {
         Pace { last: Instant::now(), interval: 1, left: 1 }
     }
 
-    /// Called once an iteration.
+    /// Called once per iteration. Returns true if the loop has run for a while, so that others should have their turn.
     ///
     /// # Errors
     /// As [`StepContext::look_up`]; a cancellation is noticed at once.
-    pub fn tick(&mut self, step: &StepContext) -> Result<()> {
+    pub fn tick(&mut self, step: &StepContext) -> Result<bool> {
         self.left -= 1;
         if self.left > 0 {
-            return if step.cancel.is_cancelled() { step.cancel.check() } else { Ok(()) };
+            return if step.cancel.is_cancelled() { step.cancel.check().map(|()| false) } else { Ok(false) };
         }
         let now = Instant::now();
         let is_early = now.duration_since(self.last) < Pace::PERIOD;
         self.interval = if is_early { (self.interval * 2).min(Pace::MAX_INTERVAL) } else { (self.interval / 4).max(1) };
         (self.left, self.last) = (self.interval, now);
-        step.look_up()
+        step.look_up().map(|()| !is_early)
     }
 }
 
@@ -155,7 +160,7 @@ mod tests {
             counted.fetch_add(1, Ordering::Relaxed);
         }));
         let mut pace = Pace::new();
-        (0..100_000).for_each(|_| pace.tick(&step).unwrap());
+        (0..100_000).for_each(|_| assert!(pace.tick(&step).is_ok()));
         assert!(pace.interval > 16, "{}", pace.interval);
         pace.left = 1;
         for _ in 0..10 {

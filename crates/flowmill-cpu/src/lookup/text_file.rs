@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use super::{one_text, table};
-use crate::from_fn::from_fn;
+use crate::from_fn::blocking_from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, DType, Element, Result, Tensor, bail, error};
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -34,7 +34,7 @@ fn make_initialize(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         vocab_size: usize::try_from(attrs.get_or("vocab_size", -1i64)?).ok(),
         offset: attrs.get_or("offset", 0i64)?,
     };
-    from_fn(move |ctx| {
+    blocking_from_fn(move |ctx| {
         let path = one_text(ctx.input(1)?, "filename")?;
         let table = table(ctx)?;
         let (keys, values) = read(&path, table, key_index, value_index, &format)?;

@@ -118,6 +118,7 @@ impl Call {
     /// Says how many outputs the node has.
     pub fn outputs(mut self, num_outputs: usize) -> Call {
         self.num_outputs = num_outputs;
+        self.output_types = vec![DType::F32; num_outputs];
         self
     }
 

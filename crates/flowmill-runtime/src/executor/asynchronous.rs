@@ -1,37 +1,71 @@
 //! Calls of asynchronous kernels.
 
 use super::run::{Item, Run};
+use crate::function::Caller;
 use crate::kernel::{AsyncContext, AsyncKernel};
 use flowmill_tensor::{Result, Tensor, error};
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null;
 use std::sync::Arc;
 
 /// What an asynchronous kernel gave.
 pub(super) type Completed = Result<Vec<Option<Tensor>>>;
 
+thread_local! {
+    /// The call that this thread is starting: its run, its iteration and its node.
+    static STARTING: Cell<Call> = const { Cell::new((null(), null(), 0)) };
+    /// What that call gave, if it has ended on this thread before its kernel returned.
+    static ENDED: RefCell<Option<Completed>> = const { RefCell::new(None) };
+}
+
+type Call = (*const Run, *const super::block::Iteration, u32);
+
 /// The end of a call that has not come yet. However the kernel lets go of it, the run hears of it once.
 struct Outstanding {
-    run: Arc<Run>,
+    run: Option<Arc<Run>>,
     item: Item,
-    completed: bool,
 }
 
 impl Outstanding {
-    fn complete(mut self, result: Completed) {
-        self.completed = true;
-        self.run.complete(self.item, result);
+    fn complete(&mut self, result: Completed) {
+        let Some(run) = self.run.take() else { return };
+        if STARTING.get() == call_of(&run, self.item) {
+            ENDED.set(Some(result));
+        } else {
+            run.complete(self.item, result);
+        }
     }
 }
 
 impl Drop for Outstanding {
     fn drop(&mut self) {
-        if !self.completed {
-            self.run.complete(self.item, Err(error!(Internal, "an asynchronous kernel ended without a result")));
-        }
+        self.complete(Err(error!(Internal, "an asynchronous kernel ended without a result")));
     }
 }
 
-/// Starts the kernel. The item's reference and one count among the living belong to the call from now on.
-pub(super) fn start(run: &Arc<Run>, item: Item, kernel: &dyn AsyncKernel, inputs: Vec<Tensor>) {
-    let outstanding = Outstanding { run: run.clone(), item, completed: false };
-    kernel.start(AsyncContext::new(inputs, run.step.clone(), Box::new(move |result| outstanding.complete(result))));
+fn call_of(run: &Arc<Run>, item: Item) -> Call {
+    (Arc::as_ptr(run), item.iteration, item.node)
+}
+
+/// Starts the kernel. Returns its result if it has ended already. Otherwise the item's reference and one count among the living belong to the
+/// call from now on.
+pub(super) fn start(run: &Arc<Run>, item: Item, kernel: &dyn AsyncKernel, inputs: Vec<Tensor>) -> Option<Completed> {
+    /// Goes back to the call that this thread was starting before, when this one is started.
+    struct Started(Call, Option<Completed>);
+    impl Drop for Started {
+        fn drop(&mut self) {
+            STARTING.set(self.0);
+            ENDED.set(self.1.take());
+        }
+    }
+    let mut outstanding = Outstanding { run: Some(run.clone()), item };
+    let caller = Caller::new(run.step.clone(), Some(run.crew.clone()), run.depth);
+    let _started = Started(STARTING.replace(call_of(run, item)), ENDED.take());
+    let context = AsyncContext::of(inputs, caller, Box::new(move |result| outstanding.complete(result)));
+    let started = catch_unwind(AssertUnwindSafe(|| kernel.start(context)));
+    match (started, ENDED.take()) {
+        (Err(payload), Some(_)) => Some(Err(crate::panics::error_of(payload))),
+        (_, ended) => ended,
+    }
 }

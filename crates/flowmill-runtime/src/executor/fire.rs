@@ -52,10 +52,7 @@ impl Worker<'_> {
                 _ => {}
             }
             match node.kind {
-                Kind::Async => {
-                    self.start_async(node, item);
-                    UNSETTLED
-                }
+                Kind::Async => self.start_async(node, item),
                 Kind::Pass => {
                     let mut ready = 0;
                     for (input, group) in self.inputs(node, iteration).iter_mut().zip(node.group..) {
@@ -233,28 +230,55 @@ impl Worker<'_> {
         bail!(Internal, "Output {output} of type {got} does not match declared output type {} for node {{{{node {name}}}}}", check.dtype)
     }
 
-    unsafe fn start_async(&mut self, node: &Node, item: Item) {
+    /// Starts an asynchronous kernel, and delivers what it gives if it ends at once.
+    unsafe fn start_async(&mut self, node: &Node, item: Item) -> u64 {
         // SAFETY: passed on to the caller.
         let inputs = unsafe { self.inputs(node, item.iteration) };
-        if let Some(kernel) = node.kernel.as_ref().and_then(|k| k.as_async()) {
-            let inputs: Vec<Tensor> = inputs.iter_mut().filter_map(Option::take).collect();
-            self.shared = true;
-            self.run.add_live();
-            asynchronous::start(self.run, item, kernel, inputs);
+        let Some(kernel) = node.kernel.as_ref().and_then(|k| k.as_async()) else {
+            return self.fail_unsettled(error!(Internal, "the node has no kernel"));
+        };
+        let inputs: Vec<Tensor> = inputs.iter_mut().filter_map(Option::take).collect();
+        self.run.add_live();
+        let before = (node.flags & EXPENSIVE != 0).then(Instant::now);
+        let completed = asynchronous::start(self.run, item, kernel, inputs);
+        if let Some(before) = before {
+            self.tables.costs[node.arg as usize].learn(before.elapsed().as_nanos());
+        }
+        match completed {
+            Some(completed) => {
+                self.run.drop_live();
+                // SAFETY: passed on to the caller.
+                unsafe { self.give_completed(node, item, completed) }
+            }
+            None => {
+                // Nothing of the run was touched since the kernel started; another thread may have it from here on.
+                self.shared = true;
+                UNSETTLED
+            }
         }
     }
 
-    /// Delivers what an asynchronous kernel gave.
+    /// Delivers what an asynchronous kernel gave after its start.
     ///
     /// # Safety
     /// As [`Worker::fire`], of the item that started it.
     pub(super) unsafe fn complete_async(&mut self, item: Item, completed: Completed) {
         let node = &self.tables.nodes[item.node as usize];
         self.current = item.node;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let ready = self.give_completed(node, item, completed);
+            if ready != UNSETTLED {
+                self.settle_current(ready);
+            }
+        }
+    }
+
+    unsafe fn give_completed(&mut self, node: &Node, item: Item, completed: Completed) -> u64 {
         let values = match completed {
             Ok(values) if values.len() <= node.num_outputs as usize => values,
-            Ok(values) => return self.fail(item.node, error!(Internal, "{} outputs instead of {}", values.len(), node.num_outputs)),
-            Err(e) => return self.fail(item.node, e),
+            Ok(values) => return self.fail_unsettled(error!(Internal, "{} outputs instead of {}", values.len(), node.num_outputs)),
+            Err(e) => return self.fail_unsettled(e),
         };
         for (output, value) in self.outputs().iter_mut().zip(values) {
             *output = value;
@@ -263,20 +287,14 @@ impl Worker<'_> {
             self.record(node, item, u64::MAX);
         }
         // SAFETY: passed on to the caller.
-        unsafe {
-            let ready = self.give_outputs(node, item.iteration);
-            if ready != UNSETTLED {
-                self.settle_current(ready);
-            }
-        }
+        unsafe { self.give_outputs(node, item.iteration) }
     }
 
     #[cold]
     fn record(&mut self, node: &Node, item: Item, start: u64) {
         let bytes = self.outputs()[..node.num_outputs as usize].iter().flatten().map(Tensor::num_bytes).sum::<usize>();
         let name = &self.tables.names[item.node as usize];
-        // SAFETY: a worker with an item in hand is part of the run.
-        if let Some(stats) = unsafe { self.run.stats() } {
+        if let Some(stats) = self.run.stats() {
             let scheduled = u64::from(item.info >> 1) << 6;
             // An asynchronous kernel started when it was scheduled, or soon after.
             let start = if start == u64::MAX { scheduled } else { start };

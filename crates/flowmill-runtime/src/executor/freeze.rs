@@ -3,8 +3,8 @@
 use super::block::Layouts;
 use super::protocol;
 use super::tables::{
-    Delivery, EXPENSIVE, Edge, FrameTable, Kind, LearnedCost, MAY_BE_DEAD, NONE, Node, NodeName, OutputCheck, PREPARE, Prepare, Source,
-    Tables,
+    BLOCKING, Delivery, EXPENSIVE, Edge, FrameTable, Kind, LearnedCost, MAY_BE_DEAD, NONE, Node, NodeName, OutputCheck, PREPARE, Prepare,
+    Source, Tables,
 };
 use super::validate::validate;
 use crate::kernel::Cost;
@@ -154,8 +154,8 @@ impl<'a> Freezer<'a> {
             self.deliveries.push((Delivery::Direct, Delivery::Direct));
         }
         match kind {
-            Kind::Op | Kind::Program if node.cost == Cost::Expensive => {
-                flags |= EXPENSIVE;
+            Kind::Op | Kind::Program | Kind::Async if node.cost >= Cost::Expensive => {
+                flags |= if node.cost == Cost::Blocking { EXPENSIVE | BLOCKING } else { EXPENSIVE };
                 arg = self.costs.len() as u32;
                 self.costs.push(LearnedCost::new());
             }

@@ -2,9 +2,11 @@
 
 mod asynchronous;
 mod block;
+mod crew;
 mod fire;
 mod frames;
 mod freeze;
+mod place;
 mod plan;
 mod protocol;
 mod run;
@@ -17,8 +19,10 @@ mod validate;
 mod wake;
 mod worker;
 
+pub(crate) use crew::Crew;
 pub use freeze::MAX_PARALLEL_ITERATIONS;
+pub(crate) use place::run_in;
 pub use plan::{Plan, RunOptions};
+pub(crate) use run::{Done, Results};
 pub use stats::{NodeStats, StatsCollector};
-pub use threads::{begin, enter};
-pub(crate) use threads::{is_in_run, piece};
+pub(crate) use threads::{is_in_run, piece, spawn_postponed};

@@ -1,13 +1,20 @@
 //! The public face of the executor.
 
+use super::crew::{Crew, Work};
 use super::freeze::freeze;
-use super::run::Run;
+use super::place::run_in;
+use super::run::{Done, Results, Run};
 use super::stats::StatsCollector;
 use super::tables::Tables;
+use super::threads::InRun;
 use super::timer;
+use crate::function::{Caller, depth};
+use crate::intra_op;
 use crate::plan::PlanGraph;
 use crate::step::StepContext;
-use flowmill_tensor::{Result, Tensor, bail};
+use flowmill_tensor::{Result, Tensor, bail, error};
+use parking_lot::Mutex;
+use rayon::ThreadPool;
 use std::sync::Arc;
 
 /// A graph ready to run. Immutable; any number of steps run it at once.
@@ -18,14 +25,13 @@ pub struct Plan {
 /// How a step runs.
 #[derive(Clone, Copy, Default)]
 pub struct RunOptions<'a> {
-    /// The most threads that run nodes beside each other, the calling one included. 1 without a pool: nothing leaves the calling thread.
-    /// 0: as many as the pool has. Kernels fork only on threads of a pool.
+    /// The most threads that run nodes beside each other. 1: all nodes run on one thread. 0: as many as the pool has.
     pub num_threads: usize,
-    /// The pool whose threads help and in which kernels fork; the step moves there at once, unless a thread of it is what calls. Without, it is the
-    /// rayon pool that the calling thread belongs to, or the process's, and the step moves there when a kernel is worth it.
-    pub pool: Option<&'a rayon::ThreadPool>,
+    /// The pool that the step moves to, made by [`intra_op::pool`](crate::intra_op::pool); none, if a thread of it is what calls. Without, the
+    /// step runs on the calling thread, and, if that belongs to such a pool, on other threads of the pool. Kernels fork only in a pool.
+    pub pool: Option<&'a Arc<ThreadPool>>,
     /// Where to record what each node did. Without, nothing is measured.
-    pub stats: Option<&'a StatsCollector>,
+    pub stats: Option<&'a Arc<StatsCollector>>,
 }
 
 impl Plan {
@@ -43,21 +49,99 @@ impl Plan {
     /// # Errors
     /// The first error of a kernel that does not follow from another one, with node and op; the reason where the step was cancelled;
     /// `DeadlineExceeded` after the step's deadline; `InvalidArgument` where an argument has the wrong type or is missing.
-    pub fn run(self: &Arc<Plan>, step: &Arc<StepContext>, args: Vec<Tensor>, options: RunOptions<'_>) -> Result<Vec<Option<Tensor>>> {
+    pub fn run(self: &Arc<Plan>, step: &Arc<StepContext>, args: Vec<Tensor>, options: RunOptions<'_>) -> Results {
+        self.check_args(&args)?;
+        let (num_threads, stats) = (options.num_threads, options.stats.cloned());
+        if let Some(pool) = options.pool.filter(|pool| pool.current_thread_index().is_none()) {
+            let (plan, context) = (self.clone(), step.clone());
+            return run_in(pool, step, move |done| plan.start(&context, args, num_threads, stats, done));
+        }
+        let _deadline = step.deadline.and_then(|at| timer::watch(at, &step.cancel));
+        step.cancel.reason_if_cancelled()?;
+        self.run_here(step, args, num_threads, stats)
+    }
+
+    /// Runs one step that this thread waits for and works on. The deadline is watched by the caller.
+    fn run_here(
+        self: &Arc<Plan>,
+        step: &Arc<StepContext>,
+        args: Vec<Tensor>,
+        num_threads: usize,
+        stats: Option<Arc<StatsCollector>>,
+    ) -> Results {
+        let outcome: Arc<Mutex<Option<Results>>> = Arc::default();
+        let _in_run = InRun::enter();
+        let crew = Crew::new(num_threads, true);
+        let (their_outcome, their_crew) = (outcome.clone(), Arc::downgrade(&crew));
+        let done = move |results| {
+            *their_outcome.lock() = Some(results);
+            if let Some(crew) = their_crew.upgrade() {
+                crew.end();
+            }
+        };
+        let run = Run::new(self, step, &crew, depth(), stats, Box::new(done));
+        if rayon::current_thread_index().is_some() {
+            crew.begin_and_wait(run, args);
+        } else {
+            // Kernels fork on threads of a pool only.
+            intra_op::alone(|| crew.begin_and_wait(run, args));
+        }
+        let results = outcome.lock().take();
+        results.unwrap_or_else(|| Err(error!(Internal, "a run ended without results")))
+    }
+
+    /// Begins a step on this thread, one of a pool. The thread returns when it has nothing left to do for the step; the thread that ends the step
+    /// passes its results to `done`. The deadline is watched by the caller.
+    pub(crate) fn start(
+        self: &Arc<Plan>,
+        step: &Arc<StepContext>,
+        args: Vec<Tensor>,
+        num_threads: usize,
+        stats: Option<Arc<StatsCollector>>,
+        done: Done,
+    ) {
+        if let Err(e) = self.check_args(&args) {
+            return done(Err(e));
+        }
+        let crew = Crew::new(num_threads, false);
+        let their_crew = Arc::downgrade(&crew);
+        let done = move |results| {
+            if let Some(crew) = their_crew.upgrade() {
+                crew.end();
+            }
+            done(results);
+        };
+        let run = Run::new(self, step, &crew, 0, stats, Box::new(done));
+        crew.begin(run, args);
+    }
+
+    /// Begins a run within the step of `caller`: now, if this thread has nothing else to do for the step, else later. The thread that ends the run
+    /// passes its results to `done`.
+    pub(crate) fn call(self: &Arc<Plan>, caller: &Caller, crew: &Arc<Crew>, args: Vec<Tensor>, done: Done) {
+        match self.check_args(&args) {
+            Ok(()) => {
+                let run = Run::new(self, caller.step(), crew, caller.depth() + 1, None, done);
+                crew.submit(Work::Begin(run, args));
+            }
+            Err(e) => done(Err(e)),
+        }
+    }
+
+    /// Runs within the caller's step on this thread alone: for plans none of whose kernels waits for anything.
+    pub(crate) fn call_directly(self: &Arc<Plan>, step: &Arc<StepContext>, args: Vec<Tensor>) -> Results {
+        self.check_args(&args)?;
+        self.run_here(step, args, 1, None)
+    }
+
+    fn check_args(&self, args: &[Tensor]) -> Result<()> {
         let types = &self.tables.arg_types;
         if args.len() != types.len() {
             bail!(InvalidArgument, "Expected {} arguments, but {} were given", types.len(), args.len());
         }
-        if let Some(i) = (0..types.len()).find(|&i| args[i].dtype() != types[i]) {
-            bail!(InvalidArgument, "Argument {i} has type {}, but {} is expected", args[i].dtype(), types[i]);
+        match (0..types.len()).find(|&i| args[i].dtype() != types[i]) {
+            Some(i) => bail!(InvalidArgument, "Argument {i} has type {}, but {} is expected", args[i].dtype(), types[i]),
+            None => Ok(()),
         }
-        let _deadline = step.deadline.and_then(|at| timer::watch(at, &step.cancel));
-        if step.cancel.is_cancelled()
-            && let Some(reason) = step.cancel.reason()
-        {
-            return Err(reason);
-        }
-        Run::new(self, step, options).execute(args)
     }
 
     pub(super) fn tables(&self) -> &Tables {

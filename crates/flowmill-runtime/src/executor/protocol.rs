@@ -317,6 +317,8 @@ impl Live {
         self.0.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
+    /// Whether nothing is left.
+    #[cfg(all(test, feature = "loom"))]
     pub(super) fn has_ended(&self) -> bool {
         self.0.load(Ordering::Acquire) == 0
     }

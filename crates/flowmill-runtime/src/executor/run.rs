@@ -1,23 +1,22 @@
-//! One step of a plan: what its threads share, how they find work and how it ends.
+//! One run of a plan, of a step's own or of a function that the step calls: its results, its first error and how it ends.
 
 use super::asynchronous::Completed;
 use super::block::{Iteration, Slot};
-use super::plan::{Plan, RunOptions};
-use super::protocol::{Live, Participants};
+use super::crew::{Crew, Work};
+use super::plan::Plan;
+use super::protocol::Live;
 use super::stats::StatsCollector;
-use super::sync::{AtomicBool, AtomicI64, Ordering};
-use super::threads::{InRun, Threads};
-use super::wake::Wake;
-use super::worker::{Pause, Worker};
-use crate::intra_op;
+use super::sync::{AtomicBool, AtomicI64, AtomicPtr, Ordering};
+use super::worker::Worker;
+use crate::function::at_depth;
 use crate::step::{Poll, StepContext};
-use crossbeam_deque::{Injector, Steal};
 use flowmill_tensor::{Error, Result, Tensor};
 use parking_lot::Mutex;
 use std::cell::UnsafeCell;
-use std::ptr::NonNull;
-use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
+use std::sync::Arc;
+use std::time::Instant;
 
 /// A node that can fire in an iteration; it holds a reference of the iteration.
 #[derive(Clone, Copy)]
@@ -38,30 +37,27 @@ impl Item {
     }
 }
 
-/// What one thread hands to another.
-pub(super) enum Work {
-    /// A node to fire.
-    Fire(Item),
-    /// An asynchronous kernel has ended.
-    Complete(Item, Completed),
-}
+/// What a run gives: one entry for each result, `None` for a dead one.
+pub(crate) type Results = Result<Vec<Option<Tensor>>>;
 
-/// How long a thread without work looks for some before it sleeps: about what it costs to wake it.
-const SPIN: Duration = Duration::from_micros(30);
+/// What is called with a run's results when it has ended.
+pub(crate) type Done = Box<dyn FnOnce(Results) + Send>;
 
 pub(super) struct Run {
     pub plan: Arc<Plan>,
     pub step: Arc<StepContext>,
-    stats: Option<NonNull<StatsCollector>>,
-    threads: Threads,
+    pub crew: Arc<Crew>,
+    /// How deep the function calls nest that led to the run.
+    pub depth: u32,
+    stats: Option<Arc<StatsCollector>>,
     results: Box<[UnsafeCell<Slot>]>,
-    queue: OnceLock<Injector<Work>>,
     live: Live,
-    participants: Participants,
+    /// The root iteration, once the run has begun; null again if the thread that began the run has freed it.
+    root: AtomicPtr<Iteration>,
+    done: Mutex<Option<Done>>,
     /// Set where nothing is fired any more.
     stopped: AtomicBool,
     error: Mutex<Option<Error>>,
-    wake: Wake,
     /// Blocks in use, for the check at the end.
     blocks: AtomicI64,
 }
@@ -73,55 +69,89 @@ unsafe impl Send for Run {}
 unsafe impl Sync for Run {}
 
 impl Run {
-    pub(super) fn new(plan: &Arc<Plan>, step: &Arc<StepContext>, options: RunOptions<'_>) -> Arc<Run> {
+    /// A run that has not begun. The thread that ends it passes its results to `done`.
+    pub(super) fn new(
+        plan: &Arc<Plan>,
+        step: &Arc<StepContext>,
+        crew: &Arc<Crew>,
+        depth: u32,
+        stats: Option<Arc<StatsCollector>>,
+        done: Done,
+    ) -> Arc<Run> {
         Arc::new(Run {
             plan: plan.clone(),
             step: step.clone(),
-            stats: options.stats.map(NonNull::from),
-            threads: Threads::new(options.num_threads, options.pool),
+            crew: crew.clone(),
+            depth,
+            stats,
             results: (0..plan.tables().num_results).map(|_| UnsafeCell::new(None)).collect(),
-            queue: OnceLock::new(),
             live: Live::new(),
-            participants: Participants::new(),
+            root: AtomicPtr::new(null_mut()),
+            done: Mutex::new(Some(done)),
             stopped: AtomicBool::new(false),
             error: Mutex::new(None),
-            wake: Wake::default(),
             blocks: AtomicI64::new(0),
         })
     }
 
-    /// Runs the step on the calling thread and whoever helps it.
-    pub(super) fn execute(self: &Arc<Run>, args: Vec<Tensor>) -> Result<Vec<Option<Tensor>>> {
-        let mut worker = Worker::new(self, false);
-        let in_run = InRun::enter();
-        worker.in_pool = self.threads.is_home(&in_run);
-        let root = worker.create_root();
-        worker.start(root, args);
-        if rayon::current_thread_index().is_some() {
-            self.work(&mut worker);
-        } else {
-            // A kernel that forks outside of the pool waits for the pool's threads, which may wait for a lock that it holds.
-            intra_op::alone(|| self.work(&mut worker));
+    /// Begins the run and works on it until this thread has nothing left to do for it.
+    pub(super) fn begin(self: &Arc<Run>, args: Vec<Tensor>) {
+        if self.must_stop() {
+            self.stop();
+            return self.finish_live();
         }
-        // SAFETY: the run has ended: this thread alone knows its blocks.
-        unsafe { worker.destroy_tree(root) };
-        drop(worker);
+        at_depth(self.depth, || {
+            let mut worker = Worker::new(self, false);
+            let root = worker.create_root();
+            self.root.store(root, Ordering::Relaxed);
+            worker.start(root, args);
+            worker.drive();
+            if worker.shared {
+                drop(worker);
+                return self.finish_live();
+            }
+            self.root.store(null_mut(), Ordering::Relaxed);
+            // SAFETY: no other thread has anything of the run, so it has ended.
+            unsafe { worker.destroy_tree(root) };
+            drop(worker);
+            self.end();
+        });
+    }
+
+    /// Works on what `take` gives to a worker, whose count among the living passes to it.
+    pub(super) fn go_on(self: &Arc<Run>, take: impl FnOnce(&mut Worker<'_>)) {
+        at_depth(self.depth, || {
+            let mut worker = Worker::new(self, true);
+            take(&mut worker);
+            worker.drive();
+        });
+        self.finish_live();
+    }
+
+    fn finish_live(self: &Arc<Run>) {
+        if !self.live.finish() {
+            return;
+        }
+        let root = self.root.load(Ordering::Relaxed);
+        if !root.is_null() {
+            // SAFETY: the run has ended: this thread alone knows its blocks.
+            unsafe { Worker::new(self, true).destroy_tree(root) };
+        }
+        self.end();
+    }
+
+    /// Passes the results on. Called once, by the last thread that knows the run's blocks.
+    fn end(&self) {
         debug_assert_eq!(self.blocks.load(Ordering::Relaxed), 0, "blocks of iterations and frames that were not given back");
-        self.result()
-    }
-
-    /// Works until the run has ended.
-    fn work(self: &Arc<Run>, worker: &mut Worker<'_>) {
-        if worker.in_pool || !self.threads.has_own_pool() || !self.drive_in_pool(worker) {
-            self.drive(worker);
-        }
-        if worker.shared {
-            self.finish_live();
-            self.wait(worker);
+        let done = self.done.lock().take();
+        if let Some(done) = done {
+            let results = self.results();
+            // What is called belongs to a kernel, which lets go of its call if it panics.
+            drop(catch_unwind(AssertUnwindSafe(|| done(results))));
         }
     }
 
-    fn result(&self) -> Result<Vec<Option<Tensor>>> {
+    fn results(&self) -> Results {
         if let Some(error) = self.error.lock().take() {
             return Err(if error.is_derived() { self.step.cancel.reason().unwrap_or(error) } else { error });
         }
@@ -134,200 +164,21 @@ impl Run {
         Ok(self.results.iter().map(|slot| unsafe { (*slot.get()).take() }).collect())
     }
 
-    /// Lets the worker work until it finds nothing more, on a thread of the pool once a kernel is worth it.
-    fn drive(self: &Arc<Run>, worker: &mut Worker<'_>) {
-        while worker.drive() == Pause::WantsPool {
-            // A pool that is busy is not asked again.
-            worker.in_pool = !self.drive_in_pool(worker);
-        }
-    }
-
-    /// The same on a thread of the pool, while this one waits. False where the thread that came was not free.
-    fn drive_in_pool(self: &Arc<Run>, worker: &mut Worker<'_>) -> bool {
-        let moved = Moved(worker);
-        let drive = move || {
-            let moved = moved;
-            // A kernel that waits for its pieces on this thread would wait for the whole run.
-            if InRun::is_set() {
-                return false;
-            }
-            let _in_run = InRun::enter();
-            moved.0.in_pool = true;
-            moved.0.drive();
-            true
-        };
-        // SAFETY: the worker's thread is still part of the run.
-        unsafe { self.threads.install(drive) }
-    }
-
-    /// Waits for the end on the calling thread, which takes over work that nobody else does.
-    fn wait(self: &Arc<Run>, worker: &mut Worker<'_>) {
-        loop {
-            while let Some(work) = self.take_work() {
-                worker.take(work);
-                self.drive(worker);
-                self.finish_live();
-            }
-            if self.has_ended() {
-                return;
-            }
-            if intra_op::wait(|| !self.queue_is_empty() || self.has_ended()).unwrap_or_else(|| self.spin()) {
-                continue;
-            }
-            if rayon::current_thread_index().is_some() {
-                // Nobody could take this place: the thread is the pool's.
-                self.sleep();
-            } else {
-                self.participants.leave();
-                self.sleep();
-                self.participants.rejoin();
-            }
-        }
-    }
-
-    /// Sleeps until there may be work or the run has ended. A thread of the pool gets up now and then: other threads may be inside of kernels that
-    /// have pieces for it.
-    fn sleep(&self) {
-        const NAPS: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(1)];
-        let in_pool = rayon::current_thread_index().is_some();
-        let mut nap = NAPS[0];
-        let mut next_poll = Instant::now() + Poll::INTERVAL;
-        while self.queue_is_empty() && !self.has_ended() {
-            let timeout = if in_pool { Some(nap) } else { self.step.poll.as_ref().map(|_| Poll::INTERVAL) };
-            if self.wake.wait(timeout) {
-                return;
-            }
-            nap = (nap * 2).min(NAPS[1]);
-            while rayon::yield_now() == Some(rayon::Yield::Executed) {
-                nap = NAPS[0];
-            }
-            if Instant::now() >= next_poll {
-                next_poll = self.poll();
-            }
-        }
-    }
-
-    /// What a thread of the pool does for a run it is sent to.
-    pub(super) fn help(self: &Arc<Run>) {
-        if InRun::is_set() {
-            // This thread is inside of a kernel that waits. Somebody else must do what it was sent for.
-            self.participants.leave();
-            self.wake.notify();
-            return;
-        }
-        let _in_run = InRun::enter();
-        loop {
-            if let Some(work) = self.take_work() {
-                let mut worker = Worker::new(self, true);
-                worker.in_pool = true;
-                let mut next = Some(work);
-                while let Some(work) = next {
-                    worker.take(work);
-                    worker.drive();
-                    self.finish_live();
-                    next = self.take_work();
-                }
-            }
-            if self.spin() {
-                continue;
-            }
-            self.participants.leave();
-            if self.queue_is_empty() || !self.join() {
-                return;
-            }
-        }
-    }
-
-    /// Looks for work a little; true where there may be some.
-    fn spin(&self) -> bool {
-        let start = Instant::now();
-        while !self.has_ended() {
-            for _ in 0..32 {
-                if !self.queue_is_empty() {
-                    return true;
-                }
-                std::hint::spin_loop();
-            }
-            // Pieces of kernels, where this is a thread of the pool.
-            rayon::yield_now();
-            if start.elapsed() >= SPIN {
-                return false;
-            }
-        }
-        false
-    }
-
-    fn queue(&self) -> &Injector<Work> {
-        self.queue.get_or_init(Injector::new)
-    }
-
-    fn queue_is_empty(&self) -> bool {
-        self.queue.get().is_none_or(Injector::is_empty)
-    }
-
-    pub(super) fn take_work(&self) -> Option<Work> {
-        let queue = self.queue.get()?;
-        loop {
-            match queue.steal() {
-                Steal::Success(work) => return Some(work),
-                Steal::Empty => return None,
-                Steal::Retry => std::hint::spin_loop(),
-            }
-        }
-    }
-
     /// Hands an item to whoever is free. The run becomes shared before the first call.
     pub(super) fn offer(self: &Arc<Run>, item: Item) {
         self.add_live();
-        self.queue().push(Work::Fire(item));
-        self.call_for_help();
+        self.crew.offer(Work::Fire(self.clone(), item));
     }
 
     /// Hands over the end of an asynchronous kernel, whose count among the living passes to it.
-    pub(super) fn complete(self: &Arc<Run>, item: Item, completed: Completed) {
-        // Until this thread is through, the run does not end.
-        self.add_live();
-        self.queue().push(Work::Complete(item, completed));
-        self.wake.notify();
-        self.call_for_help();
-        self.finish_live();
-    }
-
-    /// Sees to it that somebody looks at the queue.
-    fn call_for_help(self: &Arc<Run>) {
-        if self.join() {
-            // SAFETY: the caller counts among the living.
-            unsafe { self.threads.send_helper(self.clone()) };
-        } else {
-            self.wake.notify();
-        }
-    }
-
-    /// Sends a helper where work waits and a thread is free.
-    pub(super) fn call_for_help_if_work_waits(self: &Arc<Run>) {
-        if !self.queue_is_empty() && self.join() {
-            // SAFETY: the caller counts among the living.
-            unsafe { self.threads.send_helper(self.clone()) };
-        }
-    }
-
-    /// Takes a place among the participants.
-    fn join(&self) -> bool {
-        self.threads.limit > 1 && self.participants.join(self.threads.limit)
-    }
-
-    /// Whether nodes may be handed to other threads.
-    pub(super) fn has_helpers(&self) -> bool {
-        self.threads.limit > 1
+    pub(super) fn complete(self: Arc<Run>, item: Item, completed: Completed) {
+        let crew = self.crew.clone();
+        crew.submit(Work::Complete(self, item, completed));
     }
 
     /// Where to record what nodes do.
-    ///
-    /// # Safety
-    /// The run has not ended.
-    pub(super) unsafe fn stats(&self) -> Option<&StatsCollector> {
-        // SAFETY: the caller of the run lends the collector until the run has ended.
-        self.stats.map(|s| unsafe { s.as_ref() })
+    pub(super) fn stats(&self) -> Option<&StatsCollector> {
+        self.stats.as_deref()
     }
 
     pub(super) fn has_stats(&self) -> bool {
@@ -338,14 +189,10 @@ impl Run {
         self.live.add();
     }
 
-    fn finish_live(&self) {
-        if self.live.finish() {
-            self.wake.notify();
-        }
-    }
-
-    fn has_ended(&self) -> bool {
-        self.live.has_ended()
+    /// Takes back a count that [`Run::add_live`] has made; the caller counts too.
+    pub(super) fn drop_live(&self) {
+        let last = self.live.finish();
+        debug_assert!(!last, "a count that was not the caller's");
     }
 
     /// Keeps the first error that does not follow from another one, and ends everything that belongs to the step.
@@ -398,9 +245,3 @@ impl Run {
         }
     }
 }
-
-/// A worker on its way to a thread of the pool, while its own thread waits.
-struct Moved<'w, 'r>(&'w mut Worker<'r>);
-
-// SAFETY: a worker holds nothing of its thread; its pointers are to blocks of the run, which is `Sync`.
-unsafe impl Send for Moved<'_, '_> {}

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(super) enum Kind {
     /// Calls a kernel; `arg` is its place in `costs` where it may be expensive.
     Op,
-    /// Calls an asynchronous kernel.
+    /// Calls an asynchronous kernel; `arg` as for `Op`.
     Async,
     /// Calls a kernel that sees dead inputs as `None` and leaves dead outputs unset; `arg` as for `Op`.
     Program,
@@ -48,6 +48,8 @@ pub(super) const PREPARE: u8 = 1;
 pub(super) const EXPENSIVE: u8 = 2;
 /// The kernel may leave outputs unset.
 pub(super) const MAY_BE_DEAD: u8 = 4;
+/// The kernel may wait: it is called by threads that have nothing else to do for the step.
+pub(super) const BLOCKING: u8 = 8;
 
 /// The part of a node that every firing reads.
 pub(super) struct Node {

@@ -1,8 +1,9 @@
 //! A thread at work on a run: what it keeps to itself, and the loop over nodes that can fire.
 
+use super::asynchronous::Completed;
 use super::block::{BlockPool, Iteration, Slot};
-use super::run::{Item, Run, Work};
-use super::tables::{EXPENSIVE, Tables};
+use super::run::{Item, Run};
+use super::tables::{BLOCKING, EXPENSIVE, Tables};
 use crate::step::Poll;
 use flowmill_tensor::Tensor;
 use std::cell::Cell;
@@ -12,19 +13,8 @@ use std::ptr::null;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Why a worker stops.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Pause {
-    /// It has nothing left to do.
-    Drained,
-    /// It is about to call a kernel that is better called on a thread of the pool.
-    WantsPool,
-}
-
 /// From this on, a kernel is worth another thread.
 const EXPENSIVE_NANOS: u32 = 8_000;
-/// From this on, a kernel is worth moving the whole worker to the pool: it may share its work with the pool's threads.
-const POOL_NANOS: u32 = 100_000;
 /// How many nodes fire between two looks at the step's cancellation.
 const STOP_INTERVAL: u32 = 16;
 
@@ -46,11 +36,10 @@ pub(super) struct Worker<'r> {
     pub tables: &'r Tables,
     /// Whether other threads may work on the run.
     pub shared: bool,
-    /// Whether expensive kernels are called here rather than on a thread of the pool.
-    pub in_pool: bool,
     /// The node fired last, for the report of a panic.
     pub current: u32,
-    has_helpers: bool,
+    /// Flags of nodes that this worker fires only if it has nothing else to do.
+    deferred: u8,
     pub has_stats: bool,
     /// Items are kept from other threads for a while.
     holds_back: bool,
@@ -60,7 +49,7 @@ pub(super) struct Worker<'r> {
     /// The item to fire next, if `next_iteration` is not null. Two words, each written and read whole: they are read right after they are written.
     next_iteration: *const Iteration,
     next_what: u64,
-    /// The first of the expensive items, fired when no cheap one is left.
+    /// The first of the items that take long or may wait, fired when nothing else is left.
     kept: Option<Item>,
     /// The iteration of the item fired last, and how many of its references this worker holds without an item.
     iteration: *const Iteration,
@@ -88,13 +77,12 @@ impl<'r> Worker<'r> {
             run,
             tables,
             shared,
-            in_pool: false,
             current: 0,
-            has_helpers: run.has_helpers(),
+            deferred: if run.crew.has_helpers() { EXPENSIVE | BLOCKING } else { BLOCKING },
             has_stats: run.has_stats(),
             holds_back: false,
             ticks: 0,
-            next_poll: run.step.poll.is_some().then(|| Instant::now() + Poll::INTERVAL),
+            next_poll: run.step.poll.as_ref().filter(|poll| poll.is_here()).map(|_| Instant::now() + Poll::INTERVAL),
             next_iteration: null(),
             next_what: 0,
             kept: None,
@@ -142,39 +130,34 @@ impl<'r> Worker<'r> {
         unsafe { self.settle(root, ready, 0) };
     }
 
-    /// Takes over what another thread handed out.
-    pub(super) fn take(&mut self, work: Work) {
+    /// Takes over an item that another thread handed out.
+    pub(super) fn take(&mut self, item: Item) {
+        if self.run.must_stop() { self.abandon() } else { self.set_next(item) }
+    }
+
+    /// Takes over the end of an asynchronous kernel.
+    pub(super) fn take_completed(&mut self, item: Item, completed: Completed) {
         if self.run.must_stop() {
-            if let Work::Complete(item, Err(error)) = work {
-                self.fail(item.node, error);
-            }
-            return self.abandon();
+            return match completed {
+                Err(error) => self.fail(item.node, error),
+                Ok(_) => self.abandon(),
+            };
         }
-        match work {
-            Work::Fire(item) => self.set_next(item),
-            Work::Complete(item, completed) => {
-                self.switch_to(item.iteration);
-                // SAFETY: the item holds a reference of its iteration.
-                unsafe { self.complete_async(item, completed) };
-                self.drain_completed();
-            }
-        }
+        self.switch_to(item.iteration);
+        // SAFETY: the item holds a reference of its iteration.
+        unsafe { self.complete_async(item, completed) };
+        self.drain_completed();
     }
 
     /// Fires nodes until none is left here. A panic of a kernel fails the step.
-    pub(super) fn drive(&mut self) -> Pause {
-        loop {
-            match catch_unwind(AssertUnwindSafe(|| self.fire_all())) {
-                Ok(pause) => return pause,
-                Err(payload) => {
-                    self.outputs().fill_with(|| None);
-                    self.fail(self.current, crate::panics::error_of(payload));
-                }
-            }
+    pub(super) fn drive(&mut self) {
+        while let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.fire_all())) {
+            self.outputs().fill_with(|| None);
+            self.fail(self.current, crate::panics::error_of(payload));
         }
     }
 
-    fn fire_all(&mut self) -> Pause {
+    fn fire_all(&mut self) {
         loop {
             let item = if !self.next_iteration.is_null() {
                 let what = self.next_what;
@@ -185,17 +168,12 @@ impl<'r> Worker<'r> {
                 self.pay_debt();
                 self.drain_completed();
                 continue;
-            } else if let Some(item) = self.kept {
-                if self.wants_pool(item) {
-                    return Pause::WantsPool;
-                }
-                self.kept = None;
-                if self.shared && self.has_helpers {
-                    self.run.call_for_help_if_work_waits();
-                }
+            } else if let Some(item) = self.kept.take() {
+                // From here on, this thread has nothing to itself that another one may wait for.
+                self.run.crew.share();
                 item
             } else {
-                return Pause::Drained;
+                return;
             };
             self.ticks = self.ticks.wrapping_add(1);
             if self.ticks.is_multiple_of(STOP_INTERVAL) && self.must_stop() {
@@ -226,11 +204,6 @@ impl<'r> Worker<'r> {
         }
     }
 
-    fn wants_pool(&self, item: Item) -> bool {
-        let node = &self.tables.nodes[item.node as usize];
-        !self.in_pool && self.has_helpers && self.tables.costs[node.arg as usize].nanos() >= POOL_NANOS
-    }
-
     /// Makes a node ready. Returns 1 where it stays with this worker: its reference of the iteration is then still to be counted.
     #[inline(always)]
     pub(super) fn ready(&mut self, iteration: *const Iteration, node: u32, dead: bool) -> u64 {
@@ -238,8 +211,8 @@ impl<'r> Worker<'r> {
         if self.has_stats {
             item.info |= self.stamp();
         }
-        if self.has_helpers && !dead && self.tables.nodes[node as usize].flags & EXPENSIVE != 0 {
-            return self.ready_expensive(item);
+        if !dead && self.tables.nodes[node as usize].flags & self.deferred != 0 {
+            return self.ready_deferred(item);
         }
         if self.next_iteration.is_null() {
             self.set_next(item);
@@ -251,8 +224,7 @@ impl<'r> Worker<'r> {
 
     /// The collector's time.
     pub(super) fn now(&self) -> u64 {
-        // SAFETY: a worker with an item in hand is part of the run.
-        unsafe { self.run.stats() }.map_or(0, |s| s.now())
+        self.run.stats().map_or(0, |s| s.now())
     }
 
     #[inline(always)]
@@ -267,9 +239,10 @@ impl<'r> Worker<'r> {
     }
 
     #[inline(never)]
-    fn ready_expensive(&mut self, item: Item) -> u64 {
+    fn ready_deferred(&mut self, item: Item) -> u64 {
         let node = &self.tables.nodes[item.node as usize];
-        if self.tables.costs[node.arg as usize].nanos() < EXPENSIVE_NANOS {
+        // A kernel that may wait is never taken for a cheap one: the next call may be the one that waits.
+        if node.flags & BLOCKING == 0 && self.tables.costs[node.arg as usize].nanos() < EXPENSIVE_NANOS {
             self.scratch.stack.push(item);
         } else if self.kept.is_none() {
             self.kept = Some(item);

@@ -1,7 +1,7 @@
 //! How many threads a kernel may use inside itself, and how they share its pieces.
 //!
-//! Kernels run on rayon's pool. A session with one thread says so here instead of entering a pool of one, which would cost more than most
-//! kernels; a session with a number of its own has a pool of that size, which its steps run in.
+//! Kernels fork on the threads of a pool that [`pool`] has made, and nowhere else: a step whose thread belongs to none has one thread. Rayon's own
+//! pool is never used, because its threads do not exist in a forked process.
 //!
 //! A kernel's pieces go to the pool's [`Team`] where the pool was made by [`pool`], else to rayon. README.md beside this file says how a team
 //! works and what it costs.
@@ -14,6 +14,8 @@ mod tests;
 
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use std::cell::Cell;
+use std::error::Error;
+use std::sync::Arc;
 pub use team::StepGuard;
 use team::Team;
 
@@ -25,7 +27,8 @@ thread_local! {
 /// The threads that a kernel on this thread may use, itself included.
 #[inline]
 pub fn threads() -> usize {
-    if ALONE.get() { 1 } else { rayon::current_num_threads() }
+    // Outside of a pool, rayon would start one of its own.
+    if ALONE.get() || rayon::current_thread_index().is_none() { 1 } else { rayon::current_num_threads() }
 }
 
 /// Whether [`alone`] is in effect.
@@ -49,13 +52,30 @@ pub fn alone<R>(f: impl FnOnce() -> R) -> R {
 ///
 /// # Errors
 /// Where the system gives no threads.
-pub fn pool(threads: usize) -> Result<ThreadPool, ThreadPoolBuildError> {
+pub fn pool(threads: usize) -> Result<Arc<ThreadPool>, ThreadPoolBuildError> {
     let team = Team::new(threads);
-    ThreadPoolBuilder::new()
+    let theirs = team.clone();
+    let pool = ThreadPoolBuilder::new()
         .num_threads(threads)
         .thread_name(|i| format!("flowmill-{i}"))
-        .start_handler(move |_| team::set_current(team.clone()))
-        .build()
+        .start_handler(move |_| team::set_current(theirs.clone()))
+        .build()?;
+    let pool = Arc::new(pool);
+    team.set_pool(&pool);
+    Ok(pool)
+}
+
+/// The pool made by [`pool`] that this thread belongs to.
+pub(crate) fn current_pool() -> Option<Arc<ThreadPool>> {
+    team::with_current(|team| team.pool()).flatten()
+}
+
+/// Makes every later use of rayon's own pool, which no process needs that uses Flowmill, a panic: for tests. Its threads would not exist in a forked
+/// process, which would wait for them for ever. Returns false if that pool exists already.
+pub fn forbid_global_pool() -> bool {
+    let refuse = |_| Err(std::io::Error::other("rayon's own pool is not to be used"));
+    // A failed attempt to make the pool is the last one.
+    matches!(ThreadPoolBuilder::new().num_threads(1).spawn_handler(refuse).build_global(), Err(e) if e.source().is_some())
 }
 
 /// Lets the current pool's helpers wait for pieces until the guard is dropped: for as long as a step runs.
@@ -73,11 +93,6 @@ pub(crate) fn stay() {
     if !ALONE.get() {
         team::with_current(|team| team.stay());
     }
-}
-
-/// Takes pieces until `is_enough`; false where nothing came for a while, `None` where the thread has no team.
-pub(crate) fn wait(is_enough: impl Fn() -> bool) -> Option<bool> {
-    if ALONE.get() { None } else { team::with_current(|team| team.wait(is_enough)) }
 }
 
 /// How often [`run`], called on this thread, has shared its pieces with other threads.
@@ -114,8 +129,10 @@ fn halve(first: usize, end: usize, f: &(dyn Fn(usize) + Sync)) {
 /// `rayon::join` for kernels. While one of the two waits, its thread may take pieces of kernels, but neither a node nor a step, which could
 /// take long, or need a lock that the waiting kernel holds.
 pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
-    if ALONE.get() {
+    if threads() == 1 {
         return (a(), b());
     }
-    rayon::join(|| crate::executor::piece(a), || crate::executor::piece(b))
+    let results = rayon::join(|| crate::executor::piece(a), || crate::executor::piece(b));
+    crate::executor::spawn_postponed();
+    results
 }

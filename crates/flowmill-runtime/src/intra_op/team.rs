@@ -8,10 +8,11 @@ use super::ownership::Ownership;
 use crate::executor;
 use crate::executor::sync::{AtomicU32, AtomicU64, Ordering};
 use parking_lot::Mutex;
+use rayon::ThreadPool;
 use std::any::Any;
 use std::cell::{Cell, OnceCell, UnsafeCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 /// How long a helper waits without work before its thread goes back to the pool.
@@ -54,6 +55,8 @@ pub(super) struct Team {
     waiting: AtomicU32,
     /// Steps that run in the pool.
     steps: AtomicU32,
+    /// The threads' pool, once it has started.
+    pool: OnceLock<Weak<ThreadPool>>,
 }
 
 // SAFETY: `work` is written by the one owner while the gate is closed and empty, and read only inside; the gate's orderings make one happen
@@ -111,7 +114,18 @@ impl Team {
             helpers: AtomicU32::new(0),
             waiting: AtomicU32::new(0),
             steps: AtomicU32::new(0),
+            pool: OnceLock::new(),
         })
+    }
+
+    /// Says which pool the team's threads are of.
+    pub(super) fn set_pool(&self, pool: &Arc<ThreadPool>) {
+        let _ = self.pool.set(Arc::downgrade(pool));
+    }
+
+    /// The team's pool, unless that is about to end.
+    pub(super) fn pool(&self) -> Option<Arc<ThreadPool>> {
+        self.pool.get()?.upgrade()
     }
 
     pub(super) fn begin_step(self: &Arc<Team>) -> StepGuard {
@@ -176,12 +190,13 @@ impl Team {
         if executor::is_in_run() || HELPS.replace(true) {
             return;
         }
-        self.wait(|| self.steps.load(Ordering::Relaxed) == 0);
+        self.wait();
         HELPS.set(false);
     }
 
-    /// Takes pieces, and lets the pool's other jobs run, until `is_enough` or until nothing came for [`PATIENCE`]; false in the latter case.
-    pub(super) fn wait(&self, is_enough: impl Fn() -> bool) -> bool {
+    /// Takes pieces, and lets the pool's other jobs run, until no step runs or until nothing came for [`PATIENCE`].
+    fn wait(&self) {
+        let is_enough = || self.steps.load(Ordering::Relaxed) == 0;
         let mut idle_since = Instant::now();
         loop {
             self.waiting.fetch_add(1, Ordering::Relaxed);
@@ -195,11 +210,8 @@ impl Team {
                 }
             }
             self.waiting.fetch_sub(1, Ordering::Relaxed);
-            if is_enough() {
-                return true;
-            }
-            if idle_since.elapsed() > PATIENCE {
-                return false;
+            if is_enough() || idle_since.elapsed() > PATIENCE {
+                return;
             }
             // Nodes and steps that wait for a thread come first.
             if rayon::yield_now() == Some(rayon::Yield::Executed) {

@@ -1,6 +1,7 @@
 //! From a pruned, optimised graph to a [`PlanGraph`]: frames, kernels, constants.
 
 use super::ir::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};
+use crate::call::FunctionCall;
 use crate::function::FunctionLibraryRuntime;
 use crate::kernel::{Cost, Kernel, KernelContext};
 use crate::registry::{KernelInit, KernelRegistry};
@@ -286,7 +287,7 @@ impl Builder<'_> {
     fn make(&self, node: &Node) -> Result<Arc<dyn Kernel>> {
         if self.graph.library().get(node.op()).is_some() && !self.env.kernels.contains(node.op()) {
             let function = self.env.functions.instantiate(node.op(), node.attrs()).map_err(|e| e.at_node(node.name(), node.op()))?;
-            return Ok(Arc::new(FunctionCall(function)));
+            return Ok(Arc::new(FunctionCall::new(function, node.num_outputs())));
         }
         let input_types: Vec<DType> = node.input_types().iter().map(|t| t.dtype).collect();
         let output_types: Vec<DType> = node.output_types().iter().map(|t| t.dtype).collect();
@@ -322,22 +323,5 @@ impl Builder<'_> {
             node = self.graph.input(node, 0)?.node;
         }
         None
-    }
-}
-
-/// A node whose op is a function of the graph.
-struct FunctionCall(crate::FunctionHandle);
-
-impl Kernel for FunctionCall {
-    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let args = (0..ctx.num_inputs()).map(|i| ctx.take(i)).collect::<Result<Vec<_>>>()?;
-        for (i, value) in self.0.call(args, ctx.step())?.into_iter().enumerate() {
-            ctx.set_output(i, value);
-        }
-        Ok(())
-    }
-
-    fn cost(&self) -> Cost {
-        Cost::Expensive
     }
 }

@@ -95,6 +95,13 @@ pub struct PlanNode {
     pub outputs: Vec<OutputType>,
 }
 
+impl PlanNode {
+    /// Returns true if the node's kernel may wait for something that another node, or somebody outside of the step, does.
+    pub fn may_wait(&self) -> bool {
+        self.cost == Cost::Blocking || self.kernel.as_ref().is_some_and(|k| k.as_async().is_some())
+    }
+}
+
 /// One frame: the root or a loop.
 #[derive(Clone, Debug)]
 pub struct FrameInfo {

@@ -31,7 +31,7 @@ pub(super) fn fuse_strands(graph: &mut Rewriter, single_thread: bool) -> Result<
 
 fn can_join(node: &PlanNode) -> bool {
     let kind = matches!(node.kind, NodeKind::Op | NodeKind::Const(_) | NodeKind::Merge | NodeKind::ControlTrigger | NodeKind::Program);
-    kind && node.frame == FrameId::ROOT && node.kernel.as_ref().is_none_or(|k| k.as_async().is_none())
+    kind && node.frame == FrameId::ROOT && !node.may_wait()
 }
 
 /// Whether every costly node needs the one before it: each is the only one with its number of costly nodes on the longest path to it.
@@ -41,7 +41,7 @@ fn are_in_a_row(graph: &Rewriter, order: &[PlanNodeId]) -> bool {
     for &id in order {
         let Some(node) = graph.get(id) else { continue };
         let mut depth = node.inputs.iter().chain(&node.controls).filter_map(|e| depths.get(&e.node)).copied().max().unwrap_or(0);
-        if node.cost == Cost::Expensive {
+        if node.cost >= Cost::Expensive {
             depth += 1;
             if !taken.insert(depth) {
                 return false;

@@ -85,7 +85,7 @@ impl LoopShape {
                 NodeKind::Exit => shape.exits.push(id),
                 NodeKind::Merge if node.inputs.iter().any(|e| is_next_iteration(graph, *e)) => merges.push(id),
                 NodeKind::Op if &*node.op == "LoopCond" => conditions.push(id),
-                _ if node.kernel.as_ref().is_some_and(|k| k.as_async().is_some()) => return None,
+                _ if node.may_wait() => return None,
                 // It sends a dead tensor in the last iteration, which the loop's body does not run in.
                 _ if is_send(&node.op) => return None,
                 _ => {}
@@ -172,7 +172,7 @@ impl LoopShape {
             .chain(&self.body)
             .chain(&self.after)
             .copied()
-            .filter(|&id| graph.get(id).is_some_and(|n| n.cost == Cost::Expensive))
+            .filter(|&id| graph.get(id).is_some_and(|n| n.cost >= Cost::Expensive))
             .collect();
         let (Some(&first), Some(&last)) = (costly.first(), costly.last()) else { return true };
         if single_thread {

@@ -5,7 +5,7 @@ use super::evaluate::optimize;
 use super::functions::Functions;
 use super::placement::check_node;
 use super::{Environment, SessionOptions, Signature};
-use crate::executor::{Plan, RunOptions as PlanRunOptions, StatsCollector};
+use crate::executor::{Done, Plan, Results, RunOptions as PlanRunOptions, StatsCollector};
 use crate::kernel::Cost;
 use crate::plan::{DirectPlan, PlanEnv, PlanGraph, build};
 use crate::program::{FuseOptions, fuse};
@@ -57,8 +57,8 @@ impl Code {
         }
     }
 
-    /// Runs it within a step, on at most this many threads.
-    pub(super) fn run(&self, step: &Arc<StepContext>, args: Vec<Tensor>, num_threads: usize) -> Result<Vec<Option<Tensor>>> {
+    /// Runs it within a step on this thread, and on at most so many threads of its pool in all.
+    pub(super) fn run(&self, step: &Arc<StepContext>, args: Vec<Tensor>, num_threads: usize) -> Results {
         match self {
             Code::Direct(plan) => plan.run(step, args),
             Code::Plan(plan) => plan.run(step, args, PlanRunOptions { num_threads, ..PlanRunOptions::default() }),
@@ -97,7 +97,7 @@ impl Executable {
             feeds: described,
             fetches: fetches.iter().map(|&f| f.to_owned()).collect(),
             code: Code::new(unfused.clone(), &env.options)?,
-            has_costly_nodes: unfused.nodes.iter().any(|n| n.cost == Cost::Expensive),
+            has_costly_nodes: unfused.nodes.iter().any(|n| n.cost >= Cost::Expensive),
             num_threads: env.options.inter_op_threads,
             unfused,
             traced: OnceLock::new(),
@@ -149,25 +149,42 @@ impl Executable {
         self.num_threads
     }
 
-    /// Runs within a step.
+    /// Runs a step on this thread, and on at most so many threads of its pool in all.
     pub(super) fn run(
         &self,
         step: &Arc<StepContext>,
         args: Vec<Tensor>,
         num_threads: usize,
-        stats: Option<Arc<StatsCollector>>,
-    ) -> Result<Vec<Option<Tensor>>> {
+        stats: Option<&Arc<StatsCollector>>,
+    ) -> Results {
         if stats.is_none() {
             return self.code.run(step, args, num_threads);
         }
-        let plan = match self.traced.get() {
-            Some(plan) => plan.clone(),
+        self.traced()?.run(step, args, PlanRunOptions { num_threads, stats, pool: None })
+    }
+
+    /// Begins a step on this thread, one of a pool; see [`Plan::start`].
+    pub(super) fn start(&self, step: &Arc<StepContext>, args: Vec<Tensor>, stats: Option<Arc<StatsCollector>>, done: Done) {
+        let plan = match &self.code {
+            _ if stats.is_some() => self.traced(),
+            Code::Direct(plan) => return done(plan.run(step, args)),
+            Code::Plan(plan) => Ok(plan.clone()),
+        };
+        match plan {
+            Ok(plan) => plan.start(step, args, self.num_threads, stats, done),
+            Err(e) => done(Err(e)),
+        }
+    }
+
+    /// The plan of a step whose nodes are recorded.
+    fn traced(&self) -> Result<Arc<Plan>> {
+        match self.traced.get() {
+            Some(plan) => Ok(plan.clone()),
             None => {
                 let plan = Arc::new(Plan::new(self.unfused.clone())?);
-                self.traced.get_or_init(|| plan).clone()
+                Ok(self.traced.get_or_init(|| plan).clone())
             }
-        };
-        plan.run(step, args, PlanRunOptions { num_threads, stats: stats.as_deref(), ..PlanRunOptions::default() })
+        }
     }
 
     /// The error for result `i` being dead.

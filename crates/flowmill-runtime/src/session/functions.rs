@@ -4,11 +4,13 @@ use super::Environment;
 use super::dump::{dump, dump_with_report};
 use super::evaluate::optimize;
 use super::executable::Code;
-use crate::function::{CallableFunction, FunctionHandle, FunctionLibraryRuntime};
-use crate::plan::{PlanEnv, build};
+use crate::executor::Results;
+use crate::function::{CallableFunction, Caller, FunctionDone, FunctionHandle, FunctionLibraryRuntime, at_depth};
+use crate::kernel::Cost;
+use crate::plan::{PlanEnv, PlanNode, build};
 use crate::step::StepContext;
 use flowmill_graph::builder::gradients::gradient_body;
-use flowmill_graph::{Attrs, FunctionBody, FunctionLibrary, Graph, NodeId, OpRegistry, instantiate_function};
+use flowmill_graph::{Attrs, FunctionBody, FunctionLibrary, Graph, Node, NodeId, OpRegistry, instantiate_function};
 use flowmill_proto::NameAttrList;
 use flowmill_tensor::{Result, Tensor, bail, error};
 use parking_lot::Mutex;
@@ -108,7 +110,7 @@ impl Source {
         gradient_body(find(&of.name)?, &Attrs(of.attr.clone()), &self.library, &self.registry)
     }
 
-    fn plan(&self, name: &str, attrs: &Attrs) -> Result<Code> {
+    fn plan(&self, name: &str, attrs: &Attrs) -> Result<FunctionCode> {
         let runtime = self.runtime.get().and_then(Weak::upgrade).ok_or_else(|| error!(Internal, "the function library is gone"))?;
         let mut body = self.body(name, attrs)?;
         let runtime = if Arc::ptr_eq(body.graph.library(), &self.library) {
@@ -133,8 +135,25 @@ impl Source {
             cache: None,
             parallel_iterations: self.env.options.parallel_iterations,
         };
-        Code::new(build(&graph, body.arg_types, body.retval_types.len(), &plan_env)?, &self.env.options)
+        let plan = build(&graph, body.arg_types, body.retval_types.len(), &plan_env)?;
+        let (waits, cost) =
+            (plan.nodes.iter().any(PlanNode::may_wait) || may_loop_until_others_act(&graph), plan.nodes.iter().map(|n| n.cost).max());
+        let code = Code::new(plan, &self.env.options)?;
+        let is_cheap = cost.is_none_or(|cost| cost == Cost::Cheap) || matches!(code, Code::Direct(_));
+        Ok(FunctionCode { is_direct: !waits && is_cheap, code })
     }
+}
+
+/// Whether the graph has a loop that may go on until something outside of the graph changes, such as a variable.
+fn may_loop_until_others_act(graph: &Graph) -> bool {
+    graph.op_nodes().any(Node::is_enter) && graph.op_nodes().any(|node| node.op_def().is_stateful)
+}
+
+/// A function's plan.
+struct FunctionCode {
+    code: Code,
+    /// Whether the function waits for nothing and takes little time.
+    is_direct: bool,
 }
 
 struct LibraryFunction {
@@ -142,11 +161,11 @@ struct LibraryFunction {
     name: String,
     attrs: Attrs,
     inter_op_threads: usize,
-    code: OnceLock<Result<Code>>,
+    code: OnceLock<Result<FunctionCode>>,
 }
 
-impl CallableFunction for LibraryFunction {
-    fn call(&self, args: Vec<Tensor>, step: &Arc<StepContext>) -> Result<Vec<Tensor>> {
+impl LibraryFunction {
+    fn code(&self) -> Result<&FunctionCode> {
         let code = match self.code.get() {
             Some(code) => code,
             None => {
@@ -154,13 +173,39 @@ impl CallableFunction for LibraryFunction {
                 self.code.get_or_init(|| source.plan(&self.name, &self.attrs))
             }
         };
-        // One thread where the step stays on its caller's.
-        let num_threads = if crate::intra_op::threads() == 1 { 1 } else { self.inter_op_threads };
-        let results = code.as_ref().map_err(|e| e.clone())?.run(step, args, num_threads)?;
-        results
-            .into_iter()
-            .enumerate()
-            .map(|(i, v)| v.ok_or_else(|| error!(InvalidArgument, "Retval[{i}] of function {} does not have value", self.name)))
-            .collect()
+        code.as_ref().map_err(Clone::clone)
+    }
+}
+
+/// The values of a call of `function`.
+fn values(function: &str, results: Results) -> Result<Vec<Tensor>> {
+    let live = |(i, v): (usize, Option<Tensor>)| {
+        v.ok_or_else(|| error!(InvalidArgument, "Retval[{i}] of function {function} does not have value"))
+    };
+    results?.into_iter().enumerate().map(live).collect()
+}
+
+impl CallableFunction for LibraryFunction {
+    fn call(&self, args: Vec<Tensor>, step: &Arc<StepContext>) -> Result<Vec<Tensor>> {
+        let results = match self.code()? {
+            FunctionCode { code: Code::Plan(plan), is_direct: true } => plan.call_directly(step, args),
+            // One thread where the step stays on its caller's.
+            FunctionCode { code, .. } => code.run(step, args, if crate::intra_op::threads() == 1 { 1 } else { self.inter_op_threads }),
+        };
+        values(&self.name, results)
+    }
+
+    fn is_direct(&self) -> Result<bool> {
+        self.code().map(|code| code.is_direct)
+    }
+
+    fn start(&self, args: Vec<Tensor>, caller: &Caller, done: FunctionDone) {
+        match (self.code(), caller.crew()) {
+            (Ok(FunctionCode { code: Code::Plan(plan), is_direct: false }), Some(crew)) => {
+                let name = self.name.clone();
+                plan.call(caller, crew, args, Box::new(move |results| done(values(&name, results))));
+            }
+            _ => done(at_depth(caller.depth() + 1, || self.call(args, caller.step()))),
+        }
     }
 }

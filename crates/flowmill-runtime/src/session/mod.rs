@@ -48,10 +48,8 @@ pub(crate) struct Environment {
     pub(crate) resources: Arc<ResourceManager>,
     pub(crate) options: SessionOptions,
     pub(crate) cache: NodeCache,
-    /// The pools that a run may choose from, by their place; `None` is the caller's thread alone.
-    pub(crate) pools: Vec<Option<Arc<rayon::ThreadPool>>>,
-    /// The process that the pools' threads are in.
-    process: u32,
+    /// The pools that a run may choose from.
+    pools: threads::Pools,
 }
 
 /// What a run gave.
@@ -76,9 +74,8 @@ impl Session {
     /// # Errors
     /// `ResourceExhausted` where its threads cannot be started, `InvalidArgument` for options that contradict each other.
     pub fn new(graph: Arc<RwLock<Graph>>, kernels: Arc<KernelRegistry>, options: SessionOptions) -> Result<Session> {
-        let pools = threads::pools(&options)?;
-        let env =
-            Environment { kernels, resources: Arc::default(), options, cache: NodeCache::default(), pools, process: std::process::id() };
+        let pools = threads::Pools::new(&options)?;
+        let env = Environment { kernels, resources: Arc::default(), options, cache: NodeCache::default(), pools };
         Ok(Session {
             graph,
             env: Arc::new(env),
@@ -242,12 +239,16 @@ impl Session {
         let stats = options.trace.then(|| Arc::new(StatsCollector::new()));
         let pool = match usize::try_from(options.inter_op_thread_pool) {
             Err(_) if options.inter_op_thread_pool == -1 => None,
-            Ok(i) if i < self.env.pools.len() => self.env.pools[i].as_ref().filter(|_| executable.is_worth_a_pool(&args)),
+            Ok(i) if i < self.env.pools.len() => {
+                if executable.is_worth_a_pool(&args) {
+                    self.env.pools.get(i)?
+                } else {
+                    None
+                }
+            }
             _ => bail!(InvalidArgument, "Invalid inter_op_thread_pool: {}", options.inter_op_thread_pool),
         };
-        // In a process that was forked, a session of its parent's works without threads.
-        let pool = pool.filter(|_| self.env.process == std::process::id());
-        let results = threads::run(pool, executable, &step, args, stats.clone());
+        let results = threads::run(pool.as_ref(), executable, &step, args, stats.clone());
         let values =
             results?.into_iter().enumerate().map(|(i, v)| v.ok_or_else(|| executable.dead_fetch(i))).collect::<Result<Vec<_>>>()?;
         Ok(RunOutcome { values, stats })

@@ -1,19 +1,17 @@
 //! Which threads a step runs on.
 //!
 //! One pool serves nodes and the pieces of kernels. A step that has nothing costly to do stays on the caller's thread, which no hand-over
-//! can beat; any other enters the pool once, so that what its kernels fork stays there.
+//! can beat; any other moves to the pool, and its caller waits. No thread of the pool waits for a step.
 
 use super::SessionOptions;
 use super::executable::Executable;
-use crate::executor::{self, StatsCollector};
-use crate::step::{Poll, StepContext};
+use crate::executor::{self, Results, StatsCollector};
+use crate::step::StepContext;
 use flowmill_tensor::{Result, Tensor, bail, error};
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use rayon::ThreadPool;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
-
-type Results = Result<Vec<Option<Tensor>>>;
 
 /// Pools by process and number of threads, as long as a session uses them. A process that was forked has none of its parent's threads.
 static POOLS: Mutex<BTreeMap<(u32, usize), Weak<ThreadPool>>> = Mutex::new(BTreeMap::new());
@@ -21,15 +19,55 @@ static POOLS: Mutex<BTreeMap<(u32, usize), Weak<ThreadPool>>> = Mutex::new(BTree
 /// The sizes of pools that have a name, which they keep for the life of the process.
 static NAMED: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
 
-/// The pools of a session: those its options list, or the one that its numbers of threads ask for.
-///
-/// # Errors
-/// `InvalidArgument` where a name belongs to a pool of another size; as [`pool`].
-pub(super) fn pools(options: &SessionOptions) -> Result<Vec<Option<Arc<ThreadPool>>>> {
-    if options.thread_pools.is_empty() {
-        return Ok(vec![pool(options)?]);
+/// The pools of a session: those its options list, or the one that its numbers of threads ask for. A process that was forked gets its own.
+pub(super) struct Pools {
+    /// The threads of each pool. One thread is no pool, but the caller's thread alone.
+    sizes: Vec<usize>,
+    process: u32,
+    pools: Vec<Option<Arc<ThreadPool>>>,
+    /// Those of a process that was forked from `process`. Nobody takes this lock in `process`, so that no fork finds it taken.
+    forked: Mutex<Option<(u32, Vec<Option<Arc<ThreadPool>>>)>>,
+}
+
+impl Pools {
+    /// # Errors
+    /// `InvalidArgument` where a name belongs to a pool of another size; `ResourceExhausted` where the system gives no threads.
+    pub(super) fn new(options: &SessionOptions) -> Result<Pools> {
+        let sizes = sizes(options)?;
+        let pools = pools(&sizes)?;
+        Ok(Pools { sizes, process: std::process::id(), pools, forked: Mutex::new(None) })
     }
-    let mut pools = Vec::with_capacity(options.thread_pools.len());
+
+    /// How many pools there are.
+    pub(super) fn len(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// Pool `i`, whose threads are in this process; `None` is the caller's thread alone.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` where the system gives no threads.
+    pub(super) fn get(&self, i: usize) -> Result<Option<Arc<ThreadPool>>> {
+        let process = std::process::id();
+        if process == self.process {
+            return Ok(self.pools.get(i).cloned().flatten());
+        }
+        let mut forked = self.forked.lock();
+        if forked.as_ref().is_none_or(|(of, _)| *of != process) {
+            // The pools of a parent have no threads here that would end.
+            std::mem::forget(forked.replace((process, pools(&self.sizes)?)));
+        }
+        Ok(forked.as_ref().and_then(|(_, pools)| pools.get(i).cloned().flatten()))
+    }
+}
+
+fn sizes(options: &SessionOptions) -> Result<Vec<usize>> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let or_cores = |n: usize| if n == 0 { cores } else { n };
+    if options.thread_pools.is_empty() {
+        return Ok(vec![or_cores(options.intra_op_threads).max(or_cores(options.inter_op_threads))]);
+    }
+    let mut sizes = Vec::with_capacity(options.thread_pools.len());
     for wanted in &options.thread_pools {
         if !wanted.global_name.is_empty() {
             let size = *NAMED.lock().entry(wanted.global_name.clone()).or_insert(wanted.num_threads);
@@ -43,29 +81,27 @@ pub(super) fn pools(options: &SessionOptions) -> Result<Vec<Option<Arc<ThreadPoo
             }
         }
         // Pools of one size are shared anyway.
-        let alone =
-            SessionOptions { inter_op_threads: wanted.num_threads, intra_op_threads: wanted.num_threads, ..SessionOptions::default() };
-        pools.push(pool(&alone)?);
+        sizes.push(or_cores(wanted.num_threads));
     }
-    Ok(pools)
+    Ok(sizes)
 }
 
-/// The pool for a session's options; `None` where it has one thread. Sessions with the same number share one.
-pub(super) fn pool(options: &SessionOptions) -> Result<Option<Arc<ThreadPool>>> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let or_cores = |n: usize| if n == 0 { cores } else { n };
-    let threads = or_cores(options.intra_op_threads).max(or_cores(options.inter_op_threads));
-    if threads == 1 {
-        return Ok(None);
-    }
+/// A pool of each size, which sessions of the process share.
+fn pools(sizes: &[usize]) -> Result<Vec<Option<Arc<ThreadPool>>>> {
     let mut pools = POOLS.lock();
-    if let Some(pool) = pools.get(&(std::process::id(), threads)).and_then(Weak::upgrade) {
-        return Ok(Some(pool));
-    }
-    let pool = crate::intra_op::pool(threads).map_err(|e| error!(ResourceExhausted, "cannot start {threads} threads: {e}"))?;
-    let pool = Arc::new(pool);
-    pools.insert((std::process::id(), threads), Arc::downgrade(&pool));
-    Ok(Some(pool))
+    let pool = |&threads: &usize| {
+        if threads == 1 {
+            return Ok(None);
+        }
+        let key = (std::process::id(), threads);
+        if let Some(pool) = pools.get(&key).and_then(Weak::upgrade) {
+            return Ok(Some(pool));
+        }
+        let pool = crate::intra_op::pool(threads).map_err(|e| error!(ResourceExhausted, "cannot start {threads} threads: {e}"))?;
+        pools.insert(key, Arc::downgrade(&pool));
+        Ok(Some(pool))
+    };
+    sizes.iter().map(pool).collect()
 }
 
 /// Runs a step in `pool`, or on this thread alone.
@@ -77,49 +113,19 @@ pub(super) fn run(
     stats: Option<Arc<StatsCollector>>,
 ) -> Results {
     let Some(pool) = pool else {
-        return crate::intra_op::alone(|| executable.run(step, args, 1, stats));
+        return crate::intra_op::alone(|| executable.run(step, args, 1, stats.as_ref()));
     };
-    match &step.poll {
-        None => executor::enter(pool, || {
-            let _helpers_wait = crate::intra_op::step();
-            executable.run(step, args, executable.num_threads(), stats)
-        }),
-        Some(poll) => watch(pool, poll, executable, step, args, stats),
+    if pool.current_thread_index().is_some() {
+        // A kernel of another step, whose thread nobody else can have meanwhile.
+        return executable.run(step, args, executable.num_threads(), stats.as_ref());
     }
-}
-
-/// Runs a step in the pool while this thread waits and asks `poll` now and then.
-fn watch(
-    pool: &Arc<ThreadPool>,
-    poll: &Poll,
-    executable: &Arc<Executable>,
-    step: &Arc<StepContext>,
-    args: Vec<Tensor>,
-    stats: Option<Arc<StatsCollector>>,
-) -> Results {
-    /// The results, or the step itself where no thread was free.
-    type Outcome = std::result::Result<Results, Box<dyn FnOnce() -> Results + Send>>;
-    let done: Arc<(Mutex<Option<Outcome>>, Condvar)> = Arc::default();
-    let (their_done, executable, step) = (done.clone(), executable.clone(), step.clone());
-    let job: Box<dyn FnOnce() -> Results + Send> = Box::new(move || {
-        let results = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let _helpers_wait = crate::intra_op::step();
-            executable.run(&step, args, executable.num_threads(), stats)
-        }));
-        results.unwrap_or_else(|_| Err(error!(Internal, "a step panicked")))
-    });
-    pool.spawn(move || {
-        let outcome = executor::begin(job);
-        *their_done.0.lock() = Some(outcome);
-        their_done.1.notify_one();
-    });
-    let mut slot = done.0.lock();
-    loop {
-        if let Some(outcome) = slot.take() {
-            return outcome.unwrap_or_else(crate::intra_op::alone);
-        }
-        if done.1.wait_for(&mut slot, Poll::INTERVAL).timed_out() {
-            poll.ask();
-        }
-    }
+    let (executable, context) = (executable.clone(), step.clone());
+    executor::run_in(pool, step, move |done| {
+        let helpers_wait = crate::intra_op::step();
+        let done = move |results| {
+            drop(helpers_wait);
+            done(results);
+        };
+        executable.start(&context, args, stats, Box::new(done));
+    })
 }

@@ -213,7 +213,7 @@ fn behaviour_9_statistics_are_in_order_and_complete() {
     b.ret(out(second));
     let plan = b.plan();
     for options in all_options() {
-        let stats = StatsCollector::new();
+        let stats = Arc::new(StatsCollector::new());
         let options = RunOptions { stats: Some(&stats), ..options };
         assert_eq!(run_with(&plan, &[5], options).unwrap(), [Some(15)]);
         let nodes = stats.take();

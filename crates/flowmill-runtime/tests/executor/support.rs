@@ -217,11 +217,15 @@ pub fn step() -> StepContext {
     StepContext::new(Arc::new(ResourceManager::new()), Arc::new(FunctionLibraryRuntime::new(|name, _| Err(Error::not_found(name)))))
 }
 
-/// On the calling thread alone, with two threads of a pool, with three of the process's.
+/// A pool of the project's with three threads.
+pub fn pool() -> &'static Arc<rayon::ThreadPool> {
+    static POOL: OnceLock<Arc<rayon::ThreadPool>> = OnceLock::new();
+    POOL.get_or_init(|| flowmill_runtime::intra_op::pool(3).unwrap())
+}
+
+/// On the calling thread alone, with two threads of a pool, with three.
 pub fn all_options() -> [RunOptions<'static>; 3] {
-    static POOL: OnceLock<rayon::ThreadPool> = OnceLock::new();
-    let pool = Some(POOL.get_or_init(|| rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap()));
-    [(1, None), (2, pool), (3, None)].map(|(num_threads, pool)| RunOptions { num_threads, pool, stats: None })
+    [(1, None), (2, Some(pool())), (3, Some(pool()))].map(|(num_threads, pool)| RunOptions { num_threads, pool, stats: None })
 }
 
 pub fn run_with(plan: &Arc<Plan>, args: &[i64], options: RunOptions<'_>) -> Result<Vec<Option<i64>>> {

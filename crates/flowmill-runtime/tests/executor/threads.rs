@@ -153,17 +153,16 @@ fn a_lock_held_while_a_kernel_forks_is_safe() {
     let sum = b.op(ROOT, &nodes, pure(|x| x.iter().sum()));
     b.ret(out(sum));
     let plan = b.plan();
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     std::thread::scope(|scope| {
         for t in 0..4 {
-            let (plan, pool) = (&plan, &pool);
+            let (plan, pool) = (&plan, pool());
             scope.spawn(move || {
                 for _ in 0..25 {
                     let options = RunOptions::default();
                     let sum = match t {
                         0 => run_with(plan, &[], options),
                         1 => run_with(plan, &[], RunOptions { pool: Some(pool), ..options }),
-                        _ => flowmill_runtime::executor::enter(pool, || run_with(plan, &[], options)),
+                        _ => pool.install(|| run_with(plan, &[], options)),
                     };
                     assert_eq!(sum.unwrap(), [Some(12)]);
                 }

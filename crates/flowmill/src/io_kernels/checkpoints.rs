@@ -1,7 +1,7 @@
 //! `SaveV2`, `RestoreV2` and their kin.
 
 use super::{text, texts};
-use flowmill_cpu::from_fn;
+use flowmill_cpu::{blocking_from_fn, from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_savedmodel::{BundleWriter, CheckpointReader, TensorSlice, merge_bundles, write_slice_table};
 use flowmill_tensor::{DType, Result, Tensor, bail};
@@ -22,7 +22,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 /// Inputs: prefix, names, slice specifications, and a tensor for each name.
 fn make_save(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    from_fn(|ctx| {
+    blocking_from_fn(|ctx| {
         let prefix = text(ctx, 0, "prefix")?;
         let (names, specs) = (texts(ctx, 1)?, texts(ctx, 2)?);
         let tensors: Vec<&Tensor> = ctx.inputs_from(3).collect();
@@ -50,7 +50,7 @@ fn make_save(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// `Save`, `SaveSlices`, the first format: inputs file, names, for the latter slice specifications, and a tensor for each name.
 fn make_save_v1(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let first = if init.op_def.name == "SaveSlices" { 3 } else { 2 };
-    from_fn(move |ctx| {
+    blocking_from_fn(move |ctx| {
         let (path, names) = (text(ctx, 0, "filename")?, texts(ctx, 1)?);
         let specs = if first == 3 { texts(ctx, 2)? } else { vec![String::new(); names.len()] };
         let tensors: Vec<&Tensor> = ctx.inputs_from(first).collect();
@@ -87,7 +87,7 @@ fn check_lengths(names: &[String], specs: &[String], tensors: usize) -> Result<(
 /// Inputs: prefix, names, slice specifications.
 fn make_restore(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtypes = init.attrs.list::<DType>("dtypes")?;
-    from_fn(move |ctx| {
+    blocking_from_fn(move |ctx| {
         let prefix = text(ctx, 0, "prefix")?;
         let (names, specs) = (texts(ctx, 1)?, texts(ctx, 2)?);
         check_lengths(&names, &specs, dtypes.len())?;
@@ -103,7 +103,7 @@ fn make_restore(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// `Restore`, `RestoreSlice`: inputs file, name, and for the latter a slice specification.
 fn make_restore_v1(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dt")?;
-    from_fn(move |ctx| {
+    blocking_from_fn(move |ctx| {
         let spec = if ctx.num_inputs() > 2 { text(ctx, 2, "shape_and_slice")? } else { String::new() };
         let reader = CheckpointReader::open(text(ctx, 0, "file_pattern")?)?;
         let value = restore(&reader, &text(ctx, 1, "tensor_name")?, &spec, dtype)?;
@@ -135,7 +135,7 @@ fn restore(reader: &CheckpointReader, name: &str, spec: &str, dtype: DType) -> R
 /// Inputs: prefixes of the parts, prefix of the whole. The parts' directories go too, where they are empty and the node asks for it.
 fn make_merge(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let delete_old_dirs = init.attrs.get_or("delete_old_dirs", true)?;
-    from_fn(move |ctx| {
+    blocking_from_fn(move |ctx| {
         let (parts, merged) = (texts(ctx, 0)?, text(ctx, 1, "destination_prefix")?);
         merge_bundles(&parts, &merged)?;
         let kept = Path::new(&merged).parent();

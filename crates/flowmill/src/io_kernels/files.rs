@@ -1,7 +1,7 @@
 //! `ReadFile`, `WriteFile`, `MatchingFiles`.
 
 use super::{text, texts};
-use flowmill_cpu::{file_error, from_fn, read_file};
+use flowmill_cpu::{blocking_from_fn, file_error, read_file};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, Result, Tensor, bail};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 fn make_read(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    from_fn(|ctx| {
+    blocking_from_fn(|ctx| {
         let path = text(ctx, 0, "filename")?;
         let contents = read_file(&path, flowmill_tensor::memory_limit())?;
         ctx.set_output(0, Tensor::string(contents));
@@ -24,7 +24,7 @@ fn make_read(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 /// Inputs: file name, contents. Missing directories are made.
 fn make_write(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    from_fn(|ctx| {
+    blocking_from_fn(|ctx| {
         let path = text(ctx, 0, "filename")?;
         let contents = match ctx.input(1)?.as_strings()? {
             [contents] => contents,
@@ -37,7 +37,7 @@ fn make_write(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 /// All files that match any of the patterns, sorted. `*` and `?` stand for characters other than `/`, `[a-z]` for one of several.
 fn make_matching(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    from_fn(|ctx| {
+    blocking_from_fn(|ctx| {
         let mut found: Vec<Bytes> = Vec::new();
         for pattern in texts(ctx, 0)? {
             let paths = matching(&pattern);

@@ -5,7 +5,7 @@ mod turns;
 
 use crate::from_fn::from_fn;
 use crate::state::resource_name;
-use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_runtime::{AsyncContext, AsyncKernel, Cost, Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, ResourceHandle, Result, Tensor, bail};
 use format::Format;
 use prost::Message;
@@ -68,6 +68,11 @@ struct Read {
 impl Kernel for Read {
     fn compute(&self, _: &mut KernelContext<'_>) -> Result<()> {
         bail!(Internal, "readers are asynchronous")
+    }
+
+    fn cost(&self) -> Cost {
+        // It reads its files on the thread that starts it.
+        Cost::Blocking
     }
 
     fn as_async(&self) -> Option<&dyn AsyncKernel> {

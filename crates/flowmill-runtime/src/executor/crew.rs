@@ -1,0 +1,265 @@
+//! The threads at work on one step: their queue, and how they find work in it. The runs of the functions that a step calls share its crew.
+
+use super::asynchronous::Completed;
+use super::protocol::Participants;
+use super::run::{Item, Run};
+use super::sync::{AtomicBool, Ordering};
+use super::threads::Threads;
+use super::wake::Wake;
+use crate::step::{Poll, StepContext};
+use crossbeam_deque::{Injector, Steal};
+use flowmill_tensor::Tensor;
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// What one thread hands to another, or keeps for itself until it has nothing else to do.
+pub(super) enum Work {
+    /// A run to begin, with its arguments.
+    Begin(Arc<Run>, Vec<Tensor>),
+    /// A node to fire.
+    Fire(Arc<Run>, Item),
+    /// An asynchronous kernel has ended.
+    Complete(Arc<Run>, Item, Completed),
+    /// A kernel that goes on.
+    Resume(Box<dyn FnOnce() + Send>),
+}
+
+/// How long a thread without work looks for some before it sleeps: about what it costs to wake it.
+const SPIN: Duration = Duration::from_micros(30);
+/// How often a thread looks at the queue before its own work, so that a chain of its own cannot keep the queue waiting for ever.
+const QUEUE_INTERVAL: u32 = 16;
+
+thread_local! {
+    /// The crew that this thread works for.
+    static AT_WORK: Cell<*const Crew> = const { Cell::new(null()) };
+    /// Work of that crew that this thread has kept. It goes to the queue before the thread calls a kernel that takes long or waits.
+    static KEPT: RefCell<Option<Work>> = const { RefCell::new(None) };
+}
+
+pub(crate) struct Crew {
+    threads: Threads,
+    queue: OnceLock<Injector<Work>>,
+    participants: Participants,
+    /// Whether a thread waits for the end of the step's run and works meanwhile.
+    has_caller: bool,
+    /// Wakes that thread.
+    wake: Wake,
+    /// Set when the step's own run has ended.
+    is_over: AtomicBool,
+}
+
+/// A thread's place in the crew it worked for before, which it returns to.
+struct AtWork {
+    crew: *const Crew,
+    kept: Option<Work>,
+}
+
+impl AtWork {
+    fn enter(crew: &Crew) -> AtWork {
+        AtWork { crew: AT_WORK.replace(crew), kept: KEPT.take() }
+    }
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        AT_WORK.set(self.crew);
+        KEPT.set(self.kept.take());
+    }
+}
+
+impl Crew {
+    /// A crew of up to `num_threads` threads of the current thread's pool (0: all of them), of which the current thread is the first.
+    pub(super) fn new(num_threads: usize, has_caller: bool) -> Arc<Crew> {
+        Arc::new(Crew {
+            threads: Threads::new(num_threads),
+            queue: OnceLock::new(),
+            participants: Participants::new(),
+            has_caller,
+            wake: Wake::default(),
+            is_over: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether nodes may be handed to other threads.
+    pub(super) fn has_helpers(&self) -> bool {
+        self.threads.limit > 1
+    }
+
+    /// Says that the step's own run has ended.
+    pub(super) fn end(&self) {
+        self.is_over.store(true, Ordering::Release);
+        if self.has_caller {
+            self.wake.notify();
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+
+    /// Takes work over: this thread keeps it, if it works for the crew and has kept nothing, else it goes to the queue.
+    pub(super) fn submit(self: &Arc<Crew>, work: Work) {
+        if std::ptr::eq(AT_WORK.get(), &raw const **self) {
+            let left = KEPT.with_borrow_mut(|kept| if kept.is_none() { kept.replace(work).map(Box::new) } else { Some(Box::new(work)) });
+            if let Some(work) = left {
+                self.offer(*work);
+            }
+            return;
+        }
+        self.offer(work);
+    }
+
+    /// Hands work to whoever is free.
+    pub(super) fn offer(self: &Arc<Crew>, work: Work) {
+        self.queue().push(work);
+        self.call_for_help();
+    }
+
+    /// Lets `go_on` be called after what waits in the queue.
+    pub(crate) fn take_turns(self: &Arc<Crew>, go_on: Box<dyn FnOnce() + Send>) {
+        self.queue().push(Work::Resume(go_on));
+        // This thread looks at the queue itself, if it works for the crew.
+        if !std::ptr::eq(AT_WORK.get(), &raw const **self) {
+            self.call_for_help();
+        }
+    }
+
+    /// Called before a kernel that takes long or waits: others can take what this thread kept, and somebody looks at the queue.
+    pub(super) fn share(self: &Arc<Crew>) {
+        if std::ptr::eq(AT_WORK.get(), &raw const **self)
+            && let Some(work) = KEPT.take()
+        {
+            self.queue().push(work);
+        }
+        if !self.queue_is_empty() {
+            self.call_for_help();
+        }
+    }
+
+    /// Sees to it that somebody looks at the queue.
+    fn call_for_help(self: &Arc<Crew>) {
+        if self.join() {
+            self.threads.send_helper(self.clone());
+        }
+        if self.has_caller {
+            // Even if a helper was sent for: its pool may be busy for long.
+            self.wake.notify();
+        }
+    }
+
+    /// Takes a place among the participants.
+    fn join(&self) -> bool {
+        self.threads.limit > 1 && self.participants.join(self.threads.limit)
+    }
+
+    /// Begins the step's run on this thread, which then helps until there is nothing left to do.
+    pub(super) fn begin(self: &Arc<Crew>, run: Arc<Run>, args: Vec<Tensor>) {
+        self.work(Some(Work::Begin(run, args)));
+        self.help();
+    }
+
+    /// Begins the step's run on this thread, which works until the run has ended.
+    pub(super) fn begin_and_wait(self: &Arc<Crew>, run: Arc<Run>, args: Vec<Tensor>) {
+        let step = run.step.clone();
+        self.work(Some(Work::Begin(run, args)));
+        while !self.is_over() {
+            if !self.spin() && !self.is_over() {
+                self.participants.leave();
+                self.sleep(&step);
+                self.participants.rejoin();
+            }
+            self.work(None);
+        }
+    }
+
+    /// What a thread of the pool does that has a place among the participants.
+    pub(super) fn help(self: &Arc<Crew>) {
+        loop {
+            self.work(None);
+            if self.spin() {
+                continue;
+            }
+            self.participants.leave();
+            if self.queue_is_empty() || !self.join() {
+                return;
+            }
+        }
+    }
+
+    /// Works until neither this thread nor the queue has work.
+    fn work(self: &Arc<Crew>, first: Option<Work>) {
+        if first.is_none() && self.queue_is_empty() {
+            return;
+        }
+        let _at_work = AtWork::enter(self);
+        let mut next = first.or_else(|| self.take());
+        let mut turn = 0u32;
+        while let Some(work) = next {
+            perform(work);
+            turn = turn.wrapping_add(1);
+            next =
+                if turn.is_multiple_of(QUEUE_INTERVAL) { self.take().or_else(|| KEPT.take()) } else { KEPT.take().or_else(|| self.take()) };
+        }
+    }
+
+    /// Sleeps until there may be work or the step's run has ended.
+    fn sleep(&self, step: &StepContext) {
+        let poll = step.poll.as_ref().filter(|poll| poll.is_here());
+        while self.queue_is_empty() && !self.is_over() {
+            if self.wake.wait(poll.map(|_| Poll::INTERVAL)) {
+                return;
+            }
+            if let Some(poll) = poll {
+                poll.ask();
+            }
+        }
+    }
+
+    /// Looks for work a little, as long as the step's run has not ended; true if there may be some.
+    fn spin(&self) -> bool {
+        let start = Instant::now();
+        loop {
+            for _ in 0..32 {
+                if !self.queue_is_empty() {
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+            if self.is_over() || start.elapsed() >= SPIN {
+                return false;
+            }
+        }
+    }
+
+    fn queue(&self) -> &Injector<Work> {
+        self.queue.get_or_init(Injector::new)
+    }
+
+    fn queue_is_empty(&self) -> bool {
+        self.queue.get().is_none_or(Injector::is_empty)
+    }
+
+    fn take(&self) -> Option<Work> {
+        let queue = self.queue.get()?;
+        loop {
+            match queue.steal() {
+                Steal::Success(work) => return Some(work),
+                Steal::Empty => return None,
+                Steal::Retry => std::hint::spin_loop(),
+            }
+        }
+    }
+}
+
+fn perform(work: Work) {
+    match work {
+        Work::Begin(run, args) => run.begin(args),
+        Work::Fire(run, item) => run.go_on(|worker| worker.take(item)),
+        Work::Complete(run, item, completed) => run.go_on(|worker| worker.take_completed(item, completed)),
+        // A kernel that panics lets go of its call, which then fails.
+        Work::Resume(go_on) => drop(catch_unwind(AssertUnwindSafe(go_on))),
+    }
+}
