@@ -1,7 +1,7 @@
 //! Attributes and static shapes from Python's values, and as those.
 
 use crate::convert::from_python;
-use crate::errors::to_py_err;
+use crate::errors::Raise;
 use flowmill_graph::{AttrDef, AttrType};
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, Message, NameAttrList, TensorProto, TensorShapeProto};
@@ -69,7 +69,7 @@ fn element(value: &Bound<'_, PyAny>, kind: AttrType) -> PyResult<Value> {
         AttrType::Shape => Value::Shape(Box::new(shape_from_python(value)?)),
         AttrType::Tensor => Value::Tensor(Box::new(match value.cast::<PyBytes>() {
             Ok(bytes) => TensorProto::decode(bytes.as_bytes()).map_err(malformed)?,
-            Err(_) => from_python(value, None)?.to_proto().map_err(to_py_err)?,
+            Err(_) => from_python(value, None)?.to_proto().raise(value.py())?,
         })),
         AttrType::Func => Value::Func(Box::new(match value.cast::<PyBytes>() {
             Ok(bytes) => NameAttrList::decode(bytes.as_bytes()).map_err(malformed)?,

@@ -3,7 +3,7 @@
 use crate::attrs::{attr_from_python, attr_value};
 use crate::convert::{from_python, quick_scalar};
 use crate::dtypes;
-use crate::errors::to_py_err;
+use crate::errors::Raise;
 use crate::graph::PyGraph;
 use flowmill::builder::{ContextId, GraphBuilder, Scope, check_scope_name};
 use flowmill_graph::{ArgType, NodeId, OpDef, OutputId};
@@ -101,14 +101,14 @@ impl PyScope {
 
 /// The names of the catalogue's ops, sorted.
 #[pyfunction]
-pub fn op_names() -> PyResult<Vec<String>> {
-    Ok(flowmill::registry().map_err(to_py_err)?.names().into_iter().map(str::to_owned).collect())
+pub fn op_names(py: Python<'_>) -> PyResult<Vec<String>> {
+    Ok(flowmill::registry().raise(py)?.names().into_iter().map(str::to_owned).collect())
 }
 
 /// What an op of the catalogue takes and gives; `None` where it is not known.
 #[pyfunction]
-pub fn op_signature(op: &str) -> PyResult<Option<Signature>> {
-    Ok(flowmill::registry().map_err(to_py_err)?.get(op).map(|def| signature(def)))
+pub fn op_signature(py: Python<'_>, op: &str) -> PyResult<Option<Signature>> {
+    Ok(flowmill::registry().raise(py)?.get(op).map(|def| signature(def)))
 }
 
 /// What an op takes: `(name, attribute of its type or None, its type or None, attribute of its length or None, is a list, is a reference)`.
@@ -144,6 +144,7 @@ pub fn signature(op: &OpDef) -> Signature {
 /// Adds a node; gives its id and the numbers of its outputs' types.
 #[allow(clippy::too_many_arguments, reason = "what a node is made of")]
 pub fn add_op(
+    py: Python<'_>,
     graph: &PyGraph,
     scope: &PyScope,
     op: &str,
@@ -153,13 +154,13 @@ pub fn add_op(
     control: Vec<u32>,
 ) -> PyResult<(u32, Vec<i32>)> {
     let attrs = attrs_from_python(graph, op, attrs)?;
-    add_node(graph, scope, op, name, inputs, attrs, control)
+    add_node(py, graph, scope, op, name, inputs, attrs, control)
 }
 
 /// What Python gives as an op's attributes.
 fn attrs_from_python(graph: &PyGraph, op: &str, attrs: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, AttrValue)>> {
     let Some(attrs) = attrs.filter(|attrs| !attrs.is_empty()) else { return Ok(Vec::new()) };
-    let op_def = graph.shared().read().op_def(op).map_err(to_py_err)?.clone();
+    let op_def = graph.definition(attrs.py(), op)?;
     let convert = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
         let key: String = key.extract()?;
         let value = match op_def.attr(&key) {
@@ -176,7 +177,9 @@ fn attrs_from_python(graph: &PyGraph, op: &str, attrs: Option<&Bound<'_, PyDict>
 }
 
 /// Adds a node; gives its id and the numbers of its outputs' types.
+#[allow(clippy::too_many_arguments, reason = "what a node is made of")]
 pub fn add_node(
+    py: Python<'_>,
     graph: &PyGraph,
     scope: &PyScope,
     op: &str,
@@ -185,7 +188,7 @@ pub fn add_node(
     attrs: Vec<(String, AttrValue)>,
     control: Vec<u32>,
 ) -> PyResult<(u32, Vec<i32>)> {
-    graph.build(scope, |b| {
+    graph.build(py, scope, |b| {
         let mut node = b.op(op).name(name);
         for input in inputs {
             node = node.input(output_id(input));
@@ -245,29 +248,29 @@ impl NewNode {
         Ok((name, NewNode::Op(op.to_owned(), value.extract()?, attrs, beside)))
     }
 
-    fn add(self, b: &mut GraphBuilder<'_>, name: &str, earlier: &[NodeId]) -> Result<NodeId> {
+    fn add(&mut self, b: &mut GraphBuilder<'_>, name: &str, earlier: &[NodeId]) -> Result<NodeId> {
         let (op, inputs, attrs, beside) = match self {
-            NewNode::Constant(value) => return Ok(b.constant(name, &value)?.node),
+            NewNode::Constant(value) => return Ok(b.constant(name, value)?.node),
             NewNode::Op(op, inputs, attrs, beside) => (op, inputs, attrs, beside),
         };
         let node_at = |place: usize| match earlier.get(place) {
             Some(&id) => Ok(id),
             None => bail!(InvalidArgument, "node {place} is not among those before '{name}'"),
         };
-        let scope = match beside {
+        let scope = match *beside {
             // Devices chosen outside do not count.
             Some(place) => b.scope().on_device("").colocated_with(&[b.scope().colocation(), &[node_at(place)?]].concat()),
             None => b.scope().clone(),
         };
         b.within(scope, |b| {
-            let mut node = b.op(&op).name(name);
-            for input in inputs {
+            let mut node = b.op(op).name(name);
+            for input in std::mem::take(inputs) {
                 node = node.input(match input {
                     NewInput::Output(output) => output,
                     NewInput::New(place) => node_at(place)?.output(0),
                 });
             }
-            for (key, value) in attrs {
+            for (key, value) in std::mem::take(attrs) {
                 node = node.attr(&key, value);
             }
             node.finish()
@@ -292,7 +295,9 @@ pub fn add_ops(graph: &PyGraph, scope: &PyScope, name: &str, nodes: &Bound<'_, P
         // Values are read before the graph is locked: doing so may run Python code.
         new.push(NewNode::from_python(graph, node?.cast()?)?);
     }
-    graph.build(scope, |b| {
+    // Constants may hold arrays, whose end may run Python code: they are dropped after the graph is unlocked.
+    let new = &mut new;
+    graph.build(nodes.py(), scope, |b| {
         let whole = scope_name(b, name)?;
         let inner = scope.0.named(&whole);
         let mut ids = Vec::with_capacity(new.len());
@@ -300,7 +305,7 @@ pub fn add_ops(graph: &PyGraph, scope: &PyScope, name: &str, nodes: &Bound<'_, P
             let id = if name.is_empty() {
                 node.add(b, &format!("{whole}/"), &ids)?
             } else {
-                b.within(inner.clone(), |b| node.add(b, &name, &ids))?
+                b.within(inner.clone(), |b| node.add(b, name, &ids))?
             };
             ids.push(id);
         }
@@ -331,7 +336,7 @@ pub fn add_with_number(
     at: usize,
 ) -> PyResult<Option<(u32, u32, i32)>> {
     let Some(value) = self::number(number, dtypes::from_number(dtype)?)? else { return Ok(None) };
-    graph.build(scope, |b| {
+    graph.build(number.py(), scope, |b| {
         let mut whole = scope_name(b, name)?;
         let constant = b.within(scope.0.named(&whole), |b| b.constant(if at == 0 { "x" } else { "y" }, &value))?;
         whole.push('/');
@@ -348,6 +353,6 @@ pub fn add_constant(graph: &PyGraph, scope: &PyScope, name: &str, value: &Bound<
     let dtype = dtype.map(dtypes::from_number).transpose()?;
     let tensor = from_python(value, dtype)?;
     let number = tensor.dtype().number();
-    let node = graph.build(scope, |b| b.constant(name, &tensor))?;
+    let node = graph.build(value.py(), scope, |b| b.constant(name, &tensor))?;
     Ok((node.node.0, number))
 }

@@ -1,7 +1,7 @@
 //! `flowmill._core.CheckpointReader`: what checkpoints hold.
 
 use crate::convert::to_numpy;
-use crate::errors::to_py_err;
+use crate::errors::Raise;
 use crate::gate::detached;
 use flowmill_proto::Message;
 use flowmill_savedmodel::{CheckpointReader, checkpoint_exists, read_checkpoint_state};
@@ -30,8 +30,8 @@ impl PyCheckpointReader {
     }
 
     /// The number of a tensor's type, and its shape.
-    fn dtype_and_shape(&self, name: &str) -> PyResult<(i32, Vec<i64>)> {
-        let (dtype, shape) = self.0.dtype_and_shape(name).map_err(to_py_err)?;
+    fn dtype_and_shape(&self, py: Python<'_>, name: &str) -> PyResult<(i32, Vec<i64>)> {
+        let (dtype, shape) = self.0.dtype_and_shape(name).raise(py)?;
         Ok((dtype.number(), shape.to_i64()))
     }
 

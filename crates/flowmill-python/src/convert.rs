@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
 use std::os::raw::c_int;
 use std::sync::Arc;
 
-use crate::errors::to_py_err;
+use crate::errors::Raise;
 
 /// A tensor as Python sees it where NumPy has no type for it (resources, variants), and as the owner of arrays' memory.
 #[pyclass(frozen, name = "Tensor", module = "flowmill._core")]
@@ -101,7 +101,7 @@ pub fn to_numpy(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
 }
 
 fn strings_to_numpy<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
-    let strings = tensor.as_strings().map_err(to_py_err)?;
+    let strings = tensor.as_strings().raise(py)?;
     if tensor.rank() == 0 {
         return Ok(PyBytes::new(py, strings.first().map_or(&[][..], |s| s)).into_any());
     }
@@ -114,7 +114,7 @@ fn strings_to_numpy<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py
 fn dense_to_numpy(py: Python<'_>, mut tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
     let descr = numpy_dtype(py, tensor.dtype())?;
     if tensor.rank() == 0 {
-        let bytes = tensor.as_bytes().map_err(to_py_err)?;
+        let bytes = tensor.as_bytes().raise(py)?;
         // SAFETY: the data are one element of the descriptor's type, which NumPy copies; it takes references of its own.
         return unsafe {
             let scalar = PY_ARRAY_API.PyArray_Scalar(py, bytes.as_ptr().cast_mut().cast(), descr.as_dtype_ptr(), std::ptr::null_mut());
@@ -125,7 +125,7 @@ fn dense_to_numpy(py: Python<'_>, mut tensor: Tensor) -> PyResult<Bound<'_, PyAn
     let is_given_away = tensor.num_bytes() > COPIED_BYTES && tensor.is_unique();
     let dims: Vec<npy_intp> = tensor.shape().iter().map(|&d| d as npy_intp).collect();
     if !is_given_away {
-        let bytes = tensor.as_bytes().map_err(to_py_err)?;
+        let bytes = tensor.as_bytes().raise(py)?;
         // SAFETY: a null pointer lets NumPy allocate.
         let (array, data) = unsafe { new_array(py, descr, dims, std::ptr::null_mut())? };
         if !bytes.is_empty() {
@@ -135,7 +135,7 @@ fn dense_to_numpy(py: Python<'_>, mut tensor: Tensor) -> PyResult<Bound<'_, PyAn
         return Ok(array);
     }
     let owner = Bound::new(py, PyTensor(tensor))?;
-    let data = owner.get().0.as_bytes().map_err(to_py_err)?.as_ptr().cast_mut();
+    let data = owner.get().0.as_bytes().raise(py)?.as_ptr().cast_mut();
     // SAFETY: the data are elements of the descriptor's type for these sizes, alive and unmoved as long as `owner`, which becomes the array's
     // base; the tensor is unique, so that writes are seen by nobody else.
     unsafe {
@@ -279,8 +279,9 @@ pub fn dtype_of(descr: &Bound<'_, PyArrayDescr>) -> PyResult<DType> {
 
 /// A tensor over the memory of a contiguous, aligned array of the type `dtype`.
 fn tensor_over(array: Bound<'_, PyUntypedArray>, dtype: DType) -> PyResult<Tensor> {
+    let py = array.py();
     let dims: Vec<i64> = array.shape().iter().map(|&d| d as i64).collect();
-    let shape = Shape::from_i64(&dims).map_err(to_py_err)?;
+    let shape = Shape::from_i64(&dims).raise(py)?;
     let size = dtype.size().ok_or_else(|| PyTypeError::new_err(format!("an array cannot hold {dtype}")))?;
     if array.dtype().itemsize() != size {
         return Err(PyTypeError::new_err(format!("an array of {} cannot be fed as {dtype}", array.dtype())));
@@ -291,7 +292,7 @@ fn tensor_over(array: Bound<'_, PyUntypedArray>, dtype: DType) -> PyResult<Tenso
     if n * size <= COPIED_BYTES || dtype == DType::Bool {
         // SAFETY: as above; the bytes are copied before the array can go.
         let bytes = if n == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(data, n * size) } };
-        return Tensor::copy_from_bytes(dtype, shape, bytes).map_err(to_py_err);
+        return Tensor::copy_from_bytes(dtype, shape, bytes).raise(py);
     }
     fn over<T: Element>(data: *const u8, shape: Shape, owner: Py<PyAny>) -> Tensor {
         // SAFETY: `data` is valid and aligned for the shape's elements (see the caller) as long as the array `owner` lives.
@@ -311,7 +312,7 @@ fn tensor_over(array: Bound<'_, PyUntypedArray>, dtype: DType) -> PyResult<Tenso
         _ => over::<Complex<f64>>(data, shape, owner),
     }
     .bitcast(dtype)
-    .map_err(to_py_err)
+    .raise(py)
 }
 
 fn strings_from_python(value: &Bound<'_, PyAny>) -> PyResult<Tensor> {
@@ -323,7 +324,7 @@ fn strings_from_python(value: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let is_array = unsafe { PyArray_Check(py, value.as_ptr()) } != 0;
     let array = if is_array { value.clone() } else { py.import("numpy")?.call_method1("array", (value, "O"))? };
     let dims: Vec<i64> = array.getattr("shape")?.extract()?;
-    let shape = Shape::from_i64(&dims).map_err(to_py_err)?;
+    let shape = Shape::from_i64(&dims).raise(py)?;
     let mut strings = Vec::with_capacity(shape.num_elements());
     for item in array.call_method0("ravel")?.call_method0("tolist")?.try_iter()? {
         let item = item?;
@@ -335,7 +336,7 @@ fn strings_from_python(value: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     if strings.len() != shape.num_elements() {
         return Err(PyValueError::new_err("an array of strings changed while it was read"));
     }
-    Tensor::from_strings(shape, strings).map_err(to_py_err)
+    Tensor::from_strings(shape, strings).raise(py)
 }
 
 fn string_bytes(value: &Bound<'_, PyAny>) -> PyResult<Option<Bytes>> {

@@ -1,6 +1,6 @@
 //! Element types by their number in `types.proto`, as Python knows them.
 
-use crate::errors::to_py_err;
+use crate::errors::Raise;
 use flowmill_proto::Message;
 use flowmill_tensor::DType;
 use pyo3::exceptions::PyTypeError;
@@ -30,6 +30,6 @@ pub fn numpy_dtype(py: Python<'_>, number: i32) -> PyResult<Bound<'_, PyAny>> {
 /// The serialised `OpDef` of an op; `None` where it is not known.
 #[pyfunction]
 pub fn op_def<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
-    let registry = flowmill::registry().map_err(to_py_err)?;
+    let registry = flowmill::registry().raise(py)?;
     Ok(registry.get(name).map(|op| PyBytes::new(py, &op.to_proto().encode_to_vec())))
 }

@@ -1,24 +1,33 @@
 //! Errors as Python's exceptions.
 
-use flowmill_tensor::{Code, Error};
+use crate::gate::PythonFunction;
+use flowmill_tensor::{Code, Error, Result};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 
-/// The exception of `flowmill.errors` that an error is.
-pub fn to_py_err(error: Error) -> PyErr {
-    Python::attach(|py| match exception(py, &error) {
+/// Turns errors into exceptions of `flowmill.errors`.
+///
+/// Making an exception runs Python code, so it needs the token of an attached thread. Closures of [`crate::locks::with`] cannot capture that
+/// token: they return the error, which is converted after the locks are released.
+pub trait Raise<T> {
+    /// Maps the error to its exception.
+    fn raise(self, py: Python<'_>) -> PyResult<T>;
+}
+
+impl<T> Raise<T> for Result<T> {
+    fn raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| to_py_err(py, &error))
+    }
+}
+
+fn to_py_err(py: Python<'_>, error: &Error) -> PyErr {
+    static MAKE: PythonFunction = PythonFunction::new("flowmill.errors", "_make");
+    match MAKE.call(py, (error.code() as u8, error.message(), error.node(), error.op())) {
         Ok(exception) => PyErr::from_value(exception),
         Err(failure) => failure,
-    })
+    }
 }
 
-fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
-    static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let make = MAKE.get_or_try_init(py, || py.import("flowmill.errors")?.getattr("_make").map(Bound::unbind))?;
-    make.bind(py).call1((error.code() as u8, error.message(), error.node(), error.op()))
-}
-
-/// `InvalidArgument` with this message.
-pub fn invalid_argument(message: impl Into<String>) -> PyErr {
-    to_py_err(Error::new(Code::InvalidArgument, message))
+/// Returns an `InvalidArgumentError` with this message.
+pub fn invalid_argument(py: Python<'_>, message: impl Into<String>) -> PyErr {
+    to_py_err(py, &Error::new(Code::InvalidArgument, message))
 }

@@ -1,11 +1,12 @@
 //! Gradients: a walk that stops where Python makes them.
 
 use crate::build::{Output, PyScope, output_id};
-use crate::errors::to_py_err;
+use crate::errors::Raise;
 use crate::graph::PyGraph;
+use crate::guarded_graph::GuardedGraph;
+use crate::locks::{self, Locked};
 use flowmill::builder::gradients::{Aggregation, FunctionGraph, Grad, GradientOptions, GradientWalk, IndexedSlices, Step};
 use flowmill_graph::OutputId;
-use parking_lot::Mutex;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyList};
@@ -48,9 +49,9 @@ fn to_python<'py>(py: Python<'py>, grads: Vec<Option<Grad>>) -> PyResult<Bound<'
 pub struct PyGradientWalk {
     graph: Py<PyGraph>,
     scope: PyScope,
-    walk: Mutex<GradientWalk>,
+    walk: Locked<GradientWalk>,
     /// The body of the function whose gradient Python makes, while it does, and the function's name.
-    body: Mutex<Option<(Py<PyGraph>, String)>>,
+    body: Locked<Option<(Py<PyGraph>, String)>>,
 }
 
 #[pymethods]
@@ -86,10 +87,8 @@ impl PyGradientWalk {
         };
         let (ys, xs) = (outputs(ys), outputs(xs));
         let grad_ys: Vec<Option<OutputId>> = grad_ys.into_iter().map(|g| g.map(output_id)).collect();
-        let py = graph.py();
-        let inner = graph.get();
-        let walk = py.detach(|| inner.build(scope, |b| GradientWalk::new(b, &ys, &xs, &grad_ys, options)))?;
-        Ok(PyGradientWalk { graph: graph.unbind(), scope: PyScope(scope.0.clone()), walk: Mutex::new(walk), body: Mutex::default() })
+        let walk = graph.get().build_detached(graph.py(), scope, (), |b, ()| GradientWalk::new(b, &ys, &xs, &grad_ys, options))?;
+        Ok(PyGradientWalk { graph: graph.unbind(), scope: PyScope(scope.0.clone()), walk: Locked::new(walk), body: Locked::default() })
     }
 
     /// Walks to the next gradient that Python makes: `(node, kind, gradients of its outputs, scope, body, function)`; or to the end: the gradients of
@@ -97,19 +96,23 @@ impl PyGradientWalk {
     /// else they are `None`.
     fn advance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let graph = self.graph.get();
-        let step = py.detach(|| graph.build(&self.scope, |b| self.walk.lock().advance(b)))?;
+        let step = graph.build_detached(py, &self.scope, &self.walk, |b, walk| walk.advance(b))?;
         match step {
-            Step::Done(grads) => (to_python(py, grads)?, graph.take_extended()).into_bound_py_any(py),
+            Step::Done(grads) => (to_python(py, grads)?, graph.take_extended(py)).into_bound_py_any(py),
             Step::Custom { node, kind, grads, scope } => {
-                let taken = self.walk.lock().body().map(|body| {
-                    let empty = FunctionGraph::empty(body.graph.registry());
-                    std::mem::replace(body, empty)
+                let taken = locks::with(py, &self.walk, |walk| {
+                    walk.body().map(|body| {
+                        let empty = FunctionGraph::empty(body.graph.registry());
+                        std::mem::replace(body, empty)
+                    })
                 });
                 let (body, function) = match taken {
                     Some(body) => {
                         let function = body.function.clone();
-                        let body = Py::new(py, PyGraph::of_body(body))?;
-                        *self.body.lock() = Some((body.clone_ref(py), function.clone()));
+                        let body = Py::new(py, PyGraph(GuardedGraph::of_body(body)))?;
+                        let (ours, name) = (body.clone_ref(py), function.clone());
+                        let before = locks::with(py, &self.body, |body| body.replace((ours, name)));
+                        drop(before);
                         (Some(body), Some(function))
                     }
                     None => (None, None),
@@ -120,13 +123,15 @@ impl PyGradientWalk {
     }
 
     /// Takes the gradients of the node's inputs that Python made.
-    fn resume(&self, grads: Vec<Option<PyGrad>>) -> PyResult<()> {
-        let mut walk = self.walk.lock();
-        if let Some((body, function)) = self.body.lock().take()
-            && let Some(place) = walk.body()
-        {
-            *place = body.get().take_body(function);
-        }
-        walk.resume(grads.into_iter().map(|g| g.map(Grad::from)).collect()).map_err(to_py_err)
+    fn resume(&self, py: Python<'_>, grads: Vec<Option<PyGrad>>) -> PyResult<()> {
+        let grads = grads.into_iter().map(|g| g.map(Grad::from)).collect();
+        let body = locks::with(py, &self.body, |body| body.take()).map(|(body, function)| body.get().take_body(py, function));
+        locks::with(py, &self.walk, |walk| {
+            if let (Some(body), Some(place)) = (body, walk.body()) {
+                *place = body;
+            }
+            walk.resume(grads)
+        })
+        .raise(py)
     }
 }

@@ -5,81 +5,39 @@ use crate::build::{self, PyScope};
 use crate::control_flow::{PyCond, PyWhile};
 use crate::convert::to_numpy;
 use crate::dtypes;
-use crate::errors::to_py_err;
+use crate::errors::Raise;
 use crate::gate::detached;
-use flowmill::builder::gradients::FunctionGraph;
-use flowmill::builder::{BuilderState, ContextId, GraphBuilder, WhileOptions};
-use flowmill_graph::{Attrs, FunctionArg, Graph, ImportOptions, ImportResults, Node, NodeId, OutputId, import_graph_def};
+use crate::guarded_graph::GuardedGraph;
+use flowmill::builder::{ContextId, WhileOptions};
+use flowmill_graph::{Attrs, FunctionArg, ImportOptions, NodeId, OutputId};
 use flowmill_proto::function_def::ArgAttrs;
 use flowmill_proto::{ControlFlowContextDef, FunctionDef, GradientDef, GraphDef, Message, NodeDef};
 use flowmill_tensor::{Bytes, Error, PartialShape, Result, Tensor};
-use parking_lot::{Mutex, RwLock};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict};
 use rustc_hash::FxHashSet;
+use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// A dataflow graph.
 #[pyclass(frozen, name = "Graph", module = "flowmill._core")]
-pub struct PyGraph {
-    graph: Arc<RwLock<Graph>>,
-    /// What building keeps; locked before the graph.
-    state: Mutex<BuilderState>,
-}
+pub struct PyGraph(pub GuardedGraph);
 
-impl PyGraph {
-    /// The body of a function, taken from where it is differentiated.
-    pub fn of_body(body: FunctionGraph) -> PyGraph {
-        PyGraph { graph: Arc::new(RwLock::new(body.graph)), state: Mutex::new(body.state) }
-    }
+impl Deref for PyGraph {
+    type Target = GuardedGraph;
 
-    /// The body back, with what was added to it.
-    pub fn take_body(&self, function: String) -> FunctionGraph {
-        let mut state = self.state.lock();
-        let mut graph = self.graph.write();
-        let empty = FunctionGraph::empty(graph.registry());
-        FunctionGraph { graph: std::mem::replace(&mut graph, empty.graph), state: std::mem::replace(&mut state, empty.state), function }
-    }
-
-    /// The nodes that gradients have given further outputs since this was last asked.
-    pub fn take_extended(&self) -> Vec<u32> {
-        self.state.lock().take_extended().into_iter().map(|n| n.0).collect()
-    }
-
-    /// What sessions run.
-    pub fn shared(&self) -> &Arc<RwLock<Graph>> {
-        &self.graph
-    }
-
-    /// Adds a message's nodes.
-    fn import(&self, def: impl FnOnce() -> Result<GraphDef>, options: &ImportOptions) -> Result<ImportResults> {
-        let def = def()?;
-        import_graph_def(&mut self.graph.write(), def, options)
-    }
-
-    /// Adds to the graph in a scope.
-    pub fn build<T>(&self, scope: &PyScope, f: impl FnOnce(&mut GraphBuilder<'_>) -> Result<T>) -> PyResult<T> {
-        let mut state = self.state.lock();
-        let mut graph = self.graph.write();
-        GraphBuilder::new(&mut graph, &mut state, scope.0.clone()).and_then(|mut b| f(&mut b)).map_err(to_py_err)
-    }
-
-    /// Answers a question about a node.
-    fn with_node<T>(&self, id: u32, f: impl FnOnce(&Graph, &Node) -> Result<T>) -> PyResult<T> {
-        let graph = self.graph.read();
-        graph.node(NodeId(id)).and_then(|node| f(&graph, node)).map_err(to_py_err)
+    fn deref(&self) -> &GuardedGraph {
+        &self.0
     }
 }
 
 #[pymethods]
 impl PyGraph {
     #[new]
-    fn new() -> PyResult<PyGraph> {
-        let graph = flowmill::new_graph().map_err(to_py_err)?;
-        Ok(PyGraph { graph: Arc::new(RwLock::new(graph)), state: Mutex::default() })
+    fn new(py: Python<'_>) -> PyResult<PyGraph> {
+        flowmill::new_graph().raise(py).map(|graph| PyGraph(GuardedGraph::new(graph)))
     }
 
     /// Adds the nodes of a serialised `GraphDef`, or of the one in a file. Gives a list of `(node, output)` for `return_tensors`, of nodes for
@@ -106,7 +64,8 @@ impl PyGraph {
             validate_colocation,
             ..ImportOptions::default()
         };
-        let found = detached(py, || self.import(|| source.graph_def(), &options))?;
+        let def = detached(py, || source.graph_def())?;
+        let found = self.import(py, def, &options)?;
         Ok((
             found.return_tensors.iter().map(|t| (t.node.0, t.slot)).collect(),
             found.return_nodes.iter().map(|n| n.0).collect(),
@@ -115,127 +74,115 @@ impl PyGraph {
     }
 
     /// The graph as a serialised `GraphDef`.
-    fn to_graph_def<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = detached(py, || Ok(self.graph.read().to_graph_def().encode_to_vec()))?;
-        Ok(PyBytes::new(py, &bytes))
+    fn to_graph_def<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.to_graph_def(py))
     }
 
     /// `(producer, min_consumer)`.
-    fn versions(&self) -> (i32, i32) {
-        let versions = self.graph.read().versions();
-        (versions.producer, versions.min_consumer)
+    fn versions(&self, py: Python<'_>) -> (i32, i32) {
+        self.read(py, |graph| (graph.versions().producer, graph.versions().min_consumer))
     }
 
     /// The largest id given out so far, 0 for an empty graph.
-    fn version(&self) -> usize {
+    fn version(&self, py: Python<'_>) -> usize {
         // Ids 0 and 1 are the source and the sink.
-        self.graph.read().num_node_ids().saturating_sub(2)
+        self.read(py, |graph| graph.num_node_ids().saturating_sub(2))
     }
 
     /// The ids of all nodes, in the order in which they were added.
-    fn node_ids(&self) -> Vec<u32> {
-        self.graph.read().op_nodes().map(|n| n.id().0).collect()
+    fn node_ids(&self, py: Python<'_>) -> Vec<u32> {
+        self.read(py, |graph| graph.op_nodes().map(|n| n.id().0).collect())
     }
 
     /// The id of the node called `name`.
-    fn find_node(&self, name: &str) -> Option<u32> {
-        self.graph.read().find_node(name).filter(|n| !n.is_source_or_sink()).map(|n| n.id().0)
+    fn find_node(&self, py: Python<'_>, name: &str) -> Option<u32> {
+        self.read(py, |graph| graph.find_node(name).filter(|n| !n.is_source_or_sink()).map(|n| n.id().0))
     }
 
     /// A node's name, op and number of outputs.
-    fn node(&self, id: u32) -> PyResult<(String, String, usize)> {
-        self.with_node(id, |_, n| Ok((n.name().to_owned(), n.op().to_owned(), n.num_outputs())))
+    fn node(&self, py: Python<'_>, id: u32) -> PyResult<(String, String, usize)> {
+        self.with_node(py, id, |_, n| Ok((n.name().to_owned(), n.op().to_owned(), n.num_outputs())))
     }
 
-    fn device(&self, id: u32) -> PyResult<String> {
-        self.with_node(id, |_, n| Ok(n.device().to_owned()))
+    fn device(&self, py: Python<'_>, id: u32) -> PyResult<String> {
+        self.with_node(py, id, |_, n| Ok(n.device().to_owned()))
     }
 
     /// A node as a serialised `NodeDef`.
     fn node_def<'py>(&self, py: Python<'py>, id: u32) -> PyResult<Bound<'py, PyBytes>> {
-        self.with_node(id, |graph, n| Ok(PyBytes::new(py, &graph.node_def(n.id())?.encode_to_vec())))
+        let bytes = self.with_node(py, id, |graph, n| Ok(graph.node_def(n.id())?.encode_to_vec()))?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// The definition of a node's op as a serialised `OpDef`.
     fn op_def<'py>(&self, py: Python<'py>, id: u32) -> PyResult<Bound<'py, PyBytes>> {
-        self.with_node(id, |_, n| Ok(PyBytes::new(py, &n.op_def().to_proto().encode_to_vec())))
+        let bytes = self.with_node(py, id, |_, n| Ok(n.op_def().to_proto().encode_to_vec()))?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// The numbers of the types of a node's outputs.
-    fn output_types(&self, id: u32) -> PyResult<Vec<i32>> {
-        self.with_node(id, |_, n| Ok(n.output_types().iter().map(|t| dtypes::number(t.dtype, t.is_ref)).collect()))
+    fn output_types(&self, py: Python<'_>, id: u32) -> PyResult<Vec<i32>> {
+        self.with_node(py, id, |_, n| Ok(n.output_types().iter().map(|t| dtypes::number(t.dtype, t.is_ref)).collect()))
     }
 
     /// A node's data inputs as `(node, output)`.
-    fn inputs(&self, id: u32) -> PyResult<Vec<(u32, u32)>> {
-        self.with_node(id, |graph, n| Ok(graph.inputs(n.id()).map(|t| (t.node.0, t.slot)).collect()))
+    fn inputs(&self, py: Python<'_>, id: u32) -> PyResult<Vec<(u32, u32)>> {
+        self.with_node(py, id, |graph, n| Ok(graph.inputs(n.id()).map(|t| (t.node.0, t.slot)).collect()))
     }
 
     /// The nodes that must have run before a node does.
-    fn control_inputs(&self, id: u32) -> PyResult<Vec<u32>> {
-        self.with_node(id, |graph, n| Ok(graph.control_inputs(n.id()).filter(|&c| c != NodeId::SOURCE).map(|c| c.0).collect()))
+    fn control_inputs(&self, py: Python<'_>, id: u32) -> PyResult<Vec<u32>> {
+        self.with_node(py, id, |graph, n| Ok(graph.control_inputs(n.id()).filter(|&c| c != NodeId::SOURCE).map(|c| c.0).collect()))
     }
 
     /// Whether a node is of one of `ops` or takes, however indirectly, what a node of these gives; not by way of nodes of the ops `but`.
-    fn depends_on_ops(&self, id: u32, ops: Vec<PyBackedStr>, but: Vec<PyBackedStr>) -> bool {
-        let graph = self.graph.read();
-        let mut seen = FxHashSet::default();
-        let mut stack = vec![NodeId(id)];
-        while let Some(id) = stack.pop() {
-            let Some(node) = graph.get(id).filter(|_| seen.insert(id)) else { continue };
-            if ops.iter().any(|op| **op == *node.op()) {
-                return true;
+    fn depends_on_ops(&self, py: Python<'_>, id: u32, ops: Vec<PyBackedStr>, but: Vec<PyBackedStr>) -> bool {
+        let (ops, but) = (&ops, &but);
+        self.read(py, |graph| {
+            let mut seen = FxHashSet::default();
+            let mut stack = vec![NodeId(id)];
+            while let Some(id) = stack.pop() {
+                let Some(node) = graph.get(id).filter(|_| seen.insert(id)) else { continue };
+                if ops.iter().any(|op| **op == *node.op()) {
+                    return true;
+                }
+                if !but.iter().any(|op| **op == *node.op()) {
+                    stack.extend(graph.inputs(id).map(|t| t.node));
+                }
             }
-            if !but.iter().any(|op| **op == *node.op()) {
-                stack.extend(graph.inputs(id).map(|t| t.node));
-            }
-        }
-        false
+            false
+        })
     }
 
     /// The nodes that take a tensor, once for each time they do.
-    fn consumers(&self, id: u32, slot: u32) -> PyResult<Vec<u32>> {
-        self.with_node(id, |graph, n| Ok(graph.consumers(n.id().output(slot)).map(|e| e.dst.0).collect()))
+    fn consumers(&self, py: Python<'_>, id: u32, slot: u32) -> PyResult<Vec<u32>> {
+        self.with_node(py, id, |graph, n| Ok(graph.consumers(n.id().output(slot)).map(|e| e.dst.0).collect()))
     }
 
     /// The static shape of a tensor: `None` where the rank is unknown, −1 for a size that is.
-    fn shape(&self, id: u32, slot: u32) -> PyResult<Option<Vec<i64>>> {
-        let mut state = self.state.lock();
-        self.with_node(id, |graph, n| {
-            state.catch_up(graph);
-            Ok(shape_to_python(&state.shapes().shape(n.id().output(slot))))
-        })
+    fn shape(&self, py: Python<'_>, id: u32, slot: u32) -> PyResult<Option<Vec<i64>>> {
+        self.with_state(py, id, |state, _, n| Ok(shape_to_python(&state.shapes().shape(n.id().output(slot)))))
     }
 
     /// Adds what is known of a tensor's static shape.
-    fn merge_shape(&self, id: u32, slot: u32, dims: Option<Vec<i64>>) -> PyResult<()> {
-        let mut state = self.state.lock();
-        self.with_node(id, |graph, n| {
-            state.catch_up(graph);
-            state.merge_shape(n.id().output(slot), &partial_shape(dims))
-        })
+    fn merge_shape(&self, py: Python<'_>, id: u32, slot: u32, dims: Option<Vec<i64>>) -> PyResult<()> {
+        self.with_state(py, id, |state, _, n| state.merge_shape(n.id().output(slot), &partial_shape(dims)))
     }
 
     /// What a function's definition says of an argument in a tensor's place: a serialised `FunctionDef.ArgAttrs`.
     fn arg_attrs<'py>(&self, py: Python<'py>, id: u32, slot: u32) -> PyResult<Bound<'py, PyBytes>> {
-        let mut state = self.state.lock();
-        self.with_node(id, |graph, n| {
-            state.catch_up(graph);
+        let bytes = self.with_state(py, id, |state, graph, n| {
             let arg = FunctionArg::new(graph, state.shapes(), n.id().output(slot))?;
-            Ok(PyBytes::new(py, &ArgAttrs { attr: arg.attrs().0, ..ArgAttrs::default() }.encode_to_vec()))
-        })
+            Ok(ArgAttrs { attr: arg.attrs().0, ..ArgAttrs::default() }.encode_to_vec())
+        })?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// Lets a tensor stand for a handle of another graph: what that refers to is known of it, too.
-    fn copy_handle_data(&self, id: u32, slot: u32, other: &PyGraph, other_id: u32, other_slot: u32) -> PyResult<()> {
-        let elements = {
-            let mut state = other.state.lock();
-            state.catch_up(&other.graph.read());
-            state.shapes().value(NodeId(other_id).output(other_slot)).and_then(|v| v.elements.clone())
-        };
-        let mut state = self.state.lock();
-        self.with_node(id, |graph, n| {
-            state.catch_up(graph);
+    fn copy_handle_data(&self, py: Python<'_>, id: u32, slot: u32, other: &PyGraph, other_id: u32, other_slot: u32) -> PyResult<()> {
+        let elements =
+            other.read_state(py, |state, _| state.shapes().value(NodeId(other_id).output(other_slot)).and_then(|v| v.elements.clone()));
+        self.with_state(py, id, |state, _, n| {
             state.set_elements(n.id().output(slot), elements);
             Ok(())
         })
@@ -244,6 +191,7 @@ impl PyGraph {
     /// Extends a node as gradients have extended the one in a serialised `NodeDef`, by inputs, and by outputs of these shapes.
     fn extend_node(
         &self,
+        py: Python<'_>,
         scope: &PyScope,
         id: u32,
         node_def: &[u8],
@@ -253,41 +201,35 @@ impl PyGraph {
         let def = NodeDef::decode(node_def).map_err(|e| PyValueError::new_err(format!("not a NodeDef: {e}")))?;
         let inputs: Vec<OutputId> = inputs.into_iter().map(|(node, slot)| NodeId(node).output(slot)).collect();
         let shapes: Vec<PartialShape> = shapes.into_iter().map(partial_shape).collect();
-        self.build(scope, |b| b.extend_node(NodeId(id), &def.op, Attrs(def.attr), &inputs, &shapes))?;
+        self.build(py, scope, |b| b.extend_node(NodeId(id), &def.op, Attrs(def.attr), &inputs, &shapes))?;
         // The caller knows.
-        self.take_extended();
+        self.take_extended(py);
         Ok(())
     }
 
     /// A tensor's value where it is known before anything runs.
     fn constant_value<'py>(&self, py: Python<'py>, id: u32, slot: u32) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let value = {
-            let mut state = self.state.lock();
-            let graph = self.graph.read();
-            state.catch_up(&graph);
+        let value = self.read_state(py, |state, graph| {
             let output = NodeId(id).output(slot);
             match state.shapes().value(output).and_then(|v| v.constant.clone()) {
-                Some(value) => Some(value),
+                Some(value) => Ok(Some(value)),
                 // Too large for shape functions.
-                None => graph
-                    .get(output.node)
-                    .filter(|n| n.is_op("Const"))
-                    .map(|n| Tensor::from_proto(n.attrs().get("value")?))
-                    .transpose()
-                    .map_err(to_py_err)?,
+                None => {
+                    graph.get(output.node).filter(|n| n.is_op("Const")).map(|n| Tensor::from_proto(n.attrs().get("value")?)).transpose()
+                }
             }
-        };
-        value.map(|v| to_numpy(py, v)).transpose()
+        });
+        value.raise(py)?.map(|v| to_numpy(py, v)).transpose()
     }
 
     /// A name in a scope that nothing else has.
-    fn unique_name(&self, scope: &PyScope, name: &str, mark_as_used: bool) -> PyResult<String> {
-        self.build(scope, |b| Ok(b.unique_name(name, mark_as_used)))
+    fn unique_name(&self, py: Python<'_>, scope: &PyScope, name: &str, mark_as_used: bool) -> PyResult<String> {
+        self.build(py, scope, |b| Ok(b.unique_name(name, mark_as_used)))
     }
 
     /// The scope called `name` inside of another, made unique where there is no slash at its end, and its whole name.
-    fn name_scope(&self, scope: &PyScope, name: &str) -> PyResult<(PyScope, String)> {
-        let whole = self.build(scope, |b| build::scope_name(b, name))?;
+    fn name_scope(&self, py: Python<'_>, scope: &PyScope, name: &str) -> PyResult<(PyScope, String)> {
+        let whole = self.build(py, scope, |b| build::scope_name(b, name))?;
         Ok((PyScope(scope.0.named(&whole)), whole))
     }
 
@@ -295,6 +237,7 @@ impl PyGraph {
     #[pyo3(signature = (scope, op, name, inputs, attrs=None, control=Vec::new()))]
     fn add_op(
         &self,
+        py: Python<'_>,
         scope: &PyScope,
         op: &str,
         name: &str,
@@ -302,7 +245,7 @@ impl PyGraph {
         attrs: Option<&Bound<'_, PyDict>>,
         control: Vec<u32>,
     ) -> PyResult<(u32, Vec<i32>)> {
-        build::add_op(self, scope, op, name, inputs, attrs, control)
+        build::add_op(py, self, scope, op, name, inputs, attrs, control)
     }
 
     /// Adds several nodes in a name scope of their own. Each is `("Const", name, value, type)` or `(op, name, inputs, attributes)`, where an empty
@@ -331,6 +274,7 @@ impl PyGraph {
     /// Adds a node whose attributes are serialised `AttrValue`s; gives its id and the types of its outputs.
     fn add_op_proto(
         &self,
+        py: Python<'_>,
         scope: &PyScope,
         op: &str,
         name: &str,
@@ -338,7 +282,7 @@ impl PyGraph {
         attrs: Vec<(String, PyBackedBytes)>,
     ) -> PyResult<(u32, Vec<i32>)> {
         let attrs = attrs.into_iter().map(|(key, value)| Ok((key, attr_value(&value)?))).collect::<PyResult<_>>()?;
-        build::add_node(self, scope, op, name, inputs, attrs, Vec::new())
+        build::add_node(py, self, scope, op, name, inputs, attrs, Vec::new())
     }
 
     /// Adds a constant with the value of a Python object, converted to a type where one is given; gives its node and type.
@@ -348,67 +292,68 @@ impl PyGraph {
     }
 
     /// What an op takes and gives; `None` where it is not known.
-    fn signature(&self, op: &str) -> Option<build::Signature> {
-        self.graph.read().op_def(op).ok().map(|def| build::signature(def))
+    fn signature(&self, py: Python<'_>, op: &str) -> Option<build::Signature> {
+        self.read(py, |graph| graph.op_def(op).ok().map(|def| build::signature(def)))
     }
 
-    fn set_device(&self, id: u32, device: &str) -> PyResult<()> {
-        self.graph.write().set_device(NodeId(id), device).map_err(to_py_err)
+    fn set_device(&self, py: Python<'_>, id: u32, device: &str) -> PyResult<()> {
+        self.write(py, |graph| graph.set_device(NodeId(id), device))
     }
 
     /// Sets an attribute of a node, a serialised `AttrValue`.
-    fn set_attr(&self, id: u32, name: &str, value: &[u8]) -> PyResult<()> {
+    fn set_attr(&self, py: Python<'_>, id: u32, name: &str, value: &[u8]) -> PyResult<()> {
         let value = attr_value(value)?;
-        self.graph.write().set_attr(NodeId(id), name, value).map_err(to_py_err)
+        self.write(py, |graph| graph.set_attr(NodeId(id), name, value))
     }
 
     /// Lets another tensor be an input of a node.
-    fn update_input(&self, id: u32, index: usize, tensor: (u32, u32)) -> PyResult<()> {
-        self.graph.write().update_edge(build::output_id(tensor), NodeId(id), index).map(drop).map_err(to_py_err)
+    fn update_input(&self, py: Python<'_>, id: u32, index: usize, tensor: (u32, u32)) -> PyResult<()> {
+        self.write(py, |graph| graph.update_edge(build::output_id(tensor), NodeId(id), index).map(drop))
     }
 
     /// The control-flow context that a node is in, and the one around a context.
-    fn context_of(&self, scope: &PyScope, id: u32) -> PyResult<Option<u32>> {
-        self.build(scope, |b| Ok(b.context_of(NodeId(id)).map(|c| c.0)))
+    fn context_of(&self, py: Python<'_>, scope: &PyScope, id: u32) -> PyResult<Option<u32>> {
+        self.build(py, scope, |b| Ok(b.context_of(NodeId(id)).map(|c| c.0)))
     }
 
     /// Adds a serialised `FunctionDef`; the same one again is no error.
-    fn add_function(&self, definition: &[u8]) -> PyResult<()> {
+    fn add_function(&self, py: Python<'_>, definition: &[u8]) -> PyResult<()> {
         let def =
             FunctionDef::decode(definition).map_err(|e| PyValueError::new_err(format!("a FunctionDef that cannot be parsed: {e}")))?;
-        self.graph.write().library_mut().add(def).map_err(to_py_err)
+        self.write(py, |graph| graph.library_mut().add(def))
     }
 
     /// Says which function is the gradient of another.
-    fn add_gradient_function(&self, function_name: &str, gradient_func: &str) -> PyResult<()> {
+    fn add_gradient_function(&self, py: Python<'_>, function_name: &str, gradient_func: &str) -> PyResult<()> {
         let def =
             GradientDef { function_name: function_name.to_owned(), gradient_func: gradient_func.to_owned(), ..GradientDef::default() };
-        self.graph.write().library_mut().add_gradient(def).map_err(to_py_err)
+        self.write(py, |graph| graph.library_mut().add_gradient(def))
     }
 
     /// A function of the library as a serialised `FunctionDef`; `None` where there is none of that name.
     fn function_def<'py>(&self, py: Python<'py>, name: &str) -> Option<Bound<'py, PyBytes>> {
-        self.graph.read().library().get(name).map(|f| PyBytes::new(py, &f.def().encode_to_vec()))
+        let bytes = self.read(py, |graph| graph.library().get(name).map(|f| f.def().encode_to_vec()))?;
+        Some(PyBytes::new(py, &bytes))
     }
 
-    fn add_control_input(&self, id: u32, control: u32) -> PyResult<()> {
-        self.graph.write().add_control_edge(NodeId(control), NodeId(id)).map(drop).map_err(to_py_err)
+    fn add_control_input(&self, py: Python<'_>, id: u32, control: u32) -> PyResult<()> {
+        self.write(py, |graph| graph.add_control_edge(NodeId(control), NodeId(id)).map(drop))
     }
 
-    fn is_feedable(&self, id: u32) -> bool {
-        self.state.lock().is_feedable(NodeId(id))
+    fn is_feedable(&self, py: Python<'_>, id: u32) -> bool {
+        self.state(py, |state| state.is_feedable(NodeId(id)))
     }
 
-    fn is_fetchable(&self, id: u32) -> bool {
-        self.state.lock().is_fetchable(NodeId(id))
+    fn is_fetchable(&self, py: Python<'_>, id: u32) -> bool {
+        self.state(py, |state| state.is_fetchable(NodeId(id)))
     }
 
-    fn prevent_feeding(&self, id: u32) {
-        self.state.lock().prevent_feeding(NodeId(id));
+    fn prevent_feeding(&self, py: Python<'_>, id: u32) {
+        self.state(py, |state| state.prevent_feeding(NodeId(id)));
     }
 
-    fn prevent_fetching(&self, id: u32) {
-        self.state.lock().prevent_fetching(NodeId(id));
+    fn prevent_fetching(&self, py: Python<'_>, id: u32) {
+        self.state(py, |state| state.prevent_fetching(NodeId(id)));
     }
 
     /// Begins a conditional.
@@ -440,34 +385,32 @@ impl PyGraph {
     }
 
     /// The context around a control-flow context.
-    fn outer_context(&self, scope: &PyScope, context: u32) -> PyResult<Option<u32>> {
-        self.build(scope, |b| Ok(b.outer_context(ContextId(context)).map(|c| c.0)))
+    fn outer_context(&self, py: Python<'_>, scope: &PyScope, context: u32) -> PyResult<Option<u32>> {
+        self.build(py, scope, |b| Ok(b.outer_context(ContextId(context)).map(|c| c.0)))
     }
 
     /// A control-flow context as a serialised `ControlFlowContextDef`.
     fn context_def<'py>(&self, py: Python<'py>, scope: &PyScope, context: u32) -> PyResult<Bound<'py, PyBytes>> {
-        let def = self.build(scope, |b| b.context_def(ContextId(context)))?;
+        let def = self.build(py, scope, |b| b.context_def(ContextId(context)))?;
         Ok(PyBytes::new(py, &def.encode_to_vec()))
     }
 
     /// Makes a control-flow context of a serialised `ControlFlowContextDef` whose nodes are in the graph, their names behind `prefix/`.
-    fn add_context_def(&self, scope: &PyScope, definition: &[u8], prefix: &str) -> PyResult<u32> {
+    fn add_context_def(&self, py: Python<'_>, scope: &PyScope, definition: &[u8], prefix: &str) -> PyResult<u32> {
         let def = ControlFlowContextDef::decode(definition)
             .map_err(|e| PyValueError::new_err(format!("a ControlFlowContextDef that cannot be parsed: {e}")))?;
-        self.build(scope, |b| b.add_context_def(&def, prefix).map(|c| c.0))
+        self.build(py, scope, |b| b.add_context_def(&def, prefix).map(|c| c.0))
     }
 
     /// An attribute as `(kind, value)`; messages are serialised. `None` where the node has no such attribute.
     fn attr<'py>(&self, py: Python<'py>, id: u32, name: &str) -> PyResult<Option<(&'static str, Bound<'py, PyAny>)>> {
-        let graph = self.graph.read();
-        let node = graph.node(NodeId(id)).map_err(to_py_err)?;
-        let Some(value) = node.attrs().value(name) else { return Ok(None) };
-        attr_to_python(py, value).map(Some)
+        let value = self.with_node(py, id, |_, n| Ok(n.attrs().value(name).cloned()))?;
+        value.map(|value| attr_to_python(py, &value)).transpose()
     }
 
     /// The names of the graph's functions, sorted.
-    fn function_names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.graph.read().library().iter().map(|f| f.name().to_owned()).collect();
+    fn function_names(&self, py: Python<'_>) -> Vec<String> {
+        let mut names: Vec<String> = self.read(py, |graph| graph.library().iter().map(|f| f.name().to_owned()).collect());
         names.sort_unstable();
         names
     }

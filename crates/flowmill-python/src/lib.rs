@@ -13,6 +13,8 @@ mod frames;
 mod gate;
 mod gradients;
 mod graph;
+mod guarded_graph;
+mod locks;
 mod py_func;
 mod saved_model;
 mod session;

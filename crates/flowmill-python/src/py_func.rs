@@ -1,6 +1,7 @@
 //! `PyFunc`, `PyFuncStateless` and `EagerPyFunc`: kernels that call functions of Python, which `flowmill.script_ops` keeps by their tokens.
 
 use crate::convert::{from_python, to_numpy};
+use crate::gate::{PythonFunction, attach};
 use flowmill::{Code, DType, Error, KernelRegistry, Result, Tensor};
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
 use flowmill_tensor::error;
@@ -52,7 +53,7 @@ struct PyFunc {
 impl Kernel for PyFunc {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let inputs = (0..ctx.num_inputs()).map(|i| ctx.take(i)).collect::<Result<Vec<_>>>()?;
-        let outputs = Python::attach(|py| self.call(py, inputs).map_err(|e| Error::new(Code::Unknown, e.to_string())))??;
+        let outputs = attach(|py| self.call(py, inputs).map_err(|e| Error::new(Code::Unknown, e.to_string())))??;
         for (i, output) in outputs.into_iter().enumerate() {
             ctx.set_output(i, output);
         }
@@ -68,8 +69,8 @@ impl PyFunc {
     /// Calls the function; the outer error is a defect of the module, the inner one the function's.
     fn call(&self, py: Python<'_>, inputs: Vec<Tensor>) -> PyResult<Result<Vec<Tensor>>> {
         let arguments = PyList::new(py, inputs.into_iter().map(|t| to_numpy(py, t)).collect::<PyResult<Vec<_>>>()?)?;
-        let run = py.import("flowmill.script_ops")?.getattr("_run")?;
-        let (code, text, values): (u8, String, Bound<'_, PyTuple>) = run.call1((self.token.as_str(), arguments))?.extract()?;
+        static RUN: PythonFunction = PythonFunction::new("flowmill.script_ops", "_run");
+        let (code, text, values): (u8, String, Bound<'_, PyTuple>) = RUN.call(py, (self.token.as_str(), arguments))?.extract()?;
         if code != 0 {
             let code = CODES.into_iter().find(|&c| c as u8 == code).unwrap_or(Code::Unknown);
             return Ok(Err(Error::new(code, text)));

@@ -1,15 +1,15 @@
 //! `flowmill._core.SavedModel`: a model on disk, to be loaded into a graph and a session of Python's.
 
 use crate::attrs::shape_to_python;
-use crate::errors::to_py_err;
+use crate::errors::Raise;
 use crate::gate;
 use crate::graph::PyGraph;
+use crate::locks::{self, Locked};
 use crate::session::PySession;
-use flowmill::{ImportOptions, Signature, TensorSpec, import_graph_def};
+use flowmill::{ImportOptions, Signature, TensorSpec};
 use flowmill_proto::{GraphDef, Message, MetaGraphDef};
 use flowmill_savedmodel::{LoadedModel, SavedModel};
 use flowmill_tensor::{Bytes, Result};
-use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub struct PySavedModel {
     /// Without its graph.
     model: LoadedModel,
     /// Until it is imported: the graph that it becomes is not kept twice.
-    graph_def: Mutex<Option<GraphDef>>,
+    graph_def: Locked<Option<GraphDef>>,
     /// What all of it is read from again where somebody asks.
     file: Bytes,
     tags: Vec<String>,
@@ -45,7 +45,7 @@ impl PySavedModel {
             let only = sets.first().filter(|_| sets.len() == 1).map(|tags| tags.iter().map(|&t| t.to_owned()).collect());
             let tags: Vec<String> = tags.or(only).unwrap_or_else(|| vec![SERVING.to_owned()]);
             let mut model = model.load(&tags.iter().map(String::as_str).collect::<Vec<_>>())?;
-            let graph_def = Mutex::new(model.meta_graph.graph_def.take());
+            let graph_def = Locked::new(model.meta_graph.graph_def.take());
             Ok(PySavedModel { model, graph_def, file, tags })
         })
     }
@@ -53,14 +53,10 @@ impl PySavedModel {
     /// Adds the model's nodes to a graph.
     fn import_into(&self, py: Python<'_>, graph: &Bound<'_, PyGraph>, prefix: String) -> PyResult<()> {
         let options = ImportOptions { prefix, ..ImportOptions::default() };
-        let graph = graph.get().shared();
-        gate::detached(py, || {
-            // Contents of tensors are shared with the file.
-            let first = self.graph_def.lock().take();
-            let def = first.map_or_else(|| Ok(self.meta_graph()?.graph_def.unwrap_or_default()), Ok)?;
-            import_graph_def(&mut graph.write(), def, &options)
-        })
-        .map(drop)
+        let first = locks::with(py, &self.graph_def, |def| def.take());
+        // Contents of tensors are shared with the file.
+        let def = gate::detached(py, || first.map_or_else(|| Ok(self.meta_graph()?.graph_def.unwrap_or_default()), Ok))?;
+        graph.get().import(py, def, &options).map(drop)
     }
 
     /// Restores variables and runs the initialisation op in a session whose graph has the model's nodes under `prefix`.
@@ -71,11 +67,11 @@ impl PySavedModel {
     }
 
     /// The functions to call, by name: inputs by name, outputs by name, method.
-    fn signatures(&self) -> PyResult<BTreeMap<String, (BTreeMap<String, Spec>, BTreeMap<String, Spec>, String)>> {
+    fn signatures(&self, py: Python<'_>) -> PyResult<BTreeMap<String, (BTreeMap<String, Spec>, BTreeMap<String, Spec>, String)>> {
         let specs = |specs: BTreeMap<String, TensorSpec>| {
             specs.into_iter().map(|(name, s)| (name, (s.tensor, s.dtype.number(), shape_to_python(&s.shape)))).collect()
         };
-        let signatures = flowmill::signatures(&self.model.meta_graph).map_err(to_py_err)?;
+        let signatures = flowmill::signatures(&self.model.meta_graph).raise(py)?;
         Ok(signatures
             .into_iter()
             .map(|(name, Signature { inputs, outputs, method })| (name, (specs(inputs), specs(outputs), method)))

@@ -2,16 +2,16 @@
 
 use crate::attrs::{partial_shape, shape_to_python};
 use crate::convert::{from_python, to_numpy};
-use crate::errors::to_py_err;
-use crate::gate;
+use crate::errors::invalid_argument;
+use crate::gate::{self, PythonFunction};
 use crate::graph::PyGraph;
+use crate::locks::{self, Locked, Reading};
 use crate::py_func;
 use crate::step_stats::step_stats;
 use flowmill_graph::{Graph, TensorName};
 use flowmill_runtime::program::FuseOptions;
 use flowmill_runtime::{Callable, RunOptions, RunOutcome, Session, SessionOptions, ThreadPoolOption};
 use flowmill_tensor::{DType, PartialShape, Tensor};
-use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use std::collections::BTreeMap;
@@ -60,9 +60,10 @@ impl PySession {
             disabled_passes,
             fuse: FuseOptions { strands, loops, ..FuseOptions::ALL },
             parallel_iterations,
-            timeout: timeout.map(seconds).transpose()?,
+            timeout: timeout.map(|t| seconds(graph.py(), t)).transpose()?,
         };
-        let session = Session::new(graph.get().shared().clone(), py_func::kernels(), options).map_err(to_py_err)?;
+        let shared = graph.get().shared().clone();
+        let session = gate::detached(graph.py(), || Session::new(shared, py_func::kernels(), options))?;
         Ok(PySession(Arc::new(session)))
     }
 
@@ -85,9 +86,9 @@ impl PySession {
             Some(places) => Layout::List(places),
         };
         let names = Names { feeds, fetches, targets, connections };
-        let state = gate::detached(py, || names.prepare(&self.0))?;
+        let state = names.prepare(py, &self.0)?;
         let shapes = shapes.into_iter().map(partial_shape).collect();
-        Ok(PyCallable { session: self.0.clone(), names, shapes, layout, state: Mutex::new(Arc::new(state)) })
+        Ok(PyCallable { session: self.0.clone(), names, shapes, layout, state: Locked::new(Arc::new(state)) })
     }
 
     /// Ends the preparing of steps.
@@ -117,8 +118,8 @@ impl PySession {
     }
 }
 
-fn seconds(seconds: f64) -> PyResult<Duration> {
-    Duration::try_from_secs_f64(seconds).map_err(|e| crate::errors::invalid_argument(format!("a timeout of {seconds} s: {e}")))
+fn seconds(py: Python<'_>, seconds: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(seconds).map_err(|e| invalid_argument(py, format!("a timeout of {seconds} s: {e}")))
 }
 
 /// A step with its feeds, fetches and targets looked up, called with one value a feed.
@@ -128,7 +129,7 @@ pub struct PyCallable {
     names: Names,
     shapes: Vec<PartialShape>,
     layout: Layout,
-    state: Mutex<Arc<State>>,
+    state: Locked<Arc<State>>,
 }
 
 struct Names {
@@ -156,15 +157,15 @@ struct Feed {
 }
 
 impl Names {
-    fn prepare(&self, session: &Arc<Session>) -> flowmill_tensor::Result<State> {
+    fn prepare(&self, py: Python<'_>, session: &Arc<Session>) -> PyResult<State> {
         fn all(names: &[String]) -> Vec<&str> {
             names.iter().map(String::as_str).collect()
         }
-        let change_count = session.graph().read().change_count();
+        let change_count = locks::with(py, Reading(session.graph()), |graph| graph.change_count());
         let connections: Vec<(&str, &str)> = self.connections.iter().map(|(from, to)| (from.as_str(), to.as_str())).collect();
-        let callable = session.make_connected_callable(&all(&self.feeds), &all(&self.fetches), &all(&self.targets), &connections)?;
-        let graph = session.graph().read();
-        let feeds = self.feeds.iter().map(|name| describe(&graph, name)).collect();
+        let (feeds, fetches, targets) = (all(&self.feeds), all(&self.fetches), all(&self.targets));
+        let callable = gate::detached(py, || session.make_connected_callable(&feeds, &fetches, &targets, &connections))?;
+        let feeds = locks::with(py, Reading(session.graph()), |graph| feeds.iter().map(|name| describe(graph, name)).collect());
         Ok(State { callable, feeds, change_count })
     }
 }
@@ -184,19 +185,21 @@ fn describe(graph: &Graph, name: &str) -> Feed {
 impl PyCallable {
     /// The state for the graph as it is now.
     fn state(&self, py: Python<'_>) -> PyResult<Arc<State>> {
-        let state = self.state.lock().clone();
-        if self.session.graph().read().change_count() == state.change_count {
+        let (state, change_count) =
+            locks::with(py, (&self.state, Reading(self.session.graph())), |(state, graph)| (Arc::clone(state), graph.change_count()));
+        if change_count == state.change_count {
             return Ok(state);
         }
-        let state = Arc::new(gate::detached(py, || self.names.prepare(&self.session))?);
-        *self.state.lock() = state.clone();
-        Ok(state)
+        let new = Arc::new(self.names.prepare(py, &self.session)?);
+        let given = new.clone();
+        drop(locks::with(py, &self.state, |state| std::mem::replace(&mut **state, new)));
+        Ok(given)
     }
 
     fn execute<'py>(&self, py: Python<'py>, values: &[Bound<'py, PyAny>], options: RunOptions) -> PyResult<RunOutcome> {
         let state = self.state(py)?;
         if values.len() != state.feeds.len() {
-            return Err(crate::errors::invalid_argument(format!("{} values for {} feeds", values.len(), state.feeds.len())));
+            return Err(invalid_argument(py, format!("{} values for {} feeds", values.len(), state.feeds.len())));
         }
         let mut args = Vec::with_capacity(values.len());
         for (i, (value, feed)) in values.iter().zip(&state.feeds).enumerate() {
@@ -212,9 +215,9 @@ impl PyCallable {
         let refused = |cause: Option<PyErr>| {
             let name = self.names.feeds.get(i).map_or("", String::as_str);
             let number = feed.dtype.number();
-            let explain = py.import("flowmill._feeds")?.getattr("refusal")?;
+            static EXPLAIN: PythonFunction = PythonFunction::new("flowmill._feeds", "refusal");
             let shape = known.and_then(|known| feed.shape.merge(known).ok()).unwrap_or_else(|| feed.shape.clone());
-            PyResult::Ok(PyErr::from_value(explain.call1((name, number, shape_to_python(&shape), value, cause))?))
+            PyResult::Ok(PyErr::from_value(EXPLAIN.call(py, (name, number, shape_to_python(&shape), value, cause))?))
         };
         match from_python(value, Some(feed.dtype)) {
             Ok(tensor) if feed.shape.is_compatible_with(tensor.shape()) && known.is_none_or(|s| s.is_compatible_with(tensor.shape())) => {
@@ -270,7 +273,8 @@ impl PyCallable {
         trace: bool,
         inter_op_thread_pool: i32,
     ) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyBytes>>)> {
-        let options = RunOptions { timeout: timeout.map(seconds).transpose()?, trace, inter_op_thread_pool, ..RunOptions::default() };
+        let options =
+            RunOptions { timeout: timeout.map(|t| seconds(py, t)).transpose()?, trace, inter_op_thread_pool, ..RunOptions::default() };
         let outcome = self.execute(py, &values, options)?;
         let stats = outcome.stats.as_ref().map(|s| PyBytes::new(py, &step_stats(s)));
         Ok((self.lay_out(py, outcome.values)?, stats))

@@ -66,13 +66,36 @@ impl Code {
     }
 }
 
+/// What a signature's runs need of a session's graph, copied so that the graph is free while the copy is optimised.
+pub(super) struct Snapshot {
+    pruned: Graph,
+    feeds: Vec<Feed>,
+    functions: Functions,
+    rewrite_count: u64,
+}
+
+impl Snapshot {
+    /// Copies the part of the graph that the signature's runs may need.
+    ///
+    /// # Errors
+    /// `InvalidArgument` and `NotFound` for feeds that are not in the graph.
+    pub(super) fn new(graph: &Graph, signature: &Signature, functions: Functions) -> Result<Snapshot> {
+        let [feeds, fetches, targets] = signature.lists();
+        Ok(Snapshot {
+            feeds: feeds.iter().map(|name| describe_feed(graph, name)).collect::<Result<Vec<_>>>()?,
+            pruned: part_for_execution(graph, &feeds, &fetches, &targets, &signature.connections()),
+            functions,
+            rewrite_count: graph.rewrite_count(),
+        })
+    }
+}
+
 impl Executable {
     /// Prunes, optimises and plans.
-    pub(super) fn new(graph: &Graph, signature: &Signature, env: &Environment, functions: Functions) -> Result<Executable> {
+    pub(super) fn new(snapshot: Snapshot, signature: &Signature, env: &Environment) -> Result<Executable> {
         let [feeds, fetches, targets] = signature.lists();
-        let described = feeds.iter().map(|name| describe_feed(graph, name)).collect::<Result<Vec<_>>>()?;
         let connections = signature.connections();
-        let mut pruned = part_for_execution(graph, &feeds, &fetches, &targets, &connections);
+        let Snapshot { mut pruned, feeds: described, functions, rewrite_count } = snapshot;
         let execution = rewrite_with_connections(&mut pruned, &feeds, &fetches, &targets, &connections)?;
         if env.options.place_pruned_graph {
             pruned.op_nodes().try_for_each(|node| check_node(node, &env.options))?;
@@ -103,7 +126,7 @@ impl Executable {
             traced: OnceLock::new(),
             functions,
             optimizations,
-            rewrite_count: graph.rewrite_count(),
+            rewrite_count,
         })
     }
 

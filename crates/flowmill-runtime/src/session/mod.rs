@@ -18,7 +18,7 @@ use crate::plan::NodeCache;
 use crate::registry::KernelRegistry;
 use crate::resource::ResourceManager;
 use crate::step::StepContext;
-use executable::Executable;
+use executable::{Executable, Snapshot};
 use flowmill_graph::Graph;
 use flowmill_optimize::Report;
 use flowmill_tensor::{Error, Result, Tensor, bail, error};
@@ -208,8 +208,10 @@ impl Session {
         if !self.env.options.place_pruned_graph {
             self.placement.check(&graph, &self.env.options)?;
         }
-        let functions = self.functions_of(&graph);
-        let made = Arc::new(Executable::new(&graph, &signature, &self.env, functions)?);
+        let snapshot = Snapshot::new(&graph, &signature, self.functions_of(&graph))?;
+        // Optimising takes long and may call functions of Python: whoever adds to the graph meanwhile does not wait.
+        drop(graph);
+        let made = Arc::new(Executable::new(snapshot, &signature, &self.env)?);
         self.plans.write().insert(signature, made.clone());
         Ok(made)
     }
