@@ -208,10 +208,8 @@ class _Call:
 
     def _converted(self, arg: Argument, value, wanted: int | None, preferred: int | None) -> tuple[_Input, int]:
         try:
-            if preferred is not None and isinstance(value, (list, tuple)) and not value:
-                # What TensorFlow makes of an empty list has no integers; it makes another one then, which has the second name.
-                self.convert(value, None, arg.name)
-                return self.convert(value, preferred, arg.name)
+            if preferred is not None and not arg.is_list and arg.type_attr in self.signature.allowed:
+                return self._of_allowed_type(arg, value, preferred)
             return self.convert(value, wanted, arg.name, preferred)
         except (TypeError, ValueError) as error:
             if wanted is None or isinstance(value, Tensor):
@@ -225,6 +223,17 @@ class _Call:
             if natural % _REF != wanted:
                 self._mismatch(arg, natural % _REF, wanted, error)
             raise
+
+    def _of_allowed_type(self, arg: Argument, value, preferred: int) -> tuple[_Input, int]:
+        """Returns the input for a value whose own type may do: otherwise it is converted once more, to the attribute's default. The first constant
+        stays in the graph, as in TensorFlow, and has the name."""
+        try:
+            found = self.convert(value, None, arg.name)
+        except TypeError:  # such as a list of Dimensions, which has no type of its own
+            found = None
+        if found is not None and found[1] % _REF in self.signature.allowed[arg.type_attr]:
+            return found
+        return self.convert(value, None, arg.name, preferred)
 
     def _mismatch(self, arg: Argument, found: int, wanted: int | None, cause=None):
         of = f"Input '{arg.name}' of '{self.signature.name}' Op has type {as_dtype(found).name} that does not match"
@@ -243,9 +252,8 @@ class _Call:
 
     def list_of_inputs(self, arg: Argument, values) -> list[_Input]:
         """A list as the inputs for an argument that takes one."""
-        if isinstance(values, Tensor) or not hasattr(values, "__iter__") or isinstance(values, (str, bytes)):
+        if not isinstance(values, (list, tuple)):
             raise TypeError(f"Expected list for '{arg.name}' argument to '{self.signature.name}' Op, not {values!r}.")
-        values = list(values)
         if arg.number_attr is None:  # tensors of any types
             return self._inputs_of_types(arg, values)
         stated = self.attrs.get(arg.number_attr)
@@ -356,8 +364,8 @@ def _plain(kind: str, value, attr: str):
         return _sizes(value, attr)
     if kind in ("tensor", "func"):
         return _message(kind, value)
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
-        raise TypeError(f"Expected list for attribute of kind '{kind}', got {type(value).__name__}.")
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"Expected list for '{attr}' argument, not {value!r}.")
     of = kind[5:-1]  # "list(of)"
     return list(value) if of in _AS_THEY_ARE else [_plain(of, v, attr) for v in value]
 

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from flowmill import _core
+from flowmill._constants import INT32_LIMITS, array_of, is_tensor_like
 from flowmill._numpy import np
 from flowmill.dtypes import DType, as_dtype
 from flowmill.graph import get_default_graph
 from flowmill.tensor import Operation, Tensor
 from flowmill.tensor_shape import Dimension, TensorShape
 
-_FLOAT32, _INT32, _STRING, _INT64, _BOOL = 1, 3, 7, 9, 10
-_INT32_LIMITS = -(2**31), 2**31 - 1
+_INT32, _INT64 = 3, 9
 
 # Conversion functions by priority, lowest first; within one in order of registration.
 _registered: list[tuple[int, Any, Callable]] = []
@@ -81,13 +81,16 @@ def _convert(value, dtype: DType | None, name: str | None) -> Tensor:
         return _packed(value, dtype, name or "packed")
     if isinstance(value, (Dimension, TensorShape)):
         return _shape(value, dtype, name)
+    if isinstance(value, range):
+        from flowmill.math import range as range_of
+
+        return range_of(value.start, value.stop, value.step, dtype=dtype, name=name)
     if isinstance(value, Operation):
         raise TypeError(f"Can't convert Operation '{value.name}' to Tensor (target dtype={None if dtype is None else dtype.name!r}, name={name!r}, as_ref=False)")
     return constant(value, dtype, name=name or "Const")
 
 
 _PLAIN = frozenset((int, float, bool, str, bytes))
-_INT = {int}
 
 
 def _is_plain(kind: type) -> bool:
@@ -114,40 +117,51 @@ def _registered_for(kind: type) -> bool:
 
 
 def _holds_tensors(value) -> bool:
-    for item in value:
-        if isinstance(item, Tensor) or hasattr(item, "_as_tensor"):
-            return True
-        if isinstance(item, (list, tuple)) and _holds_tensors(item):
-            return True
-    return False
+    return any(is_tensor_like(item) or isinstance(item, (list, tuple)) and _holds_tensors(item) for item in value)
 
 
 def _first_type(value) -> DType | None:
     for item in value:
-        found = item.dtype.base_dtype if isinstance(item, Tensor) or hasattr(item, "_as_tensor") else None
-        if found is None and isinstance(item, (list, tuple)):
-            found = _first_type(item)
+        found = item.dtype.base_dtype if is_tensor_like(item) else _first_type(item) if isinstance(item, (list, tuple)) else None
         if found is not None:
             return found
     return None
 
 
 def _packed(value, dtype: DType | None, name: str) -> Tensor:
-    """A list that holds tensors as the tensor of them side by side."""
+    """Returns the tensor of nested lists that hold tensors. All have the type of the first tensor; with another `dtype` tensors are cast to it."""
+    found = _first_type(value)
+    if dtype is not None and dtype is not found:
+        value = _cast(value, dtype)
+    return _pack(value, dtype or found, name)
+
+
+def _cast(value, dtype: DType):
     from flowmill._apply import apply_op
 
-    inferred = dtype or _first_type(value)
-    graph = get_default_graph()
-    with graph.name_scope(name) as scope:
+    if isinstance(value, (list, tuple)):
+        return [_cast(item, dtype) for item in value]
+    if is_tensor_like(value) and value.dtype.base_dtype is not dtype:
+        return apply_op("Cast", None, [value], {"DstT": dtype})._outputs[0]
+    return value
+
+
+def _pack(values, dtype: DType, name: str):
+    """Returns nested lists as a tensor; lists without tensors stay lists, but their name is taken."""
+    from flowmill._apply import apply_op
+
+    with get_default_graph().name_scope(name) as scope:
         parts = []
-        for i, item in enumerate(value):
-            if isinstance(item, (list, tuple)) and _holds_tensors(item):
-                parts.append(_packed(item, inferred, str(i)))
-            else:
-                if isinstance(item, (list, tuple)):
-                    graph.unique_name(str(i))  # TensorFlow opens a scope here before it sees that there is no tensor inside
-                parts.append(convert_to_tensor(item, inferred, str(i)))
-        return apply_op("Pack", scope, [parts], {"axis": 0})._outputs[0]
+        for i, item in enumerate(values):
+            if isinstance(item, (list, tuple)):
+                item = _pack(item, dtype, str(i))
+            elif is_tensor_like(item) and item.dtype.base_dtype is not dtype:
+                raise TypeError(f"Cannot convert a list containing a tensor of dtype {item.dtype!r} to {dtype!r} (Tensor is: {item!r})")
+            parts.append(item)
+        if not any(map(is_tensor_like, parts)):
+            return parts
+        tensors = [part if is_tensor_like(part) else constant(part, dtype, name=str(i)) for i, part in enumerate(parts)]
+        return apply_op("Pack", scope, [tensors], {"axis": 0})._outputs[0]
 
 
 def _shape(value: Dimension | TensorShape, dtype: DType | None, name: str | None) -> Tensor:
@@ -162,7 +176,7 @@ def _shape(value: Dimension | TensorShape, dtype: DType | None, name: str | None
     if dtype is not None and dtype.name not in ("int32", "int64"):
         raise TypeError(f"Cannot convert a TensorShape to dtype {dtype.name}.")
     if dtype is None:
-        large = any(s > _INT32_LIMITS[1] for s in (sizes if isinstance(sizes, list) else [sizes]))
+        large = any(s > INT32_LIMITS[1] for s in (sizes if isinstance(sizes, list) else [sizes]))
         dtype = as_dtype(_INT64 if large else _INT32)
     return constant(sizes, dtype, name=name or "shape_as_tensor")
 
@@ -208,149 +222,6 @@ def _shaped(array, sizes: list[int], verify_shape: bool):
         raise ValueError(f"Cannot create a tensor with shape {tuple(sizes)} from a value without elements.")
     flat = array.reshape(-1)
     return np.concatenate([flat, np.repeat(flat[-1:], count - array.size)]).reshape(sizes)
-
-
-def array_of(value, dtype: DType | None) -> tuple[Any, int]:
-    """What NumPy makes of a value by TensorFlow's rules, and the number of its type. A number, and a list of integers, stay what they are: the core
-    takes them.
-
-    Raises:
-        TypeError: for a value that cannot have the type.
-        ValueError: for None, and for nested lists that are not of equal lengths.
-    """
-    kind = type(value)
-    if kind is float and (dtype is None or dtype.is_floating):
-        return value, _FLOAT32 if dtype is None else dtype._number
-    if kind is int and (dtype is None or dtype._number == _INT32 or dtype.is_floating):
-        if dtype is not None and dtype.is_floating:
-            return float(value), dtype._number
-        if _INT32_LIMITS[0] <= value <= _INT32_LIMITS[1]:
-            return value, _INT32
-    if kind is bool and (dtype is None or dtype._number == _BOOL):
-        return value, _BOOL
-    if (kind is list or kind is tuple) and (dtype is None or dtype._number == _INT32) and set(map(type, value)) == _INT:
-        if _INT32_LIMITS[0] <= min(value) and max(value) <= _INT32_LIMITS[1]:
-            return value, _INT32
-    if value is None:
-        raise ValueError("None values not supported.")
-    if isinstance(value, (np.ndarray, np.generic)):
-        return _of_array(value, dtype)
-    return _of_values(value, dtype)
-
-
-def _of_array(value, dtype: DType | None):
-    if value.dtype.kind in "OSU":
-        if dtype is not None and dtype._number != _STRING:
-            if value.dtype.kind == "O":
-                return _of_values(value.tolist(), dtype)
-            raise TypeError(f"Expected {dtype.name}, but got an array of strings.")
-        if value.dtype.kind == "O" and any(not isinstance(v, (str, bytes)) for v in value.reshape(-1)):
-            return _of_values(value.tolist(), dtype)
-        return value.astype(object), _STRING
-    own = as_dtype(value.dtype)
-    if dtype is None or dtype is own:
-        return value, own._number
-    if dtype._number == _STRING:
-        if not value.size:
-            return value.astype(object), _STRING
-        raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype string: expected strings, got {own.name}.")
-    return value.astype(dtype._numpy()), dtype._number
-
-
-def _of_values(value, dtype: DType | None):
-    flat = list(_leaves(value))
-    if dtype is not None:
-        for leaf in flat:
-            _check(leaf, dtype)
-    elif any(leaf is None for leaf in flat):
-        raise _not_convertible(value)
-    strings = dtype._number == _STRING if dtype is not None else any(isinstance(leaf, (str, bytes)) for leaf in flat)
-    if strings:
-        if not all(isinstance(leaf, (str, bytes)) for leaf in flat):
-            raise _not_convertible(value)
-        return _dense(value, object), _STRING
-    array = _dense(value, None if dtype is None else dtype._numpy())
-    if dtype is not None:
-        return array, dtype._number
-    if array.dtype == np.float64:
-        return array.astype(np.float32), _FLOAT32
-    if array.dtype == np.int64 and array.size and array.min() >= _INT32_LIMITS[0] and array.max() <= _INT32_LIMITS[1]:
-        return array.astype(np.int32), _INT32
-    if array.dtype == object:
-        raise _not_convertible(value)
-    return array, as_dtype(array.dtype)._number
-
-
-def _not_convertible(value) -> TypeError:
-    return TypeError(f"Failed to convert elements of {value!r} to Tensor. Consider casting elements to a supported type. "
-                     "See https://www.tensorflow.org/api_docs/python/tf/dtypes for supported TF dtypes.")
-
-
-def _dense(value, dtype):
-    try:
-        if dtype is object:
-            found = np.empty(_shape_of(value), dtype=object)
-            found.reshape(-1)[:] = list(_leaves(value))
-            return found
-        return np.array(value, dtype=dtype)
-    except (ValueError, TypeError, OverflowError) as error:
-        if "inhomogeneous" in str(error) or "sequence" in str(error):
-            raise ValueError(f"Argument must be a dense tensor: {value!r}: {error}") from None
-        if isinstance(error, OverflowError):
-            raise ValueError(str(error)) from None
-        raise TypeError(f"Failed to convert {value!r} to a Tensor: {error}") from None
-
-
-def _shape_of(value) -> tuple[int, ...]:
-    """The shape of nested lists.
-
-    Raises:
-        ValueError: where they are not of equal lengths.
-    """
-    if isinstance(value, np.ndarray):
-        return value.shape
-    if not isinstance(value, (list, tuple, range)):
-        return ()
-    inner = {_shape_of(v) for v in value}
-    if len(inner) > 1:
-        raise ValueError("inhomogeneous")
-    return (len(value), *(inner.pop() if inner else ()))
-
-
-def _leaves(value):
-    if isinstance(value, (list, tuple, range)):
-        for item in value:
-            yield from _leaves(item)
-    elif isinstance(value, np.ndarray):
-        yield from value.reshape(-1).tolist() if value.dtype != object else value.reshape(-1)
-    elif isinstance(value, (Dimension,)):
-        yield value.value
-    else:
-        yield value
-
-
-def _check(leaf, dtype: DType) -> None:
-    """Checks that a Python value can have a type; NumPy's values are cast where nothing is lost by it."""
-    kind = leaf.dtype.kind if isinstance(leaf, np.generic) else ""
-    lossy = "iufcSU" if dtype.is_bool else "bfc" if dtype.is_integer else "bc" if dtype.is_floating else "b" if dtype.is_complex else ""
-    if leaf is None or kind and kind in lossy:
-        fits = False
-    elif isinstance(leaf, (np.generic, np.ndarray)):
-        return
-    elif dtype.is_bool:
-        fits = isinstance(leaf, bool)
-    elif dtype._number == _STRING:
-        fits = isinstance(leaf, (str, bytes))
-    elif dtype.is_integer or dtype.is_quantized:
-        fits = (isinstance(leaf, int) or hasattr(leaf, "__index__")) and not (dtype.is_quantized and isinstance(leaf, bool))
-    elif dtype.is_floating:
-        fits = isinstance(leaf, (int, float)) or hasattr(leaf, "__float__") and not isinstance(leaf, str)
-    elif dtype.is_complex:
-        fits = isinstance(leaf, (int, float, complex))
-    else:
-        raise TypeError(f"{dtype.name} has no constants.")
-    if not fits:
-        raise TypeError(f"Expected {dtype.name}, but got {leaf} of type '{type(leaf).__name__}'.")
 
 
 def convert_n_to_tensor(values, dtype=None, name: str | None = None) -> list[Tensor]:

@@ -9,7 +9,7 @@ use flowmill_tensor::{Bytes, PartialShape};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyAny, PyBool, PyBytes, PyList, PyString};
+use pyo3::types::{PyAny, PyBool, PyBytes, PyFloat, PyInt, PyList, PyString};
 
 /// A serialised `AttrValue`.
 pub fn attr_value(bytes: &[u8]) -> PyResult<AttrValue> {
@@ -62,9 +62,9 @@ fn element(value: &Bound<'_, PyAny>, kind: AttrType) -> PyResult<Value> {
             Ok(bytes) => Value::S(Bytes::copy_from_slice(bytes.as_bytes())),
             Err(_) => Value::S(Bytes::from(value.extract::<String>()?)),
         },
-        AttrType::Int if !value.is_instance_of::<PyBool>() => Value::I(value.extract()?),
-        AttrType::Float => Value::F(value.extract()?),
-        AttrType::Bool => Value::B(value.is_truthy()?),
+        AttrType::Int => Value::I(int(value)?),
+        AttrType::Float => Value::F(float(value)?),
+        AttrType::Bool => Value::B(value.cast::<PyBool>()?.is_true()),
         AttrType::Type => Value::Type(value.extract()?),
         AttrType::Shape => Value::Shape(Box::new(shape_from_python(value)?)),
         AttrType::Tensor => Value::Tensor(Box::new(match value.cast::<PyBytes>() {
@@ -77,6 +77,28 @@ fn element(value: &Bound<'_, PyAny>, kind: AttrType) -> PyResult<Value> {
         })),
         _ => return Err(PyTypeError::new_err("not a value of this kind")),
     })
+}
+
+/// Whatever `int()` takes but text, as TensorFlow converts it: a float is cut, a dimension is its size.
+fn int(value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    if value.is_instance_of::<PyString>() {
+        return Err(PyTypeError::new_err("text is not a number"));
+    }
+    if value.is_exact_instance_of::<PyInt>() {
+        return value.extract();
+    }
+    value.py().get_type::<PyInt>().call1((value,))?.extract()
+}
+
+/// A real number: of Python, of NumPy, or of any other class of `numbers.Real`.
+fn float(value: &Bound<'_, PyAny>) -> PyResult<f32> {
+    if !value.is_exact_instance_of::<PyFloat>() && !value.is_exact_instance_of::<PyInt>() {
+        let real = value.py().import("numbers")?.getattr("Real")?;
+        if !value.is_instance(&real)? {
+            return Err(PyTypeError::new_err("not a real number"));
+        }
+    }
+    Ok(value.extract::<f64>()? as f32)
 }
 
 fn shape_from_python(value: &Bound<'_, PyAny>) -> PyResult<TensorShapeProto> {
