@@ -289,6 +289,8 @@ class _Call:
         """Notes an attribute that the caller gives."""
         kind = self.signature.attrs.get(attr, _UNKNOWN)
         if value is None and kind != _ANY_SHAPE:
+            if not kind[1] and kind[0] and attr not in self.signature.inferred:
+                raise TypeError(f"Expected {kind[0]} for argument '{attr}' not None.")
             return
         if kind[0] == "type":
             value = as_dtype(value).base_dtype._number

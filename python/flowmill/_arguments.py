@@ -1,6 +1,8 @@
-"""Arguments as TensorFlow's functions take them: those of two names."""
+"""Arguments as TensorFlow's functions take them: those of two names, shapes."""
 
 from __future__ import annotations
+
+from flowmill.tensor_shape import Dimension
 
 
 def one_of(old: str, old_value, new: str, new_value):
@@ -14,3 +16,10 @@ def one_of(old: str, old_value, new: str, new_value):
     if new_value is not None:
         raise ValueError(f"Cannot specify both '{old}' and '{new}'.")
     return old_value
+
+
+def unwrapped_sizes(shape):
+    """Returns a shape whose Dimensions, if it is a list or a tuple, are numbers, or None where they are not known."""
+    if not isinstance(shape, (list, tuple)) or Dimension not in map(type, shape):
+        return shape
+    return type(shape)(s.value if type(s) is Dimension else s for s in shape)

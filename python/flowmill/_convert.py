@@ -181,7 +181,7 @@ def _shape(value: Dimension | TensorShape, dtype: DType | None, name: str | None
     return constant(sizes, dtype, name=name or "shape_as_tensor")
 
 
-def constant(value, dtype=None, shape=None, name: str = "Const", verify_shape: bool = False) -> Tensor:
+def constant(value, dtype=None, shape=None, name: str | None = "Const", verify_shape: bool = False) -> Tensor:
     """A tensor with a value that never changes.
 
     Args:
@@ -198,9 +198,10 @@ def constant(value, dtype=None, shape=None, name: str = "Const", verify_shape: b
     graph = get_default_graph()
     graph._check_not_finalized()
     dtype = None if dtype is None else as_dtype(dtype).base_dtype
+    name = name or "Const"
     if shape is None:
         return graph._add_constant(name, *array_of(value, dtype))
-    sizes = [int(s) for s in (shape.as_list() if isinstance(shape, TensorShape) else np.ravel(np.asarray(shape, dtype=object)))]
+    sizes = [int(s) for s in shape]
     if 0 in sizes and not verify_shape:
         value = []  # whatever it is, none of it is left
     array, number = array_of(value, dtype)

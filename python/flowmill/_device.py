@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
-_PART = re.compile(r"/(?:(job):([a-zA-Z0-9_]+)|(replica):(\d+|\*)|(task):(\d+|\*)|device:([a-zA-Z]+)(?::(\d+|\*))?|([cg]pu):(\d+|\*))", re.IGNORECASE)
+# Types of devices that may stand without the word "device" before them.
+_SHORT_TYPES = ("CPU", "GPU", "TPU", "CUSTOM")
 
 
 class DeviceSpec:
@@ -15,35 +14,32 @@ class DeviceSpec:
     def __init__(self, job: str | None = None, replica: int | None = None, task: int | None = None, device_type: str | None = None,
                  device_index: int | None = None):
         self.job, self.replica, self.task = job, replica, task
-        self.device_type = None if device_type is None else device_type.upper()
+        self.device_type = device_type.upper() if device_type in ("cpu", "gpu") else device_type
         self.device_index = device_index
 
     @staticmethod
     def from_string(spec: str) -> DeviceSpec:
-        """The parts of a name.
+        """Returns the parts of a name. Parts may be in any order; a short name such as ``gpu:0`` is a type of device.
 
         Raises:
-            ValueError: where it is malformed.
+            ValueError: if the name is malformed.
         """
         found = DeviceSpec()
-        end = 0
-        for match in _PART.finditer(spec):
-            if match.start() != end:
-                break
-            end = match.end()
-            _, job, _, replica, _, task, kind, index, short, short_index = match.groups()
-            if job is not None:
-                found.job = job
-            elif replica is not None:
-                found.replica = _number(replica)
-            elif task is not None:
-                found.task = _number(task)
-            else:
-                found.device_type = (kind or short).upper()
-                found.device_index = _number(index or short_index)
-        if end != len(spec):
-            unknown = spec[end:].lstrip("/").partition("/")[0].partition(":")[0]
-            raise ValueError(f"Unknown attribute '{unknown}' is encountered while parsing the device spec: '{spec}'.")
+        for part in (spec or "").split("/"):
+            words = part.split(":")
+            key, value = words[0], words[-1]
+            is_short = key.upper() in _SHORT_TYPES and len(words) <= 2
+            if is_short or key == "device" and len(words) == 3:
+                if found.device_type is not None:
+                    raise ValueError(f"Multiple device types are not allowed while parsing the device spec: {spec}.")
+                found.device_type = key.upper() if is_short else DeviceSpec(device_type=words[1]).device_type
+                found.device_index = _number(value) if len(words) > 1 else None
+            elif key == "job" and len(words) == 2:
+                found.job = value
+            elif key in ("replica", "task") and len(words) == 2:
+                setattr(found, key, int(value))
+            elif key:
+                raise ValueError(f"Unknown attribute '{key}' is encountered while parsing the device spec: '{spec}'.")
         return found
 
     def parse_from_string(self, spec: str) -> DeviceSpec:
@@ -94,8 +90,8 @@ class DeviceSpec:
         return f"DeviceSpec({self.to_string()!r})"
 
 
-def _number(text: str | None) -> int | None:
-    return None if text in (None, "*") else int(text)
+def _number(text: str) -> int | None:
+    return None if text == "*" else int(text)
 
 
 def merge(outer: str, inner: str) -> str:

@@ -209,6 +209,8 @@ class Scopes:
         An operation that has the device of another one keeps that."""
         is_shared = any(self._core.device(node) for node in self._thread.here.scope.colocation)
         chosen = ""
+        if not is_shared:  # functions see what is inside of them alone
+            self._core.set_device(op._id, chosen)
         for function in reversed(self._thread.here.device_functions):
             if isinstance(function, str):
                 chosen = _device.merge(function, chosen)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numbers
+
 from flowmill._apply import apply_op
 from flowmill._convert import constant, convert_to_tensor
 from flowmill._default_graphs import target
+from flowmill._numpy import np
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import Dimension
 
@@ -43,7 +46,7 @@ class Spec:
             self.masks["new_axis_mask"] |= bit
         else:
             _check_index(item)
-            self._append(item, item + 1, 1)
+            self._append(item.value if isinstance(item, Dimension) else item, item + 1, 1)
             self.masks["shrink_axis_mask"] |= bit
 
     def _take_slice(self, item: slice, bit: int) -> None:
@@ -69,12 +72,21 @@ class Spec:
 
 def _check_index(item) -> None:
     if isinstance(item, Tensor) or hasattr(item, "_as_tensor"):
-        if item.dtype.base_dtype.name in _INDEX_TYPES:
+        if item.dtype.base_dtype.name in _INDEX_TYPES and item.shape.rank in (None, 0):
             return
-    elif hasattr(item, "__index__") and not isinstance(item, bool) and not getattr(item, "ndim", 0):
+    elif isinstance(item, (numbers.Integral, Dimension)) and not isinstance(item, bool):
+        return
+    elif isinstance(item, np.ndarray) and item.shape == () and item.dtype.kind in "iu":
         return
     raise TypeError(
         f"Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are valid indices, got {item!r}")
+
+
+def _vector(numbers_or_tensors: list) -> Tensor:
+    try:
+        return convert_to_tensor(numbers_or_tensors, name="stack")
+    except TypeError:  # Dimensions have no type of their own in a list
+        return apply_op("Pack", "stack", [numbers_or_tensors], {"axis": 0})._outputs[0]
 
 
 def getitem(tensor: Tensor, index, var=None) -> Tensor:
@@ -96,7 +108,7 @@ def getitem(tensor: Tensor, index, var=None) -> Tensor:
     spec = Spec(index)
     graph = target(tensor.graph)
     with graph.as_default(), graph.name_scope("strided_slice") as scope:
-        vectors = [convert_to_tensor(v, None if v else "int32", "stack") for v in (spec.begin, spec.end, spec.strides)]
+        vectors = [_vector(v) for v in (spec.begin, spec.end, spec.strides)] if spec.begin else [constant([], "int32")] * 3
         if any(v._type % 100 == _INT64 for v in vectors):
             vectors = [v if v._type % 100 == _INT64 else apply_op("Cast", None, [v], {"DstT": "int64"})._outputs[0] for v in vectors]
         return apply_op("StridedSlice", scope, [tensor, *vectors], dict(spec.masks))._outputs[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flowmill._apply import _Input, graph_of
 from flowmill._convert import are_plain, array_of, convert_to_tensor, is_plain
-from flowmill.dtypes import DType
+from flowmill.dtypes import DType, as_dtype
 from flowmill.graph import get_default_graph
 from flowmill.tensor import Tensor
 
@@ -28,17 +28,25 @@ class Together:
         if not self._at_once:
             self._name = graph._named(graph._thread.here.scope, self._name)[1] + "/"
 
-    def input(self, value, dtype: DType | None, name: str) -> _Input:
-        """A value as a tensor, a constant called `name` where it is a number or the like."""
-        if self._at_once:
-            if isinstance(value, Tensor):
-                return convert_to_tensor(value, dtype)._key
+    def input(self, value, dtype: DType | None, name: str, allowed: tuple[int, ...] = ()) -> _Input:
+        """Returns a value as an input: a constant called `name` if it is a number or the like.
+
+        Raises:
+            TypeError: if `allowed` has numbers of types, and that of the value is not among them.
+        """
+        if not self._at_once:
+            graph = self._graph
+            with graph.as_default(), graph.name_scope(self._name):
+                tensor = convert_to_tensor(value, dtype, name)
+        elif isinstance(value, Tensor):
+            tensor = convert_to_tensor(value, dtype)
+        else:
             array, number = array_of(value, dtype)
+            _check(number, allowed, name)
             self._nodes.append(("Const", name, array, number))
             return len(self._nodes) - 1
-        graph = self._graph
-        with graph.as_default(), graph.name_scope(self._name):
-            return convert_to_tensor(value, dtype, name)._key
+        _check(tensor.dtype.base_dtype._number, allowed, name)
+        return tensor._key
 
     def add(self, op: str, name: str, inputs: list[_Input], **attrs) -> _Input:
         """An operation; attributes are as the core takes them, and None stands for left out."""
@@ -52,3 +60,9 @@ class Together:
         """Adds all, and this operation, which has the scope's name where it has none of its own; gives its output."""
         added = self.add(op, name, inputs, **attrs)
         return self._graph._add_for_output(self._name, self._nodes) if self._at_once else self._graph._tensor(added)
+
+
+def _check(number: int, allowed: tuple[int, ...], name: str) -> None:
+    if allowed and number not in allowed:
+        names = ", ".join(as_dtype(n).name for n in allowed)
+        raise TypeError(f"Value passed to parameter '{name}' has DataType {as_dtype(number).name} not in list of allowed values: {names}")

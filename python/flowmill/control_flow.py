@@ -61,8 +61,11 @@ def tuple(tensors, name: str | None = None, control_inputs=None) -> list[Tensor 
         ValueError: where there is no tensor among them.
         TypeError: where `control_inputs` holds something that is no tensor or operation.
     """
+    from flowmill.tensor_util import is_tensor
+
     graph = get_default_graph()
     with graph.name_scope(name or "tuple"):
+        tensors = [t if t is None or isinstance(t, Operation) or is_tensor(t) else convert_to_tensor(t) for t in tensors]
         waits = [t if isinstance(t, Operation) else t.op for t in tensors if t is not None]
         for control in control_inputs or ():
             if not isinstance(control, (Operation, Tensor)):

@@ -235,8 +235,11 @@ def as_dtype(type_value) -> DType:
             if type_value.kind not in "SU":
                 _BY_NUMPY[type_value] = found
             return found
+    own = getattr(type_value, "dtype", None)
+    if isinstance(own, DType):  # the type of a tensor
+        return own
     try:
-        found = _of_numpy(np.dtype(type_value))
+        found = _of_numpy(np.dtype(type_value if own is None or isinstance(type_value, type) else own))
     except TypeError:
         found = None
     if found is not None:

@@ -6,13 +6,13 @@ A *composite* is an object that stands for several tensors, such as IndexedSlice
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MappingView, MutableMapping, Sequence
 from typing import Any
 
 
 def is_nested(value) -> bool:
-    """Whether a value is a structure rather than an element of one."""
-    return isinstance(value, (list, tuple, Mapping)) and not hasattr(value, "_components")
+    """Returns true for a structure: a sequence other than a string, a mapping, or a view of one, but no composite."""
+    return isinstance(value, (list, tuple, Mapping, MappingView, Sequence)) and not isinstance(value, (str, bytes)) and not hasattr(value, "_components")
 
 
 def _is_composite(value) -> bool:
@@ -46,7 +46,16 @@ def _rebuild(structure, children: list):
         values = dict(zip(_keys(structure), children))
         pairs = [(key, values[key]) for key in structure]
         factory = getattr(structure, "default_factory", None)
-        return type(structure)(factory, pairs) if factory is not None else type(structure)(pairs)
+        if factory is not None:
+            return type(structure)(factory, pairs)
+        if not isinstance(structure, MutableMapping):
+            return type(structure)(pairs)
+        rebuilt = type(structure)()
+        for key, child in pairs:
+            rebuilt[key] = child
+        return rebuilt
+    if isinstance(structure, (MappingView, range)):
+        return children
     if isinstance(structure, tuple) and hasattr(structure, "_fields"):
         return type(structure)(*children)
     return type(structure)(children)

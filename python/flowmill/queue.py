@@ -221,7 +221,9 @@ class FIFOQueue(QueueBase):
     def __init__(self, capacity: int, dtypes, shapes=None, names=None, shared_name: str | None = None, name: str = "fifo_queue"):
         dtypes = _types(dtypes)
         shapes, names = _shapes(shapes, dtypes), _names(names, dtypes)
-        super().__init__(dtypes, shapes, names, _made("FIFOQueueV2", name, dtypes, shapes, capacity=capacity, shared_name=shared_name))
+        with tf.device("CPU"):
+            queue = _made("FIFOQueueV2", name, dtypes, shapes, capacity=capacity, shared_name=shared_name)
+        super().__init__(dtypes, shapes, names, queue)
 
 
 class RandomShuffleQueue(QueueBase):

@@ -205,7 +205,7 @@ pub fn from_python(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<T
             wanted,
             0,
             0,
-            npyffi::NPY_ARRAY_CARRAY_RO | npyffi::NPY_ARRAY_FORCECAST,
+            npyffi::NPY_ARRAY_CARRAY_RO | npyffi::NPY_ARRAY_FORCECAST | npyffi::NPY_ARRAY_ENSUREARRAY,
             std::ptr::null_mut(),
         );
         Bound::from_owned_ptr_or_err(py, array)?.cast_into_unchecked::<PyUntypedArray>()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,18 +68,30 @@ def static_sizes(shape) -> list[int] | None:
 
 
 def shape_tensor(shape) -> Tensor:
-    """A shape, however it is given, as a tensor."""
-    if not isinstance(shape, Tensor):
-        if static_sizes(shape) is not None and not isinstance(shape, np.ndarray):
-            shape = TensorShape(shape)
-        if isinstance(shape, TensorShape) and not shape.is_fully_defined():
-            raise ValueError(f"Cannot convert a partially known TensorShape {shape} to a Tensor.")
-    return convert_to_tensor(shape, None if isinstance(shape, (Tensor, TensorShape)) else int32)
+    """Returns a shape, however it is given, as a tensor."""
+    if isinstance(shape, Tensor):
+        return convert_to_tensor(shape)
+    try:
+        return convert_to_tensor(TensorShape(shape))
+    except (TypeError, ValueError):  # such as a list that holds tensors
+        return convert_to_tensor(shape, int32)
+
+
+def _sizes_of_constant(shape) -> list[int] | None:
+    """Returns the sizes of a shape that is a sequence of numbers, if a constant of that shape is small; None otherwise."""
+    is_sequence = isinstance(shape, (Sequence, TensorShape)) and not isinstance(shape, (str, bytes, bytearray))
+    if not is_sequence and not (isinstance(shape, np.ndarray) and shape.ndim == 1):
+        return None
+    try:
+        sizes = [None if isinstance(s, (str, bytes)) else int(s) for s in shape]
+        return sizes if math.prod(sizes) < _SMALL and all(s >= 0 for s in sizes) else None
+    except (TypeError, ValueError, NotImplementedError):  # tensors and unknown sizes
+        return None
 
 
 def _filled(value, shape, dtype, name: str) -> Tensor:
-    sizes = static_sizes(shape)
-    if sizes is not None and np.prod(sizes, dtype=np.float64) < _SMALL:
+    sizes = _sizes_of_constant(shape)
+    if sizes is not None:
         return constant(value, dtype, sizes, name)
     if not isinstance(shape, Tensor):
         shape = shape_tensor(shape)

@@ -229,7 +229,7 @@ def sequence_mask(lengths, maxlen=None, dtype=bool_, name: str | None = None) ->
 def _all_of(tensor: Tensor):
     from flowmill.math import all_axes
 
-    return all_axes(tensor)
+    return constant([], int32) if tensor.shape.rank == 0 else all_axes(tensor)
 
 
 def one_hot(indices, depth, on_value=None, off_value=None, axis: int | None = None, dtype=None, name: str | None = None) -> Tensor:

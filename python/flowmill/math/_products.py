@@ -99,9 +99,8 @@ def add_n(inputs, name: str | None = None) -> Tensor:
     Raises:
         ValueError: where the list is empty, or holds something else.
     """
-    if not inputs or not isinstance(inputs, (list, tuple)):
-        if isinstance(inputs, Tensor) or not hasattr(inputs, "__iter__") or not (inputs := list(inputs)):
-            raise ValueError("Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape.")
+    if isinstance(inputs, Tensor) or not (inputs := list(inputs)):
+        raise ValueError("Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape.")
     try:
         inputs = [convert_to_tensor_or_indexed_slices(i) for i in inputs]
     except TypeError:

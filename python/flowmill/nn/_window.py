@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
+
 from flowmill.tensor import Tensor
 
 
@@ -19,7 +21,7 @@ def sizes(value, n: int, channel_index: int, name: str) -> list[int]:
     """
     if value is None:
         return [1] * (n + 2)
-    listed = list(value) if hasattr(value, "__iter__") else [value]
+    listed = list(value) if isinstance(value, Sized) else [value]
     if len(listed) == n + 2:
         return listed
     if len(listed) == 1:

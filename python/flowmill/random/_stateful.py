@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from flowmill._apply import call, op_scope
+from flowmill._arguments import unwrapped_sizes
 from flowmill._convert import convert_to_tensor
 from flowmill._together import Together
 from flowmill.dtypes import DType, as_dtype, bfloat16, float16, float32, float64, int32, int64
@@ -12,13 +13,14 @@ from flowmill.random_seed import get_seed
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
 
+_SHAPE_TYPES = int32._number, int64._number
 _UNIFORM_TYPES = (float16, bfloat16, float32, float64, int32, int64)
 
 
 def shape_argument(shape, of_none: DType = int32) -> Tensor:
     """The shape that an operation is to give, as a tensor called ``shape``; one without sizes has the type `of_none`."""
     empty = isinstance(shape, (list, tuple)) and not shape
-    return convert_to_tensor(shape, of_none if empty else None, name="shape")
+    return convert_to_tensor(unwrapped_sizes(shape), of_none if empty else None, name="shape")
 
 
 def _seeds(seed: int | None) -> dict:
@@ -69,7 +71,8 @@ def _shape_input(nodes: Together, shape):
     """The shape that an operation is to give, as an input called ``shape``."""
     if isinstance(shape, TensorShape) and shape.is_fully_defined():
         shape = shape.as_list()
-    return nodes.input(shape, int32 if isinstance(shape, (list, tuple)) and not shape else None, "shape")
+    shape = unwrapped_sizes(shape)
+    return nodes.input(shape, int32 if isinstance(shape, (list, tuple)) and not shape else None, "shape", _SHAPE_TYPES)
 
 
 def _scaled(op: str, default: str, shape, mean, stddev, dtype, seed, name: str | None) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from flowmill._apply import call
+from flowmill._constants import is_tensor_like
 from flowmill._convert import constant, convert_to_tensor
 from flowmill.graph import get_default_graph
 from flowmill.tensor import Tensor
@@ -12,7 +13,7 @@ from flowmill.tensor import Tensor
 
 def _cast(value, dtype) -> Tensor:
     """A tensor of the rate's type: numbers become tensors of their own type first."""
-    if hasattr(value, "dtype"):
+    if is_tensor_like(value):
         return value if value.dtype.base_dtype is dtype else call("Cast", None, value, DstT=dtype)
     with get_default_graph().name_scope("Cast") as scope:
         found = convert_to_tensor(value, name="x")

@@ -99,7 +99,7 @@ class Optimizer:
             with graph.as_default():
                 variables = trainable_variables() + graph.get_collection(GraphKeys.TRAINABLE_RESOURCE_VARIABLES)
         else:
-            variables = nest.flatten(var_list if isinstance(var_list, (list, tuple, dict)) else [var_list])
+            variables = nest.flatten(var_list)
         variables = [part for v in variables for part in (v if isinstance(v, PartitionedVariable) else [v])]
         variables += graph.get_collection(GraphKeys._STREAMING_MODEL_PORTS)
         if not variables:
