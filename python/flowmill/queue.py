@@ -255,8 +255,6 @@ def _seeds(seed: int | None, shared_name: str | None) -> tuple[int, int]:
         import hashlib
 
         second = int(hashlib.md5((str(first) + shared_name).encode()).hexdigest()[:8], 16) & 0x7FFFFFFF
-    elif seed is None:
-        second = 0
     return first or 0, second or 0
 
 

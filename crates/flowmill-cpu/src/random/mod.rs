@@ -9,7 +9,7 @@ mod distribution;
 mod gamma;
 mod generator;
 mod index_shuffle;
-mod noise;
+pub(crate) mod noise;
 pub(crate) mod philox;
 mod shuffle;
 mod sobol;

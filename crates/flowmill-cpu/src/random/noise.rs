@@ -11,7 +11,7 @@ pub(super) fn entropy() -> u64 {
 }
 
 /// The generator of a stateful op's seeds; where both are zero, of the system's entropy.
-pub(super) fn of_seeds(seed: i64, seed2: i64) -> Philox {
+pub(crate) fn of_seeds(seed: i64, seed2: i64) -> Philox {
     match (seed, seed2) {
         (0, 0) => Philox::from_seeds(entropy(), entropy()),
         _ => Philox::from_seeds(seed as u64, seed2 as u64),

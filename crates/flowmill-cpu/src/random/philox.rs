@@ -91,7 +91,7 @@ impl Numbers {
         Numbers { generator, block: [0; 4], used: 4 }
     }
 
-    pub(super) fn next(&mut self) -> u32 {
+    pub(crate) fn next(&mut self) -> u32 {
         if self.used == self.block.len() {
             self.block = self.generator.next();
             self.used = 0;

@@ -3,6 +3,7 @@
 mod waiting;
 
 use crate::from_fn::from_fn;
+use crate::random::noise::of_seeds;
 use crate::state::resource_name;
 use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, PartialShape, ResourceHandle, Result, Tensor, bail};
@@ -66,12 +67,11 @@ fn make_queue(init: &KernelInit<'_>, kind: &'static str) -> Result<Arc<dyn Kerne
         "PaddingFIFOQueue" => shapes.iter().all(|shape| shape.rank().is_some()),
         _ => shapes.iter().all(|shape| shape.to_shape().is_some()),
     };
-    let seed = attrs.get_or("seed", 0i64)?.rotate_left(32) ^ attrs.get_or("seed2", 0i64)?;
     let order = match kind {
         "PriorityQueue" => Order::Priority,
         "RandomShuffleQueue" => {
             let min_after_dequeue = usize::try_from(attrs.get_or("min_after_dequeue", 0i64)?).unwrap_or(0);
-            Order::Random { min_after_dequeue, seed: seed as u64 }
+            Order::Random { min_after_dequeue, generator: of_seeds(attrs.get_or("seed", 0)?, attrs.get_or("seed2", 0)?) }
         }
         _ => Order::FirstInFirstOut,
     };

@@ -4,6 +4,7 @@ use crate::array::item::{Item, for_item};
 use crate::array::nd::{for_each_index, row_major};
 use crate::blocks::concat_blocks;
 use crate::data_flow::wait_list::{Calls, Ended, Inner, Outcome, Serve, WaitList};
+use crate::random::philox::{Numbers, Philox};
 use flowmill_runtime::AsyncContext;
 use flowmill_tensor::{DType, Error, PartialShape, Resource, Result, Shape, Tensor, bail, error};
 use std::collections::VecDeque;
@@ -33,8 +34,8 @@ pub(in crate::data_flow) enum Order {
     Random {
         /// How many stay.
         min_after_dequeue: usize,
-        /// Where the order starts.
-        seed: u64,
+        /// Where the numbers start that choose elements.
+        generator: Philox,
     },
 }
 
@@ -55,7 +56,8 @@ struct State {
     elements: VecDeque<Vec<Tensor>>,
     closed: bool,
     enqueues_cancelled: bool,
-    random: u64,
+    /// What a shuffled queue chooses elements by.
+    numbers: Option<Numbers>,
 }
 
 /// What a call wants.
@@ -83,9 +85,9 @@ impl Resource for Queue {
 
 impl Queue {
     pub(in crate::data_flow) fn new(name: &str, options: Options) -> Queue {
-        let random = if let Order::Random { seed, .. } = options.order { seed } else { 0 };
+        let numbers = if let Order::Random { generator, .. } = options.order { Some(Numbers::new(generator)) } else { None };
         let made = Arc::new(Made { name: name.to_owned(), options });
-        let state = State { made: made.clone(), elements: VecDeque::new(), closed: false, enqueues_cancelled: false, random };
+        let state = State { made: made.clone(), elements: VecDeque::new(), closed: false, enqueues_cancelled: false, numbers };
         Queue { made, list: WaitList::new(state) }
     }
 
@@ -264,19 +266,14 @@ impl State {
         outcome
     }
 
-    /// The next element: the first, or in a shuffled queue any.
+    /// Takes the next element: the first, or in a shuffled queue the one that TensorFlow takes, whose place the last element gets.
     fn take(&mut self) -> Option<Vec<Tensor>> {
-        if !matches!(self.made.options.order, Order::Random { .. }) {
-            return self.elements.pop_front();
+        let Some(numbers) = &mut self.numbers else { return self.elements.pop_front() };
+        if self.elements.is_empty() {
+            return None;
         }
-        // SplitMix64.
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.random;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^= bits >> 31;
-        let len = self.elements.len().max(1) as u64;
-        self.elements.swap_remove_back((bits % len) as usize)
+        let place = u64::from(numbers.next()) % self.elements.len() as u64;
+        self.elements.swap_remove_back(place as usize)
     }
 }
 

@@ -1,0 +1,1 @@
+"""What programs import from TensorFlow's package of this name."""

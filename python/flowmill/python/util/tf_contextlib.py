@@ -1,0 +1,5 @@
+"""Context managers."""
+
+from contextlib import contextmanager
+
+__all__ = ["contextmanager"]
