@@ -16,6 +16,7 @@ mod function_def;
 mod function_library;
 mod graph;
 mod ids;
+pub mod image_layout;
 mod import;
 mod infer;
 mod name_hash;

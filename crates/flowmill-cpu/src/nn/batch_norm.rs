@@ -1,5 +1,6 @@
 //! `FusedBatchNorm` in its three versions, for inference and training, and `FusedBatchNormGrad`.
 
+use super::layout::in_any_layout;
 use crate::from_fn::expensive_from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -8,10 +9,10 @@ use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     for op in ["FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"] {
-        registry.add(op, make);
+        registry.add(op, |init| in_any_layout(init, make));
     }
     for op in ["FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"] {
-        registry.add(op, make_grad);
+        registry.add(op, |init| in_any_layout(init, make_grad));
     }
 }
 
@@ -27,10 +28,6 @@ struct Norm {
 
 impl Norm {
     fn new(init: &KernelInit<'_>) -> Result<Norm> {
-        let format = init.attrs.get_or("data_format", "NHWC")?;
-        if format != "NHWC" {
-            bail!(Unimplemented, "The CPU implementation of {} only supports NHWC tensor format, got {format}", init.op_def.name);
-        }
         let dtype = init.dtype("T")?;
         if !matches!(dtype, DType::F32 | DType::F16 | DType::BF16) {
             return init.unsupported();

@@ -1,5 +1,6 @@
 //! `Conv2D`, `_FusedConv2D` and the gradients of `Conv2D`.
 
+use super::layout::in_any_layout;
 use super::window::Geometry;
 use crate::conv::{PackedFilter, Window, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
 use crate::from_fn::expensive_from_fn;
@@ -11,12 +12,12 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("Conv2D", |init| make(init, Fused::default()));
-    registry.add("_FusedConv2D", |init| make(init, Fused::new(init)?));
-    registry.add("Conv2DBackpropFilter", |init| make_backprop_filter(init, sizes));
-    registry.add("Conv2DBackpropFilterV2", |init| make_backprop_filter(init, shape_of));
-    registry.add("Conv2DBackpropInput", |init| make_backprop_input(init, input_sizes));
-    registry.add("Conv2DBackpropInputV2", |init| make_backprop_input(init, |input, _, _| shape_of(input)));
+    registry.add("Conv2D", |init| in_any_layout(init, |init| make(init, Fused::default())));
+    registry.add("_FusedConv2D", |init| in_any_layout(init, |init| make(init, Fused::new(init)?)));
+    registry.add("Conv2DBackpropFilter", |init| in_any_layout(init, |init| make_backprop_filter(init, sizes)));
+    registry.add("Conv2DBackpropFilterV2", |init| in_any_layout(init, |init| make_backprop_filter(init, shape_of)));
+    registry.add("Conv2DBackpropInput", |init| in_any_layout(init, |init| make_backprop_input(init, input_sizes)));
+    registry.add("Conv2DBackpropInputV2", |init| in_any_layout(init, |init| make_backprop_input(init, |input, _, _| shape_of(input))));
 }
 
 /// What follows the convolution in the same kernel, from the attribute `fused_ops`.

@@ -1,5 +1,6 @@
 //! `Conv3D` and its gradients: patches of the input laid out as rows, a few at a time, and products of matrices.
 
+use super::layout::in_any_layout;
 use super::volume::{Steps, Volume};
 use crate::from_fn::expensive_from_fn;
 use crate::gemm::{self, MatrixRef, gemm};
@@ -15,9 +16,9 @@ const PATCH_ELEMENTS: usize = 1 << 20;
 const CHUNK: usize = 1 << 14;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("Conv3D", make);
-    registry.add("Conv3DBackpropFilterV2", make_filter_grad);
-    registry.add("Conv3DBackpropInputV2", make_input_grad);
+    registry.add("Conv3D", |init| in_any_layout(init, make));
+    registry.add("Conv3DBackpropFilterV2", |init| in_any_layout(init, make_filter_grad));
+    registry.add("Conv3DBackpropInputV2", |init| in_any_layout(init, make_input_grad));
 }
 
 macro_rules! kernel {

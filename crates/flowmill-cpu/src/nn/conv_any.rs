@@ -2,6 +2,7 @@
 
 use super::conv::{Fused, make as make_conv2d};
 use super::conv3d::make as make_conv3d;
+use super::layout::in_any_layout;
 use flowmill_graph::Attrs;
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::{ListValue, Value};
@@ -17,6 +18,8 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 struct Conv {
     inner: Arc<dyn Kernel>,
     spatial: usize,
+    /// The dimension of channels, not counting those of the batch.
+    channel_axis: usize,
     batch_dims: usize,
     groups: usize,
 }
@@ -50,8 +53,9 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     attrs.set("dilations", ints(if dilations.is_empty() { vec![1; spatial + 2] } else { dilations }));
     attrs.set("data_format", format);
     let init = KernelInit { attrs: &attrs, ..*init };
-    let inner = if spatial == 2 { make_conv2d(&init, Fused::default())? } else { make_conv3d(&init)? };
-    Ok(Arc::new(Conv { inner, spatial, batch_dims: positive("batch_dims")?, groups: positive("groups")? }))
+    let inner = in_any_layout(&init, |init| if spatial == 2 { make_conv2d(init, Fused::default()) } else { make_conv3d(init) })?;
+    let channel_axis = if format.starts_with("NC") { 0 } else { spatial };
+    Ok(Arc::new(Conv { inner, spatial, channel_axis, batch_dims: positive("batch_dims")?, groups: positive("groups")? }))
 }
 
 impl Kernel for Conv {
@@ -61,7 +65,7 @@ impl Kernel for Conv {
             dims if dims.len() == self.batch_dims + self.spatial + 1 => dims.split_at(self.batch_dims),
             _ => bail!(InvalidArgument, "input must have {} dimensions: {}", self.batch_dims + self.spatial + 1, input.shape()),
         };
-        let (batch, channels) = (batch.to_vec(), image[self.spatial]);
+        let (batch, channels) = (batch.to_vec(), image[self.channel_axis]);
         if filter.shape().get(self.spatial).is_none_or(|depth| depth.checked_mul(self.groups) != Some(channels)) {
             bail!(
                 InvalidArgument,

@@ -1,6 +1,7 @@
 //! `DepthwiseConv2dNative` and its gradients.
 
 use super::conv::Fused;
+use super::layout::in_any_layout;
 use super::window::Geometry;
 use crate::conv::Window;
 use crate::conv::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d};
@@ -11,10 +12,10 @@ use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("DepthwiseConv2dNative", |init| make(init, Fused::default()));
-    registry.add("DepthwiseConv2dNativeBackpropFilter", make_backprop_filter);
-    registry.add("DepthwiseConv2dNativeBackpropInput", make_backprop_input);
-    registry.add("_FusedDepthwiseConv2dNative", |init| make(init, Fused::new(init)?));
+    registry.add("DepthwiseConv2dNative", |init| in_any_layout(init, |init| make(init, Fused::default())));
+    registry.add("DepthwiseConv2dNativeBackpropFilter", |init| in_any_layout(init, make_backprop_filter));
+    registry.add("DepthwiseConv2dNativeBackpropInput", |init| in_any_layout(init, make_backprop_input));
+    registry.add("_FusedDepthwiseConv2dNative", |init| in_any_layout(init, |init| make(init, Fused::new(init)?)));
 }
 
 /// Checks the filter `[height, width, channels, multiplier]` against the input; gives the window, the multiplier and the output's shape.

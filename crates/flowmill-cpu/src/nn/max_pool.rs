@@ -1,5 +1,6 @@
 //! `MaxPoolV2` with its gradients, whose windows are inputs; `MaxPoolWithArgmax` with its gradient; `MaxPoolGradGrad`.
 
+use super::layout::in_any_layout;
 use super::pool::{Pool, max_gradient};
 use super::window::Geometry;
 use crate::conv::Window;
@@ -12,11 +13,11 @@ use flowmill_tensor::{Element, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("MaxPoolGradGrad", make_grad_grad);
-    registry.add("MaxPoolGradGradV2", make_grad_grad_v2);
-    registry.add("MaxPoolGradV2", make_grad_v2);
+    registry.add("MaxPoolGradGrad", |init| in_any_layout(init, make_grad_grad));
+    registry.add("MaxPoolGradGradV2", |init| in_any_layout(init, make_grad_grad_v2));
+    registry.add("MaxPoolGradV2", |init| in_any_layout(init, make_grad_v2));
     registry.add("MaxPoolGradWithArgmax", make_grad_with_argmax);
-    registry.add("MaxPoolV2", make_v2);
+    registry.add("MaxPoolV2", |init| in_any_layout(init, make_v2));
     registry.add("MaxPoolWithArgmax", make_with_argmax);
 }
 
@@ -28,8 +29,9 @@ fn pool_of(ctx: &KernelContext<'_>, at: usize, op: &str, geometry: &Geometry) ->
             bail!(InvalidArgument, "Sliding window {name} field must specify 4 dimensions");
         }
     }
-    let geometry = geometry.with_strides(op, &ctx.input(at + 1)?.to_i64_vec()?)?;
-    Pool::with_sizes(op, &ctx.input(at)?.to_i64_vec()?, geometry)
+    let (sizes, mut strides) = (ctx.input(at)?.to_i64_vec()?, ctx.input(at + 1)?.to_i64_vec()?);
+    Pool::check_depth(&sizes, &mut strides)?;
+    Pool::with_sizes(op, &sizes, geometry.with_strides(op, &strides)?)
 }
 
 fn make_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -165,7 +167,7 @@ fn grad_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: &Pool) -> Result<()>
 }
 
 fn make_grad_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let pool = Pool::new(init)?;
+    let pool = Pool::of_any_dimension(init)?;
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => {
         expensive_from_fn(move |ctx| grad_grad::<T>(ctx, &pool))
     }, _ => init.unsupported())

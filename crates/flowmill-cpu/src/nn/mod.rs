@@ -12,6 +12,7 @@ mod fake_quant;
 mod format;
 mod fractional_pool;
 mod fractional_pool_grad;
+mod layout;
 mod lrn;
 mod max_pool;
 mod pool;

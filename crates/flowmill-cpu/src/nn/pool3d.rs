@@ -1,5 +1,6 @@
 //! `MaxPool3D`, `AvgPool3D` and their gradients. Windows see only what lies inside of the volume.
 
+use super::layout::in_any_layout;
 use super::volume::{Steps, Volume, sizes};
 use crate::from_fn::expensive_from_fn;
 use crate::number::{Number, Ordered};
@@ -12,11 +13,11 @@ use std::sync::Arc;
 const GRAIN: usize = 1 << 15;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("AvgPool3D", make_avg);
-    registry.add("AvgPool3DGrad", make_avg_grad);
-    registry.add("MaxPool3D", make_max);
-    registry.add("MaxPool3DGrad", make_max_grad);
-    registry.add("MaxPool3DGradGrad", make_max_grad_grad);
+    registry.add("AvgPool3D", |init| in_any_layout(init, make_avg));
+    registry.add("AvgPool3DGrad", |init| in_any_layout(init, make_avg_grad));
+    registry.add("MaxPool3D", |init| in_any_layout(init, make_max));
+    registry.add("MaxPool3DGrad", |init| in_any_layout(init, make_max_grad));
+    registry.add("MaxPool3DGradGrad", |init| in_any_layout(init, make_max_grad_grad));
 }
 
 /// The window of the attribute `ksize`.

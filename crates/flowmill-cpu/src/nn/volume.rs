@@ -14,16 +14,12 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// Reads `strides`, `dilations`, `padding` and `data_format`.
+    /// Reads `strides`, `dilations` and `padding` of a node whose channels come last.
     ///
     /// # Errors
-    /// `InvalidArgument` for lists that are not of five positive numbers or that move over the batch or the channels, and for another
-    /// format than NDHWC.
+    /// `InvalidArgument` for lists that are not of five positive numbers or that move over the batch or the channels.
     pub(super) fn new(init: &KernelInit<'_>) -> Result<Steps> {
         let op = &init.op_def.name;
-        if init.attrs.get_or("data_format", "NDHWC")? != "NDHWC" {
-            bail!(InvalidArgument, "{op} only supports NDHWC on device type CPU");
-        }
         let dilations = if init.attrs.contains("dilations") { sizes(op, "dilations", &init.attrs.list("dilations")?)? } else { [1; 3] };
         let same = match init.attrs.get("padding")? {
             "SAME" => true,

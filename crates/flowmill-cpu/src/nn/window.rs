@@ -21,20 +21,22 @@ enum Padding {
 }
 
 impl Geometry {
-    /// Reads `strides`, `dilations`, `padding`, `explicit_paddings` and `data_format`.
+    /// Reads `strides`, `dilations`, `padding` and `explicit_paddings` of a node whose channels come last.
     ///
     /// # Errors
-    /// `InvalidArgument` for lists that are not of four positive numbers or that move over the batch, `Unimplemented` for another format
-    /// than NHWC.
+    /// `InvalidArgument` for lists that are not of four positive numbers or that move over the batch.
     pub(super) fn new(init: &KernelInit<'_>) -> Result<Geometry> {
+        // Some pools have strides for an input.
+        let strides = if init.attrs.contains("strides") { init.attrs.list("strides")? } else { vec![1; 4] };
+        Geometry::new_with_strides(init, &strides)
+    }
+
+    /// Like [`Geometry::new`], with other strides than those of the attribute.
+    ///
+    /// # Errors
+    /// As [`Geometry::new`].
+    pub(super) fn new_with_strides(init: &KernelInit<'_>, strides: &[i64]) -> Result<Geometry> {
         let op = init.op_def.name.as_str();
-        let format = init.attrs.get_or("data_format", "NHWC")?;
-        if format != "NHWC" {
-            bail!(
-                Unimplemented,
-                "The {op} op currently only supports the NHWC tensor format on the CPU. The op was given the format: {format}"
-            );
-        }
         let dilations = if init.attrs.contains("dilations") { positive(op, "dilations", &init.attrs.list("dilations")?)? } else { [1, 1] };
         let padding = match init.attrs.get("padding")? {
             "SAME" => Padding::Same,
@@ -44,9 +46,7 @@ impl Geometry {
             "EXPLICIT" => Padding::Explicit(explicit(&init.attrs.list("explicit_paddings")?)?),
             other => bail!(InvalidArgument, "Unknown padding type {other}"),
         };
-        // Some pools have strides for an input.
-        let strides = if init.attrs.contains("strides") { positive(op, "strides", &init.attrs.list("strides")?)? } else { [1, 1] };
-        Ok(Geometry { strides, dilations, padding })
+        Ok(Geometry { strides: positive(op, "strides", strides)?, dilations, padding })
     }
 
     /// A window with these strides and dilations, padded as `SAME` or not at all.

@@ -18,6 +18,7 @@ mod gather;
 mod glimpse;
 mod json_example;
 mod layer_norm;
+mod layouts;
 mod least_squares;
 mod logging;
 mod lookup;

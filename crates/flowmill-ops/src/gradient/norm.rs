@@ -5,7 +5,7 @@ use super::{Grads, all, like};
 use flowmill_graph::OutputId;
 use flowmill_graph::builder::GraphBuilder;
 use flowmill_graph::builder::gradients::{Backward, Grad, GradientOptions, add_gradients};
-use flowmill_tensor::{Result, bail};
+use flowmill_tensor::Result;
 
 type B<'a> = GraphBuilder<'a>;
 
@@ -39,19 +39,20 @@ pub(crate) fn fused_batch_norm_grad(b: &mut B<'_>, op: &Backward) -> Grads {
     let (dy, x, scale) = (op.inputs[0], op.inputs[1], op.inputs[2]);
     let attrs = b.graph().node(op.node)?.attrs();
     let epsilon = f64::from(attrs.get_or("epsilon", 1e-4f32)?);
-    let is_nchw = attrs.get_or("data_format", "NHWC")? == "NCHW";
-    if b.shape(x).rank() == Some(5) {
-        bail!(Unimplemented, "The second derivative of a batch normalization of rank 5");
-    }
+    let format = attrs.get_or("data_format", "NHWC")?;
+    let (channels_first, rank) = (format.starts_with("NC"), b.shape(x).rank().unwrap_or(format.len()));
     let training = is_training(b, op)?;
-    let axes = if is_nchw { [0, 2, 3] } else { [0, 1, 2] };
+    let channel_axis = if channels_first { 1 } else { rank - 1 };
+    let axes: Vec<i64> = (0..rank).filter(|&axis| axis != channel_axis).map(|axis| axis as i64).collect();
     let axes = b.ints(&axes)?;
     // A value per channel in a shape that broadcasts.
     let per_channel = |b: &mut B<'_>, v: OutputId| {
-        if !is_nchw {
+        if !channels_first {
             return Ok(v);
         }
-        let shape = b.ints(&[1, -1, 1, 1])?;
+        let mut shape = vec![1; rank];
+        shape[1] = -1;
+        let shape = b.ints(&shape)?;
         b.reshape(v, shape)
     };
     let sum = |b: &mut B<'_>, v: OutputId, keep: bool| b.op("Sum").inputs(&[v, axes]).attr("keep_dims", keep).output();

@@ -1,0 +1,75 @@
+//! Kernels for images whose channels come first, by those for images whose channels come last.
+//!
+//! Every kernel of the family computes on `NHWC` or `NDHWC`. A node of another format gets that kernel with transposes around it. The pass
+//! `channels_last` of `flowmill-optimize` removes the transposes between consecutive nodes.
+
+use crate::array::permuted;
+use flowmill_graph::image_layout::{ImageLayout, channels_first_rank, channels_last_attrs, to_channels_first, to_channels_last};
+use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
+use flowmill_tensor::{Result, Tensor, bail};
+use std::sync::Arc;
+
+/// Makes the kernel of a node of any format by `make`, which makes that of the same op on images with their channels last.
+///
+/// # Errors
+/// `Unimplemented` for the format `NCHW_VECT_C`, and what `make` returns.
+pub(super) fn in_any_layout(
+    init: &KernelInit<'_>,
+    make: impl FnOnce(&KernelInit<'_>) -> Result<Arc<dyn Kernel>>,
+) -> Result<Arc<dyn Kernel>> {
+    let op = init.op_def.name.as_str();
+    let Some(rank) = channels_first_rank(op, init.attrs)? else { return make(init) };
+    let Some(layout) = ImageLayout::of(op) else { bail!(Internal, "{op} has a data format but no layout") };
+    let attrs = channels_last_attrs(init.attrs, rank)?;
+    // Shapes in another order would mislead the inner kernel.
+    let inner = make(&KernelInit { attrs: &attrs, input_shapes: &[], constants: &[], ..*init })?;
+    Ok(Arc::new(ChannelsFirst { inner, layout, rank }))
+}
+
+/// A kernel on images with their channels last between transposes from and to the other layout.
+struct ChannelsFirst {
+    inner: Arc<dyn Kernel>,
+    layout: &'static ImageLayout,
+    rank: usize,
+}
+
+impl ChannelsFirst {
+    /// Returns input `i` as the inner kernel takes it. A tensor of another rank is left for that kernel to refuse.
+    fn convert(&self, i: usize, tensor: Tensor) -> Result<Tensor> {
+        if self.layout.images.contains(&i) && tensor.rank() == self.rank {
+            return permuted(&tensor, &to_channels_last(self.rank));
+        }
+        if self.layout.sizes.contains(&i) && tensor.rank() == 1 && tensor.num_elements() == self.rank {
+            let sizes = tensor.to_i64_vec()?;
+            let moved: Vec<i64> = to_channels_last(self.rank).iter().map(|&axis| sizes[axis]).collect();
+            return Tensor::index_vector(tensor.dtype(), &moved);
+        }
+        Ok(tensor)
+    }
+}
+
+impl Kernel for ChannelsFirst {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let mut inputs = Vec::with_capacity(ctx.num_inputs());
+        for i in 0..ctx.num_inputs() {
+            let input = ctx.take(i)?;
+            inputs.push(Some(self.convert(i, input)?));
+        }
+        let mut outputs = vec![None; ctx.num_outputs()];
+        self.inner.compute(&mut KernelContext::new(&mut inputs, &mut outputs, ctx.step()))?;
+        for (i, output) in outputs.into_iter().enumerate() {
+            let Some(output) = output else { continue };
+            let is_image = i == 0 && self.layout.image_output && output.rank() == self.rank;
+            ctx.set_output(i, if is_image { permuted(&output, &to_channels_first(self.rank))? } else { output });
+        }
+        Ok(())
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::Expensive
+    }
+
+    fn batched_inputs(&self) -> u32 {
+        self.inner.batched_inputs()
+    }
+}
