@@ -2,7 +2,7 @@
 
 use crate::lowering::{Functions, called};
 use crate::passes::{
-    fold_batch_norm, fold_constants, fold_padding, fuse_elementwise, fuse_epilogues, fuse_gelu, fuse_layer_norm, fuse_reads,
+    channels_last, fold_batch_norm, fold_constants, fold_padding, fuse_elementwise, fuse_epilogues, fuse_gelu, fuse_layer_norm, fuse_reads,
     merge_duplicates, prune, remove_identities,
 };
 use crate::passes::{inline_calls, lower_case, lower_if, lower_while};
@@ -44,6 +44,8 @@ pub const PIPELINE: &[Pass] = &[
     Pass { name: "remove_identities", run: remove_identities::run },
     // Before all that asks whether weights are constant: frozen models compute theirs by reshapes and products of constants.
     Pass { name: "fold_constants", run: fold_constants::run },
+    // Before all that looks for convolutions and batch norms, which know one layout; after constants are folded: axes and paddings are.
+    Pass { name: "channels_last", run: channels_last::run },
     // Before epilogues are fused: leaves one bias where there were a product and a sum.
     Pass { name: "fold_batch_norm", run: fold_batch_norm::run },
     // Before epilogues are fused: looks for `Conv2D`, not for what that becomes.

@@ -78,6 +78,6 @@ macro_rules! cases {
 }
 cases! {
     inline_calls lower_case lower_if lower_while
-    prune remove_identities fold_constants fold_batch_norm fold_padding fuse_epilogues fuse_gelu fuse_layer_norm fuse_reads
+    prune remove_identities fold_constants channels_last fold_batch_norm fold_padding fuse_epilogues fuse_gelu fuse_layer_norm fuse_reads
     fuse_elementwise merge_duplicates
 }

@@ -26,6 +26,8 @@ const SMALL_MAX: usize = 16 << 10;
 const SMALL_KEPT: usize = 16;
 /// Bytes kept in the shared lists.
 const CACHE_MAX: usize = 512 << 20;
+/// [`check_memory`] tries blocks of at least this size in bytes out.
+const PROBED_MIN: usize = 64 << 20;
 /// Blocks from this size in bytes count towards the memory limit.
 const COUNTED_MIN: usize = 64 << 10;
 
@@ -54,12 +56,16 @@ pub fn live_bytes() -> usize {
     LIVE.load(Relaxed)
 }
 
-/// Refuses `count` elements of type `T` that alone would pass [`memory_limit`]: for what is held besides tensors, before it is made.
+/// Refuses `count` elements of type `T` that the process cannot hold: those that would pass [`memory_limit`] with what tensors hold already,
+/// and those for which the allocator has no room. For what is held besides tensors, before it is made.
 ///
 /// # Errors
 /// `ResourceExhausted` for too many.
 pub fn check_memory<T>(count: usize) -> Result<()> {
-    if count > memory_limit() / size_of::<T>().max(1) {
+    let bytes = count.saturating_mul(size_of::<T>().max(1));
+    let fits = bytes < COUNTED_MIN || bytes.saturating_add(live_bytes()) <= memory_limit();
+    // A block that is not touched costs a system call.
+    if !fits || (bytes >= PROBED_MIN && Vec::<u8>::new().try_reserve_exact(bytes).is_err()) {
         bail!(ResourceExhausted, "OOM when allocating {count} elements of {} bytes: the limit is {}", size_of::<T>(), memory_limit());
     }
     Ok(())

@@ -396,9 +396,9 @@ def saturate_cast(value, dtype, name: str | None = None) -> Tensor:
                 return cast(complex(*(_clamped(part, low, high) for part in (real(value), imag(value)))), wanted, scope)
             value = real(value)
             own = value.dtype.base_dtype
-        if not (own.is_integer or own.is_floating) or wanted.is_complex or wanted.is_bool:
+        if not (own.is_integer or own.is_floating) or wanted.is_bool:
             return cast(value, wanted, scope)
-        low, high = _common_limits(own, wanted)
+        low, high = _common_limits(own, wanted.real_dtype)
         return cast(_clamped(value, low, high), wanted, scope)
 
 

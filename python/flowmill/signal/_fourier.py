@@ -82,7 +82,7 @@ def dct(input, type: int = 2, n: int | None = None, axis: int = -1, norm: str | 
     """
     _check_cosine(type, n, axis, norm)
     with op_scope(name, "dct", input):
-        values = convert_to_tensor(input, name="input", preferred_dtype=float32)
+        values = convert_to_tensor(input)
         return _cosine(_cut(values, n), type, norm)
 
 
@@ -90,7 +90,7 @@ def idct(input, type: int = 2, n: int | None = None, axis: int = -1, norm: str |
     """The inverse of :func:`dct`, without a factor where there is no norm; the arguments are the same."""
     _check_cosine(type, n, axis, norm)
     with op_scope(name, "idct", input):
-        values = convert_to_tensor(input, name="input", preferred_dtype=float32)
+        values = convert_to_tensor(input)
         return _cosine(_cut(values, n), {1: 1, 2: 3, 3: 2, 4: 4}[type], norm)
 
 

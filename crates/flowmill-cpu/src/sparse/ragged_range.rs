@@ -3,7 +3,7 @@
 use super::splits_tensor;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16, check_memory, error};
+use flowmill_tensor::{DType, Element, Result, Tensor, bail, bf16};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -86,29 +86,34 @@ fn range<T: Steps>(ctx: &mut KernelContext<'_>, splits_type: DType) -> Result<()
     let rows = rows.unwrap_or(1);
     let mut splits = vec![0usize];
     let mut total = 0usize;
+    let most = if splits_type == DType::I32 { i32::MAX as u64 } else { i64::MAX as u64 };
     for row in 0..rows {
         let delta = at(deltas, row);
         if delta == T::default() {
             bail!(InvalidArgument, "Requires delta != 0");
         }
-        let count = T::count(at(starts, row), at(limits, row), delta).filter(|&n| splits_type != DType::I32 || n <= i32::MAX as u64);
+        let count = T::count(at(starts, row), at(limits, row), delta).filter(|&n| n <= most);
         let Some(count) = count else {
             bail!(InvalidArgument, "Requires ((limit - start) / delta) <= the largest {splits_type} in row {row}");
         };
-        let grown = usize::try_from(count).ok().and_then(|n| total.checked_add(n));
-        total = grown.ok_or_else(|| error!(InvalidArgument, "the rows have too many elements"))?;
+        let grown = usize::try_from(count).ok().and_then(|n| total.checked_add(n)).filter(|&n| n as u64 <= most);
+        let Some(grown) = grown else {
+            bail!(InvalidArgument, "The total range size overflowed: the splits are of type {splits_type}");
+        };
+        total = grown;
         splits.push(total);
     }
-    check_memory::<T>(total)?;
-    let mut values = Vec::with_capacity(total);
-    for row in 0..rows {
+    let mut values = Tensor::uninit(T::DTYPE, [total])?;
+    let mut rest = values.as_mut_slice::<T>()?;
+    for (row, bounds) in splits.windows(2).enumerate() {
         let (mut value, delta) = (at(starts, row), at(deltas, row));
-        for _ in splits[row]..splits[row + 1] {
-            values.push(value);
+        let (these, others) = rest.split_at_mut(bounds[1] - bounds[0]);
+        for to in these {
+            *to = value;
             value = value.next(delta);
         }
+        rest = others;
     }
-    let values = Tensor::vector(&values)?;
     ctx.set_output(0, splits_tensor(splits_type, &splits)?);
     ctx.set_output(1, values);
     Ok(())

@@ -151,13 +151,12 @@ pub(crate) fn square(b: &mut B<'_>, op: &Backward) -> Grads {
     chain(b, op, |b, x, _| b.times(x, 2.0))
 }
 
-/// An op whose gradient is an op of its own, which takes output and gradient.
+/// An op whose gradient is an op of its own, which takes output and gradient and conjugates the former.
 macro_rules! from_output {
     ($($name:ident => $op:literal),* $(,)?) => {$(
         pub(crate) fn $name(b: &mut B<'_>, op: &Backward) -> Grads {
             let dy = op.dy(b, 0)?;
-            let y = b.conj(op.output(0))?;
-            first(b.call($op, &[y, dy])?, 0)
+            first(b.call($op, &[op.output(0), dy])?, 0)
         }
     )*};
 }
@@ -170,24 +169,38 @@ from_output! {
     reciprocal => "ReciprocalGrad",
 }
 
-/// The gradients of an op that is `g f'(y)` for the output `y` of another one, as `factor` gives `df'/dy`.
+/// The conjugates in the gradient of a function of a conjugate.
+#[derive(Clone, Copy, PartialEq)]
+enum Conjugated {
+    /// The incoming gradient, which is what a function of `conj(y)` asks for.
+    Incoming,
+    /// The other argument, as TensorFlow has it for `TanhGrad` and `SigmoidGrad`.
+    Argument,
+}
+
+/// The gradients of an op that is `g f'(conj(y))` for the output `y` of another one, as `factor` returns `df'/dy` times `g`.
 fn of_output_grad(
     b: &mut B<'_>,
     op: &Backward,
     kind: &str,
+    conjugated: Conjugated,
     factor: impl FnOnce(&mut B<'_>, OutputId, OutputId) -> Result<OutputId>,
 ) -> Grads {
     let dz = op.dy(b, 0)?;
-    let (y, g) = (b.conj(op.inputs[0])?, b.conj(op.inputs[1])?);
+    let y = b.conj(op.inputs[0])?;
+    let (incoming, g) = match conjugated {
+        Conjugated::Incoming => (b.conj(dz)?, op.inputs[1]),
+        Conjugated::Argument => (dz, b.conj(op.inputs[1])?),
+    };
     let slope = factor(b, y, g)?;
-    let dy = b.mul(dz, slope)?;
+    let dy = b.mul(incoming, slope)?;
     let dg = b.call(kind, &[y, dz])?;
     all([dy, dg])
 }
 
 /// `g (1 - y²)`.
 pub(crate) fn tanh_grad(b: &mut B<'_>, op: &Backward) -> Grads {
-    of_output_grad(b, op, "TanhGrad", |b, y, g| {
+    of_output_grad(b, op, "TanhGrad", Conjugated::Argument, |b, y, g| {
         let product = b.mul(g, y)?;
         b.times(product, -2.0)
     })
@@ -195,7 +208,7 @@ pub(crate) fn tanh_grad(b: &mut B<'_>, op: &Backward) -> Grads {
 
 /// `g y (1 - y)`.
 pub(crate) fn sigmoid_grad(b: &mut B<'_>, op: &Backward) -> Grads {
-    of_output_grad(b, op, "SigmoidGrad", |b, y, g| {
+    of_output_grad(b, op, "SigmoidGrad", Conjugated::Argument, |b, y, g| {
         let twice = b.times(y, 2.0)?;
         let one = b.number(y, 1.0)?;
         let rest = b.sub(one, twice)?;
@@ -205,7 +218,7 @@ pub(crate) fn sigmoid_grad(b: &mut B<'_>, op: &Backward) -> Grads {
 
 /// `g / (2 y)`.
 pub(crate) fn sqrt_grad(b: &mut B<'_>, op: &Backward) -> Grads {
-    of_output_grad(b, op, "SqrtGrad", |b, y, g| {
+    of_output_grad(b, op, "SqrtGrad", Conjugated::Incoming, |b, y, g| {
         let square = b.square(y)?;
         let half = b.div(g, square)?;
         b.times(half, -0.5)
@@ -214,7 +227,7 @@ pub(crate) fn sqrt_grad(b: &mut B<'_>, op: &Backward) -> Grads {
 
 /// `-g y³ / 2`.
 pub(crate) fn rsqrt_grad(b: &mut B<'_>, op: &Backward) -> Grads {
-    of_output_grad(b, op, "RsqrtGrad", |b, y, g| {
+    of_output_grad(b, op, "RsqrtGrad", Conjugated::Incoming, |b, y, g| {
         let square = b.square(y)?;
         let product = b.mul(g, square)?;
         b.times(product, -1.5)
@@ -223,7 +236,7 @@ pub(crate) fn rsqrt_grad(b: &mut B<'_>, op: &Backward) -> Grads {
 
 /// `-g y²`.
 pub(crate) fn reciprocal_grad(b: &mut B<'_>, op: &Backward) -> Grads {
-    of_output_grad(b, op, "ReciprocalGrad", |b, y, g| {
+    of_output_grad(b, op, "ReciprocalGrad", Conjugated::Incoming, |b, y, g| {
         let product = b.mul(g, y)?;
         b.times(product, -2.0)
     })

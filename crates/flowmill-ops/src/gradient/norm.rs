@@ -43,7 +43,7 @@ pub(crate) fn fused_batch_norm_grad(b: &mut B<'_>, op: &Backward) -> Grads {
     let (channels_first, rank) = (format.starts_with("NC"), b.shape(x).rank().unwrap_or(format.len()));
     let training = is_training(b, op)?;
     let channel_axis = if channels_first { 1 } else { rank - 1 };
-    let axes: Vec<i64> = (0..rank).filter(|&axis| axis != channel_axis).map(|axis| axis as i64).collect();
+    let axes: Vec<i32> = (0..rank).filter(|&axis| axis != channel_axis).map(|axis| axis as i32).collect();
     let axes = b.ints(&axes)?;
     // A value per channel in a shape that broadcasts.
     let per_channel = |b: &mut B<'_>, v: OutputId| {

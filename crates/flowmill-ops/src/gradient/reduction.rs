@@ -168,7 +168,8 @@ pub(crate) fn cumprod(b: &mut B<'_>, op: &Backward) -> Grads {
     let y = b.conj(op.output(0))?;
     let product = b.mul(dy, y)?;
     let sum = b.op("Cumsum").inputs(&[product, op.inputs[1]]).attr("exclusive", exclusive).attr("reverse", !reverse).output()?;
-    first(b.div(sum, x)?, 1)
+    // Where an element is zero, TensorFlow's gradient is zero.
+    first(b.call("DivNoNan", &[sum, x])?, 1)
 }
 
 /// `x / |x|`.

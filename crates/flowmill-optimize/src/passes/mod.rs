@@ -1,5 +1,6 @@
 //! The passes, one a file.
 
+pub(crate) mod channels_last;
 pub(crate) mod fold_batch_norm;
 pub(crate) mod fold_constants;
 pub(crate) mod fold_padding;
