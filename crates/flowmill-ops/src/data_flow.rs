@@ -210,7 +210,7 @@ pub(crate) const OPS: &[Op] = &[
     op("OptionalGetValue", "(optional: variant) -> (components: output_types)")
         .gradient(gradient::optional_get_value)
         .attrs("output_types: list(type) >= 1; output_shapes: list(shape) >= 1")
-        .shape(shape::optional_value),
+        .shape(shape::elements_of::<0>),
     op("TextLineReader", "() -> (reader_handle: Ref(string))")
         .not_differentiable()
         .attrs("skip_header_lines: int = 0; container: string = ''; shared_name: string = ''")

@@ -26,10 +26,14 @@ mod array;
 mod batching;
 mod control_flow;
 mod data_flow;
+mod dataset;
+mod dataset_function;
+mod dataset_io;
 mod functional;
 mod fused;
 mod gradient;
 mod image;
+mod iterator;
 mod linear_algebra;
 mod logging;
 mod lookup;
@@ -82,6 +86,10 @@ const FAMILIES: &[(&str, &[Op])] = &[
     ("logging", logging::OPS),
     ("script", script::OPS),
     ("batching", batching::OPS),
+    ("dataset", dataset::OPS),
+    ("dataset_function", dataset_function::OPS),
+    ("dataset_io", dataset_io::OPS),
+    ("iterator", iterator::OPS),
     (OWN, fused::OPS),
 ];
 

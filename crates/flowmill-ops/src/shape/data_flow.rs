@@ -333,18 +333,6 @@ pub(crate) fn dequeue(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What an optional holds, as attribute `output_shapes` says.
-pub(crate) fn optional_value(c: &mut Context<'_>) -> Result<()> {
-    let shapes: Vec<PartialShape> = c.attrs().list("output_shapes")?;
-    if shapes.len() != c.num_outputs() {
-        bail!(InvalidArgument, "`output_shapes` must be the same length as `output_types` ({} vs. {})", shapes.len(), c.num_outputs());
-    }
-    for (i, shape) in shapes.into_iter().enumerate() {
-        c.set_output(i, shape);
-    }
-    Ok(())
-}
-
 /// The handles of a reader and of a queue: of the first version both are vectors of two strings.
 fn reader_and_queue(c: &Context<'_>) -> Result<()> {
     for (i, arg) in c.op_def().inputs.iter().take(2).enumerate() {
