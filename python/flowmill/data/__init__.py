@@ -1,19 +1,17 @@
 """Input pipelines: ``tf.data``.
 
-A dataset is kept in Python, and so are its iterators: `get_next` adds an operation that calls into them (`py_func`). So a graph with an iterator
-runs in the process that built it alone, and all sessions share an iterator's place. Functions given to `map` and its kin are traced once, into graphs
-of their own, and cannot take tensors from outside. Hints about threads and buffers (`num_parallel_calls`, `prefetch`) are accepted and change
-nothing in what comes out.
+A dataset is an operation of the graph, and so is what each method makes of it; functions given to `map` and its kin are functions of the graph's
+library. An iterator is a resource of a session: an `IteratorGetNext` of the graph takes elements out of it. So a graph with datasets can be written to
+a file and run elsewhere, here or in TensorFlow.
 """
 
 from __future__ import annotations
 
 from flowmill.data import experimental
-from flowmill.data._dataset import (
-    Dataset, FixedLengthRecordDataset, TextLineDataset, TFRecordDataset, get_output_classes, get_output_shapes, get_output_types,
-)
+from flowmill.data._dataset import Dataset, get_output_classes, get_output_shapes, get_output_types
 from flowmill.data._iterator import Iterator, NumpyIterator, make_initializable_iterator, make_one_shot_iterator
 from flowmill.data._options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Options, ThreadingOptions
+from flowmill.data._readers import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
 from flowmill.data._specs import DatasetSpec
 
 __all__ = [
@@ -22,4 +20,5 @@ __all__ = [
     "make_initializable_iterator", "make_one_shot_iterator",
 ]
 
-AUTOTUNE = experimental.AUTOTUNE
+# Stands for a number that the pipeline chooses while it runs.
+AUTOTUNE = -1

@@ -4,67 +4,50 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flowmill._apply import call
-from flowmill._convert import convert_to_tensor
-from flowmill.data._structure import Component, Structure, _leaves, of_values, rebuild
+from flowmill._apply import call, op_scope
+from flowmill.data import _encodings, _nest, _structure
+from flowmill.dtypes import as_dtype
 from flowmill.graph import get_default_graph
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
 from flowmill.tensor_spec import TensorSpec
-from flowmill.type_spec import SparseTensorSpec, TypeSpec
+from flowmill.type_spec import TypeSpec
 
 if TYPE_CHECKING:
     from flowmill.data._dataset import Dataset
 
 
-def spec_of(structure: Structure) -> Any:
-    """What is known of the tensors of elements, in their form."""
-    return structure.map(lambda c: SparseTensorSpec(c.shape, c.dtype) if c.is_sparse else TensorSpec(c.shape, c.dtype))
-
-
-def _structure_of(element_spec) -> Structure:
-    """The form of elements of which that is known.
-
-    Raises:
-        TypeError: where something in it is no spec of a tensor.
-    """
-    components = []
-    for spec in _leaves(element_spec):
-        if not isinstance(spec, (TensorSpec, SparseTensorSpec)):
-            raise TypeError(f"A TensorSpec or a SparseTensorSpec is needed for each tensor of an element, got {spec!r}.")
-        components.append(Component(spec.dtype, spec.shape, isinstance(spec, SparseTensorSpec)))
-    return Structure(rebuild(element_spec, components))
-
-
 class _OfElements(TypeSpec):
-    """That of what has elements of one form."""
+    """The spec of what has elements of one form."""
 
     __slots__ = ("_element_spec",)
 
     @property
     def element_spec(self) -> Any:
-        """What is known of the tensors of an element, in its form."""
+        """What is known of the components of an element, in its form."""
         return self._element_spec
 
     def is_compatible_with(self, spec_or_value) -> bool:
-        """Whether a value, or one of another spec, has such elements."""
+        """Returns true if a value, or one of another spec, has such elements."""
         other = spec_or_value if isinstance(spec_or_value, TypeSpec) else self._of_value(spec_or_value)
         if type(other) is not type(self):
             return False
-        ours, theirs = _leaves(self._element_spec), _leaves(other._element_spec)
-        return len(ours) == len(theirs) and rebuild(self._element_spec, theirs) == other._element_spec and all(
-            a.is_compatible_with(b) for a, b in zip(ours, theirs))
+        try:
+            _nest.assert_same_structure(self._element_spec, other._element_spec)
+        except (TypeError, ValueError):
+            return False
+        return all(a.is_compatible_with(b) for a, b in zip(_nest.flatten(self._element_spec), _nest.flatten(other._element_spec)))
 
     def __hash__(self):
-        return hash((type(self), *_leaves(self._element_spec)))
+        return hash((type(self), *_nest.flatten(self._element_spec)))
 
 
 class DatasetSpec(_OfElements):
-    """That of a dataset.
+    """The spec of a dataset.
 
     Args:
-        element_spec: what is known of the tensors of an element, in its form.
-        dataset_shape: that of a tensor of datasets; a scalar is one.
+        element_spec: what is known of the components of an element, in its form.
+        dataset_shape: the shape of a tensor of datasets; a scalar is one.
     """
 
     __slots__ = ("_dataset_shape",)
@@ -74,7 +57,7 @@ class DatasetSpec(_OfElements):
 
     @staticmethod
     def from_value(value: Dataset) -> DatasetSpec:
-        """That of a dataset."""
+        """Returns the spec of a dataset."""
         return DatasetSpec(value.element_spec)
 
     @property
@@ -84,63 +67,120 @@ class DatasetSpec(_OfElements):
 
         return Dataset
 
+    def most_specific_compatible_type(self, other: TypeSpec) -> TypeSpec:
+        """Returns the spec that datasets of this and another spec meet.
+
+        Raises:
+            ValueError: if there is none.
+        """
+        if not isinstance(other, DatasetSpec):
+            raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
+        return DatasetSpec(_structure.common(self._element_spec, other._element_spec), self._dataset_shape)
+
     def _parts(self) -> tuple:
         return self._element_spec, self._dataset_shape
 
     @classmethod
     def _of_value(cls, value):
-        from flowmill.data._dataset import Dataset
+        from flowmill.data._dataset import Dataset, NestedDatasets
 
+        if isinstance(value, NestedDatasets):
+            return cls(value.element_spec, value.shape)
         return cls(value.element_spec) if isinstance(value, Dataset) else None
+
+
+class _VariantEncoding:
+    """The encoding of what is one variant already."""
+
+    @staticmethod
+    def encode(spec, value) -> list[Tensor]:
+        return [value._variant_tensor]
+
+    encode_batch = encode
+
+    @staticmethod
+    def legacy(spec) -> tuple[Any, Any, Any]:
+        return spec, spec, spec
+
+
+class _DatasetEncoding(_VariantEncoding):
+    """The encoding of datasets: the variants that they are."""
+
+    @staticmethod
+    def specs(spec: DatasetSpec) -> list[TensorSpec]:
+        return [TensorSpec(spec._dataset_shape, as_dtype("variant"))]
+
+    @staticmethod
+    def decode(spec: DatasetSpec, tensors: list[Tensor]) -> Any:
+        from flowmill.data import _dataset
+
+        if spec._dataset_shape.rank == 0:
+            return _dataset.from_variant(tensors[0], spec.element_spec)
+        return _dataset.NestedDatasets(tensors[0], spec.element_spec, spec._dataset_shape)
+
+    @staticmethod
+    def batch(spec: DatasetSpec, size: int | None) -> DatasetSpec:
+        return DatasetSpec(spec.element_spec, TensorShape([size]).concatenate(spec._dataset_shape))
+
+    @staticmethod
+    def unbatch(spec: DatasetSpec) -> DatasetSpec:
+        if spec._dataset_shape.rank == 0:
+            raise ValueError("Slicing dataset elements is not supported for rank 0.")
+        return DatasetSpec(spec.element_spec, spec._dataset_shape[1:])
 
 
 class Optional:
     """An element that may be there or not; :meth:`from_value` and :meth:`empty` make them."""
 
-    def __init__(self, variant_tensor: Tensor, structure: Structure):
-        self._variant_tensor, self._structure = variant_tensor, structure
+    def __init__(self, variant_tensor: Tensor, element_spec):
+        self._variant_tensor, self._element_spec = variant_tensor, element_spec
 
     @staticmethod
     def from_value(value) -> Optional:
-        """One that is there: a tensor, or a structure of them."""
-        structure, parts = of_values(value)
+        """Returns one that is there: a tensor, or a structure of them."""
         graph = get_default_graph()
         with graph.name_scope("optional") as scope:
             with graph.name_scope("value"):
-                parts = [convert_to_tensor(part, dtype, name=f"component_{i}")
-                         for i, (part, (dtype, _)) in enumerate(zip(parts, structure.parts))]
-            return Optional(call("OptionalFromValue", scope, parts), structure)
+                spec = _structure.spec_of(value)
+                tensors = _structure.encode(spec, value)
+            return Optional(call("OptionalFromValue", scope, tensors), spec)
 
     @staticmethod
     def empty(element_spec) -> Optional:
-        """One that is not there.
+        """Returns one that is not there.
 
         Args:
-            element_spec: what would be known of it, a structure of :class:`TensorSpec`.
+            element_spec: what would be known of it, a structure of specs.
         """
-        return Optional(call("OptionalNone", None), _structure_of(element_spec))
+        for spec in _nest.flatten(element_spec):
+            _encodings.encoding_of(spec)
+        return Optional(call("OptionalNone", None), element_spec)
 
     @property
     def element_spec(self) -> Any:
-        """What is known of the element."""
-        return spec_of(self._structure)
+        """What is known of the components of the element, in its form."""
+        return self._element_spec
 
     def has_value(self, name: str | None = None) -> Tensor:
-        """Whether it is there, a bool scalar."""
-        return call("OptionalHasValue", name, self._variant_tensor)
+        """Returns true, a bool scalar, if it is there."""
+        with get_default_graph().colocate_with(self._variant_tensor):
+            return call("OptionalHasValue", name, self._variant_tensor)
 
     def get_value(self, name: str | None = None) -> Any:
-        """The element. A step that asks for one that is not there fails with `InvalidArgumentError`."""
-        parts = self._structure.parts
-        return self._structure.pack(call(
-            "OptionalGetValue", name, self._variant_tensor, output_types=[dtype for dtype, _ in parts], output_shapes=[shape for _, shape in parts]))
+        """Returns the element. A step that needs one that is not there fails with `InvalidArgumentError`."""
+        spec = self._element_spec
+        with op_scope(name, "OptionalGetValue", self._variant_tensor) as scope:
+            with get_default_graph().colocate_with(self._variant_tensor):
+                tensors = call("OptionalGetValue", scope, self._variant_tensor, output_types=_structure.tensor_types(spec),
+                               output_shapes=_structure.tensor_shapes(spec))
+            return _structure.decode(spec, tensors)
 
 
 class OptionalSpec(_OfElements):
-    """That of an :class:`Optional`.
+    """The spec of an :class:`Optional`.
 
     Args:
-        element_spec: what is known of the tensors of the element, in its form.
+        element_spec: what is known of the components of the element, in its form.
     """
 
     __slots__ = ()
@@ -150,7 +190,7 @@ class OptionalSpec(_OfElements):
 
     @staticmethod
     def from_value(value: Optional) -> OptionalSpec:
-        """That of an optional element."""
+        """Returns the spec of an optional element."""
         return OptionalSpec(value.element_spec)
 
     @property
@@ -164,3 +204,25 @@ class OptionalSpec(_OfElements):
     @classmethod
     def _of_value(cls, value):
         return cls(value.element_spec) if isinstance(value, Optional) else None
+
+
+class _OptionalEncoding(_VariantEncoding):
+    """The encoding of an optional element: the variant that it is."""
+
+    @staticmethod
+    def specs(spec: OptionalSpec) -> list[TensorSpec]:
+        return [TensorSpec([], as_dtype("variant"))]
+
+    @staticmethod
+    def decode(spec: OptionalSpec, tensors: list[Tensor]) -> Optional:
+        return Optional(tensors[0], spec.element_spec)
+
+    @staticmethod
+    def batch(spec: OptionalSpec, size: int | None) -> OptionalSpec:
+        raise NotImplementedError("Batches of optional elements are not supported.")
+
+    unbatch = batch
+
+
+_encodings.register(DatasetSpec, _DatasetEncoding)
+_encodings.register(OptionalSpec, _OptionalEncoding)

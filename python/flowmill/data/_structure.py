@@ -1,140 +1,241 @@
-"""What the elements of a dataset are: nested tuples and dictionaries of tensors, flat for the pipeline."""
+"""Specs of whole elements: what is known of each component, and how elements become flat lists of tensors and back."""
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
-import numpy as np
-
-from flowmill import nest
-from flowmill._convert import array_of, convert_to_tensor
+from flowmill._convert import convert_to_tensor
+from flowmill.data import _nest
+from flowmill.data._encodings import encoding_of
 from flowmill.dtypes import DType, as_dtype
-from flowmill.sparse_tensor import SparseTensor
+from flowmill.graph import get_default_graph
+from flowmill.sparse_tensor import SparseTensor, SparseTensorValue
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
+from flowmill.tensor_spec import TensorSpec
+from flowmill.type_spec import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, TypeSpec
 
 
-@dataclasses.dataclass(frozen=True)
-class Component:
-    """The type and static shape of one tensor of an element; `is_sparse` where three parts stand for it."""
+def component_spec(value) -> TypeSpec | None:
+    """Returns the spec of a component that needs no conversion: a tensor, or what stands for several; None for anything else."""
+    from flowmill.data import _specs
 
-    dtype: DType
-    shape: TensorShape
-    is_sparse: bool = False
-
-    def parts(self) -> list[tuple[DType, TensorShape]]:
-        """Type and shape of each array that stands for it in the pipeline."""
-        if not self.is_sparse:
-            return [(self.dtype, self.shape)]
-        rank = self.shape.rank
-        int64 = as_dtype("int64")
-        return [(int64, TensorShape([None, rank])), (self.dtype, TensorShape([None])), (int64, TensorShape([rank]))]
-
-
-class Structure:
-    """The form of elements: `template` is a structure with a :class:`Component` for each tensor."""
-
-    def __init__(self, template) -> None:
-        self.template = template
-        self.components: list[Component] = _leaves(template)
-
-    @property
-    def parts(self) -> list[tuple[DType, TensorShape]]:
-        """Type and shape of each array of an element in the pipeline."""
-        return [part for component in self.components for part in component.parts()]
-
-    def pack(self, tensors: list[Tensor]):
-        """Tensors for all parts as an element."""
-        values, at = [], 0
-        for component in self.components:
-            if component.is_sparse:
-                sparse = SparseTensor(*tensors[at:at + 3])
-                sparse._known = component.shape
-                values.append(sparse)
-                at += 3
-            else:
-                values.append(tensors[at])
-                at += 1
-        return rebuild(self.template, values)
-
-    def map(self, function) -> Any:
-        """The same form with what `function` makes of each component."""
-        return rebuild(self.template, [function(c) for c in self.components])
-
-    def with_components(self, function) -> Structure:
-        """The same form with other components."""
-        return Structure(self.map(function))
-
-    @property
-    def are_sparse(self) -> list[bool]:
-        """Which components are sparse tensors."""
-        return [c.is_sparse for c in self.components]
+    if value is None:
+        return NoneTensorSpec()
+    if isinstance(value, TypeSpec):
+        return None
+    if isinstance(value, Tensor) or hasattr(value, "_as_tensor"):
+        return TensorSpec(value.shape, value.dtype.base_dtype)
+    for kind in (SparseTensorSpec, RaggedTensorSpec, _specs.DatasetSpec, _specs.OptionalSpec):
+        found = kind._of_value(value)
+        if found is not None:
+            return found
+    return None
 
 
-def _is_structure(value) -> bool:
-    """Whether this is a structure of datasets: lists are tensors there."""
-    return isinstance(value, (tuple, dict))
-
-
-def _leaves(value) -> list:
-    if isinstance(value, dict):
-        return [leaf for key in sorted(value) for leaf in _leaves(value[key])]
-    if _is_structure(value):
-        return [leaf for child in value for leaf in _leaves(child)]
-    return [value]
-
-
-def rebuild(template, leaves) -> Any:
-    """Leaves in the form of a template."""
-    values = iter(leaves)
-
-    def walk(part):
-        if isinstance(part, dict):
-            made = {key: walk(part[key]) for key in sorted(part)}
-            return type(part)((key, made[key]) for key in part)
-        if _is_structure(part):
-            children = [walk(child) for child in part]
-            return type(part)(*children) if hasattr(part, "_fields") else tuple(children)
-        return next(values)
-
-    return walk(template)
-
-
-def of_values(value) -> tuple[Structure, list]:
-    """The form of a user's value, and its parts: arrays, or tensors of the graph.
+def spec_of(element) -> Any:
+    """Returns the spec of an element, in its form.
 
     Raises:
-        TypeError, ValueError: for what is no tensor.
+        TypeError: for a component that cannot become a tensor.
     """
-    leaves, components, parts = _leaves(value), [], []
-    for leaf in leaves:
-        if isinstance(leaf, SparseTensor):
-            components.append(Component(leaf.dtype, leaf.shape, True))
-            parts += leaf._components()
-        elif isinstance(leaf, Tensor) or hasattr(leaf, "_as_tensor") or isinstance(leaf, list) and _holds_tensors(leaf):
-            tensor = convert_to_tensor(leaf)
-            components.append(Component(tensor.dtype.base_dtype, tensor.shape))
-            parts.append(tensor)
+    def one(value):
+        found = component_spec(value)
+        if found is not None:
+            return found
+        try:
+            tensor = convert_to_tensor(value)
+        except (TypeError, ValueError):
+            raise TypeError(f"Could not build a `TypeSpec` for {value} with type {type(value).__name__}") from None
+        return TensorSpec(tensor.shape, tensor.dtype.base_dtype)
+
+    return _nest.map_structure(one, element)
+
+
+def normalize(element, signature=None) -> Any:
+    """Returns an element whose components are tensors, or stand for several: names are ``component_0`` and so on.
+
+    Args:
+        element: a structure.
+        signature: the specs of its components, or None to find them.
+    """
+    parts = _nest.flatten(element) if signature is None else _nest.flatten_up_to(signature, element)
+    specs = [None] * len(parts) if signature is None else _nest.flatten(signature)
+    normal = []
+    with get_default_graph().name_scope("normalize_element"):
+        for i, (value, spec) in enumerate(zip(parts, specs)):
+            spec = component_spec(value) if spec is None else spec
+            name = f"component_{i}"
+            if spec is None:
+                normal.append(convert_to_tensor(value, name=name))
+            elif isinstance(spec, SparseTensorSpec):
+                normal.append(value if isinstance(value, SparseTensor) else SparseTensor.from_value(value))
+            elif isinstance(spec, RaggedTensorSpec):
+                from flowmill.ragged._tensor import to_ragged
+
+                normal.append(to_ragged(value, name=name))
+            elif isinstance(spec, TensorSpec):
+                normal.append(convert_to_tensor(value, spec.dtype, name))
+            else:
+                normal.append(value)
+    return _nest.pack_sequence_as(element if signature is None else signature, normal)
+
+
+def tensor_specs(element_spec) -> list[TensorSpec]:
+    """Returns the specs of the tensors that stand for an element."""
+    return [tensor for spec in _nest.flatten(element_spec) for tensor in encoding_of(spec).specs(spec)]
+
+
+def tensor_types(element_spec) -> list[DType]:
+    """Returns the types of the tensors that stand for an element."""
+    return [spec.dtype for spec in tensor_specs(element_spec)]
+
+
+def tensor_shapes(element_spec) -> list[TensorShape]:
+    """Returns the shapes of the tensors that stand for an element."""
+    return [spec.shape for spec in tensor_specs(element_spec)]
+
+
+def encode(element_spec, element) -> list[Tensor]:
+    """Returns the tensors that stand for an element.
+
+    Raises:
+        TypeError, ValueError: if the element does not have the form of its spec.
+    """
+    _nest.assert_same_structure(element_spec, element)
+    pairs = zip(_nest.flatten(element_spec), _nest.flatten(element))
+    return [tensor for spec, value in pairs for tensor in encoding_of(spec).encode(spec, value)]
+
+
+def encode_batch(element_spec, element) -> list[Tensor]:
+    """Like :func:`encode`, for a batch of elements: each tensor has a row per element."""
+    _nest.assert_same_structure(element_spec, element)
+    pairs = zip(_nest.flatten(element_spec), _nest.flatten(element))
+    return [tensor for spec, value in pairs for tensor in encoding_of(spec).encode_batch(spec, value)]
+
+
+def decode(element_spec, tensors) -> Any:
+    """Returns the element for which tensors stand."""
+    values, at = [], 0
+    tensors = list(tensors)
+    for spec in _nest.flatten(element_spec):
+        encoding = encoding_of(spec)
+        count = len(encoding.specs(spec))
+        values.append(encoding.decode(spec, tensors[at:at + count]))
+        at += count
+    if at != len(tensors):
+        raise ValueError(f"Expected {at} tensors but got {len(tensors)}.")
+    return _nest.pack_sequence_as(element_spec, values)
+
+
+def batched(element_spec, size: int | None) -> Any:
+    """Returns the spec of a batch of elements."""
+    return _nest.map_structure(lambda spec: encoding_of(spec).batch(spec, size), element_spec)
+
+
+def unbatched(element_spec) -> Any:
+    """Returns the spec of an element of a batch."""
+    return _nest.map_structure(lambda spec: encoding_of(spec).unbatch(spec), element_spec)
+
+
+def are_compatible(first, second) -> bool:
+    """Returns true if elements of two specs can be the same."""
+    try:
+        _nest.assert_same_structure(first, second)
+    except (TypeError, ValueError):
+        return False
+    return all(a.is_compatible_with(b) and b.is_compatible_with(a) for a, b in zip(_nest.flatten(first), _nest.flatten(second)))
+
+
+def common(first, second) -> Any:
+    """Returns the spec that elements of both specs meet.
+
+    Raises:
+        TypeError, ValueError: if there is none.
+    """
+    def one(a, b):
+        if type(a) is TensorSpec and type(b) is TensorSpec:
+            if a.dtype != b.dtype:
+                raise TypeError(f"No common supertype of {a} and {b}.")
+            return TensorSpec(a.shape.most_specific_compatible_shape(b.shape), a.dtype)
+        return a.most_specific_compatible_type(b)
+
+    return _nest.map_structure(one, first, second)
+
+
+def legacy_types(element_spec) -> Any:
+    """Returns the types of components, in the form of the element."""
+    return _nest.map_structure(lambda spec: encoding_of(spec).legacy(spec)[0], element_spec)
+
+
+def legacy_shapes(element_spec) -> Any:
+    """Returns the shapes of components, in the form of the element."""
+    return _nest.map_structure(lambda spec: encoding_of(spec).legacy(spec)[1], element_spec)
+
+
+def legacy_classes(element_spec) -> Any:
+    """Returns the classes of components, in the form of the element."""
+    return _nest.map_structure(lambda spec: encoding_of(spec).legacy(spec)[2], element_spec)
+
+
+def of_legacy(types, shapes, classes) -> Any:
+    """Returns the spec for types, shapes and classes of components.
+
+    Args:
+        types: a structure of types.
+        shapes: a structure of shapes, None for unknown ones.
+        classes: a structure of classes, None for tensors.
+
+    Raises:
+        TypeError: for a class that is no component's.
+    """
+    types = _nest.map_structure(lambda t: t if isinstance(t, TypeSpec) else as_dtype(t), types)
+    if shapes is None:
+        shapes = _nest.map_structure(lambda _: TensorShape(None), types)
+    else:
+        shapes = _nest.map_structure_up_to(types, lambda s: s if isinstance(s, TypeSpec) else TensorShape(s), shapes)
+    if classes is None:
+        classes = _nest.map_structure(lambda t: t if isinstance(t, TypeSpec) else Tensor, types)
+    flat = []
+    for dtype, shape, kind in zip(_nest.flatten(types), _nest.flatten(shapes), _nest.flatten(classes)):
+        if isinstance(kind, TypeSpec):
+            flat.append(kind)
+        elif issubclass(kind, (SparseTensor, SparseTensorValue)):
+            flat.append(SparseTensorSpec(shape, dtype))
+        elif issubclass(kind, Tensor):
+            flat.append(TensorSpec(shape, dtype))
         else:
-            array, number = array_of(leaf, None)
-            dtype = as_dtype(number)
-            array = as_array(array, dtype)
-            components.append(Component(dtype, TensorShape(array.shape)))
-            parts.append(array)
-    return Structure(rebuild(value, components)), parts
+            raise TypeError(f"Could not build a structure for output class {kind.__name__}. Make sure any component class in `output_classes` is a "
+                            "`tf.TypeSpec`, `tf.sparse.SparseTensor` or `tf.Tensor`.")
+    return _nest.pack_sequence_as(classes, flat)
 
 
-def _holds_tensors(value: list) -> bool:
-    return any(isinstance(leaf, Tensor) for leaf in nest.flatten(value))
+def weakened(state_spec, new_spec, what: str) -> Any | None:
+    """Returns a spec that also allows the shapes of a new state, None if the old one does.
+
+    Args:
+        state_spec: the spec of the state.
+        new_spec: the spec of what the function makes of it.
+        what: how messages of errors begin.
+
+    Raises:
+        TypeError: if types or classes differ.
+    """
+    for index, name in ((2, "classes"), (0, "types")):
+        old, new = ([encoding_of(s).legacy(s)[index] for s in _nest.flatten(spec)] for spec in (state_spec, new_spec))
+        same = [type(a) is type(b) if isinstance(a, TypeSpec) else a == b for a, b in zip(old, new)]
+        if len(old) != len(new) or not all(same):
+            legacy = legacy_classes if index == 2 else legacy_types
+            raise TypeError(f"{what}The element {name} for the new state must match the initial state. Expected {legacy(state_spec)}, got "
+                            f"{legacy(new_spec)}.")
+    changed, flat = False, []
+    for old, new in zip(_nest.flatten(state_spec), _nest.flatten(new_spec)):
+        made = old
+        if isinstance(old, (TensorSpec, SparseTensorSpec)):
+            shape = old.shape.most_specific_compatible_shape(new.shape)
+            if old.shape.rank is not None and (shape.rank is None or shape.as_list() != old.shape.as_list()):
+                changed, made = True, type(old)(shape, old.dtype)
+        flat.append(made)
+    return _nest.pack_sequence_as(state_spec, flat) if changed else None
 
 
-def as_array(value, dtype: DType) -> np.ndarray:
-    """A value as an array of a type; strings as bytes."""
-    if dtype.name == "string":
-        array = np.asarray(value, dtype=object)
-        flat = [v.encode() if isinstance(v, str) else v for v in array.reshape(-1)]
-        made = np.empty(len(flat), object)
-        made[:] = flat
-        return made.reshape(array.shape)
-    return np.asarray(value, dtype=dtype._numpy())

@@ -1,32 +1,27 @@
-"""Transformations that :meth:`Dataset.apply` takes."""
+"""``tf.data.experimental``: transformations for :meth:`Dataset.apply`, datasets of random numbers and of tables in files, and options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from flowmill import _lazy
 
-from flowmill.data._specs import Optional
+_BY_MODULE = {
+    "_options": "AutoShardPolicy AutotuneAlgorithm AutotuneOptions DistributeOptions ExternalStatePolicy INFINITE_CARDINALITY OptimizationOptions "
+                "ServiceOptions ThreadingOptions UNKNOWN_CARDINALITY",
+    "_specs": "DatasetStructure=DatasetSpec Optional OptionalStructure=OptionalSpec",
+    "_dataset": "from_variant get_structure to_variant",
+    "_iterator": "get_next_as_optional",
+    "_grouping": "Reducer group_by_reducer",
+    "_experimental": "Counter RandomDataset TFRecordWriter assert_cardinality bucket_by_sequence_length cardinality choose_from_datasets "
+                     "copy_to_device dense_to_ragged_batch dense_to_sparse_batch enumerate_dataset from_list get_single_element group_by_window "
+                     "ignore_errors map_and_batch map_and_batch_with_legacy_function parallel_interleave prefetch_to_device rejection_resample "
+                     "sample_from_datasets scan shuffle_and_repeat take_while unbatch unique RaggedTensorStructure SparseTensorStructure "
+                     "TensorStructure",
+    "_tables": "DatasetInitializer index_table_from_dataset table_from_dataset",
+    "_examples": "make_batched_features_dataset parse_example_dataset",
+    "_csv": "CsvDataset make_csv_dataset",
+}
 
-# A hint to choose a number of threads.
+# Stands for a number that the pipeline chooses while it runs.
 AUTOTUNE = -1
 
-__all__ = ["AUTOTUNE", "Optional", "map_and_batch", "parallel_interleave", "shuffle_and_repeat", "unbatch"]
-
-
-def map_and_batch(map_func, batch_size, num_parallel_batches=None, drop_remainder=False, num_parallel_calls=None) -> Callable:
-    """As `map`, then `batch`."""
-    return lambda dataset: dataset.map(map_func).batch(batch_size, drop_remainder)
-
-
-def shuffle_and_repeat(buffer_size, count=None, seed=None) -> Callable:
-    """As `shuffle`, then `repeat`."""
-    return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
-
-
-def parallel_interleave(map_func, cycle_length, block_length=1, sloppy=False, buffer_output_elements=None, prefetch_input_elements=None) -> Callable:
-    """As `interleave`."""
-    return lambda dataset: dataset.interleave(map_func, cycle_length, block_length)
-
-
-def unbatch() -> Callable:
-    """As `unbatch`."""
-    return lambda dataset: dataset.unbatch()
+__getattr__, __dir__ = _lazy.attach(__name__, _lazy.table("flowmill.data", _BY_MODULE) | {"Structure": ("flowmill.type_spec", "TypeSpec")})

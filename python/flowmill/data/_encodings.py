@@ -1,0 +1,238 @@
+"""How a component of an element travels through a dataset: as a tensor, or boxed in a variant that can be batched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flowmill._apply import call, op_scope
+from flowmill._convert import constant, convert_to_tensor
+from flowmill.dtypes import as_dtype
+from flowmill.sparse_tensor import SparseTensor
+from flowmill.tensor import Tensor
+from flowmill.tensor_shape import TensorShape
+from flowmill.tensor_spec import TensorSpec
+from flowmill.tensor_util import constant_value_as_shape
+from flowmill.type_spec import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, TypeSpec
+
+_VARIANT = as_dtype("variant")
+
+
+def _after(batch_size: int | None, shape: TensorShape) -> TensorShape:
+    return TensorShape([batch_size]).concatenate(shape)
+
+
+class TensorEncoding:
+    """The encoding of a tensor: the tensor itself."""
+
+    @staticmethod
+    def specs(spec: TensorSpec) -> list[TensorSpec]:
+        """Returns the specs of the tensors that stand for a component."""
+        return [spec]
+
+    @staticmethod
+    def encode(spec: TensorSpec, value) -> list[Tensor]:
+        """Returns the tensors that stand for a value.
+
+        Raises:
+            ValueError: if the value is not what the spec says.
+        """
+        try:
+            tensor = convert_to_tensor(value, spec.dtype)
+        except (TypeError, ValueError):
+            tensor = None
+        if tensor is None or not tensor.shape.is_compatible_with(spec.shape):
+            raise ValueError(f"Value {value} is not convertible to a tensor with dtype {spec.dtype} and shape {spec.shape}.")
+        return [tensor]
+
+    encode_batch = encode
+
+    @staticmethod
+    def decode(spec: TensorSpec, tensors: list[Tensor]) -> Any:
+        """Returns the value for which tensors stand."""
+        if spec.shape.rank is not None:
+            tensors[0].set_shape(spec.shape)
+        return tensors[0]
+
+    @staticmethod
+    def batch(spec: TensorSpec, size: int | None) -> TypeSpec:
+        """Returns the spec of a batch of values."""
+        return TensorSpec(_after(size, spec.shape), spec.dtype)
+
+    @staticmethod
+    def unbatch(spec: TensorSpec) -> TypeSpec:
+        """Returns the spec of a value of a batch.
+
+        Raises:
+            ValueError: for a scalar.
+        """
+        if spec.shape.rank == 0:
+            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
+        return TensorSpec(spec.shape[1:], spec.dtype)
+
+    @staticmethod
+    def legacy(spec: TensorSpec) -> tuple[Any, Any, Any]:
+        """Returns the type, the shape and the class that version 1 of the API tells of a component."""
+        return spec.dtype, spec.shape, Tensor
+
+
+class _BoxedEncoding:
+    """An encoding by one variant of unknown shape: what it stands for may be a batch."""
+
+    @staticmethod
+    def specs(spec) -> list[TensorSpec]:
+        return [TensorSpec(None, _VARIANT)]
+
+
+class SparseEncoding(_BoxedEncoding):
+    """The encoding of a sparse tensor: a variant vector of its three parts."""
+
+    @staticmethod
+    def encode(spec: SparseTensorSpec, value) -> list[Tensor]:
+        value = value if isinstance(value, SparseTensor) else SparseTensor.from_value(value)
+        return [call("SerializeSparse", None, value.indices, value.values, value.dense_shape, out_type=_VARIANT)]
+
+    @staticmethod
+    def encode_batch(spec: SparseTensorSpec, value: SparseTensor) -> list[Tensor]:
+        if spec.shape.merge_with(constant_value_as_shape(value.dense_shape)).rank == 0:
+            raise ValueError(f"Unbatching a sparse tensor is only supported for rank >= 1. Obtained input: {value}.")
+        return [call("SerializeManySparse", None, value.indices, value.values, value.dense_shape, out_type=_VARIANT)]
+
+    @staticmethod
+    def decode(spec: SparseTensorSpec, tensors: list[Tensor]) -> SparseTensor:
+        indices, values, dense_shape = call("DeserializeSparse", None, tensors[0], dtype=spec.dtype)
+        shape = spec.shape
+        indices.set_shape([None, shape.rank])
+        sizes = None if shape.rank is None else shape.as_list()
+        if sizes is not None and None not in sizes:
+            dense_shape = constant(sizes, as_dtype("int64"), name="shape")
+        elif sizes is not None and any(size is not None for size in sizes):
+            from flowmill import array
+
+            pieces = array.unstack(dense_shape, num=len(sizes))
+            dense_shape = array.stack([piece if size is None else constant(size, as_dtype("int64")) for piece, size in zip(pieces, sizes)])
+        else:
+            dense_shape.set_shape([shape.rank])
+        return SparseTensor(indices, values, dense_shape)
+
+    @staticmethod
+    def batch(spec: SparseTensorSpec, size: int | None) -> SparseTensorSpec:
+        return SparseTensorSpec(_after(size, spec.shape), spec.dtype)
+
+    @staticmethod
+    def unbatch(spec: SparseTensorSpec) -> SparseTensorSpec:
+        if spec.shape.rank == 0:
+            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
+        return SparseTensorSpec(spec.shape[1:], spec.dtype)
+
+    @staticmethod
+    def legacy(spec: SparseTensorSpec) -> tuple[Any, Any, Any]:
+        return spec.dtype, spec.shape, SparseTensor
+
+
+class RaggedEncoding(_BoxedEncoding):
+    """The encoding of a ragged tensor: one variant, or a vector of them, one per row."""
+
+    @staticmethod
+    def encode(spec: RaggedTensorSpec, value) -> list[Tensor]:
+        return [_ragged_variant(spec, value, False)]
+
+    @staticmethod
+    def encode_batch(spec: RaggedTensorSpec, value) -> list[Tensor]:
+        return [_ragged_variant(spec, value, True)]
+
+    @staticmethod
+    def decode(spec: RaggedTensorSpec, tensors: list[Tensor]) -> Any:
+        from flowmill.ragged import RaggedTensor
+
+        rank = spec.ragged_rank
+        with op_scope(None, "RaggedFromVariant", tensors[0]):
+            splits, values = call("RaggedTensorFromVariant", None, tensors[0], input_ragged_rank=-1, output_ragged_rank=max(rank, 0),
+                                  Tvalues=spec.dtype, Tsplits=spec.row_splits_dtype)
+            value = RaggedTensor.from_nested_row_splits(values, splits, validate=False)
+        if rank <= 0:
+            if spec.shape.rank is not None:
+                values.set_shape(spec.shape)
+            return values
+        inner = spec.shape
+        if inner.rank is not None:
+            value.flat_values.set_shape(TensorShape([None]).concatenate(inner[rank + 1:]))
+            rows = inner.as_list()[0]
+            value.row_splits.set_shape([None if rows is None else rows + 1])
+        return value
+
+    @staticmethod
+    def batch(spec: RaggedTensorSpec, size: int | None) -> RaggedTensorSpec:
+        return RaggedTensorSpec(_after(size, spec.shape), spec.dtype, spec.ragged_rank + 1, spec.row_splits_dtype)
+
+    @staticmethod
+    def unbatch(spec: RaggedTensorSpec) -> RaggedTensorSpec:
+        return RaggedTensorSpec(spec.shape[1:], spec.dtype, spec.ragged_rank - 1, spec.row_splits_dtype)
+
+    @staticmethod
+    def legacy(spec: RaggedTensorSpec) -> tuple[Any, Any, Any]:
+        return spec.dtype, spec.shape, spec
+
+
+def _ragged_variant(spec: RaggedTensorSpec, value, batched: bool) -> Tensor:
+    from flowmill.ragged import RaggedTensor
+
+    if not isinstance(value, RaggedTensor):
+        if spec.ragged_rank > 0:
+            raise ValueError(f"Expected a RaggedTensor if ragged rank={spec.ragged_rank} but got {type(value).__name__}.")
+        return call("RaggedTensorToVariant", None, [], value, Tsplits=spec.row_splits_dtype, batched_input=batched)
+    if value.ragged_rank != spec.ragged_rank:
+        raise ValueError(f"Ragged rank of value {value.ragged_rank} does not match ragged rank of type {spec.ragged_rank}.")
+    with op_scope(None, "RaggedToVariant", value.flat_values):
+        return call("RaggedTensorToVariant", None, list(value.nested_row_splits), value.flat_values, batched_input=batched)
+
+
+class NoneEncoding:
+    """The encoding of None: no tensor."""
+
+    @staticmethod
+    def specs(spec) -> list[TensorSpec]:
+        return []
+
+    @staticmethod
+    def encode(spec, value) -> list[Tensor]:
+        return []
+
+    encode_batch = encode
+
+    @staticmethod
+    def decode(spec, tensors) -> None:
+        return None
+
+    @staticmethod
+    def batch(spec, size: int | None) -> NoneTensorSpec:
+        return spec
+
+    @staticmethod
+    def unbatch(spec) -> NoneTensorSpec:
+        return spec
+
+    @staticmethod
+    def legacy(spec) -> tuple[Any, Any, Any]:
+        return spec, spec, spec
+
+
+# By the class of the spec. Classes of specs of this package add their own.
+_encodings: dict[type, Any] = {
+    TensorSpec: TensorEncoding, SparseTensorSpec: SparseEncoding, RaggedTensorSpec: RaggedEncoding, NoneTensorSpec: NoneEncoding}
+
+
+def register(spec: type, encoding) -> None:
+    """Says how components of a kind of spec are encoded."""
+    _encodings[spec] = encoding
+
+
+def encoding_of(spec: TypeSpec) -> Any:
+    """Returns the encoding of the components that a spec describes.
+
+    Raises:
+        TypeError: for a kind of spec that no dataset holds.
+    """
+    for kind in type(spec).__mro__:
+        if kind in _encodings:
+            return _encodings[kind]
+    raise TypeError(f"Datasets do not support components of {spec!r}.")
