@@ -88,7 +88,7 @@ def table_from_dataset(dataset: DatasetBase | None = None, num_oov_buckets: int 
     graph = get_default_graph()
     with graph.name_scope(name or "string_to_index"):
         initializer = DatasetInitializer(dataset)  # type: ignore[arg-type]
-        with graph.name_scope(None), graph.name_scope("hash_table"):
+        with graph.name_scope("hash_table"):
             table = StaticHashTable(initializer, default_value)
             return IdTableWithHashBuckets(table, num_oov_buckets, hasher_spec, key_dtype=key_dtype) if num_oov_buckets else table
 

@@ -157,7 +157,7 @@ def test_elements_that_may_not_be_there(tf1):
         there = flowmill.data.experimental.Optional.from_value(sparse)
         assert there.element_spec == flowmill.SparseTensorSpec([3], flowmill.float32)
         np.testing.assert_array_equal(session.run(flowmill.sparse.to_dense(there.get_value())), [0.0, 2.0, 0.0])
-    with pytest.raises(TypeError, match="A TensorSpec or a SparseTensorSpec is needed"):
+    with pytest.raises(TypeError, match="Datasets do not support components of 3"):
         flowmill.data.experimental.Optional.empty(3)
 
 
@@ -183,10 +183,12 @@ def test_datasets_as_arrays(tf1):
     assert [x.tolist() for x, _ in elements] == [[2, 4], [6]] and [y["a"].tolist() for _, y in elements] == [[b"x", b"y"], [b"z"]]
     assert list(flowmill.data.Dataset.range(3).as_numpy_iterator()) == [0, 1, 2]
     with flowmill.Graph().as_default():
-        with pytest.raises(ValueError, match="placeholders"):
+        with pytest.raises(ValueError, match="Cannot capture a placeholder"):
             flowmill.data.Dataset.from_tensors(flowmill.placeholder(flowmill.float32)).as_numpy_iterator()
-        with pytest.raises(TypeError, match="SparseTensor"):
-            flowmill.data.Dataset.from_tensors(flowmill.SparseTensor([[1]], [2.0], [3])).as_numpy_iterator()
+        sparse = flowmill.SparseTensor([[1]], [2.0], [3])
+        assert [value.values.tolist() for value in flowmill.data.Dataset.from_tensors(sparse).as_numpy_iterator()] == [[2.0]]
+        with pytest.raises(TypeError, match="Dataset"):
+            flowmill.data.Dataset.range(3).window(2).as_numpy_iterator()
 
 
 def test_libraries_of_machine_code(tf1, tmp_path):
