@@ -21,7 +21,7 @@ def _after(batch_size: int | None, shape: TensorShape) -> TensorShape:
     return TensorShape([batch_size]).concatenate(shape)
 
 
-class TensorEncoding:
+class _TensorEncoding:
     """The encoding of a tensor: the tensor itself."""
 
     @staticmethod
@@ -83,7 +83,7 @@ class _BoxedEncoding:
         return [TensorSpec(None, _VARIANT)]
 
 
-class SparseEncoding(_BoxedEncoding):
+class _SparseEncoding(_BoxedEncoding):
     """The encoding of a sparse tensor: a variant vector of its three parts."""
 
     @staticmethod
@@ -129,7 +129,7 @@ class SparseEncoding(_BoxedEncoding):
         return spec.dtype, spec.shape, SparseTensor
 
 
-class RaggedEncoding(_BoxedEncoding):
+class _RaggedEncoding(_BoxedEncoding):
     """The encoding of a ragged tensor: one variant, or a vector of them, one per row."""
 
     @staticmethod
@@ -186,7 +186,7 @@ def _ragged_variant(spec: RaggedTensorSpec, value, batched: bool) -> Tensor:
         return call("RaggedTensorToVariant", None, list(value.nested_row_splits), value.flat_values, batched_input=batched)
 
 
-class NoneEncoding:
+class _NoneEncoding:
     """The encoding of None: no tensor."""
 
     @staticmethod
@@ -218,7 +218,7 @@ class NoneEncoding:
 
 # By the class of the spec. Classes of specs of this package add their own.
 _encodings: dict[type, Any] = {
-    TensorSpec: TensorEncoding, SparseTensorSpec: SparseEncoding, RaggedTensorSpec: RaggedEncoding, NoneTensorSpec: NoneEncoding}
+    TensorSpec: _TensorEncoding, SparseTensorSpec: _SparseEncoding, RaggedTensorSpec: _RaggedEncoding, NoneTensorSpec: _NoneEncoding}
 
 
 def register(spec: type, encoding) -> None:

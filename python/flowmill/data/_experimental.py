@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from flowmill._apply import call
 from flowmill._convert import convert_to_tensor
-from flowmill.data import _seeds, _structure
+from flowmill.array import zeros
+from flowmill.data import _nest, _seeds, _structure
 from flowmill.data._base import BOOL, INT64, STRING, DatasetBase, derived, int64, made, optional
 from flowmill.data._batches import static_size
 from flowmill.data._dataset import Dataset
@@ -15,7 +16,7 @@ from flowmill.data._function import DatasetFunction
 from flowmill.data._readers import legacy_interleave
 from flowmill.tensor import Operation, Tensor
 from flowmill.tensor_spec import TensorSpec
-from flowmill.type_spec import RaggedTensorSpec, SparseTensorSpec
+from flowmill.type_spec import RaggedTensorSpec, SparseTensorSpec, TensorArraySpec
 
 Transformation = Callable[[Any], Dataset]
 
@@ -261,3 +262,30 @@ def SparseTensorStructure(dtype, shape) -> SparseTensorSpec:  # noqa: N802 - Ten
 def RaggedTensorStructure(dtype, shape, ragged_rank: int) -> RaggedTensorSpec:  # noqa: N802 - TensorFlow's name
     """Returns the spec of a ragged tensor."""
     return RaggedTensorSpec(shape, dtype, ragged_rank)
+
+
+def TensorArrayStructure(dtype, element_shape, dynamic_size: bool, infer_shape: bool) -> TensorArraySpec:  # noqa: N802 - TensorFlow's name
+    """Returns the spec of a TensorArray."""
+    return TensorArraySpec(element_shape, dtype, dynamic_size, infer_shape)
+
+
+def pad_to_cardinality(cardinality, mask_key: str = "valid") -> Transformation:
+    """Returns a transformation that adds elements of zeros until there are so many.
+
+    Args:
+        cardinality: how many.
+        mask_key: a key that elements get, true for those that were there before.
+
+    Raises:
+        ValueError: for elements that are no dictionaries.
+    """
+    def apply(dataset: DatasetBase) -> Dataset:
+        spec = dataset.element_spec
+        if not isinstance(spec, Mapping):
+            raise ValueError("`pad_to_cardinality` requires its input dataset to be a dictionary.")
+        missing = cardinality - dataset.cardinality()
+        filler = {**_nest.map_structure(lambda part: zeros(part.shape, part.dtype), spec), mask_key: False}
+        fillers = Dataset.from_tensors(filler).repeat(missing)
+        return dataset.map(lambda element: {**element, mask_key: True}).concatenate(fillers)  # type: ignore[attr-defined]
+
+    return apply

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from flowmill._convert import convert_to_tensor
 from flowmill.data import _nest
 from flowmill.data._encodings import encoding_of
@@ -26,6 +28,8 @@ def component_spec(value) -> TypeSpec | None:
         return None
     if isinstance(value, Tensor) or hasattr(value, "_as_tensor"):
         return TensorSpec(value.shape, value.dtype.base_dtype)
+    if isinstance(value, np.ndarray):
+        return TensorSpec(value.shape, as_dtype(value.dtype))
     for kind in (SparseTensorSpec, RaggedTensorSpec, _specs.DatasetSpec, _specs.OptionalSpec):
         found = kind._of_value(value)
         if found is not None:

@@ -13,9 +13,9 @@ _BY_MODULE = {
     "_grouping": "Reducer group_by_reducer",
     "_experimental": "Counter RandomDataset TFRecordWriter assert_cardinality bucket_by_sequence_length cardinality choose_from_datasets "
                      "copy_to_device dense_to_ragged_batch dense_to_sparse_batch enumerate_dataset from_list get_single_element group_by_window "
-                     "ignore_errors map_and_batch map_and_batch_with_legacy_function parallel_interleave prefetch_to_device rejection_resample "
+                     "ignore_errors map_and_batch map_and_batch_with_legacy_function pad_to_cardinality parallel_interleave prefetch_to_device rejection_resample "
                      "sample_from_datasets scan shuffle_and_repeat take_while unbatch unique RaggedTensorStructure SparseTensorStructure "
-                     "TensorStructure",
+                     "TensorArrayStructure TensorStructure",
     "_tables": "DatasetInitializer index_table_from_dataset table_from_dataset",
     "_examples": "make_batched_features_dataset parse_example_dataset",
     "_csv": "CsvDataset make_csv_dataset",
@@ -23,5 +23,8 @@ _BY_MODULE = {
 
 # Stands for a number that the pipeline chooses while it runs.
 AUTOTUNE = -1
+
+# Stands for the number of workers among which a dataset is divided.
+SHARD_HINT = -1
 
 __getattr__, __dir__ = _lazy.attach(__name__, _lazy.table("flowmill.data", _BY_MODULE) | {"Structure": ("flowmill.type_spec", "TypeSpec")})

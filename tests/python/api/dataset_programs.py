@@ -131,6 +131,7 @@ PROGRAMS = {
     "seeded_shuffle_and_repeat": applied(lambda e, tf: e.shuffle_and_repeat(3, 2, seed=7)),
     "parse_examples": lambda tf, _: tf.data.Dataset.from_tensor_slices(["", ""]).batch(2).apply(tf.data.experimental.parse_example_dataset(
         {"a": tf.FixedLenFeature([], tf.float32, 1.5), "b": tf.VarLenFeature(tf.int64), "c": tf.io.RaggedFeature(tf.string)})),
+    "padded_to_cardinality": lambda tf, _: numbers(tf, 3).map(lambda x: {"x": x}).apply(tf.data.experimental.pad_to_cardinality(5)),
     "list": lambda tf, _: tf.data.experimental.from_list([(1, "a"), (2, "b")]),
 }
 
