@@ -19,6 +19,7 @@ mod cast;
 pub mod control_flow;
 pub mod conv;
 pub mod data_flow;
+mod dataset;
 mod elementwise;
 mod files;
 mod from_fn;
@@ -61,6 +62,7 @@ pub fn register_all(registry: &mut KernelRegistry) {
     cast::register(registry);
     control_flow::register(registry);
     data_flow::register(registry);
+    dataset::register(registry);
     functional::register(registry);
     fused::register(registry);
     image::register(registry);

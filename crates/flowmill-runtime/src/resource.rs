@@ -52,15 +52,34 @@ impl ResourceManager {
         }
     }
 
-    /// Removes `name`; says whether it was there.
-    pub fn remove(&self, container: &str, name: &str) -> bool {
-        self.containers.lock().get_mut(container_name(container)).is_some_and(|c| c.remove(name).is_some())
+    /// Gives `object` a name, which it may have already.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the name belongs to an object of another kind.
+    pub fn insert<T: Resource>(&self, container: &str, name: &str, object: Arc<T>) -> Result<()> {
+        let mut containers = self.containers.lock();
+        let resources = containers.entry(container_name(container).to_owned()).or_default();
+        if let Some(other) = resources.insert(name.to_owned(), object) {
+            downcast::<T>(&other, container, name)?;
+        }
+        Ok(())
     }
 
-    /// Removes everything in these containers; in all of them where the list is empty.
+    /// Removes `name`; returns true if it was there. What is removed is dropped without a lock, because its end may use other resources.
+    pub fn remove(&self, container: &str, name: &str) -> bool {
+        let removed = self.containers.lock().get_mut(container_name(container)).and_then(|c| c.remove(name));
+        removed.is_some()
+    }
+
+    /// Removes everything in these containers; in all of them if the list is empty. What is removed is dropped without a lock.
     pub fn clear(&self, containers: &[String]) {
         let mut all = self.containers.lock();
-        if containers.is_empty() { all.clear() } else { containers.iter().for_each(|c| drop(all.remove(container_name(c)))) }
+        let removed: Vec<_> = match containers {
+            [] => std::mem::take(&mut *all).into_values().collect(),
+            some => some.iter().filter_map(|c| all.remove(container_name(c))).collect(),
+        };
+        drop(all);
+        drop(removed);
     }
 }
 

@@ -4,14 +4,14 @@ mod accumulator;
 pub(crate) mod arithmetic;
 mod barrier;
 mod mutex;
-mod optional;
+pub(crate) mod optional;
 mod queue;
-mod reader;
+pub(crate) mod reader;
 mod session_handle;
 mod stack;
 mod tensor_array;
 mod tensor_list;
-mod wait_list;
+pub(crate) mod wait_list;
 
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{Resource, Result, Tensor, error};
@@ -33,7 +33,7 @@ pub fn register(registry: &mut KernelRegistry) {
 }
 
 /// What the handle in input 0 stands for; `what` names it in the error.
-fn object_of<R: Resource>(handle: Option<&Tensor>, what: &str) -> Result<Arc<R>> {
+pub(crate) fn object_of<R: Resource>(handle: Option<&Tensor>, what: &str) -> Result<Arc<R>> {
     let object = handle.and_then(|tensor| tensor.as_resources().ok()?.first()?.object().cloned());
     let found = object.and_then(|object| (object as Arc<dyn Any + Send + Sync>).downcast().ok());
     found.ok_or_else(|| error!(InvalidArgument, "Input 0 is not the handle of {what}"))

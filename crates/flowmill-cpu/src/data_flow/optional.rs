@@ -9,20 +9,20 @@ use std::sync::Arc;
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("OptionalNone", |_| {
         from_fn(|ctx| {
-            ctx.set_output(0, Tensor::variant(Variant::new(Optional(None))));
+            ctx.set_output(0, optional(None));
             Ok(())
         })
     });
     registry.add("OptionalFromValue", |_| {
         from_fn(|ctx| {
             let components = (0..ctx.num_inputs()).map(|i| ctx.take(i)).collect::<Result<_>>()?;
-            ctx.set_output(0, Tensor::variant(Variant::new(Optional(Some(components)))));
+            ctx.set_output(0, optional(Some(components)));
             Ok(())
         })
     });
     registry.add("OptionalHasValue", |_| {
         from_fn(|ctx| {
-            let has_value = optional(ctx, "OptionalHasValue")?.0.is_some();
+            let has_value = optional_of(ctx, "OptionalHasValue")?.0.is_some();
             ctx.set_output(0, Tensor::scalar(has_value));
             Ok(())
         })
@@ -31,6 +31,11 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 struct Optional(Option<Vec<Tensor>>);
+
+/// An optional of these components, or of nothing.
+pub(crate) fn optional(components: Option<Vec<Tensor>>) -> Tensor {
+    Tensor::variant(Variant::new(Optional(components)))
+}
 
 impl VariantValue for Optional {
     fn type_name(&self) -> &'static str {
@@ -70,7 +75,7 @@ impl VariantValue for Optional {
     }
 }
 
-fn optional<'a>(ctx: &'a KernelContext<'_>, op: &str) -> Result<&'a Optional> {
+fn optional_of<'a>(ctx: &'a KernelContext<'_>, op: &str) -> Result<&'a Optional> {
     match ctx.input(0)?.as_variants().ok().and_then(|v| v.first()?.get()) {
         Some(optional) => Ok(optional),
         None => bail!(InvalidArgument, "Input to {op} must be an OptionalVariant object."),
@@ -89,7 +94,7 @@ fn make_get_value(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         );
     }
     from_fn(move |ctx| {
-        let Some(components) = &optional(ctx, "OptionalGetValue")?.0 else {
+        let Some(components) = &optional_of(ctx, "OptionalGetValue")?.0 else {
             bail!(InvalidArgument, "The given optional does not have a value.");
         };
         if components.len() != types.len() {

@@ -11,10 +11,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What an asynchronous kernel ends with.
-pub(super) type Outcome = Result<Vec<Option<Tensor>>>;
+pub(crate) type Outcome = Result<Vec<Option<Tensor>>>;
 
 /// A resource's state, and which waiting call can go on in it.
-pub(super) trait Serve: Send + Sized + 'static {
+pub(crate) trait Serve: Send + Sized + 'static {
     /// What a call wants.
     type Request: Send + 'static;
     /// What [`Self::go_on`] needs to know.
@@ -31,16 +31,16 @@ pub(super) trait Serve: Send + Sized + 'static {
 }
 
 /// A resource's state with the calls that wait for it.
-pub(super) struct WaitList<S: Serve>(Arc<Mutex<Inner<S>>>);
+pub(crate) struct WaitList<S: Serve>(Arc<Mutex<Inner<S>>>);
 
 /// What the list's lock protects.
-pub(super) struct Inner<S: Serve> {
-    pub(super) state: S,
-    pub(super) calls: Calls<S::Request>,
+pub(crate) struct Inner<S: Serve> {
+    pub(crate) state: S,
+    pub(crate) calls: Calls<S::Request>,
 }
 
 /// The calls, in the order in which they came.
-pub(super) struct Calls<R> {
+pub(crate) struct Calls<R> {
     next_id: u64,
     waiting: VecDeque<Waiting<R>>,
 }
@@ -55,16 +55,16 @@ struct Waiting<R> {
 
 /// A call that nobody else can end any more. It has to be ended without the lock.
 #[must_use = "the call's step waits for its end"]
-pub(super) struct Ended<R>(Waiting<R>);
+pub(crate) struct Ended<R>(Waiting<R>);
 
 impl<R> Ended<R> {
     /// Ends the call.
-    pub(super) fn end(self, outcome: Outcome) {
+    pub(crate) fn end(self, outcome: Outcome) {
         self.into_parts().1.done(outcome);
     }
 
     /// The request and the call, which its step's cancellation does not reach any more.
-    pub(super) fn into_parts(self) -> (R, AsyncContext) {
+    pub(crate) fn into_parts(self) -> (R, AsyncContext) {
         let Waiting { request, ctx, registration, .. } = self.0;
         drop(registration);
         (request, ctx)
@@ -73,29 +73,29 @@ impl<R> Ended<R> {
 
 impl<R> Calls<R> {
     /// What the call at `at` wants.
-    pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut R> {
+    pub(crate) fn get_mut(&mut self, at: usize) -> Option<&mut R> {
         self.waiting.get_mut(at).map(|call| &mut call.request)
     }
 
     /// The first call whose request is such a one.
-    pub(super) fn position(&self, is_such: impl Fn(&R) -> bool) -> Option<usize> {
+    pub(crate) fn position(&self, is_such: impl Fn(&R) -> bool) -> Option<usize> {
         self.waiting.iter().position(|call| is_such(&call.request))
     }
 
     /// Whether one of them wants such a thing.
-    pub(super) fn any(&self, is_such: impl Fn(&R) -> bool) -> bool {
+    pub(crate) fn any(&self, is_such: impl Fn(&R) -> bool) -> bool {
         self.position(is_such).is_some()
     }
 
     /// Takes out all that want such a thing.
-    pub(super) fn remove_all(&mut self, is_such: impl Fn(&R) -> bool) -> Vec<Ended<R>> {
+    pub(crate) fn remove_all(&mut self, is_such: impl Fn(&R) -> bool) -> Vec<Ended<R>> {
         let (removed, kept): (VecDeque<_>, _) = self.waiting.drain(..).partition(|call| is_such(&call.request));
         self.waiting = kept;
         removed.into_iter().map(Ended).collect()
     }
 
     /// Takes a call out.
-    pub(super) fn remove(&mut self, at: usize) -> Option<Ended<R>> {
+    pub(crate) fn remove(&mut self, at: usize) -> Option<Ended<R>> {
         self.waiting.remove(at).map(Ended)
     }
 
@@ -114,32 +114,32 @@ impl<R> Calls<R> {
 
 impl<S: Serve> WaitList<S> {
     /// A list of no calls.
-    pub(super) fn new(state: S) -> WaitList<S> {
+    pub(crate) fn new(state: S) -> WaitList<S> {
         let calls = Calls { next_id: 0, waiting: VecDeque::new() };
         WaitList(Arc::new(Mutex::new(Inner { state, calls })))
     }
 
     /// The state. Whoever changes it calls [`Self::progress`] after the guard is gone.
-    pub(super) fn lock(&self) -> MutexGuard<'_, Inner<S>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Inner<S>> {
         self.0.lock()
     }
 
     /// Goes on with calls until all have to wait.
-    pub(super) fn progress(&self) {
+    pub(crate) fn progress(&self) {
         while let Some((call, next)) = self.next() {
             S::go_on(call, next);
         }
     }
 
     /// Takes out the next call that can go on.
-    pub(super) fn next(&self) -> Option<(Ended<S::Request>, S::Next)> {
+    pub(crate) fn next(&self) -> Option<(Ended<S::Request>, S::Next)> {
         let mut inner = self.lock();
         let Inner { state, calls } = &mut *inner;
         state.next(calls)
     }
 
     /// Puts a call at the list's end and goes on with what can; `ctx` ends exactly once, with an error when its step is cancelled while it waits.
-    pub(super) fn wait(&self, request: S::Request, ctx: AsyncContext) {
+    pub(crate) fn wait(&self, request: S::Request, ctx: AsyncContext) {
         let cancel = ctx.step().cancel.clone();
         let id = self.lock().calls.push(request, ctx);
         self.progress();

@@ -18,7 +18,8 @@ mod stateless;
 mod truncated;
 mod window_starts;
 
-pub(crate) use noise::{normal_noise, uniform_noise};
+pub(crate) use noise::{entropy, normal_noise, uniform_noise};
+pub(crate) use philox::{Numbers, Philox};
 pub(crate) use window_starts::WindowStarts;
 
 use flowmill_runtime::KernelRegistry;

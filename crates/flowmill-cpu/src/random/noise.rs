@@ -6,7 +6,7 @@ use flowmill_tensor::{Result, Shape, Tensor};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// Bits of the system's entropy.
-pub(super) fn entropy() -> u64 {
+pub(crate) fn entropy() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 

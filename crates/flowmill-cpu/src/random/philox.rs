@@ -91,6 +91,7 @@ impl Numbers {
         Numbers { generator, block: [0; 4], used: 4 }
     }
 
+    /// The next number.
     pub(crate) fn next(&mut self) -> u32 {
         if self.used == self.block.len() {
             self.block = self.generator.next();

@@ -165,9 +165,10 @@ impl Session {
         self.finalized.store(true, Ordering::Release);
     }
 
-    /// Ends running steps with `Cancelled` and refuses new ones. Resources are dropped with the session.
+    /// Ends running steps with `Cancelled` and refuses new ones. Resources are dropped as soon as no step uses them.
     pub fn close(&self) {
         self.closed.cancel(error!(Cancelled, "Session has been closed."));
+        self.env.resources.clear(&[]);
     }
 
     /// Whether [`Session::close`] was called.
@@ -254,6 +255,13 @@ impl Session {
         let values =
             results?.into_iter().enumerate().map(|(i, v)| v.ok_or_else(|| executable.dead_fetch(i))).collect::<Result<Vec<_>>>()?;
         Ok(RunOutcome { values, stats })
+    }
+}
+
+impl Drop for Session {
+    /// Drops the resources: some, such as iterators, hold functions, which hold the session's surroundings.
+    fn drop(&mut self) {
+        self.env.resources.clear(&[]);
     }
 }
 

@@ -9,13 +9,13 @@ use std::io::{BufRead, BufReader, Read};
 
 /// What a kind of reader makes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(crate) enum Format {
     /// The name itself is the only record.
     Identity,
     /// The file is the only record.
     WholeFile,
     /// A record a line, after the first `skip` lines.
-    Lines { skip: i64 },
+    Lines { skip: i64, compression: Compression },
     /// Records with lengths and checksums.
     TfRecord(Compression),
     /// Records of one length, between a header and a footer.
@@ -24,7 +24,7 @@ pub(super) enum Format {
 
 /// How a whole file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Compression {
+pub(crate) enum Compression {
     None,
     Zlib,
     Gzip,
@@ -43,7 +43,7 @@ impl Format {
                 if skip < 0 {
                     bail!(InvalidArgument, "skip_header_lines must be >= 0 not {skip}");
                 }
-                Format::Lines { skip }
+                Format::Lines { skip, compression: Compression::None }
             }
             "TFRecordReader" => Format::TfRecord(match attrs.get_or("compression_type", "")? {
                 "ZLIB" => Compression::Zlib,
@@ -90,13 +90,13 @@ impl Format {
     }
 
     /// Opens the file `name`.
-    pub(super) fn open(self, name: &Bytes) -> Result<Source> {
+    pub(crate) fn open(self, name: &Bytes) -> Result<Source> {
         let path = String::from_utf8_lossy(name).into_owned();
         let kind = match self {
             Format::Identity => Kind::Once(Some(name.clone())),
             Format::WholeFile => Kind::File { read: false },
-            Format::Lines { skip } => {
-                let mut lines = Lines { file: BufReader::new(open(&path)?), number: 0 };
+            Format::Lines { skip, compression } => {
+                let mut lines = Lines { file: decompressed(&path, compression)?, number: 0 };
                 for _ in 0..skip {
                     if lines.next(&path)?.is_none() {
                         break;
@@ -137,7 +137,7 @@ fn skip(file: &mut dyn BufRead, bytes: u64, path: &str) -> Result<()> {
 }
 
 /// An open file.
-pub(super) struct Source {
+pub(crate) struct Source {
     path: String,
     kind: Kind,
 }
@@ -162,8 +162,22 @@ impl Source {
         matches!(self.kind, Kind::Once(None) | Kind::File { read: true })
     }
 
+    /// Passes over so many bytes of a file of records that follow one another.
+    ///
+    /// # Errors
+    /// As reading them.
+    pub(crate) fn skip(&mut self, bytes: u64) -> Result<()> {
+        match &mut self.kind {
+            Kind::TfRecord { file, offset } => {
+                *offset = offset.saturating_add(bytes);
+                skip(file, bytes, &self.path)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The next record's key and value; `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<(Bytes, Bytes)>> {
+    pub(crate) fn next(&mut self) -> Result<Option<(Bytes, Bytes)>> {
         let path = &self.path;
         let keyed = |place: u64, value: Bytes| (Bytes::from(format!("{path}:{place}")), value);
         Ok(match &mut self.kind {
@@ -188,7 +202,7 @@ impl Source {
 }
 
 struct Lines {
-    file: BufReader<File>,
+    file: Box<dyn BufRead + Send>,
     /// Of the last line, from 1.
     number: u64,
 }

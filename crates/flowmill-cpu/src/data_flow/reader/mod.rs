@@ -3,11 +3,12 @@
 mod format;
 mod turns;
 
+pub(crate) use format::{Compression, Format, Source};
+
 use crate::from_fn::from_fn;
 use crate::state::resource_name;
 use flowmill_runtime::{AsyncContext, AsyncKernel, Cost, Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, ResourceHandle, Result, Tensor, bail};
-use format::Format;
 use prost::Message;
 use std::sync::Arc;
 use turns::{Reader, Wanted};

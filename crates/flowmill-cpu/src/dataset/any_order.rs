@@ -1,0 +1,90 @@
+//! Several iterators whose elements come as they are ready.
+
+use super::context::IteratorContext;
+use super::element::{Element, Elements};
+use super::parallel::{Pipe, PipeOptions, Task};
+use flowmill_tensor::Result;
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The iterators that are open.
+#[derive(Default)]
+struct Slots {
+    state: Mutex<State>,
+    /// An iterator is free, or has ended.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Those that nobody takes an element of now.
+    free: VecDeque<Elements>,
+    num_open: usize,
+    input_ended: bool,
+}
+
+impl Slots {
+    /// Puts an iterator back that an element was taken of.
+    fn put_back(&self, inner: Elements) {
+        let mut state = self.state.lock();
+        if inner.has_ended() {
+            state.num_open -= 1;
+        } else {
+            state.free.push_back(inner);
+        }
+        drop(state);
+        self.changed.notify_one();
+    }
+}
+
+/// The elements of up to `length` iterators at a time, which `open` opens; `workers` of them are waited for at once. One that takes long does not
+/// keep the others waiting.
+pub(super) fn any_order(
+    ctx: &Arc<IteratorContext>,
+    length: usize,
+    workers: usize,
+    mut open: impl FnMut() -> Result<Option<Elements>> + Send + 'static,
+) -> Elements {
+    let slots = Arc::new(Slots::default());
+    let options = PipeOptions { workers: workers.min(length), capacity: length.max(1), ordered: false };
+    let mut pipe = Pipe::new(ctx, options, move || {
+        let mut state = slots.state.lock();
+        let mut inner = loop {
+            if !state.input_ended && state.num_open < length {
+                drop(state);
+                // Only this closure opens iterators.
+                let opened = open()?;
+                state = slots.state.lock();
+                match opened {
+                    Some(inner) => {
+                        state.num_open += 1;
+                        break inner;
+                    }
+                    None => state.input_ended = true,
+                }
+            } else if let Some(inner) = state.free.pop_front() {
+                break inner;
+            } else if state.num_open == 0 {
+                return Ok(None);
+            } else {
+                slots.changed.wait(&mut state);
+            }
+        };
+        drop(state);
+        let slots = slots.clone();
+        Ok(Some(Box::new(move || {
+            let element = inner.next();
+            slots.put_back(inner);
+            element
+        }) as Task<Option<Element>>))
+    });
+    Elements::new(move || {
+        while let Some(element) = pipe.next()? {
+            if element.is_some() {
+                return Ok(element);
+            }
+        }
+        Ok(None)
+    })
+}

@@ -1,0 +1,91 @@
+//! `CacheDataset`: elements that are made once.
+
+use super::args::{Call, dataset_kernel};
+use super::element::{Dataset, Element, Elements};
+use super::seeds::set_anonymous;
+use crate::from_fn::from_fn;
+use flowmill_runtime::KernelRegistry;
+use flowmill_tensor::{Resource, Result};
+use parking_lot::Mutex;
+use std::any::Any;
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    for op in ["CacheDataset", "CacheDatasetV2"] {
+        registry.add(op, |init| dataset_kernel(init, cache));
+    }
+    registry.add("AnonymousMemoryCache", |_| {
+        from_fn(|ctx| {
+            set_anonymous(ctx, "MemoryCache", Arc::new(MemoryCache::default()));
+            Ok(())
+        })
+    });
+}
+
+/// The elements of a dataset, once an iteration has come to its end.
+#[derive(Default)]
+struct MemoryCache(Mutex<Option<Arc<Vec<Element>>>>);
+
+impl Resource for MemoryCache {
+    fn type_name(&self) -> &'static str {
+        "tensorflow::data::MemoryCache"
+    }
+}
+
+/// The cache that the op's handle holds, that of the file's name in this session, or a new one.
+fn memory_cache(call: &Call<'_, '_>) -> Result<Arc<MemoryCache>> {
+    let filename = call.args.string(call.ctx, "filename")?;
+    if !filename.is_empty() {
+        return call.ctx.step().resources.lookup_or_create(FILES, &filename, || Ok(MemoryCache::default()));
+    }
+    let handles = if call.args.has("cache") { call.args.tensor(call.ctx, "cache")?.as_resources()? } else { &[] };
+    let object = handles.first().and_then(|handle| handle.object().cloned());
+    let shared = object.and_then(|object| (object as Arc<dyn Any + Send + Sync>).downcast().ok());
+    Ok(shared.unwrap_or_default())
+}
+
+/// The container of caches that have the names of files.
+const FILES: &str = "_dataset_caches";
+
+fn cache(call: &mut Call<'_, '_>) -> Result<Dataset> {
+    let (input, cache) = (call.input()?, memory_cache(call)?);
+    Ok(Dataset::new(call.signature_or(&input), input.cardinality, {
+        let input = input.clone();
+        move |ctx| {
+            let (input, ctx, cache) = (input.clone(), ctx.clone(), cache.clone());
+            let mut state = State::Unknown;
+            Ok(Elements::new(move || {
+                loop {
+                    match &mut state {
+                        State::Unknown => {
+                            let cached = cache.0.lock().clone();
+                            state = match cached {
+                                Some(elements) => State::Reading(elements, 0),
+                                None => State::Writing(input.elements(&ctx)?, Vec::new()),
+                            };
+                        }
+                        State::Reading(elements, next) => {
+                            *next += 1;
+                            return Ok(elements.get(*next - 1).cloned());
+                        }
+                        State::Writing(elements, written) => {
+                            let element = elements.next()?;
+                            match &element {
+                                Some(element) => written.push(element.clone()),
+                                None => *cache.0.lock() = Some(Arc::new(std::mem::take(written))),
+                            }
+                            return Ok(element);
+                        }
+                    }
+                }
+            }))
+        }
+    }))
+}
+
+enum State {
+    /// Nothing was asked for yet.
+    Unknown,
+    Reading(Arc<Vec<Element>>, usize),
+    Writing(Elements, Vec<Element>),
+}

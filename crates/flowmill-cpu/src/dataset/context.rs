@@ -1,0 +1,155 @@
+//! What iterators run in: the session's resources, a cancellation of their own, threads; and the functions that they call.
+
+use super::args::Args;
+use super::element::Element;
+use super::threads::Threads;
+use flowmill_graph::Attrs;
+use flowmill_proto::NameAttrList;
+use flowmill_runtime::{CancelToken, FunctionHandle, FunctionLibraryRuntime, KernelContext, KernelInit, ResourceManager, StepContext, intra_op};
+use flowmill_tensor::{DType, Result, Tensor, bail, error};
+use parking_lot::{Condvar, Mutex};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The surroundings of one iterator and of those that it is made of.
+pub(super) struct IteratorContext {
+    /// The session's resources.
+    pub(super) resources: Arc<ResourceManager>,
+    /// Ends the iterator's threads and calls.
+    pub(super) cancel: CancelToken,
+    /// Threads for work ahead of the consumer.
+    pub(super) threads: Threads,
+}
+
+impl IteratorContext {
+    /// New surroundings in the session of `step`.
+    pub(super) fn new(step: &StepContext) -> Arc<IteratorContext> {
+        Arc::new(IteratorContext { resources: step.resources.clone(), cancel: CancelToken::new(), threads: Threads::new() })
+    }
+
+    /// Waits for so long, or until the iterator is closed.
+    ///
+    /// # Errors
+    /// `Cancelled` if it is.
+    pub(super) fn sleep(&self, time: Duration) -> Result<()> {
+        let gate = Arc::new((Mutex::new(false), Condvar::new()));
+        let opened = gate.clone();
+        let _on_close = self.cancel.on_cancel(move |_| {
+            *opened.0.lock() = true;
+            opened.1.notify_all();
+        });
+        let mut is_closed = gate.0.lock();
+        if !*is_closed {
+            gate.1.wait_for(&mut is_closed, time);
+        }
+        drop(is_closed);
+        self.cancel.check()
+    }
+
+    /// Ends what runs in these surroundings, soon.
+    pub(super) fn close(&self) {
+        self.cancel.cancel(error!(Cancelled, "Iterator was cancelled"));
+        self.threads.close();
+    }
+}
+
+/// A function that a dataset calls, with the tensors that it captured.
+pub(super) struct Function {
+    handle: FunctionHandle,
+    /// Keeps the function's library.
+    library: Arc<FunctionLibraryRuntime>,
+    captured: Vec<Tensor>,
+}
+
+impl Function {
+    /// Calls the function in a step of its own, on this thread.
+    ///
+    /// # Errors
+    /// What the body gives; `Cancelled` once the iterator is closed.
+    pub(super) fn call(&self, ctx: &IteratorContext, args: Vec<Tensor>) -> Result<Element> {
+        let cancel = CancelToken::new();
+        let their_cancel = cancel.clone();
+        // An error of the body ends its step, but not the iterator.
+        let _on_close = ctx.cancel.on_cancel(move |reason| their_cancel.cancel(reason.clone()));
+        self.run(ctx, cancel, args)
+    }
+
+    /// Like [`Function::call`], for a call that is made although the iterator may be closed.
+    ///
+    /// # Errors
+    /// What the body gives.
+    pub(super) fn call_to_end(&self, ctx: &IteratorContext, args: Vec<Tensor>) -> Result<Element> {
+        self.run(ctx, CancelToken::new(), args)
+    }
+
+    fn run(&self, ctx: &IteratorContext, cancel: CancelToken, mut args: Vec<Tensor>) -> Result<Element> {
+        args.extend(self.captured.iter().cloned());
+        let step = StepContext { cancel, ..StepContext::new(ctx.resources.clone(), self.library.clone()) };
+        intra_op::alone(|| self.handle.call(args, &Arc::new(step)))
+    }
+
+    /// Calls a predicate.
+    ///
+    /// # Errors
+    /// As [`Function::call`]; `InvalidArgument` if the result is not one truth value, which `message` says.
+    pub(super) fn test(&self, ctx: &IteratorContext, args: Vec<Tensor>, message: &str) -> Result<bool> {
+        match &self.call(ctx, args)?[..] {
+            [result] if result.dtype() == DType::Bool && result.rank() == 0 => result.to_scalar(),
+            _ => bail!(InvalidArgument, "{message}"),
+        }
+    }
+
+    /// Calls a function that returns one integer.
+    ///
+    /// # Errors
+    /// As [`Function::call`]; `InvalidArgument` if the result is something else, which `message` says.
+    pub(super) fn integer(&self, ctx: &IteratorContext, args: Vec<Tensor>, message: &str) -> Result<i64> {
+        match &self.call(ctx, args)?[..] {
+            [result] if result.dtype() == DType::I64 && result.num_elements() == 1 => result.to_i64(),
+            _ => bail!(InvalidArgument, "{message}"),
+        }
+    }
+}
+
+/// A function as a node's attribute names it, before a step has computed what it captures.
+#[derive(Clone)]
+pub(super) struct FunctionAttr {
+    handle: FunctionHandle,
+    library: Arc<FunctionLibraryRuntime>,
+    captured: Range<usize>,
+}
+
+impl FunctionAttr {
+    /// Reads attribute `attr`. Argument `captured` of the op is what the function captures.
+    ///
+    /// # Errors
+    /// `NotFound` if the library has no such function.
+    pub(super) fn new(init: &KernelInit<'_>, attr: &str, captured: &str) -> Result<FunctionAttr> {
+        let function: &NameAttrList = init.attrs.get(attr)?;
+        let handle = init.functions.instantiate(&function.name, &Attrs(function.attr.clone()))?;
+        Ok(FunctionAttr { handle, library: init.functions.clone(), captured: Args::of(init)?.range(captured)? })
+    }
+
+    /// The function with the captured inputs of a call.
+    ///
+    /// # Errors
+    /// `Internal` if there are fewer inputs.
+    pub(super) fn capture(&self, ctx: &KernelContext<'_>) -> Result<Arc<Function>> {
+        let captured = self.captured.clone().map(|i| ctx.input(i).cloned()).collect::<Result<_>>()?;
+        Ok(self.with(captured))
+    }
+
+    /// The function with what it captures of these inputs.
+    ///
+    /// # Errors
+    /// `Internal` if there are fewer inputs.
+    pub(super) fn capture_of(&self, inputs: &[Tensor]) -> Result<Arc<Function>> {
+        let captured = inputs.get(self.captured.clone()).ok_or_else(|| error!(Internal, "captured inputs are missing"))?;
+        Ok(self.with(captured.to_vec()))
+    }
+
+    fn with(&self, captured: Vec<Tensor>) -> Arc<Function> {
+        Arc::new(Function { handle: self.handle.clone(), library: self.library.clone(), captured })
+    }
+}

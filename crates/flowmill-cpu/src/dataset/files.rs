@@ -1,0 +1,101 @@
+//! Datasets of files' records: `TFRecordDataset`, `TextLineDataset`, `FixedLengthRecordDataset`; the names of files: `MatchingFilesDataset`.
+
+use super::args::{Call, dataset_kernel};
+use super::element::{Dataset, Elements, Signature, UNKNOWN};
+use crate::data_flow::reader::{Compression, Format, Source};
+use flowmill_runtime::KernelRegistry;
+use flowmill_tensor::{Bytes, DType, PartialShape, Result, Tensor, bail};
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    for op in ["TFRecordDataset", "TFRecordDatasetV2"] {
+        registry.add(op, |init| dataset_kernel(init, tf_records));
+    }
+    registry.add("TextLineDataset", |init| dataset_kernel(init, lines));
+    for op in ["FixedLengthRecordDataset", "FixedLengthRecordDatasetV2"] {
+        registry.add(op, |init| dataset_kernel(init, fixed_length_records));
+    }
+}
+
+/// The records of files, one after the other; the records of each begin at an offset.
+fn records(names: Vec<String>, offsets: Vec<u64>, format: Format) -> Dataset {
+    let names = Arc::new(names);
+    let signature = Signature { types: vec![DType::String], shapes: vec![PartialShape::scalar()] };
+    Dataset::new(signature, UNKNOWN, move |_| {
+        let (names, offsets, mut next) = (names.clone(), offsets.clone(), 0);
+        let mut current: Option<Source> = None;
+        Ok(Elements::new(move || {
+            loop {
+                if let Some(source) = &mut current {
+                    match source.next() {
+                        Ok(Some((_, record))) => return Ok(Some(vec![Tensor::string(record)])),
+                        Ok(None) => current = None,
+                        Err(e) => {
+                            // What follows a fault in a file cannot be told from it.
+                            current = None;
+                            return Err(e);
+                        }
+                    }
+                }
+                let Some(name) = names.get(next) else { return Ok(None) };
+                next += 1;
+                let mut source = format.open(&Bytes::copy_from_slice(name.as_bytes()))?;
+                source.skip(offsets.get(next - 1).copied().unwrap_or(0))?;
+                current = Some(source);
+            }
+        }))
+    })
+}
+
+/// The compression that argument `compression_type` names.
+fn compression(call: &Call<'_, '_>) -> Result<Compression> {
+    match call.args.string(call.ctx, "compression_type")?.as_str() {
+        "" => Ok(Compression::None),
+        "ZLIB" => Ok(Compression::Zlib),
+        "GZIP" => Ok(Compression::Gzip),
+        _ => bail!(InvalidArgument, "Unsupported compression_type."),
+    }
+}
+
+/// Checks argument `buffer_size`; files are read with a buffer of the system's size.
+fn check_buffer_size(call: &Call<'_, '_>) -> Result<()> {
+    if call.scalar::<i64>("buffer_size")? < 0 {
+        bail!(InvalidArgument, "`buffer_size` must be >= 0 (0 == default)");
+    }
+    Ok(())
+}
+
+fn tf_records(call: &mut Call<'_, '_>) -> Result<Dataset> {
+    let names = call.args.strings(call.ctx, "filenames")?;
+    check_buffer_size(call)?;
+    // As in TensorFlow, other names of compressions mean none here.
+    let compression = compression(call).unwrap_or(Compression::None);
+    let offsets = if call.args.has("byte_offsets") { call.args.tensor(call.ctx, "byte_offsets")?.to_i64_vec()? } else { Vec::new() };
+    if !offsets.is_empty() && offsets.len() != names.len() {
+        bail!(InvalidArgument, "`byte_offsets` must have {} elements, as `filenames`, but has {}.", names.len(), offsets.len());
+    }
+    let offsets = offsets.into_iter().map(|offset| u64::try_from(offset).unwrap_or(0)).collect();
+    Ok(records(names, offsets, Format::TfRecord(compression)))
+}
+
+fn lines(call: &mut Call<'_, '_>) -> Result<Dataset> {
+    let names = call.args.strings(call.ctx, "filenames")?;
+    let compression = compression(call)?;
+    check_buffer_size(call)?;
+    Ok(records(names, Vec::new(), Format::Lines { skip: 0, compression }))
+}
+
+fn fixed_length_records(call: &mut Call<'_, '_>) -> Result<Dataset> {
+    let names = call.args.strings(call.ctx, "filenames")?;
+    let bytes = |name: &str, least: i64, relation: &str| -> Result<u64> {
+        let value: i64 = call.scalar(name)?;
+        if value < least {
+            bail!(InvalidArgument, "`{name}` must be {relation}");
+        }
+        Ok(value as u64)
+    };
+    let (header, record, footer) = (bytes("header_bytes", 0, ">= 0")?, bytes("record_bytes", 1, "> 0")?, bytes("footer_bytes", 0, ">= 0")?);
+    bytes("buffer_size", 0, ">= 0")?;
+    let compression = if call.args.has("compression_type") { compression(call)? } else { Compression::None };
+    Ok(records(names, Vec::new(), Format::FixedLength { header, record, footer, hop: record, compression }))
+}

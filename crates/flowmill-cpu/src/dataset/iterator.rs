@@ -1,0 +1,179 @@
+//! Iterators as resources of a session, and the calls that wait for their elements.
+
+use super::context::IteratorContext;
+use super::element::{DatasetRef, Element, Elements, Signature};
+use crate::data_flow::wait_list::{Calls, Ended, Outcome, Serve, WaitList};
+use flowmill_runtime::{AsyncContext, StepContext};
+use flowmill_tensor::{Resource, Result, bail, error};
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// Turns what the iterator returned into what the call's kernel returns.
+pub(super) type Convert = Box<dyn FnOnce(Option<Element>) -> Outcome + Send>;
+
+/// A place in a dataset, which all steps of a session share.
+pub(super) struct IteratorResource {
+    signature: Signature,
+    current: Mutex<Option<Arc<Current>>>,
+    /// Held while a dataset factory runs, so that it runs once.
+    pub(super) making: Mutex<()>,
+}
+
+/// One iteration: from one initialisation to the next.
+struct Current {
+    ctx: Arc<IteratorContext>,
+    calls: WaitList<Served>,
+    elements: Mutex<Elements>,
+}
+
+/// What the calls wait for.
+struct Served {
+    /// What came for calls that were cancelled before.
+    ready: VecDeque<Result<Option<Element>>>,
+    /// A job works on the next element.
+    running: bool,
+}
+
+impl Serve for Served {
+    type Request = Option<Convert>;
+    type Next = Result<Option<Element>>;
+
+    fn next(&mut self, calls: &mut Calls<Option<Convert>>) -> Option<(Ended<Option<Convert>>, Self::Next)> {
+        if !calls.any(|_| true) {
+            return None;
+        }
+        let element = self.ready.pop_front()?;
+        calls.remove(0).map(|call| (call, element))
+    }
+
+    fn go_on(call: Ended<Option<Convert>>, element: Self::Next) {
+        let (convert, ctx) = call.into_parts();
+        let Some(convert) = convert else { return };
+        ctx.done(element.and_then(convert));
+    }
+}
+
+impl Resource for IteratorResource {
+    fn type_name(&self) -> &'static str {
+        "tensorflow::data::IteratorResource"
+    }
+}
+
+impl IteratorResource {
+    /// An iterator over elements of this signature that is not initialised.
+    pub(super) fn new(signature: Signature) -> IteratorResource {
+        IteratorResource { signature, current: Mutex::new(None), making: Mutex::new(()) }
+    }
+
+    /// The signature of its elements.
+    pub(super) fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// Returns true if a dataset was set.
+    pub(super) fn is_initialized(&self) -> bool {
+        self.current.lock().is_some()
+    }
+
+    /// Goes to the beginning of `dataset`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the dataset's elements are of another signature; what the dataset's iterator gives.
+    pub(super) fn set(&self, dataset: &DatasetRef, step: &StepContext) -> Result<()> {
+        self.signature.check(&dataset.signature)?;
+        let ctx = IteratorContext::new(step);
+        let elements = Mutex::new(dataset.elements(&ctx)?);
+        let calls = WaitList::new(Served { ready: VecDeque::new(), running: false });
+        let old = self.current.lock().replace(Arc::new(Current { ctx, calls, elements }));
+        if let Some(old) = old.filter(|old| !old.calls.lock().calls.any(|_| true)) {
+            old.ctx.close();
+        }
+        Ok(())
+    }
+
+    /// Ends the iteration. The iterator is not initialised any more.
+    pub(super) fn clear(&self) {
+        if let Some(old) = self.current.lock().take() {
+            old.ctx.close();
+        }
+    }
+
+    /// Ends `call` with the next element, once there is one.
+    pub(super) fn get_next(&self, call: AsyncContext, convert: Convert) {
+        let current = self.current.lock().clone();
+        let Some(current) = current else {
+            let e = error!(
+                FailedPrecondition,
+                "GetNext() failed because the iterator has not been initialized. Ensure that you have run the initializer operation for this iterator before getting the next element."
+            );
+            return call.done(Err(e));
+        };
+        current.calls.wait(Some(convert), call);
+        current.pump();
+    }
+}
+
+impl Drop for IteratorResource {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        self.ctx.close();
+    }
+}
+
+impl Current {
+    /// Starts a job if calls wait and none runs.
+    fn pump(self: &Arc<Self>) {
+        if !self.take_turn(false) {
+            return;
+        }
+        let this = self.clone();
+        if let Err(e) = self.ctx.threads.spawn(move || this.serve()) {
+            let mut inner = self.calls.lock();
+            inner.state.running = false;
+            inner.state.ready.push_back(Err(e));
+            drop(inner);
+            self.calls.progress();
+        }
+    }
+
+    /// Returns true if the caller is to make the next element; `is_running` says that it made the one before.
+    fn take_turn(&self, is_running: bool) -> bool {
+        let mut inner = self.calls.lock();
+        let is_wanted = inner.state.ready.is_empty() && inner.calls.any(|_| true);
+        if inner.state.running && !is_running {
+            return false;
+        }
+        inner.state.running = is_wanted;
+        is_wanted
+    }
+
+    /// Makes elements as long as calls wait.
+    fn serve(&self) {
+        loop {
+            let element = catch_unwind(AssertUnwindSafe(|| self.elements.lock().next()));
+            let element = element.unwrap_or_else(|_| Err(error!(Internal, "an iterator panicked")));
+            self.calls.lock().state.ready.push_back(element);
+            self.calls.progress();
+            if !self.take_turn(true) {
+                return;
+            }
+        }
+    }
+}
+
+/// The outputs of a kernel for an element that must be there.
+///
+/// # Errors
+/// `OutOfRange` at the end; `InvalidArgument` if the element is of another signature.
+pub(super) fn element_outputs(signature: &Signature, element: Option<Element>) -> Outcome {
+    let Some(element) = element else { bail!(OutOfRange, "End of sequence") };
+    signature.check_element(&element)?;
+    Ok(element.into_iter().map(Some).collect())
+}

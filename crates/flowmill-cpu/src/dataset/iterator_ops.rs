@@ -1,0 +1,287 @@
+//! Ops on iterators, and those that turn a whole dataset into tensors.
+
+use super::args::Args;
+use super::context::{FunctionAttr, IteratorContext};
+use super::element::{Elements, Signature, of_tensor};
+use super::iterator::{IteratorResource, element_outputs};
+use super::seeds::set_anonymous;
+use crate::data_flow::object_of;
+use crate::data_flow::optional::optional;
+use crate::data_flow::wait_list::Outcome;
+use crate::from_fn::{expensive_from_fn, from_fn};
+use crate::state::resource_name;
+use flowmill_graph::Attrs;
+use flowmill_proto::NameAttrList;
+use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry, container_name};
+use flowmill_tensor::{DType, PartialShape, ResourceHandle, Result, Tensor, bail, error};
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    for op in ["Iterator", "IteratorV2"] {
+        registry.add(op, make_iterator);
+    }
+    for op in ["AnonymousIterator", "AnonymousIteratorV2", "AnonymousIteratorV3"] {
+        registry.add(op, make_anonymous);
+    }
+    registry.add("OneShotIterator", make_one_shot);
+    registry.add("MakeIterator", |_| {
+        expensive_from_fn(|ctx| {
+            let dataset = of_tensor(ctx.input(0)?)?;
+            iterator_of(ctx, 1)?.set(&dataset, ctx.step())
+        })
+    });
+    for op in ["IteratorGetNext", "IteratorGetNextSync"] {
+        registry.add(op, |init| make_get_next(init, element_outputs));
+    }
+    registry.add("IteratorGetNextAsOptional", |init| {
+        make_get_next(init, |signature, element| {
+            element.iter().try_for_each(|element| signature.check_element(element))?;
+            Ok(vec![Some(optional(element))])
+        })
+    });
+    registry.add("DeleteIterator", |_| {
+        from_fn(|ctx| {
+            iterator_of(ctx, 0)?.clear();
+            Ok(())
+        })
+    });
+    registry.add("IteratorToStringHandle", |_| from_fn(to_string_handle));
+    for op in ["IteratorFromStringHandle", "IteratorFromStringHandleV2"] {
+        registry.add(op, make_from_string_handle);
+    }
+    for op in ["IteratorGetDevice", "ExperimentalIteratorGetDevice"] {
+        registry.add(op, |_| {
+            from_fn(|ctx| {
+                iterator_of(ctx, 0)?;
+                ctx.set_output(0, Tensor::string(DEVICE));
+                Ok(())
+            })
+        });
+    }
+    for op in ["DatasetCardinality", "ExperimentalDatasetCardinality"] {
+        registry.add(op, |_| {
+            from_fn(|ctx| {
+                let cardinality = of_tensor(ctx.input(0)?)?.cardinality;
+                ctx.set_output(0, Tensor::scalar(cardinality));
+                Ok(())
+            })
+        });
+    }
+    registry.add("DatasetToSingleElement", make_single_element);
+    registry.add("ReduceDataset", make_reduce);
+}
+
+/// The device that iterators are on.
+const DEVICE: &str = "/job:localhost/replica:0/task:0/device:CPU:0";
+
+/// The declared signature of the elements.
+fn signature(init: &KernelInit<'_>) -> Result<Signature> {
+    Signature::of_attrs(init.attrs)?.ok_or_else(|| error!(InvalidArgument, "attributes 'output_types' and 'output_shapes' are missing"))
+}
+
+/// The iterator that a handle stands for: it holds it, or names one of the session's.
+fn find(handle: &Tensor, ctx: &flowmill_runtime::StepContext) -> Result<Arc<IteratorResource>> {
+    let Ok([named]) = handle.as_resources() else { bail!(InvalidArgument, "resource_handle must be a scalar") };
+    match named.object() {
+        Some(_) => object_of(Some(handle), "an iterator"),
+        None => ctx.resources.lookup(named.container(), named.name()),
+    }
+}
+
+fn iterator_of(ctx: &KernelContext<'_>, input: usize) -> Result<Arc<IteratorResource>> {
+    find(ctx.input(input)?, ctx.step())
+}
+
+/// A handle that names an iterator of the session. It does not hold it: plans keep handles, and iterators keep plans.
+fn named_handle(container: &str, name: &str) -> Tensor {
+    Tensor::resource(ResourceHandle::new(container, name, None, Vec::new()))
+}
+
+/// `IteratorV2`: the session's iterator of the node's name.
+fn make_iterator(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let signature = signature(init)?;
+    let (container, name) = (init.attrs.get_or("container", "")?.to_owned(), resource_name(init)?.to_owned());
+    from_fn(move |ctx| {
+        let iterator = ctx.step().resources.lookup_or_create(&container, &name, || Ok(IteratorResource::new(signature.clone())))?;
+        signature.check(iterator.signature())?;
+        ctx.set_output(0, named_handle(&container, &name));
+        Ok(())
+    })
+}
+
+fn make_anonymous(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let signature = signature(init)?;
+    from_fn(move |ctx| {
+        set_anonymous(ctx, "AnonymousIterator", Arc::new(IteratorResource::new(signature.clone())));
+        Ok(())
+    })
+}
+
+/// `OneShotIterator`: the first step that needs it calls the function that makes the dataset.
+fn make_one_shot(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    if !init.attrs.get_or("shared_name", "")?.is_empty() {
+        bail!(InvalidArgument, "OneShotIteratorOp does not currently support the 'shared_name' attr.");
+    }
+    let signature = signature(init)?;
+    let factory: &NameAttrList = init.attrs.get("dataset_factory")?;
+    let factory = init.functions.instantiate(&factory.name, &Attrs(factory.attr.clone()))?;
+    let (container, name) = (init.attrs.get_or("container", "")?.to_owned(), init.name.to_owned());
+    expensive_from_fn(move |ctx| {
+        let step = ctx.step();
+        let iterator = step.resources.lookup_or_create(&container, &name, || Ok(IteratorResource::new(signature.clone())))?;
+        if !iterator.is_initialized() {
+            let _making = iterator.making.lock();
+            if !iterator.is_initialized() {
+                let dataset = match &factory.call(Vec::new(), step)?[..] {
+                    [dataset] => of_tensor(dataset)?,
+                    _ => bail!(InvalidArgument, "The `dataset_factory` function must return a single scalar of dtype DT_VARIANT."),
+                };
+                iterator.set(&dataset, step)?;
+            }
+        }
+        ctx.set_output(0, named_handle(&container, &name));
+        Ok(())
+    })
+}
+
+/// Turns an iterator's answer into a kernel's outputs.
+type ToOutputs = fn(&Signature, Option<Vec<Tensor>>) -> Outcome;
+
+/// A kernel that waits for an iterator's next element.
+struct GetNext {
+    signature: Arc<Signature>,
+    to_outputs: ToOutputs,
+}
+
+fn make_get_next(init: &KernelInit<'_>, to_outputs: ToOutputs) -> Result<Arc<dyn Kernel>> {
+    Ok(Arc::new(GetNext { signature: Arc::new(signature(init)?), to_outputs }))
+}
+
+impl Kernel for GetNext {
+    fn compute(&self, _: &mut KernelContext<'_>) -> Result<()> {
+        bail!(Internal, "iterators are asynchronous")
+    }
+
+    fn as_async(&self) -> Option<&dyn AsyncKernel> {
+        Some(self)
+    }
+}
+
+impl AsyncKernel for GetNext {
+    fn start(&self, call: AsyncContext) {
+        let iterator = match call.inputs().first() {
+            Some(handle) => find(handle, call.step()),
+            None => Err(error!(Internal, "Missing input 0")),
+        };
+        let (signature, to_outputs) = (self.signature.clone(), self.to_outputs);
+        match iterator {
+            Ok(iterator) => iterator.get_next(call, Box::new(move |element| to_outputs(&signature, element))),
+            Err(e) => call.done(Err(e)),
+        }
+    }
+}
+
+/// A handle as text: container and name. An anonymous iterator gets a name for that.
+fn to_string_handle(ctx: &mut KernelContext<'_>) -> Result<()> {
+    let handle = ctx.handle(0)?;
+    let (container, mut name) = (handle.container().to_owned(), handle.name().to_owned());
+    if handle.object().is_some() {
+        let iterator = iterator_of(ctx, 0)?;
+        name = format!("{name}_{:p}", Arc::as_ptr(&iterator));
+        ctx.step().resources.insert(&container, &name, iterator)?;
+    }
+    ctx.set_output(0, Tensor::string(format!("{}/{name}", container_name(&container))));
+    Ok(())
+}
+
+fn make_from_string_handle(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let types = init.attrs.list::<DType>("output_types")?;
+    let shapes = init.attrs.list::<PartialShape>("output_shapes")?;
+    if !types.is_empty() && !shapes.is_empty() && types.len() != shapes.len() {
+        bail!(InvalidArgument, "If both 'output_types' and 'output_shapes' are set, they must have the same length.");
+    }
+    from_fn(move |ctx| {
+        let text = match ctx.input(0)?.as_strings()? {
+            [text] if ctx.input(0)?.rank() == 0 => String::from_utf8_lossy(text).into_owned(),
+            _ => bail!(InvalidArgument, "string_handle must be a scalar"),
+        };
+        let Some((container, name)) = text.split_once('/') else {
+            bail!(InvalidArgument, "Could not parse string_handle as a valid ResourceHandle");
+        };
+        let iterator: Arc<IteratorResource> = ctx.step().resources.lookup(container, name)?;
+        let held = iterator.signature();
+        let expected = Signature {
+            types: if types.is_empty() { held.types.clone() } else { types.clone() },
+            shapes: if shapes.is_empty() { held.shapes.clone() } else { shapes.clone() },
+        };
+        expected.check(held)?;
+        ctx.set_output(0, named_handle(container, name));
+        Ok(())
+    })
+}
+
+/// A kernel that goes over a whole dataset, on a thread of its own.
+struct WholeDataset(Arc<dyn Fn(&Arc<IteratorContext>, &[Tensor]) -> Outcome + Send + Sync>);
+
+impl Kernel for WholeDataset {
+    fn compute(&self, _: &mut KernelContext<'_>) -> Result<()> {
+        bail!(Internal, "going over a dataset is asynchronous")
+    }
+
+    fn as_async(&self) -> Option<&dyn AsyncKernel> {
+        Some(self)
+    }
+}
+
+impl AsyncKernel for WholeDataset {
+    fn start(&self, call: AsyncContext) {
+        let ctx = IteratorContext::new(call.step());
+        let (run, their_ctx) = (self.0.clone(), ctx.clone());
+        // A call that finds no thread ends without a result, which its step reports.
+        drop(ctx.threads.spawn(move || {
+            let closing = their_ctx.clone();
+            let on_cancel = call.step().cancel.on_cancel(move |_| closing.close());
+            let outcome = run(&their_ctx, call.inputs());
+            drop(on_cancel);
+            their_ctx.close();
+            call.done(outcome);
+        }));
+    }
+}
+
+/// Makes a kernel that goes over the dataset in its first input.
+pub(super) fn whole_dataset(
+    run: impl Fn(&Arc<IteratorContext>, &mut Elements, &[Tensor]) -> Outcome + Send + Sync + 'static,
+) -> Result<Arc<dyn Kernel>> {
+    Ok(Arc::new(WholeDataset(Arc::new(move |ctx, inputs| {
+        let dataset = inputs.first().ok_or_else(|| error!(Internal, "Missing input 0"))?;
+        let mut elements = of_tensor(dataset)?.elements(ctx)?;
+        run(ctx, &mut elements, inputs)
+    }))))
+}
+
+fn make_single_element(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let signature = signature(init)?;
+    whole_dataset(move |_, elements, _| {
+        let Some(element) = elements.next()? else { bail!(InvalidArgument, "Dataset was empty.") };
+        let outputs = element_outputs(&signature, Some(element))?;
+        if elements.next()?.is_some() {
+            bail!(InvalidArgument, "Dataset had more than one element.");
+        }
+        Ok(outputs)
+    })
+}
+
+/// `ReduceDataset`: `f` of a state and an element makes the next state.
+fn make_reduce(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let f = FunctionAttr::new(init, "f", "other_arguments")?;
+    let (signature, state) = (signature(init)?, Args::of(init)?.range("initial_state")?);
+    whole_dataset(move |ctx, elements, inputs| {
+        let f = f.capture_of(inputs)?;
+        let mut state = inputs.get(state.clone()).map(<[Tensor]>::to_vec).unwrap_or_default();
+        while let Some(element) = elements.next()? {
+            state = f.call(ctx, state.into_iter().chain(element).collect())?;
+        }
+        element_outputs(&signature, Some(state))
+    })
+}

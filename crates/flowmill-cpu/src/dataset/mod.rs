@@ -1,0 +1,52 @@
+//! Datasets and iterators: the ops of `tf.data`.
+//!
+//! A dataset is a value, a scalar of type `variant`; it never changes. [`element::Dataset`] makes iterators, which are closures that return an
+//! element at each call. An iterator that a session keeps is a resource ([`iterator::IteratorResource`]); `IteratorGetNext` waits for its next element
+//! without holding a thread of the session: elements are made on threads of the iterator's own ([`threads::Threads`]), one at a time, and work ahead of
+//! the consumer is done by a [`parallel::Pipe`]. Functions run in steps of their own, which end when the iterator is closed.
+
+mod any_order;
+mod args;
+mod batch;
+mod cache;
+mod choice;
+mod context;
+mod element;
+mod files;
+mod flat_map;
+mod generator;
+mod group;
+mod iterator;
+mod iterator_ops;
+mod map;
+mod once;
+mod order;
+mod padding;
+mod parallel;
+mod passing;
+mod seeds;
+mod source;
+mod threads;
+mod window;
+
+use flowmill_runtime::KernelRegistry;
+
+/// Registers the family.
+pub fn register(registry: &mut KernelRegistry) {
+    batch::register(registry);
+    cache::register(registry);
+    choice::register(registry);
+    files::register(registry);
+    flat_map::register(registry);
+    generator::register(registry);
+    group::register(registry);
+    iterator_ops::register(registry);
+    map::register(registry);
+    once::register(registry);
+    order::register(registry);
+    padding::register(registry);
+    passing::register(registry);
+    seeds::register(registry);
+    source::register(registry);
+    window::register(registry);
+}
