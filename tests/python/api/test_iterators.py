@@ -110,7 +110,9 @@ def test_a_table_that_a_function_captures(tf1):
 def test_a_variable_that_a_function_captures_is_read_when_elements_are_made(tf1):
     def run(tf):
         variable = tf.get_variable("v", initializer=tf.constant(1, tf.int64), use_resource=True)
-        iterator = tf.data.Dataset.range(4).map(lambda x: x + variable).make_initializable_iterator()
+        options = tf.data.Options()
+        options.experimental_optimization.inject_prefetch = False
+        iterator = tf.data.Dataset.range(4).map(lambda x: x + variable).with_options(options).make_initializable_iterator()
         following = iterator.get_next()
         more = variable.assign_add(10)
         with tf.Session() as session:
