@@ -31,10 +31,10 @@ class DatasetBase:
     """
 
     def __init__(self, variant_tensor: Tensor, element_spec, inputs: Sequence[DatasetBase] = (), is_v2: bool = False):
-        self._variant_tensor, self._element_spec, self._inputs, self._is_v2 = variant_tensor, element_spec, list(inputs), is_v2
+        self._variant_tensor, self._element_spec, self._input_datasets, self._is_v2 = variant_tensor, element_spec, list(inputs), is_v2
         self._graph = get_default_graph()
         self._hints = Options()
-        for dataset in self._inputs:
+        for dataset in self._input_datasets:
             self._hints = self._hints.merge(dataset._hints)
         self._hints._freeze()
 
@@ -42,6 +42,9 @@ class DatasetBase:
         """Makes methods behave like those of version 2; returns the dataset itself."""
         self._is_v2 = True
         return self
+
+    def _inputs(self) -> list[DatasetBase]:
+        return list(self._input_datasets)
 
     @property
     def element_spec(self) -> Any:
@@ -105,7 +108,7 @@ class DatasetBase:
         made = transformation_func(self)
         if not isinstance(made, DatasetBase):
             raise TypeError(f"`transformation_func` must return a `tf.data.Dataset` object. Got {type(made)}.")
-        return made if self._is_v2 or not made._is_v2 else dataset_of(made._variant_tensor, made._element_spec, made._inputs, False, made._hints)
+        return made if self._is_v2 or not made._is_v2 else dataset_of(made._variant_tensor, made._element_spec, made._input_datasets, False, made._hints)
 
     def __iter__(self):
         raise RuntimeError("`tf.data.Dataset` only supports Python-style iteration in eager mode or within tf.function.")

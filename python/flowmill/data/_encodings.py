@@ -7,12 +7,13 @@ from typing import Any
 from flowmill._apply import call, op_scope
 from flowmill._convert import constant, convert_to_tensor
 from flowmill.dtypes import as_dtype
+from flowmill.graph import get_default_graph
 from flowmill.sparse_tensor import SparseTensor
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
 from flowmill.tensor_spec import TensorSpec
 from flowmill.tensor_util import constant_value_as_shape
-from flowmill.type_spec import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, TypeSpec
+from flowmill.type_spec import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, TensorArraySpec, TypeSpec
 
 _VARIANT = as_dtype("variant")
 
@@ -216,9 +217,52 @@ class _NoneEncoding:
         return spec, spec, spec
 
 
+class _TensorArrayEncoding:
+    """The encoding of a TensorArray: the variant of a list of tensors."""
+
+    @staticmethod
+    def specs(spec) -> list[TensorSpec]:
+        return [TensorSpec([], _VARIANT)]
+
+    @staticmethod
+    def encode(spec: TensorArraySpec, value) -> list[Tensor]:
+        if value.flow.dtype.name == "variant":
+            return [value.flow]
+        with get_default_graph().name_scope("convert_tensor_array"):
+            shape = value.element_shape
+            sizes = constant(-1 if shape.rank is None else [-1 if n is None else n for n in shape.as_list()], as_dtype("int32"))
+            return [call("TensorListFromTensor", None, value.stack(), sizes)]
+
+    encode_batch = encode
+
+    @staticmethod
+    def decode(spec: TensorArraySpec, tensors: list[Tensor]) -> Any:
+        from flowmill.tensor_array import TensorArray
+
+        shape, dtype, dynamic_size, infer_shape = spec._parts()
+        array = TensorArray(dtype, flow=tensors[0], dynamic_size=dynamic_size, infer_shape=infer_shape)
+        array._element_shapes = [shape]
+        return array
+
+    @staticmethod
+    def batch(spec, size: int | None) -> TensorArraySpec:
+        raise NotImplementedError("Batches of TensorArrays are not supported.")
+
+    unbatch = batch
+
+    @staticmethod
+    def legacy(spec: TensorArraySpec) -> tuple[Any, Any, Any]:
+        from flowmill.tensor_array import TensorArray
+
+        shape, dtype, dynamic_size, infer_shape = spec._parts()
+        # The legacy shape has the two flags in front, as in TensorFlow.
+        return dtype, TensorShape([int(dynamic_size), int(infer_shape)]).concatenate(shape), TensorArray
+
+
 # By the class of the spec. Classes of specs of this package add their own.
 _encodings: dict[type, Any] = {
-    TensorSpec: _TensorEncoding, SparseTensorSpec: _SparseEncoding, RaggedTensorSpec: _RaggedEncoding, NoneTensorSpec: _NoneEncoding}
+    TensorSpec: _TensorEncoding, SparseTensorSpec: _SparseEncoding, RaggedTensorSpec: _RaggedEncoding, NoneTensorSpec: _NoneEncoding,
+    TensorArraySpec: _TensorArrayEncoding}
 
 
 def register(spec: type, encoding) -> None:

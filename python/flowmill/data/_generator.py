@@ -13,6 +13,9 @@ from flowmill._convert import convert_to_tensor
 from flowmill.data import _nest, _structure
 from flowmill.data._base import INT64, made
 from flowmill.data._function import DatasetFunction
+from flowmill.graph import Graph
+from flowmill.session import Session
+from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
 from flowmill.tensor_spec import TensorSpec
 from flowmill.type_spec import RaggedTensorSpec, SparseTensorSpec, TypeSpec
@@ -82,7 +85,7 @@ def from_generator(generator, output_types, output_shapes, args, output_signatur
 
     def generator_next_fn(number):
         arrays, types = _arrays_of(spec)
-        tensors = script_ops.numpy_function(lambda n: arrays(state.next(n)), [number], types)
+        tensors = script_ops.numpy_function(lambda n: arrays(_evaluated(state.next, n)), [number], types)
         return _element_of(spec, tensors)
 
     def finalize_fn(number):
@@ -98,6 +101,19 @@ def from_generator(generator, output_types, output_shapes, args, output_signatur
 
     # A dataset in a dataset: each repetition calls `init_func` anew and so has a number of its own.
     return Dataset.from_tensors(0, name=name).flat_map(flat_map_fn, name=name)
+
+
+def _evaluated(following: Callable, number) -> Any:
+    """Returns what a generator yields, with values for the tensors that it made: sparse and ragged ones, too."""
+    with Graph().as_default() as graph:
+        element = following(number)
+        leaves = _nest.flatten(element)
+        fetches = {i: leaf for i, leaf in enumerate(leaves) if hasattr(leaf, "_components") or isinstance(leaf, Tensor)}
+        if not fetches:
+            return element
+        with Session(graph=graph) as session:
+            values = session.run(fetches)
+    return _nest.pack_sequence_as(element, [values.get(i, leaf) for i, leaf in enumerate(leaves)])
 
 
 def _arrays_of(spec) -> tuple[Callable, list]:

@@ -171,7 +171,7 @@ def _check_graph(dataset: Dataset) -> None:
         if found._graph is not graph:
             raise ValueError(f"The graph {graph} of the iterator is different from the graph {found._graph} the dataset: {found._variant_tensor} was "
                              "created in. Make sure that the dataset is created in the same graph as the iterator.")
-        todo.extend(found._inputs)
+        todo.extend(found._input_datasets)
 
 
 def make_one_shot_iterator(dataset: Dataset) -> Iterator:

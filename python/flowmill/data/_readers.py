@@ -77,10 +77,13 @@ def legacy_interleave(dataset: DatasetBase, map_func: Callable, cycle_length, bl
 class _FileDataset(Dataset):
     """A dataset of the contents of files."""
 
+    # Whether it has the options of the dataset of names.
+    _is_made_of_names = False
+
     def __init__(self, filenames, reader: Callable[[Tensor], Dataset], num_parallel_reads, name: str | None):
         self._filenames = _files(filenames, name)
         contents = _read(self._filenames, reader, num_parallel_reads, name)
-        super().__init__(contents._variant_tensor, contents.element_spec, contents._inputs)
+        super().__init__(contents._variant_tensor, contents.element_spec, contents._input_datasets if self._is_made_of_names else ())
 
 
 class TextLineDataset(_FileDataset):
@@ -105,6 +108,8 @@ class TextLineDataset(_FileDataset):
 
 class TFRecordDataset(_FileDataset):
     """A dataset of the records of TFRecord files. The arguments are those of :class:`TextLineDataset`."""
+
+    _is_made_of_names = True
 
     def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name: str | None = None):
         def reader(filename):

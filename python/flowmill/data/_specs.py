@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from flowmill._apply import call, op_scope
+from flowmill._convert import convert_to_tensor
 from flowmill.data import _encodings, _nest, _structure
 from flowmill.dtypes import as_dtype
 from flowmill.graph import get_default_graph
@@ -89,12 +90,23 @@ class DatasetSpec(_OfElements):
         return cls(value.element_spec) if isinstance(value, Dataset) else None
 
 
+def spec_of_list(values: list) -> DatasetSpec | None:
+    """Returns the spec of the tensor that a list of datasets becomes; None for a list of anything else."""
+    specs = [DatasetSpec._of_value(value) for value in values]
+    if not specs or any(spec is None for spec in specs):
+        return None
+    common = specs[0]
+    for spec in specs[1:]:
+        common = common.most_specific_compatible_type(spec)
+    return DatasetSpec(common.element_spec, TensorShape([len(values)]).concatenate(common._dataset_shape))
+
+
 class _VariantEncoding:
     """The encoding of what is one variant already."""
 
     @staticmethod
     def encode(spec, value) -> list[Tensor]:
-        return [value._variant_tensor]
+        return [convert_to_tensor([v._variant_tensor for v in value]) if isinstance(value, list) else value._variant_tensor]
 
     encode_batch = encode
 

@@ -15,7 +15,7 @@ from flowmill.sparse_tensor import SparseTensor, SparseTensorValue
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
 from flowmill.tensor_spec import TensorSpec
-from flowmill.type_spec import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, TypeSpec
+from flowmill.type_spec import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, TensorArraySpec, TypeSpec
 
 
 def component_spec(value) -> TypeSpec | None:
@@ -30,7 +30,11 @@ def component_spec(value) -> TypeSpec | None:
         return TensorSpec(value.shape, value.dtype.base_dtype)
     if isinstance(value, np.ndarray):
         return TensorSpec(value.shape, as_dtype(value.dtype))
-    for kind in (SparseTensorSpec, RaggedTensorSpec, _specs.DatasetSpec, _specs.OptionalSpec):
+    if isinstance(value, SparseTensorValue) and not isinstance(value.values, np.ndarray):
+        value = SparseTensor.from_value(value)
+    if isinstance(value, list):
+        return _specs.spec_of_list(value)
+    for kind in (SparseTensorSpec, RaggedTensorSpec, TensorArraySpec, _specs.DatasetSpec, _specs.OptionalSpec):
         found = kind._of_value(value)
         if found is not None:
             return found
@@ -193,6 +197,8 @@ def of_legacy(types, shapes, classes) -> Any:
     Raises:
         TypeError: for a class that is no component's.
     """
+    from flowmill.tensor_array import TensorArray
+
     types = _nest.map_structure(lambda t: t if isinstance(t, TypeSpec) else as_dtype(t), types)
     if shapes is None:
         shapes = _nest.map_structure(lambda _: TensorShape(None), types)
@@ -208,9 +214,12 @@ def of_legacy(types, shapes, classes) -> Any:
             flat.append(SparseTensorSpec(shape, dtype))
         elif issubclass(kind, Tensor):
             flat.append(TensorSpec(shape, dtype))
+        elif issubclass(kind, TensorArray):
+            dynamic_size, infer_shape = shape.as_list()[:2]
+            flat.append(TensorArraySpec(shape[2:], dtype, bool(dynamic_size), bool(infer_shape)))
         else:
             raise TypeError(f"Could not build a structure for output class {kind.__name__}. Make sure any component class in `output_classes` is a "
-                            "`tf.TypeSpec`, `tf.sparse.SparseTensor` or `tf.Tensor`.")
+                            "`tf.TypeSpec`, `tf.sparse.SparseTensor`, `tf.Tensor` or `tf.TensorArray`.")
     return _nest.pack_sequence_as(classes, flat)
 
 

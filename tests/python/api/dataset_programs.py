@@ -94,6 +94,10 @@ PROGRAMS = {
     "sparse": lambda tf, _: tf.data.Dataset.from_tensors(sparse(tf)).map(lambda s: s * tf.constant([1, 2, 3])),
     "sparse_slices": lambda tf, _: tf.data.Dataset.from_tensor_slices(sparse(tf)),
     "sparse_in_batches": lambda tf, _: numbers(tf).map(lambda x: tf.SparseTensor([[0, 0]], [x], tf.stack([x + 1, 2]))).batch(3).unbatch().batch(2),
+    "sparse_values_of_tensors": lambda tf, _: numbers(tf, 4).map(lambda x: tf.SparseTensorValue([[0]], x * [1], [3])).batch(2),
+    "tensor_array": lambda tf, _: numbers(tf, 3).map(lambda x: tf.TensorArray(tf.int64, 2, element_shape=[]).unstack([x, x + 1])).map(
+        lambda array: array.stack()),
+    "list_of_datasets": lambda tf, _: tf.data.Dataset.from_tensor_slices([numbers(tf, 2), numbers(tf, 3)]).flat_map(lambda d: d),
     "rows_of_sparse": lambda tf, _: tf.data.Dataset.from_sparse_tensor_slices(sparse(tf)),
     "ragged": lambda tf, _: tf.data.Dataset.from_tensor_slices(tf.ragged.constant([[1, 2], [3], []])).batch(2),
     "optional": lambda tf, _: numbers(tf).map(tf.data.experimental.Optional.from_value).map(lambda o: o.get_value()),

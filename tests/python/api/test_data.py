@@ -251,3 +251,18 @@ def test_sparse_elements(tf1, name):
 def test_sparse_elements_that_do_not_fit(tf1):
     same_error(tf1, lambda tf: tf.data.Dataset.from_tensors(_sparse(tf)).padded_batch(2, [3, 4]),
                "is only supported for datasets that produce tensor elements")
+
+
+def test_generators_of_sparse_and_ragged_tensors(tf1):
+    def build(tf):
+        def generator():
+            for i in range(1, 4):
+                yield tf.SparseTensor([[0], [1]], [i, i + 1], [3]), tf.ragged.constant([[i] * i, []])
+        signature = tf.SparseTensorSpec([3], tf.int32), tf.RaggedTensorSpec([2, None], tf.int32)
+        return tf.data.Dataset.from_generator(generator, output_signature=signature).map(lambda s, r: (tf.sparse.to_dense(s), r.to_tensor()))
+
+    theirs, ours = drain(tf1, build), drain(flowmill, build)
+    assert ours[0] == theirs[0] and len(ours[1]) == len(theirs[1]) == 3
+    for mine, other in zip(ours[1], theirs[1]):
+        for a, b in zip(mine, other, strict=True):
+            same(a, b)

@@ -199,3 +199,14 @@ def test_libraries_of_machine_code(tf1, tmp_path):
         with pytest.raises(flowmill.errors.UnimplementedError, match="flowmill cannot load"):
             load(str(tmp_path / "ops.so"))
     assert {type(n) for n in (flowmill.CXX11_ABI_FLAG, flowmill.CXX_VERSION, flowmill.MONOLITHIC_BUILD)} == {int}
+
+
+@pytest.mark.parametrize("name", ["cpu:0", "CPU", "/cpu:0", "/gpu:*", "job:w/task:1", "/job:a//device:CPU:1/", "/", "cpux", "cpu:x", "foo:1"])
+def test_names_of_devices(tf1, name):
+    found = []
+    for tf in (tf1, flowmill):
+        try:
+            found.append(tf.DeviceSpec.from_string(name).to_string())
+        except ValueError:
+            found.append(ValueError)
+    assert found[1] == found[0]
