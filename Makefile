@@ -94,8 +94,8 @@ test: $(VENV)/.build-tools | tools ## everything CI runs
 	wait $$native && exit $$python
 
 .PHONY: test-long
-test-long: install $(VENV)/.test-tools ## all random programs, at every number of threads (an hour)
-	FLOWMILL_LONG=1 $(BIN)/python -m pytest -q tests/python/test_random_programs.py tests/python/api/test_random_graphs.py
+test-long: install $(VENV)/.test-tools ## all random programs at every number of threads, races (two hours)
+	FLOWMILL_LONG=1 $(BIN)/python -m pytest -q tests/python/test_random_programs.py tests/python/api/test_random_graphs.py tests/python/test_long_races.py
 
 .PHONY: bench
 bench: install $(VENV)/.test-tools ## the table of benches/README.md, against TensorFlow and ONNX Runtime
