@@ -8,6 +8,7 @@ use npyz::npz::NpzArchive;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 fn path(file: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../tests/data/models", file].iter().collect()
@@ -31,8 +32,15 @@ fn check_close(what: &str, actual: &Tensor, expected: &Tensor) {
     }
 }
 
+/// Makes every use of rayon's own pool a panic, in this process.
+fn forbid_global_pool() {
+    static FORBIDDEN: OnceLock<bool> = OnceLock::new();
+    assert!(FORBIDDEN.get_or_init(flowmill_runtime::intra_op::forbid_global_pool), "rayon's own pool has started");
+}
+
 /// Runs a model on recorded inputs of these batch sizes; `output` is what its result is called.
 fn check(model: &str, output: &str, batches: &[usize], options: &SessionOptions) {
+    forbid_global_pool();
     let mut archive = NpzArchive::new(BufReader::new(File::open(path(&format!("{model}.npz"))).unwrap())).unwrap();
     let session = flowmill::session(flowmill::load_graph(path(&format!("{model}.pb"))).unwrap(), options.clone()).unwrap();
     for batch in batches {

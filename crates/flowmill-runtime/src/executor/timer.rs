@@ -4,25 +4,58 @@ use crate::cancel::CancelToken;
 use flowmill_tensor::Error;
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::time::Instant;
 
-#[derive(Default)]
+/// The deadlines of one process. A process that was forked makes its own: in its parent's, a thread may seem to wait that it does not have, and
+/// be the one that a notification goes to.
 struct Timer {
-    deadlines: BTreeMap<(Instant, u64), CancelToken>,
-    /// The process that has the thread; one that was forked from it has none.
-    thread_in: u32,
+    process: u32,
+    state: Mutex<State>,
+    changed: Condvar,
 }
 
-static TIMER: Mutex<Timer> = Mutex::new(Timer { deadlines: BTreeMap::new(), thread_in: 0 });
-static CHANGED: Condvar = Condvar::new();
+#[derive(Default)]
+struct State {
+    deadlines: BTreeMap<(Instant, u64), CancelToken>,
+    has_thread: bool,
+}
+
+/// The timer of this process or of one that it was forked from. Timers are never freed: there is one per process.
+static TIMER: AtomicPtr<Timer> = AtomicPtr::new(null_mut());
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// A deadline being watched; dropping it ends that.
-pub(super) struct Deadline(Instant, u64);
+pub(super) struct Deadline {
+    timer: &'static Timer,
+    at: Instant,
+    id: u64,
+}
 
 fn exceeded() -> Error {
     Error::deadline_exceeded("Timed out waiting for notification")
+}
+
+/// This process's timer.
+fn timer() -> &'static Timer {
+    let process = std::process::id();
+    let mut seen = TIMER.load(Ordering::Acquire);
+    loop {
+        // SAFETY: what is stored here is a leaked box.
+        if let Some(timer) = unsafe { seen.as_ref() }.filter(|timer| timer.process == process) {
+            return timer;
+        }
+        let made = Box::into_raw(Box::new(Timer { process, state: Mutex::default(), changed: Condvar::new() }));
+        match TIMER.compare_exchange(seen, made, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => seen = made,
+            Err(other) => {
+                // SAFETY: nobody else has seen the box.
+                drop(unsafe { Box::from_raw(made) });
+                seen = other;
+            }
+        }
+    }
 }
 
 /// Cancels `token` at `at`, at once where that is past.
@@ -31,41 +64,40 @@ pub(super) fn watch(at: Instant, token: &CancelToken) -> Option<Deadline> {
         token.cancel(exceeded());
         return None;
     }
-    let id = NEXT.fetch_add(1, Ordering::Relaxed);
-    let mut timer = TIMER.lock();
-    timer.deadlines.insert((at, id), token.clone());
-    let process = std::process::id();
-    if timer.thread_in != process {
-        match std::thread::Builder::new().name("flowmill-timer".to_owned()).spawn(run) {
-            Ok(_) => timer.thread_in = process,
+    let (timer, id) = (timer(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let mut state = timer.state.lock();
+    state.deadlines.insert((at, id), token.clone());
+    if !state.has_thread {
+        match std::thread::Builder::new().name("flowmill-timer".to_owned()).spawn(|| run(timer)) {
+            Ok(_) => state.has_thread = true,
             // Without a thread the deadline is not kept, which is better than to fail the step.
-            Err(_) => drop(timer.deadlines.remove(&(at, id))),
+            Err(_) => drop(state.deadlines.remove(&(at, id))),
         }
-    } else if timer.deadlines.first_key_value().is_some_and(|(key, _)| key.1 == id) {
-        CHANGED.notify_one();
+    } else if state.deadlines.first_key_value().is_some_and(|(key, _)| key.1 == id) {
+        timer.changed.notify_one();
     }
-    Some(Deadline(at, id))
+    Some(Deadline { timer, at, id })
 }
 
 impl Drop for Deadline {
     fn drop(&mut self) {
-        let token = TIMER.lock().deadlines.remove(&(self.0, self.1));
+        let token = self.timer.state.lock().deadlines.remove(&(self.at, self.id));
         drop(token);
     }
 }
 
-fn run() {
-    let mut timer = TIMER.lock();
+fn run(timer: &Timer) {
+    let mut state = timer.state.lock();
     loop {
-        match timer.deadlines.first_key_value().map(|(key, _)| key.0) {
-            None => CHANGED.wait(&mut timer),
-            Some(at) if at > Instant::now() => drop(CHANGED.wait_until(&mut timer, at)),
+        match state.deadlines.first_key_value().map(|(key, _)| key.0) {
+            None => timer.changed.wait(&mut state),
+            Some(at) if at > Instant::now() => drop(timer.changed.wait_until(&mut state, at)),
             Some(_) => {
-                if let Some((_, token)) = timer.deadlines.pop_first() {
+                if let Some((_, token)) = state.deadlines.pop_first() {
                     // Callbacks of the token run outside the lock.
-                    drop(timer);
+                    drop(state);
                     token.cancel(exceeded());
-                    timer = TIMER.lock();
+                    state = timer.state.lock();
                 }
             }
         }

@@ -10,3 +10,4 @@ mod random;
 mod references;
 mod support;
 mod threads;
+mod waiting;

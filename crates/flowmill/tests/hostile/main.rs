@@ -131,6 +131,7 @@ static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 
 fn child(ops: &[&str]) {
+    assert!(flowmill_runtime::intra_op::forbid_global_pool(), "rayon's own pool has started");
     flowmill::set_memory_limit(MEMORY_LIMIT);
     let hook = std::panic::take_hook();
     let verbose = std::env::var_os("FLOWMILL_HOSTILE_OPS").is_some();

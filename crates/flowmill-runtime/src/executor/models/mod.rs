@@ -3,6 +3,7 @@
 //!
 //! The `unsafe` blocks read and write loom's cells, which check every access for a race.
 
+mod calls;
 mod cancellation;
 mod frames;
 mod iterations;
