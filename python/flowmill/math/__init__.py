@@ -13,6 +13,7 @@ from flowmill.math._elementwise import (
     square, squared_difference, subtract, tan, tanh, to_bfloat16, to_complex64, to_complex128, to_double, to_float, to_int32, to_int64, truediv,
     truncatediv, truncatemod, xdivy, xlog1py, xlogy, zeta,
 )
+from flowmill.math._linspace import lin_space, linspace
 from flowmill.math._products import accumulate_n, add_n, einsum, matmul, matvec, sparse_matmul, tensordot
 from flowmill.math._reductions import (
     all_axes, arg_max, arg_min, argmax, argmin, count_nonzero, cumprod, cumsum, cumulative_logsumexp, range, reduce_all, reduce_any,
@@ -20,7 +21,7 @@ from flowmill.math._reductions import (
 )
 from flowmill.math._segments import (
     approx_max_k, approx_min_k, bincount, confusion_matrix, histogram_fixed_width, histogram_fixed_width_bins, in_top_k, is_non_decreasing,
-    is_strictly_increasing, lbeta, lin_space, linspace, polyval, segment_max, segment_mean, segment_min,
+    is_strictly_increasing, lbeta, polyval, segment_max, segment_mean, segment_min,
     segment_prod, segment_sum, sobol_sample, sparse_segment_mean, sparse_segment_sqrt_n, sparse_segment_sum, top_k, unsorted_segment_max,
     unsorted_segment_mean, unsorted_segment_min, unsorted_segment_prod, unsorted_segment_sqrt_n, unsorted_segment_sum,
 )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 
 from flowmill._apply import call, op_scope
 from flowmill._convert import constant, convert_to_tensor
-from flowmill.array import concat, expand_dims, ones, ones_like, rank, reshape, scatter_nd, shape, size, squeeze, stack
+from flowmill.array import concat, ones, ones_like, rank, reshape, scatter_nd, shape, size, squeeze, stack
 from flowmill.array._creation import shape_internal
 from flowmill.dtypes import as_dtype, float32, int32, int64
 from flowmill.math._elementwise import cast, maximum, minimum, sqrt
@@ -399,32 +398,3 @@ def lbeta(x, name: str | None = None) -> Tensor:
     with op_scope(name, "lbeta", x):
         x = convert_to_tensor(x, name="x")
         return reduce_sum(lgamma(x), [-1]) - lgamma(reduce_sum(x, [-1]))
-
-
-def linspace(start, stop, num, name: str | None = None, axis: int = 0) -> Tensor:
-    """Numbers at equal distances.
-
-    Args:
-        start: the first one; a scalar or a tensor.
-        stop: the last one.
-        num: how many.
-        name: what to call the operation.
-        axis: the dimension of the result that the numbers are along, where `start` and `stop` are no scalars.
-    """
-    if not any(_has_dimensions(v) for v in (start, stop)):
-        return call("LinSpace", name, start, stop, num)
-    with op_scope(name, "linspace", start, stop):
-        start = convert_to_tensor(start, name="start", dtype_hint=float32)
-        stop = convert_to_tensor(stop, start.dtype, "stop")
-        num = convert_to_tensor(num, int32, "num")
-        weights = call("LinSpace", None, constant(0, start.dtype), constant(1, start.dtype), num)
-        first, span = expand_dims(start, axis), expand_dims(stop - start, axis)
-        order = (axis if axis >= 0 else axis + first.shape.rank)
-        return first + span * reshape(weights, [1] * order + [-1] + [1] * (first.shape.rank - order - 1))
-
-
-lin_space = linspace
-
-
-def _has_dimensions(value) -> bool:
-    return bool(value.shape.rank if isinstance(value, Tensor) else np.ndim(value))

@@ -71,10 +71,6 @@ def test_the_same_with_control_flow(tf1, case):
 
 
 WITH_NODES_OF_ITS_OWN = {
-    "linspace": lambda tf, v: tf.linspace(0.0, 1.0, 3),
-    "linspace 2": lambda tf, v: tf.linspace(v.s, 7.0, 5),
-    "linspace 3": lambda tf, v: tf.linspace([0.0, 1.0], [1.0, 3.0], 3),
-    "linspace 4": lambda tf, v: tf.linspace([0.0, 1.0], [1.0, 3.0], 3, axis=-1),
     "bessel_i0": lambda tf, v: tf.math.bessel_i0(v.x),
     "bessel_i1": lambda tf, v: tf.math.bessel_i1(v.x),
     "approx_max_k": lambda tf, v: tf.math.approx_max_k(v.x, 1),
