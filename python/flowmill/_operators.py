@@ -10,7 +10,7 @@ from flowmill.tensor import Tensor
 _REF = 100
 _STRING, _BOOL = 7, 10
 # Types that division makes of integers, by their numbers: small ones become float32.
-_TRUE_DIVISION = {4: "float32", 6: "float32", 5: "float32", 17: "float32", 3: "float64", 9: "float64", 22: "float64", 23: "float64"}
+TRUE_DIVISION = {4: "float32", 6: "float32", 5: "float32", 17: "float32", 3: "float64", 9: "float64", 22: "float64", 23: "float64"}
 
 
 def binary(op: str, name: str | None, x, y, display: str | None = None):
@@ -84,7 +84,7 @@ def truediv(x, y, name: str | None = None):
         y = convert_to_tensor(y, dtype_hint=hint, name="y")
         if x._type % _REF != y._type % _REF:
             raise TypeError(f"`x` and `y` must have the same dtype, got {x.dtype!r} != {y.dtype!r}.")
-        wide = _TRUE_DIVISION.get(x._type % _REF)
+        wide = TRUE_DIVISION.get(x._type % _REF)
         if wide is not None:
             from flowmill.dtypes import as_dtype
 

@@ -249,4 +249,4 @@ def hessians(ys, xs, name: str = "hessians", colocate_gradients_with_ops: bool =
 
 def stop_gradient(input, name: str | None = None) -> Tensor:  # noqa: A002 - TensorFlow's name
     """The tensor as it is; gradients take it for a constant."""
-    return call("StopGradient", name, convert_to_tensor_or_indexed_slices(input))
+    return call("StopGradient", name, input)

@@ -401,8 +401,8 @@ def _turning(kind, places: bool):
     if kind.is_unsigned:
         return lambda v: kind.max - v
     if kind.is_integer:
-        # -1 - v, unlike -v, has no value that it cannot turn.
-        return lambda v: -1 - v
+        # One less than -v, so that the least value becomes the greatest.
+        return lambda v: -v - 1
     return lambda v: call("Neg", None, v)
 
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from flowmill import _operators
 from flowmill._apply import call, op_scope
+from flowmill._constants import is_tensor_like
 from flowmill._convert import constant, convert_to_tensor
 from flowmill._operators import is_ragged, of_rows
-from flowmill.array._creation import is_sparse
+from flowmill.array._creation import is_sparse, zeros_like
 from flowmill.dtypes import as_dtype, bfloat16, complex64, complex128, float32, float64, int32, int64
 from flowmill.tensor import Tensor
 
@@ -175,7 +176,29 @@ def pow(x, y, name: str | None = None) -> Tensor:  # noqa: A001 - TensorFlow's n
         return call("Pow", scope, x, y)
 
 
-div_no_nan = _scoped_pair("DivNoNan", "div_no_nan", "div_no_nan", "The quotient, and 0 where the divisor is 0.")
+def div_no_nan(x, y, name: str | None = None) -> Tensor:
+    """The quotient, and 0 where the divisor is 0; integers become floating-point numbers, as in :func:`truediv`.
+
+    Raises:
+        TypeError: if the types differ.
+    """
+    if is_ragged(x) or is_ragged(y):
+        return of_rows(lambda a, b: div_no_nan(a, b, name), x, y)
+    with op_scope(name, "div_no_nan", x, y) as scope:
+        if not is_tensor_like(x) and is_tensor_like(y):
+            y = convert_to_tensor(y, name="y")
+            x = convert_to_tensor(x, y.dtype.base_dtype, "x")
+        else:
+            x = convert_to_tensor(x, name="x")
+            y = convert_to_tensor(y, dtype_hint=x.dtype.base_dtype, name="y")
+        if x.dtype.base_dtype is not y.dtype.base_dtype:
+            raise TypeError(f"`x` and `y` must have the same dtype, got {x.dtype!r} != {y.dtype!r}.")
+        wide = _operators.TRUE_DIVISION.get(x.dtype.base_dtype._number)
+        if wide is not None:
+            x, y = cast(x, wide), cast(y, wide)
+        return call("DivNoNan", scope, x, y)
+
+
 divide_no_nan = div_no_nan
 multiply_no_nan = _scoped_pair("MulNoNan", "multiply_no_nan", "multiply_no_nan", "The product, and 0 where `y` is 0 even if `x` is not finite.")
 floordiv = _scoped_pair("FloorDiv", "floordiv", "floordiv", "The quotient, rounded down.")
@@ -323,7 +346,7 @@ def imag(input, name: str | None = None) -> Tensor:  # noqa: A002
         input = convert_to_tensor(input, name="input")  # noqa: A001
         if input.dtype.is_complex:
             return call("Imag", scope, input, Tout=input.dtype.base_dtype.real_dtype)
-        return call("ZerosLike", None, input)
+        return zeros_like(input)
 
 
 def angle(input, name: str | None = None) -> Tensor:  # noqa: A002

@@ -47,6 +47,13 @@ CASES = {
     "invert": lambda tf, v: tf.bitwise.invert(v.i),
     "left_shift": lambda tf, v: tf.bitwise.left_shift(v.i, 1),
     "right_shift": lambda tf, v: tf.bitwise.right_shift(v.i, 1),
+    "linspace": lambda tf, v: tf.linspace(0.0, 1.0, 3),
+    "linspace 2": lambda tf, v: tf.linspace(v.s, 7.0, 5),
+    "linspace 3": lambda tf, v: tf.linspace([0.0, 1.0], [1.0, 3.0], 3),
+    "linspace 4": lambda tf, v: tf.linspace([0.0, 1.0], [1.0, 3.0], 3, axis=-1),
+    "linspace 5": lambda tf, v: tf.linspace(1, 7, tf.constant(4), name="l"),
+    "linspace 6": lambda tf, v: tf.linspace(2.0, 7.0, 1),
+    "div_no_nan 2": lambda tf, v: tf.div_no_nan([4, 3], v.i),
 }
 
 
