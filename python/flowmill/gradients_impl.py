@@ -9,7 +9,7 @@ from typing import Any
 
 from flowmill import _core, graph as graphs, nest
 from flowmill._apply import call
-from flowmill._convert import convert_to_tensor, convert_to_tensor_or_indexed_slices
+from flowmill._convert import convert_to_tensor
 from flowmill.errors import InvalidArgumentError, NotFoundError
 from flowmill.func_graph import BodyGraph
 from flowmill.graph import get_default_graph

@@ -11,7 +11,9 @@ from flowmill._apply import apply_op
 from flowmill._convert import convert_to_tensor
 from flowmill.func_graph import FuncGraph, to_function, trace, unique_function_name
 from flowmill.graph import get_default_graph
+from flowmill.graph_keys import GraphKeys
 from flowmill.tensor import Tensor
+from flowmill.tensor_shape import TensorShape
 from flowmill.tensor_spec import TensorSpec
 
 __all__ = ["ConcreteFunction", "PolymorphicFunction", "function", "wrap_function"]
@@ -29,6 +31,7 @@ class ConcreteFunction:
         self.graph = body
         self.structured_input_signature = structured_signature
         self._function = to_function(body)
+        self._outer = get_default_graph()
 
     @property
     def name(self) -> str:
@@ -59,6 +62,28 @@ class ConcreteFunction:
     def structured_outputs(self) -> Any:
         """What it returns, as the Python function gave it."""
         return self.graph.structured_outputs
+
+    @property
+    def output_shapes(self) -> Any:
+        """The static shapes of what it returns."""
+        return nest.map_structure(lambda v: getattr(v, "shape", TensorShape(None)), self.structured_outputs)
+
+    @property
+    def output_dtypes(self) -> Any:
+        """The types of what it returns."""
+        return nest.map_structure(lambda v: getattr(v, "dtype", None), self.structured_outputs)
+
+    @property
+    def variables(self) -> tuple:
+        """The resource variables that it takes from the graph around it."""
+        captured = {id(t) for t in self.captured_inputs}
+        known = (v for v in self._outer.get_collection(GraphKeys.GLOBAL_VARIABLES) if id(getattr(v, "handle", None)) in captured)
+        return tuple(dict.fromkeys(known))
+
+    @property
+    def trainable_variables(self) -> tuple:
+        """Those of :attr:`variables` that optimizers change."""
+        return tuple(v for v in self.variables if v.trainable)
 
     def add_to_graph(self, g=None) -> None:
         """Adds it to a graph's library, the default one's where none is given."""
@@ -93,6 +118,7 @@ class PolymorphicFunction:
         self.python_function = python_function
         self.input_signature = None if input_signature is None else tuple(input_signature)
         self._name = getattr(python_function, "__name__", "function")
+        self._count = 0
 
     def __set_name__(self, owner, name):
         self._name = name
@@ -117,6 +143,10 @@ class PolymorphicFunction:
         concrete, tensors = self._concrete(args, kwargs)
         return concrete._called(tensors)
 
+    def experimental_get_tracing_count(self) -> int:
+        """Returns how often the Python function was traced."""
+        return self._count
+
     def _canonical(self, args, kwargs):
         """Arguments in the order of the parameters, tensors where the signature says so."""
         try:
@@ -129,7 +159,7 @@ class PolymorphicFunction:
             if len(args) != len(self.input_signature) or kwargs:
                 raise TypeError(f"Structure of Python function inputs does not match input_signature: inputs ({args}), input_signature "
                                 f"({self.input_signature})")
-            args = tuple(nest.map_structure(_as_specified, spec, arg) for spec, arg in zip(self.input_signature, args))
+            args = tuple(nest.map_structure_up_to(spec, _as_specified, spec, arg) for spec, arg in zip(self.input_signature, args))
         return args, kwargs
 
     def _concrete(self, args, kwargs) -> tuple[ConcreteFunction, list[Tensor]]:
@@ -150,6 +180,7 @@ class PolymorphicFunction:
 
     def _traced(self, whole, flat, specs) -> ConcreteFunction:
         name = getattr(self.python_function, "__name__", "function").replace("<lambda>", "lambda")
+        self._count += 1
         body = FuncGraph(unique_function_name("__inference_", name), get_default_graph())
         parameters = []
         for i, (value, spec) in enumerate(zip(flat, specs)):
@@ -182,7 +213,10 @@ def _spec(value):
 def _as_specified(spec, value):
     if isinstance(value, TensorSpec):
         return value
-    tensor = convert_to_tensor(value, spec.dtype)
+    try:
+        tensor = convert_to_tensor(value, spec.dtype)
+    except ValueError as error:
+        raise TypeError(f"Can not cast {value!r} to {spec!r}: {error}") from None
     if not spec.shape.is_compatible_with(tensor.shape):
         raise TypeError(f"Can not cast {tensor!r} to {spec!r}: the shapes are not compatible.")
     return tensor
