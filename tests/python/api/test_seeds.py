@@ -6,6 +6,7 @@ import pytest
 import flowmill
 from compare import same
 from seeded import OTHERS, THREADED, WITHOUT_GRAPH_SEED, call_of, functions, of_module
+from spellings import difference, outcome
 
 FUNCTIONS = [(module, name) for module, name in functions(flowmill) if name not in OTHERS | THREADED and not name.startswith("stateless")]
 
@@ -75,3 +76,25 @@ PRODUCERS = {
 def test_producers(tf1, name, seed):
     for theirs, ours in zip(*(produced(tf, lambda tf: PRODUCERS[name](tf, seed), 20) for tf in (tf1, flowmill)), strict=True):
         same(tuple(_flat(ours)) if isinstance(ours, list) else ours, tuple(_flat(theirs)) if isinstance(theirs, list) else theirs)
+
+
+SHUFFLED = {
+    "shuffle_batch": lambda tf: tf.train.shuffle_batch([tf.constant(1.0)], 2, 10, 3),
+    "shuffle_batch, a seed": lambda tf: tf.train.shuffle_batch([tf.constant(1.0)], 2, 10, 3, seed=4),
+    "shuffle_batch, shared": lambda tf: tf.train.shuffle_batch([tf.constant(1.0)], 2, 10, 3, shared_name="shared"),
+    "shuffle_batch_join": lambda tf: tf.train.shuffle_batch_join([[tf.constant(1.0)], [tf.constant(2.0)]], 2, 10, 3),
+    "maybe_shuffle_batch": lambda tf: tf.train.maybe_shuffle_batch([tf.constant(1.0)], 2, 10, 3, tf.constant(True)),
+    "RandomShuffleQueue, shared": lambda tf: tf.RandomShuffleQueue(10, 2, [tf.float32], shared_name="shared"),
+    "RandomShuffleQueue, shared, a seed": lambda tf: tf.RandomShuffleQueue(10, 2, [tf.float32], seed=3, shared_name="shared"),
+}
+
+
+@pytest.mark.parametrize("build", SHUFFLED.values(), ids=SHUFFLED)
+def test_seeds_of_queues(tf1, build):
+    """Which element comes first depends on threads; the attributes do not."""
+    def seeded(tf, _):
+        tf.set_random_seed(7)
+        build(tf)
+        tf.random_uniform([2])
+    theirs, ours = (outcome(tf, seeded, lambda tf: None) for tf in (tf1, flowmill))
+    assert difference(sorted(theirs), sorted(ours)) is None
