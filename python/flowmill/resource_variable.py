@@ -203,8 +203,9 @@ class ResourceVariable(Variable):
         return call("ResourceCountUpTo", None, self._handle, limit=limit, T=self._dtype)
 
     def _scattered(self, op: str, indices, updates, name: str | None, **attrs) -> Variable:
-        updates = convert_to_tensor(updates, self._dtype)
-        return self._lazily_read(apply_op("ResourceScatter" + op, name, (self._handle, indices, updates), {"dtype": self._dtype, **attrs}))
+        with self._ordered():
+            updates = convert_to_tensor(updates, self._dtype)
+            return self._lazily_read(apply_op("ResourceScatter" + op, name, (self._handle, indices, updates), {"dtype": self._dtype, **attrs}))
 
     def _scatter(self, op: str, sparse_delta, use_locking: bool, name: str | None) -> Variable:
         if not isinstance(sparse_delta, IndexedSlices):
@@ -212,8 +213,9 @@ class ResourceVariable(Variable):
         return self._scattered(op, sparse_delta.indices, sparse_delta.values, name)
 
     def _scatter_nd(self, op: str, indices, updates, name: str | None) -> Variable:
-        updates = convert_to_tensor(updates, self._dtype)
-        return self._lazily_read(apply_op("ResourceScatterNd" + op, name, (self._handle, indices, updates)))
+        with self._ordered():
+            updates = convert_to_tensor(updates, self._dtype)
+            return self._lazily_read(apply_op("ResourceScatterNd" + op, name, (self._handle, indices, updates)))
 
     def scatter_nd_max(self, indices, updates, name: str | None = None) -> Variable:
         """Takes the greater of slices and what stands at the places that rows of `indices` say."""

@@ -43,6 +43,14 @@ def assert_same(tf1, build, feeds=None, rtol=0.0, atol=0.0):
     return None
 
 
+def fed(tf1, op, feeds, tolerance=1e-4, **attrs):
+    """Asserts that `raw_ops.op` of fed arrays gives what it gives there; the class of error, or None."""
+    def build(m):
+        outputs = getattr(m.raw_ops, op)(**{name: m.placeholder(value.dtype, name=name) for name, value in feeds.items()}, **attrs)
+        return list(outputs) if isinstance(outputs, tuple) else [outputs]
+    return assert_same(tf1, build, {f"{name}:0": value for name, value in feeds.items()}, rtol=tolerance, atol=tolerance)
+
+
 def feature(tf1, values):
     """A feature of an example with bytes, floats or integers, or of no kind without values."""
     if not values:

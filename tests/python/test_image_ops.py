@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from oracles import assert_same
+from oracles import assert_same, fed
 
 FLOATS = [("float16", 1e-2), ("float32", 1e-5), ("float64", 1e-9)]
 
@@ -11,14 +11,6 @@ FLOATS = [("float16", 1e-2), ("float32", 1e-5), ("float64", 1e-9)]
 @pytest.fixture
 def dice():
     return np.random.RandomState(6)
-
-
-def fed(tf1, op, feeds, tolerance=1e-4, **attrs):
-    """Asserts that `raw_ops.op` of fed arrays gives what it gives there; the class of error, or None."""
-    def build(m):
-        outputs = getattr(m.raw_ops, op)(**{name: m.placeholder(value.dtype, name=name) for name, value in feeds.items()}, **attrs)
-        return list(outputs) if isinstance(outputs, tuple) else [outputs]
-    return assert_same(tf1, build, {f"{name}:0": value for name, value in feeds.items()}, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("dtype, tolerance", FLOATS)

@@ -79,28 +79,31 @@ def test_static_shapes(tf1):
 
 @pytest.mark.parametrize("functional", [False, True])
 def test_images_in_a_loop(tf1, functional):
-    """A layer within a loop, whose layout changes there: the permutations are of the loop's frame."""
-    def build(module):
+    """Layers within a loop: the permutations are of the loop's frame."""
+
+    def build(module, layout):
         w = module.constant(np.random.default_rng(5).normal(size=(3, 3, 2, 2)).astype(np.float32) * 0.2)
-        x = module.placeholder(module.float32, [1, 2, 5, 6], name="x")
+        sizes = [1, 2, 5, 6] if layout == "NCHW" else [1, 5, 6, 2]
+        x = module.placeholder(module.float32, sizes, name="x")
+        scale = module.reshape(module.constant([0.1, 0.2]), [2, 1, 1] if layout == "NCHW" else [2])
 
         def body(i, y):
-            y = module.nn.conv2d(y, w, 1, "SAME", data_format="NCHW")
-            y = module.nn.bias_add(y, [0.5, -0.5], data_format="NCHW")
-            return i + 1, module.nn.relu(y) + module.reshape(module.constant([0.1, 0.2]), [2, 1, 1])
+            y = module.nn.conv2d(y, w, 1, "SAME", data_format=layout)
+            y = module.nn.bias_add(y, [0.5, -0.5], data_format=layout)
+            return i + 1, module.nn.relu(y) + scale
 
         return module.while_loop(lambda i, y: i < 3, body, (0, x))[1]
 
     image = np.random.default_rng(6).normal(size=(1, 2, 5, 6)).astype(np.float32)
-    results = []
-    for module in (tf1, tf):
-        with module.Graph().as_default(), module.Session() as session:
-            module.enable_control_flow_v2() if functional else module.disable_control_flow_v2()
-            try:
-                results.append(session.run(build(module), {"x:0": image}))
-            finally:
-                module.disable_control_flow_v2()
-    np.testing.assert_allclose(results[1], results[0], 1e-4, 1e-5)
+    with tf1.Graph().as_default(), tf1.Session() as session:
+        expected = session.run(build(tf1, "NHWC"), {"x:0": image.transpose(0, 2, 3, 1)}).transpose(0, 3, 1, 2)
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.enable_control_flow_v2() if functional else tf.disable_control_flow_v2()
+        try:
+            found = session.run(build(tf, "NCHW"), {"x:0": image})
+        finally:
+            tf.disable_control_flow_v2()
+    np.testing.assert_allclose(found, expected, 1e-4, 1e-5)
 
 
 def test_grouped_channels_are_refused(tf1):

@@ -14,6 +14,7 @@
 )]
 
 pub mod array;
+mod audio;
 mod blocks;
 mod cast;
 pub mod control_flow;
@@ -59,6 +60,7 @@ use flowmill_runtime::KernelRegistry;
 /// Registers every CPU kernel, a family a line.
 pub fn register_all(registry: &mut KernelRegistry) {
     array::register(registry);
+    audio::register(registry);
     cast::register(registry);
     control_flow::register(registry);
     data_flow::register(registry);

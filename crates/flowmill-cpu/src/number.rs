@@ -20,6 +20,10 @@ pub(crate) trait Number: Word {
     fn times(self, other: Self) -> Self;
     /// `self / other`; integers round towards zero and give 0 for a zero divisor, which callers refuse.
     fn over(self, other: Self) -> Self;
+    /// The quotient; zero for a zero divisor.
+    fn over_no_nan(self, other: Self) -> Self {
+        if other == Self::ZERO { Self::ZERO } else { self.over(other) }
+    }
     /// `n` in this type, rounded or wrapped.
     fn from_count(n: usize) -> Self;
     /// To the accumulator's type.
@@ -151,12 +155,16 @@ macro_rules! floats {
         impl Ordered for $t { ordered_float!($t); }
         impl Number for Complex<$t> {
             plain_arithmetic!(Complex<$t>, |a, b| {
-                let quotient = a / b;
+                let quotient = scaled_quotient(a, b);
                 if quotient.re.is_nan() && quotient.im.is_nan() { quotient_of_extremes(a, b) } else { quotient }
             });
             const ZERO: Self = Complex::new(0.0, 0.0);
             const ONE: Self = Complex::new(1.0, 0.0);
             fn from_count(n: usize) -> Self { Complex::new(n as $t, 0.0) }
+            // As TensorFlow decides it, also where nothing but a factor of the quotient is too small.
+            fn over_no_nan(self, other: Self) -> Self {
+                if other == Self::ZERO || self * other.conj() == Self::ZERO { Self::ZERO } else { self.over(other) }
+            }
             #[inline(always)]
             fn conj(self) -> Self { Complex::new(self.re, -self.im) }
         })*
@@ -173,6 +181,23 @@ fn rank_of_float(x: f64) -> u64 {
         _ if bits >> 63 == 1 => !bits,
         _ => bits | 1 << 63,
     }
+}
+
+/// `a / b`, scaled by the larger part of `b` so that its square neither overflows nor vanishes.
+pub(crate) fn scaled_quotient<F: Float>(a: Complex<F>, b: Complex<F>) -> Complex<F> {
+    let scale = b.re.abs().max(b.im.abs());
+    let unit = b.unscale(scale);
+    (a * unit.conj()).unscale(unit.norm_sqr()).unscale(scale)
+}
+
+/// `log(1 + z)` without cancellation.
+pub(crate) fn complex_log_1p<F: Float>(z: Complex<F>) -> Complex<F> {
+    let two = F::one() + F::one();
+    if (z.re.abs().max(z.im.abs())) * two > F::one() {
+        return (z + F::one()).ln();
+    }
+    // log|1 + z| = log1p(2 a + a² + b²) / 2
+    Complex::new((z.re * (two + z.re) + z.im * z.im).ln_1p() / two, z.im.atan2(F::one() + z.re))
 }
 
 /// `a / b` where the usual formula gives NaN: infinite for a zero divisor, zero for an infinite one, as annex G of the C standard asks.

@@ -23,6 +23,7 @@ mod parse;
 mod shape;
 
 mod array;
+mod audio;
 mod batching;
 mod control_flow;
 mod data_flow;
@@ -83,6 +84,7 @@ const FAMILIES: &[(&str, &[Op])] = &[
     ("string", string::OPS),
     ("parsing_io", parsing_io::OPS),
     ("spectral", spectral::OPS),
+    ("audio", audio::OPS),
     ("logging", logging::OPS),
     ("script", script::OPS),
     ("batching", batching::OPS),

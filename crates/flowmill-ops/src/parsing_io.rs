@@ -84,6 +84,7 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("delete_old_dirs: bool = true; allow_missing_files: bool = false")
         .stateful()
         .shape(shape::unknown),
+    op("ShardedFilespec", "(basename: string, num_shards: int32) -> (filename: string)").shape(shape::scalars),
     op("ShardedFilename", "(basename: string, shard: int32, num_shards: int32) -> (filename: string)").shape(shape::scalars),
     op("ReadFile", "(filename: string) -> (contents: string)").shape(shape::scalars),
     op("WriteFile", "(filename: string, contents: string)").stateful().shape(shape::unknown),

@@ -145,6 +145,13 @@ pub(crate) const OPS: &[Op] = &[
         .gradient(gradient::nth_element)
         .attrs("reverse: bool = false; T: real")
         .shape(shape::nth_element),
+    op(
+        "BoostedTreesBucketize",
+        "(float_values: num_features * float, bucket_boundaries: num_features * float) -> (buckets: num_features * int32)",
+    )
+    .not_differentiable()
+    .attrs("num_features: int >= 0")
+    .shape(shape::boosted_trees_bucketize),
     op("Bucketize", "(input: T) -> (output: int32)")
         .attrs("T: {int32, int64, float, double}; boundaries: list(float)")
         .shape(shape::unchanged),

@@ -53,6 +53,7 @@ struct PyFunc {
 impl Kernel for PyFunc {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         let inputs = (0..ctx.num_inputs()).map(|i| ctx.take(i)).collect::<Result<Vec<_>>>()?;
+        let _keep = flowmill_runtime::denormals::keep();
         let outputs = attach(|py| self.call(py, inputs).map_err(|e| Error::new(Code::Unknown, e.to_string())))??;
         for (i, output) in outputs.into_iter().enumerate() {
             ctx.set_output(i, output);

@@ -2,6 +2,7 @@
 
 mod call;
 mod cancel;
+pub mod denormals;
 pub mod executor;
 mod function;
 pub mod intra_op;

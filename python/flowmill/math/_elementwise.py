@@ -106,7 +106,6 @@ reciprocal = unary("Reciprocal", "reciprocal", "1 divided by elements.")
 rint = unary("Rint", "rint", "The nearest whole number, the even one of two that are equally near.")
 rsqrt = unary("Rsqrt", "rsqrt", "1 divided by the square root.")
 sigmoid = unary("Sigmoid", "sigmoid", "The logistic function, 1 / (1 + exp(-x)).")
-sign = unary("Sign", "sign", "-1, 0 or 1; x / |x| for complex numbers.")
 sin = unary("Sin", "sin", "The sine of angles in radians.")
 sinh = unary("Sinh", "sinh", "The hyperbolic sine.")
 spence = scoped_unary("Spence", "spence", "Spence's function, the integral of log(t) / (1 - t) from 1 to x; not a number below 0.")
@@ -254,6 +253,18 @@ def abs(x, name: str | None = None) -> Tensor | SparseTensor:  # noqa: A001 - Te
         if x.dtype.is_complex:
             return call("ComplexAbs", scope, x, Tout=x.dtype.base_dtype.real_dtype)
         return call("Abs", scope, x)
+
+
+def sign(x, name: str | None = None) -> Tensor | SparseTensor:
+    """-1, 0 or 1; x / |x| for complex numbers."""
+    if is_sparse(x):
+        return x._with_components([x.indices, sign(x.values, name), x.dense_shape])
+    if is_ragged(x):
+        return x.with_flat_values(sign(x.flat_values, name))
+    x = convert_to_tensor(x)
+    if x.dtype.is_complex:
+        return call("DivNoNan", name, x, cast(call("ComplexAbs", None, x, Tout=x.dtype.base_dtype.real_dtype), x.dtype))
+    return call("Sign", name, x)
 
 
 def round(x, name: str | None = None) -> Tensor:  # noqa: A001 - TensorFlow's name
@@ -415,6 +426,8 @@ def saturate_cast(value, dtype, name: str | None = None) -> Tensor:
         wanted, own = as_dtype(dtype).base_dtype, value.dtype.base_dtype
         if own.is_complex:
             if wanted.is_complex:
+                if wanted.size >= own.size:
+                    return cast(value, wanted, scope)
                 low, high = _common_limits(own.real_dtype, wanted.real_dtype)
                 return cast(complex(*(_clamped(part, low, high) for part in (real(value), imag(value)))), wanted, scope)
             value = real(value)
@@ -441,6 +454,11 @@ def _common_limits(own, wanted):
             nearest = np.nextafter(nearest, kind(0), dtype=kind)
         high = builtins.float(nearest)
         low = builtins.float(kind(low))
+    elif own.is_integer:
+        low, high = builtins.int(low), builtins.int(high)
+    if own is bfloat16:
+        # Rounding to it must not go past the limit either.
+        low, high = (builtins.float((np.float32(limit).view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)) for limit in (low, high))
     return low, high
 
 

@@ -247,19 +247,55 @@ def einsum(equation: str, *inputs, **kwargs) -> Tensor:
             Without ``->`` the result has the names that are there once, in the order of the alphabet.
         inputs: tensors.
         name: of the scope.
-        optimize: not used.
+        optimize: how to choose the order in which more than two tensors are multiplied: "greedy" (the default), "optimal", or another of
+            opt_einsum's names, each of which is "optimal" here.
 
     Raises:
         ValueError: where the equation does not fit the tensors.
         TypeError: for other arguments.
     """
     name = kwargs.pop("name", None)
-    kwargs.pop("optimize", None)
+    optimize = kwargs.pop("optimize", "greedy")
     if kwargs:
         raise TypeError(f"Invalid keyword arguments for this function: {', '.join(sorted(kwargs))}")
     with op_scope(name, "einsum", *inputs):
         inputs = [convert_to_tensor(i) for i in inputs]
-        return call("Einsum", None, inputs, equation=_explicit(equation, inputs))
+        equation = _explicit(equation, inputs)
+        if len(inputs) <= 2:
+            return call("Einsum", None, inputs, equation=equation)
+        for places, pair in _pairs(equation, inputs, optimize):
+            operands = [inputs.pop(place) for place in places]
+            inputs.append(call("Einsum", None, operands, equation=pair))
+        return inputs[0]
+
+
+def _pairs(equation: str, inputs, optimize: str) -> list[tuple[tuple[int, ...], str]]:
+    """The products of two tensors that make one of several: the places of the factors, the last first, in a list at whose end the product goes,
+    and the equation. A size that is not known counts as one."""
+    left, _, result = equation.partition("->")
+    labels = left.split(",")
+    ellipsis = next(c for c in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" if c not in equation)
+    sizes: dict[str, int] = {}
+    for label, tensor in zip(labels, inputs, strict=True):
+        known = None if "..." in label else tensor.shape.rank
+        for axis, letter in enumerate(label.replace("...", ellipsis)):
+            size = tensor.shape.as_list()[axis] if known == len(label) else None
+            sizes[letter] = max(sizes.get(letter, 1), size or 1)
+    labels, result = [label.replace("...", ellipsis) for label in labels], result.replace("...", ellipsis)
+    shaped = [np.broadcast_to(np.float32(0), [sizes[letter] for letter in label]) for label in labels]
+    path = np.einsum_path(f"{','.join(labels)}->{result}", *shaped, optimize="greedy" if optimize == "greedy" else "optimal")[0][1:]
+    if len(path[-1]) > 2:  # NumPy multiplies what shares no dimension at once.
+        path = path[:-1] + [(0, 1)] * (len(path[-1]) - 1)
+    pairs = []
+    for i, chosen in enumerate(path):
+        places = tuple(sorted(chosen, reverse=True))
+        factors = [labels.pop(place) for place in places]
+        needed = set(result).union(*labels)
+        kept = sorted({c for c in "".join(factors) if c in needed}, key=lambda c: (sizes[c], c))
+        product = result if i == len(path) - 1 else "".join(kept)
+        labels.append(product)
+        pairs.append((places, f"{','.join(factors)}->{product}".replace(ellipsis, "...")))
+    return pairs
 
 
 def _explicit(equation: str, inputs) -> str:

@@ -1,5 +1,6 @@
 """Signals and their spectra: the same nodes, shapes and values as TensorFlow's."""
 
+import numpy as np
 import pytest
 
 from compare import compare, compare_in_tensorflow, same_error
@@ -129,3 +130,17 @@ ERRORS = {
 @pytest.mark.parametrize("case, message", ERRORS.values(), ids=ERRORS.keys())
 def test_the_same_errors(tf1, case, message):
     same_error(tf1, taking_inputs(case), message)
+
+
+@pytest.mark.parametrize("kind", [1, 2, 3, 4])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_cosine_transforms_of_arrays(tf1, kind, dtype):
+    values = np.random.RandomState(1).normal(size=(2, 32)).astype(dtype)
+    compare(tf1, lambda tf: [tf.signal.dct(values, kind), tf.signal.idct(values, kind)], nodes=False, rtol=1e-12 if dtype == "float64" else 1e-4)
+
+
+def test_arguments_keep_the_types_of_arrays(tf1):
+    waves, numbers = np.ones((2, 4), np.complex128), np.ones((1, 4, 4, 1))
+    compare(tf1, lambda tf: [tf.signal.fft(waves), tf.signal.ifft2d([[1j, 2j]]), tf.raw_ops.LeakyRelu(features=numbers)])
+    compare(tf1, lambda tf: [tf.raw_ops.OneHot(indices=indices, depth=3, on_value=1.0, off_value=0.0)
+                             for indices in ([1, 2], np.int64([1]), np.uint8(2), 1)])

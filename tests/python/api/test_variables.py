@@ -403,3 +403,22 @@ def test_variables_are_fetched_and_fed(resource):
                 else:
                     assert session.run(doubled, {v: 5.0}) == 10.0
             assert session.make_callable([v, doubled])() == [1.0, 2.0] and session.make_callable(v)() == 1.0
+
+
+@pytest.mark.parametrize("method", ["scatter_add", "scatter_sub", "scatter_update", "scatter_max"])
+def test_changes_after_one_another(tf1, method):
+    def build(tf):
+        v = tf.Variable(np.zeros(4, "f"), use_resource=True)
+        rows = tf.IndexedSlices(tf.constant([1.0, 2.0]), tf.constant([0, 2]))
+        once = getattr(v, method)(rows)
+        return tf.identity(getattr(once, method)(rows))
+
+    compare(tf1, build, initialize=True, nodes=False)
+
+
+def test_slices_after_one_another(tf1):
+    def build(tf):
+        v = tf.Variable(np.zeros(4, "f"), use_resource=True)
+        return tf.identity(v.scatter_nd_add([[1]], [5.0]).scatter_nd_add([[1]], [5.0]))
+
+    compare(tf1, build, initialize=True, nodes=False)

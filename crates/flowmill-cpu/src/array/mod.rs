@@ -12,6 +12,7 @@ mod concat;
 mod fill;
 mod gather;
 mod identity;
+mod inplace;
 pub(crate) mod item;
 pub(crate) mod nd;
 mod pad;
@@ -38,6 +39,7 @@ use flowmill_runtime::KernelRegistry;
 /// Registers the kernels of the array ops.
 pub fn register(registry: &mut KernelRegistry) {
     bitcast::register(registry);
+    inplace::register(registry);
     broadcast::register(registry);
     concat::register(registry);
     fill::register(registry);

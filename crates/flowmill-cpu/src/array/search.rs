@@ -1,4 +1,4 @@
-//! Finding places: `Where`, `LowerBound`, `UpperBound`, `UnravelIndex`.
+//! Finding places: `Where`, `LowerBound`, `UpperBound`, `BoostedTreesBucketize`, `UnravelIndex`.
 
 use super::args::{Indices, indices};
 use crate::from_fn::{from_fn, linear_from_fn};
@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("BoostedTreesBucketize", |_| from_fn(boosted_trees_bucketize));
     registry.add("LowerBound", |init| make_bound(init, false));
     registry.add("UnravelIndex", make_unravel_index);
     registry.add("UpperBound", |init| make_bound(init, true));
@@ -28,6 +29,27 @@ fn make_where(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             Ok(())
         })
     }, _ => init.unsupported())
+}
+
+/// For each value of a feature the first boundary that is not less than it, the last one where all are.
+fn boosted_trees_bucketize(ctx: &mut KernelContext<'_>) -> Result<()> {
+    let features = ctx.num_inputs() / 2;
+    for i in 0..features {
+        let (values, boundaries) = (ctx.input(i)?, ctx.input(features + i)?);
+        if values.rank() != 1 || boundaries.rank() != 1 || boundaries.num_elements() == 0 {
+            bail!(
+                InvalidArgument,
+                "Feature {i} needs a vector of values and one of boundaries, got {} and {}",
+                values.shape(),
+                boundaries.shape()
+            );
+        }
+        let (shape, boundaries) = (values.shape().clone(), boundaries.as_slice::<f32>()?);
+        let bucket = |value: &f32| boundaries.partition_point(|boundary| boundary < value).min(boundaries.len() - 1) as i32;
+        let buckets: Vec<i32> = values.as_slice::<f32>()?.iter().map(bucket).collect();
+        ctx.set_output(i, Tensor::from_slice(shape, &buckets)?);
+    }
+    Ok(())
 }
 
 /// The indices of the elements for which `chosen` holds, one a row, in row-major order.

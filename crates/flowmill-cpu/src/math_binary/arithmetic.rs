@@ -50,7 +50,7 @@ for_all! {
     Sub: Number, |a, b| a.minus(b);
     Mul: Number, |a, b| a.times(b);
     RealDiv: Number, |a, b| a.over(b);
-    DivNoNan: Number, |a, b| if b == T::ZERO { T::ZERO } else { a.over(b) };
+    DivNoNan: Number, |a, b| a.over_no_nan(b);
     MulNoNan: Number, |a, b| if b == T::ZERO { T::ZERO } else { a.times(b) };
     Maximum: Ordered, |a, b| a.larger(b);
     Minimum: Ordered, |a, b| a.smaller(b);

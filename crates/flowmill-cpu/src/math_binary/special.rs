@@ -2,6 +2,7 @@
 
 use crate::elementwise::{BinaryOp, TRANSCENDENTAL};
 use crate::from_fn::from_fn;
+use crate::number::{Number, complex_log_1p};
 use crate::special;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{Complex, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
@@ -40,17 +41,17 @@ real_ops! {
 macro_rules! complex_ops {
     ($($t:ty),*) => {
         $(
-            complex_ops!(@each $t, Xdivy, |b| b.inv());
-            complex_ops!(@each $t, Xlogy, |b| b.ln());
-            complex_ops!(@each $t, Xlog1py, |b| (b + 1.0).ln());
+            complex_ops!(@each $t, Xdivy, |a, b| a.over(b));
+            complex_ops!(@each $t, Xlogy, |a, b| a * b.ln());
+            complex_ops!(@each $t, Xlog1py, |a, b| a * complex_log_1p(b));
         )*
     };
-    (@each $t:ty, $op:ident, |$b:ident| $factor:expr) => {
+    (@each $t:ty, $op:ident, |$a:ident, $b:ident| $value:expr) => {
         impl BinaryOp<Complex<$t>> for $op {
             type Out = Complex<$t>;
             const COST: usize = 2 * TRANSCENDENTAL;
-            fn apply(a: Complex<$t>, $b: Complex<$t>) -> Complex<$t> {
-                if a == Complex::ZERO { a } else { a * $factor }
+            fn apply($a: Complex<$t>, $b: Complex<$t>) -> Complex<$t> {
+                if $a == Complex::ZERO { $a } else { $value }
             }
         }
     };

@@ -3,6 +3,7 @@
 //! The 16-bit types are computed in `float32` and rounded once.
 
 use crate::elementwise::{TRANSCENDENTAL, UnaryOp};
+use crate::number::{complex_log_1p, scaled_quotient};
 use crate::simd::unary;
 use crate::special;
 use flowmill_tensor::{Complex, bf16, f16};
@@ -91,9 +92,9 @@ float_ops! {
     /// Square root.
     Sqrt, 2, |x| x.sqrt(), complex |z| z.sqrt();
     /// One over the square root.
-    Rsqrt, 3, |x| 1.0 / x.sqrt(), complex |z| z.sqrt().inv();
+    Rsqrt, 3, |x| 1.0 / x.sqrt(), complex |z| scaled_quotient(Complex::from(1.0), z.sqrt());
     /// One over x.
-    Reciprocal, 1, |x| 1.0 / x, complex |z| z.inv();
+    Reciprocal, 1, |x| 1.0 / x, complex |z| scaled_quotient(Complex::from(1.0), z);
     /// The exponential function.
     Exp, TRANSCENDENTAL, |x| x.exp(), simd exp exp_in_place, complex |z| z.exp();
     /// `exp(x) - 1` without cancellation.
@@ -105,10 +106,7 @@ float_ops! {
     /// The natural logarithm.
     Log, TRANSCENDENTAL, |x| x.ln(), simd log log_in_place, complex |z| z.ln();
     /// `log(1 + x)` without cancellation.
-    Log1p, TRANSCENDENTAL, |x| x.ln_1p(), simd log1p log1p_in_place, complex |z| {
-        // log|1 + z| = log1p(2 a + a² + b²) / 2
-        Complex::new((z.re * (2.0 + z.re) + z.im * z.im).ln_1p() / 2.0, z.im.atan2(1.0 + z.re))
-    };
+    Log1p, TRANSCENDENTAL, |x| x.ln_1p(), simd log1p log1p_in_place, complex |z| complex_log_1p(z);
     /// Sine.
     Sin, TRANSCENDENTAL, |x| x.sin(), simd sin sin_in_place, complex |z| z.sin();
     /// Cosine.

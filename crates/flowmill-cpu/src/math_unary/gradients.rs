@@ -1,4 +1,6 @@
-//! Derivatives of unary functions, from the function's result `y` and the gradient `dy`. Complex results are conjugated first.
+//! Derivatives of unary functions, from the function's result `y` and the gradient `dy`.
+//!
+//! Complex results are conjugated first, but not those of `TanhGrad` and `SigmoidGrad`: TensorFlow's gradient functions conjugate these.
 
 use crate::elementwise::{BinaryOp, Operands};
 use flowmill_tensor::{Complex, bf16, f16};
@@ -10,7 +12,7 @@ macro_rules! gradients {
             pub(crate) struct $op;
             gradients!(@each [f32, f64] $op, |$y, $dy| $real);
             gradients!(@small [f16, bf16] $op);
-            gradients!(@each [Complex<f32>, Complex<f64>] $op, |$yc, $dyc| { let $yc = $yc.conj(); $complex });
+            gradients!(@each [Complex<f32>, Complex<f64>] $op, |$yc, $dyc| $complex);
         )*
     };
     (@each [$($t:ty),*] $op:ident, |$y:ident, $dy:ident| $body:expr) => {
@@ -37,9 +39,9 @@ gradients! {
     /// `dy y (1 - y)`.
     SigmoidGrad, |y, dy| dy * (1.0 - y) * y, complex |y, dy| dy * (Complex::from(1.0) - y) * y;
     /// `-dy y²`.
-    ReciprocalGrad, |y, dy| -dy * (y * y), complex |y, dy| -dy * (y * y);
+    ReciprocalGrad, |y, dy| -dy * (y * y), complex |y, dy| -dy * (y.conj() * y.conj());
     /// `dy / 2 / y`.
-    SqrtGrad, |y, dy| dy * 0.5 / y, complex |y, dy| dy * 0.5 / y;
+    SqrtGrad, |y, dy| dy * 0.5 / y, complex |y, dy| dy * 0.5 / y.conj();
     /// `-dy / 2 y³`.
-    RsqrtGrad, |y, dy| dy * (y * -0.5) * (y * y), complex |y, dy| dy * (y * -0.5) * (y * y);
+    RsqrtGrad, |y, dy| dy * (y * -0.5) * (y * y), complex |y, dy| dy * (y.conj() * -0.5) * (y.conj() * y.conj());
 }

@@ -114,8 +114,8 @@ pub(crate) fn pow(b: &mut B<'_>, op: &Backward) -> Grads {
 pub(crate) fn squared_difference(b: &mut B<'_>, op: &Backward) -> Grads {
     let dz = op.dy(b, 0)?;
     let difference = b.sub(op.inputs[0], op.inputs[1])?;
+    // Not conjugated: the op's value is the square of the absolute difference.
     let twice = b.times(difference, 2.0)?;
-    let twice = b.conj(twice)?;
     let dx = b.mul(dz, twice)?;
     let dy = b.neg(dx)?;
     pair(b, op, dx, dy)
@@ -151,12 +151,14 @@ pub(crate) fn square(b: &mut B<'_>, op: &Backward) -> Grads {
     chain(b, op, |b, x, _| b.times(x, 2.0))
 }
 
-/// An op whose gradient is an op of its own, which takes output and gradient and conjugates the former.
+/// An op whose gradient is an op of its own, which takes output and gradient. The gradient's op conjugates the output, or takes it conjugated.
 macro_rules! from_output {
-    ($($name:ident => $op:literal),* $(,)?) => {$(
+    ($($name:ident => $op:literal $($conjugated:ident)?),* $(,)?) => {$(
         pub(crate) fn $name(b: &mut B<'_>, op: &Backward) -> Grads {
             let dy = op.dy(b, 0)?;
-            first(b.call($op, &[op.output(0), dy])?, 0)
+            let y = op.output(0);
+            $(let y = b.$conjugated(y)?;)?
+            first(b.call($op, &[y, dy])?, 0)
         }
     )*};
 }
@@ -164,21 +166,21 @@ macro_rules! from_output {
 from_output! {
     sqrt => "SqrtGrad",
     rsqrt => "RsqrtGrad",
-    tanh => "TanhGrad",
-    sigmoid => "SigmoidGrad",
+    tanh => "TanhGrad" conj,
+    sigmoid => "SigmoidGrad" conj,
     reciprocal => "ReciprocalGrad",
 }
 
-/// The conjugates in the gradient of a function of a conjugate.
+/// What is conjugated besides `y` in the gradient of an op that computes a gradient.
 #[derive(Clone, Copy, PartialEq)]
 enum Conjugated {
     /// The incoming gradient, which is what a function of `conj(y)` asks for.
     Incoming,
-    /// The other argument, as TensorFlow has it for `TanhGrad` and `SigmoidGrad`.
+    /// The other argument: `TanhGrad` and `SigmoidGrad` conjugate nothing.
     Argument,
 }
 
-/// The gradients of an op that is `g f'(conj(y))` for the output `y` of another one, as `factor` returns `df'/dy` times `g`.
+/// The gradients of an op that is `g f'(y)`, or `g f'(conj(y))`, for the output `y` of another one, as `factor` returns `df'/dy` times `g`.
 fn of_output_grad(
     b: &mut B<'_>,
     op: &Backward,

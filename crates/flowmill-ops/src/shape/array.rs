@@ -355,3 +355,27 @@ fn concat_value(c: &mut Context<'_>, values: std::ops::Range<usize>) {
         value::set_sizes(c, dtype, Some(parts.concat()));
     }
 }
+
+/// Rows side by side, in the shape of the attribute `shape`.
+pub(crate) fn parallel_concat(c: &mut Context<'_>) -> Result<()> {
+    let shape = common::shape_of_attr(c, "shape")?;
+    if !shape.is_fully_defined() || shape.rank() == Some(0) {
+        bail!(InvalidArgument, "shape attr must be fully defined.");
+    }
+    let mut row = dims::replaced(&shape, 0, 1);
+    for i in 0..c.num_inputs() {
+        let input = c.input(i);
+        if !input.is_fully_defined() {
+            bail!(InvalidArgument, "All input shapes must be fully defined.");
+        }
+        if input.rank() == Some(0) {
+            bail!(InvalidArgument, "The rank of all input shapes must be greater than 0, but input {i} had rank 0.");
+        }
+        if dims::size(&input, 0) != 1 {
+            bail!(InvalidArgument, "Size of first dimension must be 1.");
+        }
+        row = input.merge(&row).map_err(|e| e.context(format!("From merging shape {i} with other shapes.")))?;
+    }
+    c.set_output(0, shape);
+    Ok(())
+}

@@ -1,6 +1,7 @@
 //! Shape functions: what is known of the outputs before anything runs. The semantics and the messages' key phrases are TensorFlow's.
 
 mod array;
+mod audio;
 mod common;
 mod control_flow;
 mod data_flow;
@@ -29,6 +30,7 @@ pub(crate) mod value;
 mod window;
 
 pub(crate) use array::*;
+pub(crate) use audio::*;
 pub(crate) use common::*;
 pub(crate) use control_flow::*;
 pub(crate) use data_flow::*;

@@ -183,3 +183,13 @@ pub(crate) fn reduction_of(c: &mut Context<'_>, f: fn(&[i64]) -> Option<i64>) ->
     reduction(c)?;
     super::value::reduce(c, f)
 }
+
+/// Vectors of equal length, each with the boundaries of its buckets.
+pub(crate) fn boosted_trees_bucketize(c: &mut Context<'_>) -> Result<()> {
+    for i in 0..c.num_outputs() {
+        let values = common::expect_vector(c, i)?;
+        dims::merge(values, dims::size(&c.input(0), 0))?;
+        c.set_output(i, PartialShape::new(&[values]));
+    }
+    Ok(())
+}

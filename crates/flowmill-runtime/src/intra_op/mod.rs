@@ -58,7 +58,10 @@ pub fn pool(threads: usize) -> Result<Arc<ThreadPool>, ThreadPoolBuildError> {
     let pool = ThreadPoolBuilder::new()
         .num_threads(threads)
         .thread_name(|i| format!("flowmill-{i}"))
-        .start_handler(move |_| team::set_current(theirs.clone()))
+        .start_handler(move |_| {
+            crate::denormals::flush_forever();
+            team::set_current(theirs.clone());
+        })
         .build()?;
     let pool = Arc::new(pool);
     team.set_pool(&pool);

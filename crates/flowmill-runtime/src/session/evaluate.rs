@@ -72,6 +72,7 @@ pub fn evaluate(
     let step = Arc::new(StepContext::new(resources.clone(), functions.clone()));
     let mut inputs: Vec<Option<Tensor>> = inputs.iter().cloned().map(Some).collect();
     let mut outputs: Vec<Option<Tensor>> = vec![None; node.num_outputs()];
+    let _flush = crate::denormals::flush();
     // On this thread alone: the pool may be busy for long.
     crate::intra_op::alone(|| kernel.compute(&mut KernelContext::new(&mut inputs, &mut outputs, &step)))?;
     Ok(outputs.into_iter().collect())

@@ -59,6 +59,7 @@ impl Code {
 
     /// Runs it within a step on this thread, and on at most so many threads of its pool in all.
     pub(super) fn run(&self, step: &Arc<StepContext>, args: Vec<Tensor>, num_threads: usize) -> Results {
+        let _flush = crate::denormals::flush();
         match self {
             Code::Direct(plan) => plan.run(step, args),
             Code::Plan(plan) => plan.run(step, args, PlanRunOptions { num_threads, ..PlanRunOptions::default() }),
