@@ -60,7 +60,7 @@ pub const TARGETS: [Target; 8] = [
 
 /// Decodes and imports a graph; what was imported is written and imported again, and its fetchable part is run.
 fn graph_import(data: &[u8]) {
-    let Ok(def) = GraphDef::decode(Bytes::copy_from_slice(data)) else { return };
+    let Ok(def) = files::parse_graph_def(Bytes::copy_from_slice(data)) else { return };
     let Ok(mut graph) = new_graph() else { panic!("the catalogue is consistent") };
     if import_graph_def(&mut graph, def, &ImportOptions::default()).is_err() {
         return;

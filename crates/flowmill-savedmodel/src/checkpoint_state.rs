@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use flowmill_proto::CheckpointState;
+use flowmill_proto::{CheckpointState, Message};
 use flowmill_tensor::{Error, Result};
 
 use crate::bundle::with_suffix;
-use crate::mmap::io_error;
+use crate::file::io_error;
+use crate::{foreign, text_format};
 
 /// The name of the file, unless a saver was given another.
 pub const CHECKPOINT_FILE: &str = "checkpoint";
@@ -64,15 +65,14 @@ pub fn checkpoint_exists(prefix: &Path) -> bool {
 /// Reads a `CheckpointState` in protobuf's text form.
 ///
 /// # Errors
-/// `InvalidArgument` with the line of the first mistake.
+/// `InvalidArgument` with the line and column of the first mistake.
 pub fn parse_checkpoint_state(text: &[u8]) -> Result<CheckpointState> {
-    let mut parser = Parser { text, at: 0 };
-    let mut state = CheckpointState::default();
-    parser.fields(&mut state).ok_or_else(|| {
-        let line = 1 + text[..parser.at.min(text.len())].iter().filter(|byte| **byte == b'\n').count();
-        Error::invalid_argument(format!("not a CheckpointState in text form: line {line}"))
-    })?;
-    Ok(state)
+    let not_parsed = |reason: &str| Error::invalid_argument(format!("not a CheckpointState in text form: {reason}"));
+    if let Some(kind) = foreign::describe(text) {
+        return Err(not_parsed(kind));
+    }
+    let wire = text_format::to_wire("CheckpointState", text).map_err(|error| not_parsed(error.message()))?;
+    CheckpointState::decode(wire.as_slice()).map_err(|error| not_parsed(&error.to_string()))
 }
 
 /// A `CheckpointState` in protobuf's text form.
@@ -106,146 +106,6 @@ fn quote(string: &str) -> String {
     }
     quoted.push('"');
     quoted
-}
-
-/// Reads as much of protobuf's text form as strings and numbers need. A method that does not find what it
-/// reads returns `None`, and `at` is where.
-struct Parser<'a> {
-    text: &'a [u8],
-    at: usize,
-}
-
-impl Parser<'_> {
-    fn fields(&mut self, state: &mut CheckpointState) -> Option<()> {
-        while self.peek().is_some() {
-            match self.word()?.as_str() {
-                "model_checkpoint_path" => state.model_checkpoint_path = self.value(Self::string)?.pop()?,
-                "all_model_checkpoint_paths" => state.all_model_checkpoint_paths.extend(self.value(Self::string)?),
-                "all_model_checkpoint_timestamps" => state.all_model_checkpoint_timestamps.extend(self.value(Self::number)?),
-                "last_preserved_timestamp" => state.last_preserved_timestamp = self.value(Self::number)?.pop()?,
-                _ => return None,
-            }
-        }
-        Some(())
-    }
-
-    /// The next byte that is not space or comment.
-    fn peek(&mut self) -> Option<u8> {
-        loop {
-            match *self.text.get(self.at)? {
-                b'#' => {
-                    let line = self.text[self.at..].iter().position(|byte| *byte == b'\n');
-                    self.at = line.map_or(self.text.len(), |line| self.at + line);
-                }
-                byte if byte.is_ascii_whitespace() => self.at += 1,
-                byte => return Some(byte),
-            }
-        }
-    }
-
-    fn take(&mut self, byte: u8) -> bool {
-        let found = self.peek() == Some(byte);
-        self.at += usize::from(found);
-        found
-    }
-
-    /// `: value` or `: [value, …]`, with an optional separator after it.
-    fn value<T>(&mut self, scalar: fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
-        if !self.take(b':') {
-            return None;
-        }
-        let mut values = Vec::new();
-        if self.take(b'[') {
-            while !self.take(b']') {
-                if !values.is_empty() && !self.take(b',') {
-                    return None;
-                }
-                values.push(scalar(self)?);
-            }
-        } else {
-            values.push(scalar(self)?);
-        }
-        let _ = self.take(b',') || self.take(b';');
-        Some(values)
-    }
-
-    fn word(&mut self) -> Option<String> {
-        self.peek()?;
-        let rest = &self.text[self.at..];
-        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'+' | b'-');
-        let len = rest.iter().position(|byte| !is_word(byte)).unwrap_or(rest.len());
-        self.at += len;
-        (len > 0).then(|| String::from_utf8_lossy(&rest[..len]).into_owned())
-    }
-
-    fn number(&mut self) -> Option<f64> {
-        let start = self.at;
-        let word = self.word()?;
-        let number = word.trim_end_matches('f').parse().or_else(|_| word.parse()).ok();
-        if number.is_none() {
-            self.at = start;
-        }
-        number
-    }
-
-    /// One or more quoted strings, which are joined.
-    fn string(&mut self) -> Option<String> {
-        let mut bytes = Vec::new();
-        let mut quote = self.peek().filter(|byte| matches!(byte, b'"' | b'\''))?;
-        loop {
-            self.at += 1;
-            self.quoted(quote, &mut bytes)?;
-            match self.peek() {
-                Some(next @ (b'"' | b'\'')) => quote = next,
-                _ => return String::from_utf8(bytes).ok(),
-            }
-        }
-    }
-
-    /// What follows an opening quote, with the closing one.
-    fn quoted(&mut self, quote: u8, bytes: &mut Vec<u8>) -> Option<()> {
-        loop {
-            let byte = *self.text.get(self.at).filter(|byte| **byte != b'\n')?;
-            self.at += 1;
-            match byte {
-                b'\\' => self.escaped(bytes)?,
-                byte if byte == quote => return Some(()),
-                byte => bytes.push(byte),
-            }
-        }
-    }
-
-    /// What follows a backslash.
-    fn escaped(&mut self, bytes: &mut Vec<u8>) -> Option<()> {
-        let byte = *self.text.get(self.at)?;
-        self.at += 1;
-        let value = match byte {
-            b'n' => b'\n',
-            b'r' => b'\r',
-            b't' => b'\t',
-            b'a' => 7,
-            b'b' => 8,
-            b'f' => 12,
-            b'v' => 11,
-            b'"' | b'\'' | b'\\' | b'?' => byte,
-            b'x' | b'X' => self.digits(16, 2)?,
-            b'0'..=b'7' => {
-                self.at -= 1;
-                self.digits(8, 3)?
-            }
-            _ => return None,
-        };
-        bytes.push(value);
-        Some(())
-    }
-
-    /// One to `most` digits.
-    fn digits(&mut self, radix: u32, most: usize) -> Option<u8> {
-        let rest = &self.text[self.at..];
-        let len = rest.iter().take(most).take_while(|byte| char::from(**byte).is_digit(radix)).count();
-        self.at += len;
-        u8::from_str_radix(str::from_utf8(&rest[..len]).ok()?, radix).ok()
-    }
 }
 
 #[cfg(test)]

@@ -1,39 +1,55 @@
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use flowmill_proto::{GraphDef, Message, MetaGraphDef};
-use flowmill_tensor::{Error, Result, bail};
+use flowmill_proto::{GraphDef, MetaGraphDef};
+use flowmill_tensor::{Result, bail};
 
 use crate::bundle::with_suffix;
 use crate::checkpoint_state::{CHECKPOINT_FILE, latest_checkpoint};
-use crate::mmap::map_file;
+use crate::file::{FileAccess, read_head};
 use crate::saved_model::{SAVED_MODEL_FILE, SAVED_MODEL_TEXT_FILE};
+use crate::{message, text_format};
 
-/// Loads a graph in wire format, such as a frozen one. The file is mapped, and the contents of its tensors point into the
-/// mapping, which is also returned.
+/// Loads a graph, such as a frozen one, in wire format or as text. The file is read, and the contents of its tensors point into the bytes, which are
+/// also returned: the file's, or the wire format of a text.
 ///
 /// # Errors
-/// Those of [`map_file`], and `DataLoss` where the file is not a `GraphDef`.
+/// Those of [`read_file`](crate::read_file), and `DataLoss` if the file is not a `GraphDef`: with line and column for a text, with what it is instead
+/// if that is known.
 pub fn load_graph_def(path: impl AsRef<Path>) -> Result<(GraphDef, Bytes)> {
-    let path = path.as_ref();
-    let file = map_file(path)?;
-    match GraphDef::decode(file.clone()) {
-        Ok(graph) => Ok((graph, file)),
-        Err(error) => Err(not_parsed(path, error)),
-    }
+    load_graph_def_with(path, FileAccess::Read)
 }
 
-/// Loads a `MetaGraphDef`, as savers write it beside a checkpoint. The file is mapped.
+/// Like [`load_graph_def`], with a choice of how the file gets into memory.
 ///
 /// # Errors
-/// Those of [`map_file`], and `DataLoss` where the file is not a `MetaGraphDef`.
-pub fn load_meta_graph(path: impl AsRef<Path>) -> Result<MetaGraphDef> {
-    let path = path.as_ref();
-    MetaGraphDef::decode(map_file(path)?).map_err(|error| not_parsed(path, error))
+/// As [`load_graph_def`].
+pub fn load_graph_def_with(path: impl AsRef<Path>, access: FileAccess) -> Result<(GraphDef, Bytes)> {
+    message::load(path.as_ref(), access)
 }
 
-pub(crate) fn not_parsed(path: &Path, error: flowmill_proto::DecodeError) -> Error {
-    Error::data_loss(format!("Can't parse {} as binary proto: {error}", path.display()))
+/// Reads a graph in wire format or as text. The contents of its tensors point into the bytes.
+///
+/// # Errors
+/// `DataLoss` as for [`load_graph_def`].
+pub fn parse_graph_def(bytes: Bytes) -> Result<GraphDef> {
+    Ok(message::parse(bytes, "a message")?.0)
+}
+
+/// Loads a `MetaGraphDef`, as savers write it beside a checkpoint, in wire format or as text.
+///
+/// # Errors
+/// As [`load_graph_def`].
+pub fn load_meta_graph(path: impl AsRef<Path>) -> Result<MetaGraphDef> {
+    Ok(message::load(path.as_ref(), FileAccess::Read)?.0)
+}
+
+/// Reads a `MetaGraphDef` in wire format or as text.
+///
+/// # Errors
+/// As [`parse_graph_def`].
+pub fn parse_meta_graph(bytes: Bytes) -> Result<MetaGraphDef> {
+    Ok(message::parse(bytes, "a message")?.0)
 }
 
 /// What lies at a path that a user names.
@@ -41,7 +57,7 @@ pub(crate) fn not_parsed(path: &Path, error: flowmill_proto::DecodeError) -> Err
 pub enum ModelPath {
     /// A SavedModel: its directory, or its `saved_model.pb` alone.
     SavedModel(PathBuf),
-    /// A graph in wire format.
+    /// A `GraphDef`.
     Graph(PathBuf),
     /// A `MetaGraphDef`, as savers write it beside a checkpoint.
     MetaGraph(PathBuf),
@@ -52,13 +68,13 @@ pub enum ModelPath {
 impl ModelPath {
     /// Finds out what `path` is:
     ///
-    /// * a directory with `saved_model.pb` is a SavedModel, one with a file `checkpoint` stands for its newest checkpoint;
-    /// * a file `NAME.meta` is a `MetaGraphDef`, `NAME.index` a checkpoint; another file is a SavedModel if it begins as
-    ///   one does, else a graph;
+    /// * a directory with `saved_model.pb` or `saved_model.pbtxt` is a SavedModel, one with a file `checkpoint` stands for its newest checkpoint;
+    /// * a file `NAME.meta` is a `MetaGraphDef`, `NAME.index` a checkpoint; another file is a SavedModel or a `MetaGraphDef` if it begins as
+    ///   one does, else a graph; text is told by its first field;
     /// * a path without a file is the prefix of a checkpoint if that has an index.
     ///
     /// # Errors
-    /// `NotFound` where it is none of these, `Unimplemented` for a SavedModel in text form.
+    /// `NotFound` if it is none of these.
     pub fn detect(path: impl AsRef<Path>) -> Result<ModelPath> {
         let path = path.as_ref();
         if path.is_dir() {
@@ -73,23 +89,28 @@ impl ModelPath {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("meta") => return Ok(ModelPath::MetaGraph(path.to_owned())),
             Some("index") => return Ok(ModelPath::Checkpoint(path.with_extension(""))),
-            Some("pbtxt") => bail!(Unimplemented, "{}: graphs in text form are not read", path.display()),
             _ => {}
         }
-        // A SavedModel begins with its schema version, a varint; in a graph, field 1 is a node.
-        match map_file(path)?.first() {
-            Some(0x08) => Ok(ModelPath::SavedModel(path.to_owned())),
-            _ => Ok(ModelPath::Graph(path.to_owned())),
+        let head = read_head(path, message::HEAD_LEN as u64)?;
+        let path = path.to_owned();
+        if text_format::is_text(&head) {
+            return Ok(match text_format::first_field(&head) {
+                Some("saved_model_schema_version" | "meta_graphs") => ModelPath::SavedModel(path),
+                Some(
+                    "meta_info_def" | "graph_def" | "saver_def" | "collection_def" | "signature_def" | "asset_file_def"
+                    | "object_graph_def",
+                ) => ModelPath::MetaGraph(path),
+                _ => ModelPath::Graph(path),
+            });
         }
+        // A SavedModel begins with its schema version, a varint; in a graph, field 1 is a node.
+        Ok(if head.first() == Some(&0x08) { ModelPath::SavedModel(path) } else { ModelPath::Graph(path) })
     }
 }
 
 fn detect_directory(path: &Path) -> Result<ModelPath> {
-    if path.join(SAVED_MODEL_FILE).is_file() {
+    if [SAVED_MODEL_FILE, SAVED_MODEL_TEXT_FILE].iter().any(|name| path.join(name).is_file()) {
         return Ok(ModelPath::SavedModel(path.to_owned()));
-    }
-    if path.join(SAVED_MODEL_TEXT_FILE).is_file() {
-        bail!(Unimplemented, "{}: SavedModels in text form are not read", path.display());
     }
     match latest_checkpoint(path)? {
         Some(prefix) => Ok(ModelPath::Checkpoint(prefix)),

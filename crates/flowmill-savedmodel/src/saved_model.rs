@@ -5,9 +5,9 @@ use bytes::Bytes;
 use flowmill_proto::{self as proto, AssetFileDef, Message, MetaGraphDef, SignatureDef, collection_def};
 use flowmill_tensor::{Code, Error, Result, bail};
 
-use crate::bundle::with_suffix;
-use crate::graph_file::not_parsed;
-use crate::mmap::map_file;
+use crate::checkpoint_state::checkpoint_exists;
+use crate::file::FileAccess;
+use crate::message;
 
 pub(crate) const SAVED_MODEL_FILE: &str = "saved_model.pb";
 pub(crate) const SAVED_MODEL_TEXT_FILE: &str = "saved_model.pbtxt";
@@ -71,43 +71,48 @@ pub struct Asset {
 }
 
 impl SavedModel {
-    /// Opens a model by its directory, or by its `saved_model.pb`.
+    /// Opens a model by its directory, or by its `saved_model.pb` or `saved_model.pbtxt`. Of a directory with both, the first is taken, as in TensorFlow.
     ///
     /// # Errors
-    /// `NotFound` where there is none, `DataLoss` where the file is not one, `Unimplemented` for a model in text form.
+    /// `NotFound` where there is none, `DataLoss` if the file is not one: with line and column for a text.
     pub fn open(path: impl AsRef<Path>) -> Result<SavedModel> {
+        SavedModel::open_with(path, FileAccess::Read)
+    }
+
+    /// Like [`SavedModel::open`], with a choice of how the file of graphs gets into memory. Checkpoints are always read.
+    ///
+    /// # Errors
+    /// As [`SavedModel::open`].
+    pub fn open_with(path: impl AsRef<Path>, access: FileAccess) -> Result<SavedModel> {
         let path = path.as_ref();
-        let (directory, path) = match path.is_dir() {
-            true => (Some(path), path.join(SAVED_MODEL_FILE)),
-            false => (path.parent(), path.to_owned()),
+        let (directory, file) = if path.is_dir() {
+            let found = [SAVED_MODEL_FILE, SAVED_MODEL_TEXT_FILE].map(|name| path.join(name)).into_iter().find(|file| file.is_file());
+            (Some(path), found.unwrap_or_else(|| path.join(SAVED_MODEL_FILE)))
+        } else {
+            (path.parent(), path.to_owned())
         };
-        let file = map_file(&path).map_err(|error| match (error.code(), directory) {
-            (Code::NotFound, Some(directory)) if directory.join(SAVED_MODEL_TEXT_FILE).is_file() => {
-                Error::unimplemented(format!("{}: SavedModels in text form are not read", directory.display()))
-            }
-            (Code::NotFound, _) => Error::not_found(format!(
+        let (message, file) = message::load(&file, access).map_err(|error| match error.code() {
+            Code::NotFound => Error::not_found(format!(
                 "Could not find SavedModel .pb or .pbtxt at supplied export directory path: {}. \
                  Check that the directory exists and that you have the right permissions for accessing it.",
-                directory.unwrap_or(&path).display()
+                directory.unwrap_or(path).display()
             )),
             _ => error,
         })?;
-        let message = proto::SavedModel::decode(file.clone()).map_err(|error| not_parsed(&path, error))?;
         Ok(SavedModel { directory: directory.map(Path::to_owned), file, message })
     }
 
-    /// A model from the bytes of its `saved_model.pb`. It can have neither variables nor assets, which are in other
+    /// A model from the bytes of its `saved_model.pb` or `saved_model.pbtxt`. It can have neither variables nor assets, which are in other
     /// files of its directory.
     ///
     /// # Errors
     /// `DataLoss` where the bytes are not a SavedModel.
     pub fn from_bytes(bytes: Bytes) -> Result<SavedModel> {
-        let message = proto::SavedModel::decode(bytes.clone()).map_err(|error| not_parsed(Path::new(SAVED_MODEL_FILE), error))?;
-        Ok(SavedModel { directory: None, file: bytes, message })
+        let (message, file) = message::parse(bytes, "a message")?;
+        Ok(SavedModel { directory: None, file, message })
     }
 
-    /// The bytes of its `saved_model.pb`, which [`SavedModel::from_bytes`] takes: where they are a mapped file, a way to keep the messages
-    /// without their memory.
+    /// Its wire format, which [`SavedModel::from_bytes`] takes; contents of tensors point into these bytes.
     pub fn file(&self) -> &Bytes {
         &self.file
     }
@@ -134,15 +139,15 @@ impl SavedModel {
     /// Chooses the graph with exactly these tags and finds what makes it ready.
     ///
     /// # Errors
-    /// As [`SavedModel::meta_graph`]; `NotFound` where the model has variables and no saver, or an asset's name leads out of
-    /// the directory; `FailedPrecondition` where it names several initialisation ops.
+    /// As [`SavedModel::meta_graph`]; `NotFound` where the model has variables and no saver, or a saver and no variables, or an asset's name leads
+    /// out of the directory; `FailedPrecondition` where it names several initialisation ops.
     pub fn load(mut self, tags: &[&str]) -> Result<LoadedModel> {
         let index = self.find(tags)?;
         let meta_graph = self.message.meta_graphs.swap_remove(index);
         let directory = self.directory;
         Ok(LoadedModel {
             restore: find_restore(&meta_graph, directory.as_deref())?,
-            init_op: find_op(&meta_graph, INIT_OP_SIGNATURE, &INIT_OP_COLLECTIONS)?,
+            init_op: init_op(&meta_graph)?,
             train_op: find_op(&meta_graph, TRAIN_OP_SIGNATURE, &TRAIN_OP_COLLECTIONS)?,
             assets: find_assets(&meta_graph, directory.as_deref())?,
             meta_graph,
@@ -167,11 +172,24 @@ impl SavedModel {
 }
 
 impl LoadedModel {
+    /// Takes the definitions of the ops that the model was made with out of the message: what an import needs to know of newer and of foreign ops.
+    pub fn take_producer_ops(&mut self) -> Vec<proto::OpDef> {
+        self.meta_graph.meta_info_def.as_mut().and_then(|info| info.stripped_op_list.take()).unwrap_or_default().op
+    }
+
     /// The functions of the model that are meant to be called, by name; those that only name an op are left out.
     pub fn signatures(&self) -> BTreeMap<&str, &SignatureDef> {
         let is_function = |name: &str| name != INIT_OP_SIGNATURE && name != TRAIN_OP_SIGNATURE;
         self.meta_graph.signature_def.iter().map(|(name, def)| (name.as_str(), def)).filter(|(name, _)| is_function(name)).collect()
     }
+}
+
+/// The name of the op that initialises what is not a variable of a graph, such as tables; as [`LoadedModel::init_op`].
+///
+/// # Errors
+/// `FailedPrecondition` where the graph names several.
+pub fn init_op(meta_graph: &MetaGraphDef) -> Result<Option<String>> {
+    find_op(meta_graph, INIT_OP_SIGNATURE, &INIT_OP_COLLECTIONS)
 }
 
 /// The tags of a graph, sorted and once each.
@@ -186,11 +204,15 @@ fn find_restore(meta_graph: &MetaGraphDef, directory: Option<&Path>) -> Result<O
     let Some(path) = directory.map(|directory| directory.join("variables/variables")) else {
         return Ok(None);
     };
-    if !with_suffix(&path, ".index").is_file() {
+    let saver = meta_graph.saver_def.as_ref().filter(|saver| !saver.restore_op_name.is_empty());
+    if !checkpoint_exists(&path) {
+        if saver.is_some() {
+            bail!(NotFound, "The passed save_path is not a valid checkpoint: {}", path.display());
+        }
         return Ok(None);
     }
-    match &meta_graph.saver_def {
-        Some(saver) if !saver.restore_op_name.is_empty() => Ok(Some(Restore {
+    match saver {
+        Some(saver) => Ok(Some(Restore {
             op: op_name(&saver.restore_op_name).to_owned(),
             path_tensor: tensor_name(&saver.filename_tensor_name),
             path,

@@ -13,7 +13,7 @@ use flowmill_proto::{Message, SavedSlice, SavedSliceMeta, SavedTensorSliceMeta, 
 use flowmill_tensor::{Code, Complex, DType, Element, Error, Result, Shape, Tensor, bail, f16};
 
 use crate::assembly::Assembly;
-use crate::mmap::map_file;
+use crate::file::{FileAccess, read_file};
 use crate::ordered_code::slice_key;
 use crate::slice::{TensorSlice, num_shared};
 use crate::table::{read_table, write_table};
@@ -48,7 +48,7 @@ impl SliceTableReader {
         let path = path.as_ref();
         let mut reader = SliceTableReader { path: path.to_owned(), tensors: BTreeMap::new() };
         for file in table_files(path)? {
-            let added = map_file(&file).and_then(|bytes| reader.add_table(&bytes));
+            let added = read_file(&file, FileAccess::Read).and_then(|bytes| reader.add_table(&bytes));
             added.map_err(|error| error.context(file.display()))?;
         }
         Ok(reader)
@@ -189,7 +189,7 @@ pub fn write_slice_table(path: impl AsRef<Path>, tensors: &[(&str, Shape, Tensor
     entries.insert(Vec::new(), SavedTensorSlices { meta: Some(meta), ..SavedTensorSlices::default() }.encode_to_vec());
     let entries: Vec<(Vec<u8>, Bytes)> = entries.into_iter().map(|(key, value)| (key, value.into())).collect();
     let path = path.as_ref();
-    // Beside the destination and renamed over it, since a reader may have mapped the old file.
+    // Beside the destination and renamed over it, so that a reader sees the old file or the new one.
     let temporary = path.with_extension(format!("tempstate{}", std::process::id()));
     fs::write(&temporary, write_table(&entries))
         .and_then(|()| fs::rename(&temporary, path))

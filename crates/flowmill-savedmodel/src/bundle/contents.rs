@@ -16,28 +16,38 @@ pub(crate) enum ByteOrder {
     Big,
 }
 
-/// The tensor whose elements are `bytes`. Points into them if they are aligned and little-endian.
+/// Makes the tensor whose elements are the `len` bytes that `read` writes.
 ///
 /// # Errors
-/// `DataLoss` where the bytes do not match `stored_crc` or the shape.
-pub(crate) fn decode(dtype: DType, shape: Shape, bytes: Bytes, order: ByteOrder, stored_crc: u32) -> Result<Tensor> {
+/// `DataLoss` if the bytes do not match `stored_crc` or the shape, and those of `read`.
+pub(crate) fn decode(
+    dtype: DType,
+    shape: Shape,
+    len: usize,
+    order: ByteOrder,
+    stored_crc: u32,
+    read: impl FnOnce(&mut [u8]) -> Result<()>,
+) -> Result<Tensor> {
     if dtype == DType::String {
-        return decode_strings(shape, &bytes, order, stored_crc);
+        let mut bytes = vec![0; len];
+        read(&mut bytes)?;
+        return decode_strings(shape, &bytes.into(), order, stored_crc);
     }
     let Some(size) = dtype.size() else {
         bail!(Unimplemented, "reading tensors of type {dtype}");
     };
-    check_crc(stored_crc, mask(crc32c::crc32c(&bytes)))?;
-    if shape.checked_num_elements()?.checked_mul(size) != Some(bytes.len()) {
-        bail!(DataLoss, "{} bytes for a tensor of type {dtype} and shape {shape}", bytes.len());
+    if shape.checked_num_elements()?.checked_mul(size) != Some(len) {
+        bail!(DataLoss, "{len} bytes for a tensor of type {dtype} and shape {shape}");
     }
     let word = if dtype.is_complex() { size / 2 } else { size };
-    if order == ByteOrder::Little || word == 1 {
-        return Tensor::from_bytes(dtype, shape, bytes);
-    }
-    let mut swapped = bytes.to_vec();
-    swapped.chunks_exact_mut(word).for_each(<[u8]>::reverse);
-    Tensor::from_bytes(dtype, shape, swapped.into())
+    Tensor::filled_by(dtype, shape, |bytes| {
+        read(bytes)?;
+        check_crc(stored_crc, mask(crc32c::crc32c(bytes)))?;
+        if order == ByteOrder::Big && word > 1 {
+            bytes.chunks_exact_mut(word).for_each(<[u8]>::reverse);
+        }
+        Ok(())
+    })
 }
 
 fn decode_strings(shape: Shape, bytes: &Bytes, order: ByteOrder, stored_crc: u32) -> Result<Tensor> {
@@ -129,14 +139,21 @@ mod tests {
 
     use super::*;
 
+    fn copy(source: &[u8]) -> impl FnOnce(&mut [u8]) -> Result<()> {
+        move |bytes| {
+            bytes.copy_from_slice(source);
+            Ok(())
+        }
+    }
+
     #[test]
     fn big_endian_elements_are_swapped() {
         let crc = |bytes: &[u8]| mask(crc32c::crc32c(bytes));
         let ints = [0, 0, 0, 1, 0, 0, 1, 0];
-        let tensor = decode(DType::I32, [2].into(), ints.to_vec().into(), ByteOrder::Big, crc(&ints)).unwrap();
+        let tensor = decode(DType::I32, [2].into(), ints.len(), ByteOrder::Big, crc(&ints), copy(&ints)).unwrap();
         assert_eq!(tensor.as_slice::<i32>().unwrap(), [1, 256]);
         let complex: Vec<u8> = [1.5f32, -2.0].iter().flat_map(|x| x.to_be_bytes()).collect();
-        let tensor = decode(DType::C64, [1].into(), complex.clone().into(), ByteOrder::Big, crc(&complex)).unwrap();
+        let tensor = decode(DType::C64, [1].into(), complex.len(), ByteOrder::Big, crc(&complex), copy(&complex)).unwrap();
         let values = tensor.as_slice::<flowmill_tensor::Complex<f32>>().unwrap();
         assert_eq!((values[0].re, values[0].im), (1.5, -2.0));
     }

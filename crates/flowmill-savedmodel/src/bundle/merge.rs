@@ -9,7 +9,7 @@ use flowmill_tensor::{Result, bail};
 use super::reader::BundleReader;
 use super::writer::write_index;
 use super::{data_path, index_path};
-use crate::mmap::io_error;
+use crate::file::io_error;
 
 /// Makes one checkpoint of those with the given prefixes, as the op `MergeV2Checkpoints` does: data files are moved,
 /// a new index is written, the old ones are removed.

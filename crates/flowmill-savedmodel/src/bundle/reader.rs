@@ -9,20 +9,20 @@ use flowmill_tensor::{Code, DType, Error, Result, Shape, Tensor, bail};
 use super::contents::{self, ByteOrder};
 use super::{VERSION, data_path, index_path};
 use crate::assembly::Assembly;
-use crate::mmap::map_file;
+use crate::file::{DataFile, FileAccess, read_file};
 use crate::ordered_code::{is_slice_key, slice_key};
 use crate::slice::{TensorSlice, num_shared};
 use crate::table::read_table;
 
 /// Reads the tensors of a checkpoint.
 ///
-/// Data files are mapped when a tensor of theirs is first read. A tensor whose elements are aligned in the file
-/// points into the mapping; another one is copied. Reading takes `&self` and may be done from many threads.
+/// Data files are opened when a tensor of theirs is first read; a tensor's bytes are read straight into its own memory, so that later changes of the
+/// file do not matter to it. Reading takes `&self` and may be done from many threads.
 #[derive(Debug)]
 pub struct BundleReader {
     prefix: PathBuf,
     order: ByteOrder,
-    shards: Vec<OnceLock<Bytes>>,
+    shards: Vec<OnceLock<DataFile>>,
     /// Every entry, those of parts included, by key.
     entries: BTreeMap<Vec<u8>, BundleEntryProto>,
 }
@@ -39,7 +39,7 @@ impl BundleReader {
     pub fn open(prefix: impl AsRef<Path>) -> Result<BundleReader> {
         let prefix = prefix.as_ref();
         let path = index_path(prefix);
-        let file = map_file(&path).map_err(|error| match error.code() {
+        let file = read_file(&path, FileAccess::Read).map_err(|error| match error.code() {
             Code::NotFound => Error::not_found(format!(
                 "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {}",
                 prefix.display()
@@ -76,7 +76,7 @@ impl BundleReader {
         Ok(BundleReader {
             prefix: prefix.to_owned(),
             order,
-            shards: vec![OnceLock::new(); num_shards],
+            shards: (0..num_shards).map(|_| OnceLock::new()).collect(),
             entries: entries.map(decode).collect::<Result<_>>()?,
         })
     }
@@ -171,33 +171,22 @@ impl BundleReader {
     /// The tensor of an entry with data.
     fn read_entry(&self, entry: &BundleEntryProto) -> Result<Tensor> {
         let (dtype, shape) = entry_type(entry)?;
-        let (_, data) = self.data(entry)?;
-        contents::decode(dtype, shape, data, self.order, entry.crc32c)
+        let (_, file) = self.shard(entry)?;
+        let (offset, size) = file.range(entry.offset, entry.size)?;
+        contents::decode(dtype, shape, size, self.order, entry.crc32c, |bytes| file.read(offset, bytes))
     }
 
-    /// The shard and the bytes of an entry.
-    fn data(&self, entry: &BundleEntryProto) -> Result<(usize, Bytes)> {
+    /// The data file of an entry, and its number.
+    fn shard(&self, entry: &BundleEntryProto) -> Result<(usize, &DataFile)> {
         let shard = usize::try_from(entry.shard_id).ok().filter(|shard| *shard < self.shards.len());
         let Some(shard) = shard else {
             bail!(DataLoss, "data file {} of {}", entry.shard_id, self.shards.len());
         };
-        let path = data_path(&self.prefix, entry.shard_id, self.shards.len() as i32);
-        let file = match self.shards[shard].get() {
-            Some(file) => file,
-            None => {
-                let file = map_file(&path)?;
-                self.shards[shard].get_or_init(|| file)
-            }
-        };
-        let range = || {
-            let start = usize::try_from(entry.offset).ok()?;
-            let end = start.checked_add(usize::try_from(entry.size).ok()?)?;
-            (end <= file.len()).then_some(start..end)
-        };
-        match range() {
-            Some(range) => Ok((shard, file.slice(range))),
-            None => bail!(DataLoss, "{} ends before byte {} + {}", path.display(), entry.offset, entry.size),
+        if let Some(file) = self.shards[shard].get() {
+            return Ok((shard, file));
         }
+        let file = DataFile::open(data_path(&self.prefix, entry.shard_id, self.shards.len() as i32))?;
+        Ok((shard, self.shards[shard].get_or_init(|| file)))
     }
 
     /// Copies a part of a tensor together from the parts it was saved in.
@@ -238,10 +227,11 @@ impl BundleReader {
     fn data_len<'a>(&self, entries: impl Iterator<Item = &'a BundleEntryProto>) -> Result<usize> {
         let mut lens = BTreeMap::new();
         for entry in entries {
-            let (shard, _) = self.data(entry)?;
-            lens.insert(shard, self.shards[shard].get().map_or(0, Bytes::len));
+            let (shard, file) = self.shard(entry)?;
+            file.range(entry.offset, entry.size)?;
+            lens.insert(shard, usize::try_from(file.len()).unwrap_or(usize::MAX));
         }
-        Ok(lens.values().sum())
+        Ok(lens.into_values().fold(0, usize::saturating_add))
     }
 }
 

@@ -9,7 +9,7 @@ use flowmill_proto::{BundleEntryProto, BundleHeaderProto, Message, VersionDef};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
 
 use super::{VERSION, contents, data_path, index_path, with_suffix};
-use crate::mmap::io_error;
+use crate::file::io_error;
 use crate::ordered_code::slice_key;
 use crate::slice::TensorSlice;
 use crate::table::write_table;

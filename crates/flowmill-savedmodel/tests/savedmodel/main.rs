@@ -2,4 +2,6 @@
 
 mod checkpoints;
 mod models;
+mod overwritten;
 mod slice_tables;
+mod text;

@@ -94,8 +94,8 @@ fn models_that_are_not_there_or_not_models_are_errors() {
     assert_eq!(error.code(), Code::NotFound);
     assert!(error.message().contains("Could not find SavedModel .pb or .pbtxt at supplied export directory path"), "{error}");
     fs::write(dir.path().join("saved_model.pbtxt"), "").unwrap();
-    assert_eq!(SavedModel::open(dir.path()).unwrap_err().code(), Code::Unimplemented);
-    fs::write(dir.path().join("saved_model.pb"), "no model").unwrap();
+    assert_eq!(SavedModel::open(dir.path()).unwrap_err().code(), Code::DataLoss);
+    fs::write(dir.path().join("saved_model.pb"), "\x08\x01no model").unwrap();
     let error = SavedModel::open(dir.path()).unwrap_err();
     assert_eq!(error.code(), Code::DataLoss);
     assert!(error.message().contains("as binary proto"), "{error}");
@@ -164,8 +164,13 @@ fn assets_are_found_in_field_and_collection() {
 }
 
 #[test]
-fn variables_need_a_saver() {
+fn variables_need_a_saver_and_a_saver_variables() {
     let dir = tempfile::tempdir().unwrap();
+    let saver = SaverDef { restore_op_name: "restore".into(), filename_tensor_name: "file".into(), ..Default::default() };
+    let meta_graph = MetaGraphDef { saver_def: Some(saver), ..Default::default() };
+    let error = write_model(dir.path(), meta_graph).load(&[]).unwrap_err();
+    assert_eq!(error.code(), Code::NotFound);
+    assert!(error.message().contains("is not a valid checkpoint"), "{error}");
     fs::create_dir(dir.path().join("variables")).unwrap();
     fs::write(dir.path().join("variables/variables.index"), "").unwrap();
     assert_eq!(write_model(dir.path(), MetaGraphDef::default()).load(&[]).unwrap_err().code(), Code::NotFound);
@@ -177,7 +182,7 @@ fn variables_need_a_saver() {
 }
 
 #[test]
-fn frozen_graphs_are_mapped() {
+fn frozen_graphs_are_loaded() {
     let (graph, file) = load_graph_def(repository("tests/data/models/lstm_small.pb")).unwrap();
     assert_eq!(graph, GraphDef::decode(file).unwrap());
     assert!(graph.node.iter().any(|node| node.op == "NextIteration"));

@@ -147,12 +147,23 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::from_bytes`], and `ResourceExhausted` past the memory limit.
     pub fn copy_from_bytes(dtype: DType, shape: impl Into<Shape>, bytes: &[u8]) -> Result<Tensor> {
+        Tensor::filled_by(dtype, shape, |target| {
+            if target.len() != bytes.len() {
+                bail!(InvalidArgument, "{} bytes for a tensor of type {dtype} that has {}", bytes.len(), target.len());
+            }
+            target.copy_from_slice(bytes);
+            Ok(())
+        })
+    }
+
+    /// A tensor of a dense type whose little-endian bytes `fill` writes; `bool` bytes as in [`Tensor::from_bytes`].
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the type is not dense, `ResourceExhausted` past the memory limit, and those of `fill`.
+    pub fn filled_by(dtype: DType, shape: impl Into<Shape>, fill: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<Tensor> {
         let mut tensor = Tensor::uninit(dtype, shape)?;
         let target = tensor.dense_mut()?;
-        if target.len() != bytes.len() {
-            bail!(InvalidArgument, "{} bytes for a tensor of type {dtype} that has {}", bytes.len(), target.len());
-        }
-        target.copy_from_slice(bytes);
+        fill(target)?;
         if dtype == DType::Bool {
             target.iter_mut().for_each(|b| *b = u8::from(*b != 0));
         }
