@@ -42,7 +42,7 @@ pub fn calls_functions(graph: &Graph, node: &Node) -> bool {
 /// The outputs of a [pure](is_pure) node for these inputs; `None` where its shape function does not say beforehand that they take no more than
 /// `max_bytes`, and where the kernel fails.
 pub fn evaluate_node(evaluator: &dyn Evaluator, graph: &Graph, id: NodeId, inputs: &[Tensor], max_bytes: usize) -> Option<Vec<Tensor>> {
-    let node = graph.get(id).filter(|n| is_pure(graph, n) && is_small(n, inputs, max_bytes))?;
+    let node = graph.get(id).filter(|n| is_pure(graph, n) && is_small(n, graph.producer(), inputs, max_bytes))?;
     let outputs = evaluator.evaluate(graph, id, inputs).ok()??;
     let has_type = |(value, expected): (&Tensor, &TensorType)| value.dtype() == expected.dtype;
     (outputs.len() == node.num_outputs() && outputs.iter().zip(node.output_types()).all(has_type)).then_some(outputs)
@@ -50,11 +50,11 @@ pub fn evaluate_node(evaluator: &dyn Evaluator, graph: &Graph, id: NodeId, input
 
 /// Whether the op's shape function says that the outputs fit into so many bytes. Of a size that the values decide, such as that of `Unique`, it is
 /// enough that the inputs do and the op's output has no more elements than they have.
-fn is_small(node: &Node, inputs: &[Tensor], max_bytes: usize) -> bool {
+fn is_small(node: &Node, producer: i32, inputs: &[Tensor], max_bytes: usize) -> bool {
     let Some(shape_fn) = node.op_def().shape_fn else { return false };
     let known = |t: &Tensor| ValueInfo { shape: t.shape().into(), constant: Some(t.clone()), ..ValueInfo::default() };
     let infos: Vec<ValueInfo> = inputs.iter().map(known).collect();
-    let mut context = InferenceContext::new(node.op_def(), node.attrs(), &infos, node.num_outputs());
+    let mut context = InferenceContext::new(node.op_def(), node.attrs(), &infos, node.num_outputs()).made_by(producer);
     if shape_fn(&mut context).is_err() {
         return false;
     }

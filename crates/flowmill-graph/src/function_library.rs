@@ -1,10 +1,12 @@
 //! The functions that a graph may call.
 
 use crate::OpDef;
-use flowmill_proto::{FunctionDef, FunctionDefLibrary, GradientDef, Message, RegisteredGradient, UnknownFields};
+use flowmill_proto as proto;
+use flowmill_proto::attr_value::Value;
+use flowmill_proto::{AttrValue, FunctionDef, FunctionDefLibrary, GradientDef, Message, RegisteredGradient, UnknownFields};
 use flowmill_tensor::{Result, bail};
 use hashbrown::HashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A function: its definition as it came over the wire, and its signature as an op.
@@ -31,7 +33,7 @@ impl Function {
     }
 }
 
-/// Functions by name, in the order they were added, and their gradients.
+/// Functions by name, in the order they were added, and their gradients; and the definitions of ops that the registry lacks and that came with a graph.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionLibrary {
     /// By a number that grows with each function added.
@@ -42,6 +44,8 @@ pub struct FunctionLibrary {
     gradient_places: HashMap<String, usize>,
     registered_gradients: Vec<RegisteredGradient>,
     unknown_fields: UnknownFields,
+    /// Ops without functions.
+    foreign_ops: BTreeMap<String, Arc<OpDef>>,
 }
 
 impl FunctionLibrary {
@@ -157,12 +161,39 @@ impl FunctionLibrary {
         self.functions.get(self.numbers.get(name)?)
     }
 
-    /// The op of the function called `name`.
+    /// The op of the function called `name`, or the foreign op of that name.
     pub fn op_def(&self, name: &str) -> Option<&Arc<OpDef>> {
-        if self.functions.is_empty() {
+        if self.functions.is_empty() && self.foreign_ops.is_empty() {
             return None;
         }
-        self.get(name).map(|f| &f.op_def)
+        self.get(name).map(|f| &f.op_def).or_else(|| self.foreign_ops.get(name))
+    }
+
+    /// Adds the definition of an op that the registry lacks, as a MetaGraph's list of ops has it. Nodes of the op are kept and written, but no step can
+    /// run them. Nothing happens if the name is taken. The wire form of the library does not have such ops.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a malformed definition.
+    pub fn add_foreign_op(&mut self, def: &proto::OpDef) -> Result<()> {
+        if self.op_def(&def.name).is_none() {
+            self.foreign_ops.insert(def.name.clone(), Arc::new(OpDef::from_proto(def)?));
+        }
+        Ok(())
+    }
+
+    /// The functions that nodes call, each given by its op and its attributes, and those that these functions call, and so on.
+    pub fn reachable<'a>(&self, nodes: impl IntoIterator<Item = (&'a str, &'a BTreeMap<String, AttrValue>)>) -> Vec<&Arc<Function>> {
+        let mut names = BTreeSet::new();
+        nodes.into_iter().for_each(|(op, attrs)| add_names(op, attrs, &mut names));
+        let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+        while let Some(name) = names.pop_first() {
+            let Some(function) = self.get(&name) else { continue };
+            if seen.insert(name) {
+                found.push(function);
+                function.def.node_def.iter().for_each(|node| add_names(&node.op, &node.attr, &mut names));
+            }
+        }
+        found
     }
 
     /// The name of the function's gradient.
@@ -183,5 +214,17 @@ impl FunctionLibrary {
     /// Whether there are neither functions nor gradients.
     pub fn is_empty(&self) -> bool {
         self.functions.is_empty() && self.gradients.is_empty() && self.registered_gradients.is_empty()
+    }
+}
+
+/// Adds the names that may be those of functions which a node calls.
+fn add_names(op: &str, attrs: &BTreeMap<String, AttrValue>, names: &mut BTreeSet<String>) {
+    names.insert(op.to_owned());
+    for value in attrs.values() {
+        match &value.value {
+            Some(Value::Func(func)) => names.extend([func.name.clone()]),
+            Some(Value::List(list)) => names.extend(list.func.iter().map(|func| func.name.clone())),
+            _ => {}
+        }
     }
 }

@@ -123,6 +123,11 @@ impl Graph {
         self.versions.clone().unwrap_or_default()
     }
 
+    /// The version of the graph format that the graph was made with: 0 if its message did not say.
+    pub fn producer(&self) -> i32 {
+        self.versions.as_ref().map_or(0, |versions| versions.producer)
+    }
+
     /// Replaces the versions.
     pub fn set_versions(&mut self, versions: VersionDef) {
         self.versions = Some(versions);

@@ -7,6 +7,7 @@ mod edges;
 mod names;
 mod options;
 mod order;
+mod producer_ops;
 
 pub use options::{ImportOptions, ImportResults};
 
@@ -19,6 +20,7 @@ use flowmill_proto::{GraphDef, NodeDef, VersionDef};
 use flowmill_tensor::{Error, Result, bail, error};
 use names::Names;
 use options::InputMap;
+use producer_ops::ProducerOps;
 use std::sync::Arc;
 
 /// The most outputs that the nodes of one message may have together. Attributes can ask for a million with a few bytes, and whatever is
@@ -77,6 +79,8 @@ pub fn import_graph_def(graph: &mut Graph, mut def: GraphDef, options: &ImportOp
     if def.node.len() >= u32::MAX as usize / 2 {
         bail!(ResourceExhausted, "a graph of {} nodes", def.node.len());
     }
+    let producer_ops = ProducerOps::new(&options.producer_ops);
+    producer_ops.remove_new_defaults(graph.registry(), &mut def);
     let has_library_field = def.library.is_some();
     let library = match def.library.take() {
         Some(functions)
@@ -97,6 +101,7 @@ pub fn import_graph_def(graph: &mut Graph, mut def: GraphDef, options: &ImportOp
         _ => None,
     };
     let mut nodes = std::mem::take(&mut def.node);
+    let library = producer_ops.add_foreign(graph, library, &nodes)?;
     let names = Names::new(graph, &nodes, options)?;
     let input_map = InputMap::resolve(graph, options)?;
     let plan = plan(graph, library.as_deref(), &mut nodes, &names, &input_map, options, &checked)?;
@@ -157,7 +162,14 @@ fn plan(
         if let Some(d) = &op_def.deprecation
             && versions.producer >= d.version
         {
-            bail!(Unimplemented, "Op {} is not available in GraphDef version {}. {}.", op_def.name, versions.producer, d.explanation);
+            bail!(
+                Unimplemented,
+                "Op {} is not available in GraphDef version {}. It has been removed in version {}. {}.",
+                op_def.name,
+                versions.producer,
+                d.version,
+                d.explanation
+            );
         }
         let mut attrs = Attrs(std::mem::take(&mut node.attr));
         complete_attrs(&node.name, &op_def, &mut attrs).map_err(|e| e.at_node(&node.name, &node.op))?;

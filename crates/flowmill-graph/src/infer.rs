@@ -1,6 +1,7 @@
 //! What shape functions see and give.
 
-use crate::{Attrs, OpDef};
+use crate::versions::GRAPH_DEF_VERSION;
+use crate::{Attrs, Graph, Node, OpDef};
 use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail};
 use smallvec::SmallVec;
 use std::cell::Cell;
@@ -29,6 +30,7 @@ pub struct InferenceContext<'a> {
     inputs: SmallVec<[&'a ValueInfo; 4]>,
     outputs: Vec<ValueInfo>,
     asked: Cell<Asked>,
+    producer: i32,
 }
 
 /// Which inputs a shape function asked for in vain, one bit for each: those past the 64th are not counted, which only leaves shapes unknown.
@@ -54,7 +56,19 @@ impl<'a> InferenceContext<'a> {
             inputs: inputs.into_iter().collect(),
             outputs: vec![ValueInfo::default(); num_outputs],
             asked: Cell::default(),
+            producer: GRAPH_DEF_VERSION,
         }
+    }
+
+    /// Sets the version of the graph format that the node's graph was made with.
+    pub fn made_by(mut self, producer: i32) -> InferenceContext<'a> {
+        self.producer = producer;
+        self
+    }
+
+    /// The version of the graph format that the node's graph was made with; the current one unless it was set.
+    pub fn producer(&self) -> i32 {
+        self.producer
     }
 
     /// The op.
@@ -175,4 +189,17 @@ impl<'a> InferenceContext<'a> {
     pub fn into_outputs(self) -> Vec<ValueInfo> {
         self.outputs
     }
+}
+
+/// The static shape of a placeholder, which its own attributes and the version of its graph give; unknown for a node of another op.
+///
+/// # Errors
+/// `InvalidArgument` for a shape that no tensor can have.
+pub fn placeholder_shape(graph: &Graph, node: &Node) -> Result<PartialShape> {
+    let Some(shape_fn) = node.op_def().shape_fn.filter(|_| node.op().starts_with("Placeholder")) else {
+        return Ok(PartialShape::unknown());
+    };
+    let mut context = InferenceContext::new(node.op_def(), node.attrs(), [], node.num_outputs()).made_by(graph.producer());
+    shape_fn(&mut context)?;
+    Ok(context.into_outputs().into_iter().next().map_or_else(PartialShape::unknown, |output| output.shape))
 }

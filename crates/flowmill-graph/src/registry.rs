@@ -20,10 +20,18 @@ pub trait Declaration: Sync {
     fn definition(&self) -> Result<OpDef>;
 }
 
+/// Definitions of ops that graphs may hold and nothing is known of but their signatures.
+pub trait Catalogue: Sync + fmt::Debug {
+    /// The definition of the op called `name`.
+    fn get(&self, name: &str) -> Option<&Arc<OpDef>>;
+}
+
 /// The definitions of ops by name. Filled once, then shared.
 #[derive(Clone, Debug, Default)]
 pub struct OpRegistry {
     ops: HashMap<Cow<'static, str>, Entry>,
+    /// For names that `ops` lacks.
+    catalogue: Option<&'static dyn Catalogue>,
     evaluator: Kernels,
 }
 
@@ -84,6 +92,12 @@ impl OpRegistry {
         registry.complete()
     }
 
+    /// The registry with a catalogue in which it looks up the names that it lacks.
+    pub fn with_catalogue(mut self, catalogue: &'static dyn Catalogue) -> OpRegistry {
+        self.catalogue = Some(catalogue);
+        self
+    }
+
     /// The same with something that computes ops ahead of a step. Static shapes follow values then that only a kernel can say, such as those of
     /// `tf.reverse([2, 3], [0])`.
     pub fn with_evaluator(mut self, evaluator: Arc<dyn Evaluator + Send + Sync>) -> OpRegistry {
@@ -122,7 +136,10 @@ impl OpRegistry {
 
     /// The definition of the op called `name`.
     pub fn get(&self, name: &str) -> Option<&Arc<OpDef>> {
-        self.ops.get(name)?.get()
+        match self.ops.get(name) {
+            Some(entry) => entry.get(),
+            None => self.catalogue?.get(name),
+        }
     }
 
     /// The same, or TensorFlow's error.
@@ -139,21 +156,21 @@ impl OpRegistry {
         }
     }
 
-    /// All definitions, by name.
+    /// All definitions but those of a catalogue, by name.
     pub fn sorted(&self) -> Vec<&Arc<OpDef>> {
         let mut defs: Vec<_> = self.ops.values().filter_map(Entry::get).collect();
         defs.sort_by(|a, b| a.name.cmp(&b.name));
         defs
     }
 
-    /// The names of all ops, sorted.
+    /// The names of all ops but those of a catalogue, sorted.
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.ops.keys().map(AsRef::as_ref).collect();
         names.sort_unstable();
         names
     }
 
-    /// Number of ops.
+    /// Number of ops, without those of a catalogue.
     pub fn len(&self) -> usize {
         self.ops.len()
     }

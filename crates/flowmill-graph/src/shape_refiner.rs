@@ -203,7 +203,7 @@ impl ShapeRefiner {
             incoming.map(|v| ValueInfo { shape: v.shape.clone(), elements: v.elements.clone(), ..Default::default() }).unwrap_or_default();
         let more = |i: usize| found.iter().rev().find(|(at, _)| *at == i).map(|(_, value)| value);
         let inputs = (0..num_inputs).map(|i| more(i).or_else(|| input(i)).unwrap_or(&assumed));
-        let mut context = InferenceContext::new(node.op_def(), node.attrs(), inputs, node.num_outputs());
+        let mut context = InferenceContext::new(node.op_def(), node.attrs(), inputs, node.num_outputs()).made_by(graph.producer());
         if let Some(shape_fn) = node.op_def().shape_fn {
             shape_fn(&mut context).map_err(|e| e.at_node(node.name(), node.op()))?;
         }

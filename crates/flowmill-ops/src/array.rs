@@ -6,7 +6,7 @@ use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("Const", "() -> (output: dtype)").not_differentiable().attrs("value: tensor; dtype: type").shape(shape::constant),
-    op("Placeholder", "() -> (output: dtype)").attrs("dtype: type; shape: shape = unknown").shape(shape::shape_attr),
+    op("Placeholder", "() -> (output: dtype)").attrs("dtype: type; shape: shape = unknown").shape(shape::placeholder),
     op("PlaceholderV2", "() -> (output: dtype)")
         .attrs("dtype: type; shape: shape")
         .deprecated(23, "Placeholder behaves the same way")

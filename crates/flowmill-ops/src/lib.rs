@@ -13,7 +13,8 @@
 //! # Adding an op
 //! 1. Write its declaration into its family's file. A new family is a file and a line in `FAMILIES`.
 //! 2. Choose its shape function in `shape/` (most ops share one), or write one there.
-//! 3. Add cases to `tests/shapes/*.txt`, the part before the arrow only, and let `tests/shapes/expect.py`, which needs TensorFlow, write the rest.
+//! 3. Run `BLESS=1 cargo test -p flowmill-ops --test definitions`, which takes the op off the list of those that have a signature only.
+//! 4. Add cases to `tests/shapes/*.txt`, the part before the arrow only, and let `tests/shapes/expect.py`, which needs TensorFlow, write the rest.
 //!
 //! Tests compare the declaration with TensorFlow's, the shapes with the cases, and find an op that lacks either.
 #![forbid(unsafe_code)]
@@ -21,6 +22,7 @@
 mod op;
 mod parse;
 mod shape;
+mod signatures;
 
 mod array;
 mod audio;
@@ -103,12 +105,18 @@ pub fn declarations() -> impl Iterator<Item = (&'static str, &'static Op)> {
     FAMILIES.iter().flat_map(|&(family, ops)| ops.iter().map(move |op| (family, op)))
 }
 
-/// A registry of every declared op.
+/// A registry of every declared op, which also finds the signatures of TensorFlow's other ops.
 ///
 /// # Errors
 /// `AlreadyExists` where two declarations have one name, which a test looks for.
 pub fn registry() -> Result<OpRegistry> {
-    OpRegistry::declared(declarations().map(|(_, op)| op))
+    Ok(OpRegistry::declared(declarations().map(|(_, op)| op))?.with_catalogue(&signatures::Signatures))
+}
+
+/// The definitions of the ops of TensorFlow that no family declares: their signatures alone, without shapes and gradients. Graphs with such ops load,
+/// and run as long as no step needs the ops.
+pub fn signatures_only() -> Vec<OpDef> {
+    signatures::all().map(OpDef::clone).collect()
 }
 
 /// The definition of every declared op.

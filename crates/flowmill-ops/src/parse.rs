@@ -242,6 +242,7 @@ impl<'a> Cursor<'a> {
             AttrType::ListType => list.r#type = self.list("[", "]", |c| Ok(c.dtype()?.number()))?,
             AttrType::ListShape => list.shape = self.list("[", "]", Self::shape)?,
             AttrType::ListTensor => list.tensor = self.list("[", "]", Self::tensor)?,
+            AttrType::ListFunc if self.list("[", "]", |c| c.string().map(drop))?.is_empty() => {}
             AttrType::Func | AttrType::ListFunc => bail!(Internal, "functions have no default"),
         }
         Ok(list.into())

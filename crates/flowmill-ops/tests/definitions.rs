@@ -36,6 +36,115 @@ fn every_declaration_is_tensorflows() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A test op of TensorFlow's, with the default of a kind that declarations cannot state.
+const WITHOUT_SIGNATURE: &str = "DefaultAttrs";
+
+#[test]
+fn every_other_op_of_tensorflow_has_a_signature() {
+    let declared: BTreeSet<&str> = flowmill_ops::declarations().map(|(_, op)| op.name()).collect();
+    let ops = tensorflow_ops();
+    let others: BTreeMap<&str, OpDef> = ops
+        .iter()
+        .map(|(name, json)| (name.as_str(), from_json(json)))
+        .filter(|(name, _)| !declared.contains(name) && *name != WITHOUT_SIGNATURE)
+        .collect();
+    let expected: String = others.iter().map(|(name, def)| line(name, def)).collect();
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/signatures.txt");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &expected).unwrap();
+    }
+    assert!(std::fs::read_to_string(&path).unwrap() == expected, "stale: run BLESS=1 cargo test -p flowmill-ops --test definitions");
+    let registry = flowmill_ops::registry().unwrap();
+    for (name, theirs) in &others {
+        let Some(ours) = registry.get(name) else { panic!("{name} is not found: build again if its line was written just now") };
+        assert_eq!(parts(ours), parts(theirs), "{name}");
+        assert_eq!(ours.name, *name);
+    }
+    for unknown in ["", "A_", "AA", "ZzzNoOp", "no_such_op", "\n"] {
+        assert!(registry.get(unknown).is_none(), "{unknown:?}");
+    }
+    assert_eq!(flowmill_ops::signatures_only().len(), others.len());
+}
+
+/// The line of `signatures.txt` for an op.
+fn line(name: &str, def: &OpDef) -> String {
+    let args = |args: &[ArgDef]| args.iter().map(arg_text).collect::<Vec<_>>().join(", ");
+    let outputs = if def.outputs.is_empty() { String::new() } else { format!(" -> ({})", args(&def.outputs)) };
+    let attrs: Vec<String> = def.attrs.iter().map(attr_text).collect();
+    let flags = [
+        (def.is_stateful, "stateful"),
+        (def.is_commutative, "commutative"),
+        (def.is_aggregate, "aggregate"),
+        (def.allows_uninitialized_input, "allows_uninitialized_input"),
+    ];
+    let mut flags: Vec<String> = flags.iter().filter(|(set, _)| *set).map(|(_, name)| (*name).to_owned()).collect();
+    flags.extend(def.deprecation.as_ref().map(|d| format!("deprecated={}", d.version)));
+    format!("{name}\t({}){outputs}\t{}\t{}\n", args(&def.inputs), attrs.join("; "), flags.join(" "))
+}
+
+fn arg_text(arg: &ArgDef) -> String {
+    let ty = match &arg.ty {
+        ArgType::Fixed(dtype) => dtype.cpp_name().to_owned(),
+        ArgType::Attr(attr) | ArgType::ListAttr(attr) => attr.clone(),
+    };
+    let ty = if arg.is_ref { format!("Ref({ty})") } else { ty };
+    let number = arg.number_attr.as_ref().map_or(String::new(), |n| format!("{n} * "));
+    format!("{}: {number}{ty}", arg.name)
+}
+
+fn attr_text(attr: &AttrDef) -> String {
+    let name = attr.ty.name();
+    let (list, scalar) = name.strip_prefix("list(").map_or((false, name), |n| (true, n.trim_end_matches(')')));
+    let set = |items: Vec<String>| format!("{{{}}}", items.join(", "));
+    let scalar = match (&attr.allowed_types[..], &attr.allowed_strings[..]) {
+        ([], []) => scalar.to_owned(),
+        (types, []) => set(types.iter().map(|t| t.cpp_name().to_owned()).collect()),
+        (_, strings) => set(strings.iter().map(|s| quoted(s)).collect()),
+    };
+    let mut text = format!("{}: {}", attr.name, if list { format!("list({scalar})") } else { scalar });
+    if let Some(minimum) = attr.minimum {
+        text += &format!(" >= {minimum}");
+    }
+    if let Some(default) = &attr.default {
+        text += &format!(" = {}", default_text(default));
+    }
+    text
+}
+
+fn quoted(text: &str) -> String {
+    assert!(!text.contains(['\'', '\t', '\n']), "no declaration can state {text:?}");
+    format!("'{text}'")
+}
+
+fn default_text(value: &AttrValue) -> String {
+    let type_text = |number: i32| DType::from_number(number).unwrap().cpp_name().to_owned();
+    let shape_text = |shape: &TensorShapeProto| match shape.unknown_rank {
+        true => "unknown".to_owned(),
+        false => format!("[{}]", shape.dim.iter().map(|d| d.size.to_string()).collect::<Vec<_>>().join(", ")),
+    };
+    let string = |s: &[u8]| quoted(std::str::from_utf8(s).unwrap());
+    match value.value.as_ref().unwrap() {
+        Attr::S(s) => string(s),
+        Attr::I(i) => i.to_string(),
+        Attr::F(f) => format!("{f:?}"),
+        Attr::B(b) => b.to_string(),
+        Attr::Type(t) => type_text(*t),
+        Attr::Shape(s) => shape_text(s),
+        Attr::List(list) => {
+            let items = [
+                list.s.iter().map(|s| string(s)).collect::<Vec<_>>(),
+                list.i.iter().map(i64::to_string).collect(),
+                list.f.iter().map(|f| format!("{f:?}")).collect(),
+                list.b.iter().map(bool::to_string).collect(),
+                list.r#type.iter().map(|&t| type_text(t)).collect(),
+                list.shape.iter().map(shape_text).collect(),
+            ];
+            format!("[{}]", items.concat().join(", "))
+        }
+        other => panic!("no declaration can state {other:?}"),
+    }
+}
+
 #[test]
 fn no_op_is_declared_twice() {
     let mut seen = BTreeSet::new();
@@ -142,7 +251,7 @@ fn default_value(ty: AttrType, value: &Value) -> AttrValue {
         AttrType::Type => Attr::Type(dtype(&value["type"]).number()).into(),
         AttrType::Shape => shape(&value["shape"]).into(),
         AttrType::Tensor => TensorProto::decode(unhex(value["tensor"].as_str().unwrap()).as_slice()).unwrap().into(),
-        AttrType::Func | AttrType::ListFunc | AttrType::ListTensor => panic!("no such default in TensorFlow"),
+        AttrType::Func => panic!("no such default in TensorFlow"),
         _ => {
             let list = &value["list"];
             AttrValue::from(ListValue {

@@ -111,11 +111,8 @@ impl GraphBuilder<'_> {
         own.sort_unstable();
         let id = self.add_context(Context { name, outer, kind, known, stands_for });
         for node in own {
+            // Nodes that were built in a context cannot be fed or fetched; those of a message can, as in TensorFlow.
             self.state.context_of.insert(node, id);
-            if !(outer.is_none() && self.graph[node].is_exit()) {
-                self.state.unfetchable.insert(node);
-                self.state.unfeedable.insert(node);
-            }
         }
         // What is in an inner context is known to the outer one too, but not one of its nodes.
         for inner in nested {

@@ -2,7 +2,7 @@
 
 use super::{Names, Plan, Source, SourceNode};
 use crate::{CONTROL_SLOT, Graph, NodeId, OutputId, TensorName};
-use flowmill_proto::NodeDef;
+use flowmill_proto::{NodeDef, OpDef};
 use flowmill_tensor::{Result, bail};
 use hashbrown::HashMap;
 use std::cell::Cell;
@@ -32,6 +32,9 @@ pub struct ImportOptions {
     pub validate_colocation: bool,
     /// Makes shapes that contradict each other an error.
     pub validate_shape: bool,
+    /// The definitions of the ops that the message was made with, as a `MetaGraphDef` has them. Attributes that they say to have their default value, and
+    /// that are not known here, are left out; ops that are not known here are taken from them.
+    pub producer_ops: Vec<OpDef>,
     /// Allows names that start with an underscore, as the bodies of functions may have.
     pub allow_internal_names: bool,
 }
@@ -51,6 +54,7 @@ impl Default for ImportOptions {
             default_device: String::new(),
             validate_colocation: true,
             validate_shape: false,
+            producer_ops: Vec::new(),
             allow_internal_names: false,
         }
     }

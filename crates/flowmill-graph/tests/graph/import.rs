@@ -190,7 +190,11 @@ fn behaviour_22_deprecated_ops_depend_on_the_producer() {
         import_graph_def(&mut graph(), def, &ImportOptions::default())
     };
     assert!(import(19).is_ok());
-    assert_error(import(20).unwrap_err(), Code::Unimplemented, "Op Old is not available in GraphDef version 20. Use New.");
+    assert_error(
+        import(20).unwrap_err(),
+        Code::Unimplemented,
+        "Op Old is not available in GraphDef version 20. It has been removed in version 20. Use New.",
+    );
 }
 
 #[test]
@@ -393,4 +397,32 @@ fn part_of_a_graph_can_be_exported() {
     let def = graph.subgraph_to_graph_def(&ids).unwrap();
     assert_eq!(def.node.iter().map(|n| (&*n.name, &*n.input[0])).collect::<Vec<_>>(), [("n", "p"), ("m", "n")]);
     assert!(graph.in_edges(ids[0]).all(|e| e.src_output != CONTROL_SLOT));
+}
+
+#[test]
+fn the_producers_ops_explain_what_is_not_known_here() {
+    let attr = |name: &str, kind: &str, default: Option<i64>| flowmill_proto::op_def::AttrDef {
+        name: name.into(),
+        r#type: kind.into(),
+        default_value: default.map(flowmill_proto::AttrValue::from),
+        ..Default::default()
+    };
+    let arg = |name: &str| flowmill_proto::op_def::ArgDef { name: name.into(), r#type: 1, ..Default::default() };
+    let no_op = flowmill_proto::OpDef {
+        name: "NoOp".into(),
+        attr: vec![attr("newer", "int", Some(2)), attr("changed", "int", Some(2))],
+        ..Default::default()
+    };
+    let foreign = flowmill_proto::OpDef { name: "Foreign".into(), output_arg: vec![arg("y"), arg("z")], ..Default::default() };
+    let producer_ops = vec![no_op, foreign];
+    let nodes = [node("n", "NoOp", &[]).with("newer", 2i64).with("changed", 3i64).with("_newer", 2i64), node("f", "Foreign", &["^n"])];
+    let mut graph = graph();
+    assert_eq!(import_graph_def(&mut graph, graph_def(nodes.clone()), &ImportOptions::default()).unwrap_err().code(), Code::NotFound);
+    assert!(graph.op_def("Foreign").is_err(), "a failure leaves the graph as it was");
+    let options = ImportOptions { producer_ops, ..ImportOptions::default() };
+    import_graph_def(&mut graph, graph_def(nodes), &options).unwrap();
+    let attrs = graph.find_node("n").unwrap().attrs();
+    assert_eq!((attrs.contains("newer"), attrs.get::<i64>("changed").unwrap(), attrs.contains("_newer")), (false, 3, true));
+    assert_eq!(graph.find_node("f").unwrap().num_outputs(), 2);
+    assert!(graph.to_graph_def().library.is_none_or(|library| library.function.is_empty()));
 }

@@ -20,7 +20,18 @@ pub(crate) fn constant(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A fed tensor: attribute `shape`, where graphs before producer 24 meant "unknown" by the scalar's.
+/// The last producer whose placeholders say "unknown" by the shape of a scalar.
+const LAST_UNKNOWN_SCALAR: i32 = 21;
+
+/// A fed tensor: attribute `shape`.
+pub(crate) fn placeholder(c: &mut Context<'_>) -> Result<()> {
+    let shape = common::shape_of_attr(c, "shape")?;
+    let is_unknown = c.producer() <= LAST_UNKNOWN_SCALAR && shape.rank() == Some(0);
+    c.set_output(0, if is_unknown { PartialShape::unknown() } else { shape });
+    Ok(())
+}
+
+/// A tensor that may be fed: attribute `shape`, which that of the default has to fit.
 pub(crate) fn placeholder_with_default(c: &mut Context<'_>) -> Result<()> {
     let shape = common::shape_of_attr(c, "shape")?;
     c.input(0).merge(&shape)?;

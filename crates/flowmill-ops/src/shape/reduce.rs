@@ -8,7 +8,10 @@ use flowmill_tensor::{PartialShape, Result, bail};
 pub(crate) fn reduction(c: &mut Context<'_>) -> Result<()> {
     let input = c.input(0);
     let keep_dims: bool = c.attrs().get_or("keep_dims", false)?;
-    dims::with_rank_at_most(&c.input(1), 1)?;
+    // Graphs of earlier producers may have matrices of axes.
+    if c.producer() >= 21 {
+        dims::with_rank_at_most(&c.input(1), 1)?;
+    }
     let shape = match (input.dims(), common::ints(c, 1)?) {
         (None, _) => PartialShape::unknown(),
         (Some(sizes), None) if keep_dims => PartialShape::unknown_of_rank(sizes.len()),

@@ -11,6 +11,7 @@ use flowmill_proto::TensorProto;
 use flowmill_tensor::{Bytes, DType, PartialShape, Result, Tensor, bail, error};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a session keeps between plans, by node name: so that a constant is decoded once, weights are packed once, and a generator of
@@ -123,14 +124,20 @@ pub fn is_runnable(op: &str, kernels: &KernelRegistry) -> bool {
     needs_no_kernel(op) || kernels.contains(op)
 }
 
-fn check_kernels(graph: &Graph, kernels: &KernelRegistry) -> Result<()> {
-    const NODES_LISTED: usize = 3;
-    let mut missing: std::collections::BTreeMap<&str, Vec<&str>> = std::collections::BTreeMap::new();
+/// Returns the ops of a graph that the engine has no code for, with the names of their nodes. Calls of functions are not among them.
+pub fn without_kernels<'a>(graph: &'a Graph, kernels: &KernelRegistry) -> BTreeMap<&'a str, Vec<&'a str>> {
+    let mut missing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for node in graph.op_nodes() {
         if !is_runnable(node.op(), kernels) && graph.library().get(node.op()).is_none() {
             missing.entry(node.op()).or_default().push(node.name());
         }
     }
+    missing
+}
+
+fn check_kernels(graph: &Graph, kernels: &KernelRegistry) -> Result<()> {
+    const NODES_LISTED: usize = 3;
+    let missing = without_kernels(graph, kernels);
     let Some((op, nodes)) = missing.iter().next() else { return Ok(()) };
     let list: Vec<String> = missing
         .iter()
@@ -139,7 +146,13 @@ fn check_kernels(graph: &Graph, kernels: &KernelRegistry) -> Result<()> {
             format!("{op} ({}{more})", nodes[..nodes.len().min(NODES_LISTED)].join(", "))
         })
         .collect();
-    Err(error!(NotFound, "No registered '{op}' OpKernel for CPU devices. Ops without a kernel: {}", list.join("; ")).at_node(nodes[0], op))
+    let found = error!(
+        NotFound,
+        "No registered '{op}' OpKernel for CPU devices. Ops without a kernel: {}. Steps that need none of these nodes run: other fetches, or feeds in \
+         their place, leave them out",
+        list.join("; ")
+    );
+    Err(found.at_node(nodes[0], op))
 }
 
 /// The invariants of loops that come from a reference, with the `Identity` between: nodes that pass the reference on, so that each

@@ -10,7 +10,7 @@ use crate::kernel::Cost;
 use crate::plan::{DirectPlan, PlanEnv, PlanGraph, build};
 use crate::program::{FuseOptions, fuse};
 use crate::step::StepContext;
-use flowmill_graph::{Graph, NodeId, TensorName, part_for_execution, rewrite_with_connections};
+use flowmill_graph::{ExecutionGraph, Graph, NodeId, TensorName, part_for_execution, placeholder_shape, rewrite_with_connections};
 use flowmill_optimize::Report;
 use flowmill_tensor::{DType, Error, PartialShape, Result, Tensor, bail, error};
 use std::sync::{Arc, OnceLock};
@@ -69,9 +69,9 @@ impl Code {
 
 /// What a signature's runs need of a session's graph, copied so that the graph is free while the copy is optimised.
 pub(super) struct Snapshot {
-    pruned: Graph,
+    pub(super) pruned: Graph,
     feeds: Vec<Feed>,
-    functions: Functions,
+    pub(super) functions: Functions,
     rewrite_count: u64,
 }
 
@@ -91,24 +91,40 @@ impl Snapshot {
     }
 }
 
-impl Executable {
-    /// Prunes, optimises and plans.
-    pub(super) fn new(snapshot: Snapshot, signature: &Signature, env: &Environment) -> Result<Executable> {
+/// The part of a graph that a step executes, after the passes.
+pub(super) struct Optimized {
+    pub(super) graph: Graph,
+    execution: ExecutionGraph,
+    report: Arc<Report>,
+}
+
+impl Optimized {
+    /// Runs the passes over a snapshot's part of the graph.
+    pub(super) fn new(mut pruned: Graph, signature: &Signature, env: &Environment, functions: &Functions) -> Result<Optimized> {
         let [feeds, fetches, targets] = signature.lists();
         let connections = signature.connections();
-        let Snapshot { mut pruned, feeds: described, functions, rewrite_count } = snapshot;
-        let execution = rewrite_with_connections(&mut pruned, &feeds, &fetches, &targets, &connections)?;
+        let mut execution = rewrite_with_connections(&mut pruned, &feeds, &fetches, &targets, &connections)?;
         if env.options.place_pruned_graph {
             pruned.op_nodes().try_for_each(|node| check_node(node, &env.options))?;
         }
-        for target in execution.targets {
+        for target in std::mem::take(&mut execution.targets) {
             // What _SINK waits for is kept by all passes.
             pruned.add_control_edge(target, NodeId::SINK)?;
         }
         let what = fetches.iter().chain(&targets).next().copied().unwrap_or_default();
         dump(&pruned, what, "pruned");
-        let optimizations = Arc::new(optimize(&mut pruned, "", env, functions.runtime()));
-        dump_with_report(&pruned, what, "optimized", &optimizations);
+        let report = Arc::new(optimize(&mut pruned, "", env, functions.runtime()));
+        dump_with_report(&pruned, what, "optimized", &report);
+        Ok(Optimized { graph: pruned, execution, report })
+    }
+}
+
+impl Executable {
+    /// Optimises and plans.
+    pub(super) fn new(snapshot: Snapshot, signature: &Signature, env: &Environment) -> Result<Executable> {
+        let [_, fetches, _] = signature.lists();
+        let Snapshot { pruned, feeds: described, functions, rewrite_count } = snapshot;
+        let Optimized { graph: pruned, execution, report: optimizations } = Optimized::new(pruned, signature, env, &functions)?;
         let plan_env = PlanEnv {
             kernels: &env.kernels,
             resources: &env.resources,
@@ -224,8 +240,6 @@ fn describe_feed(graph: &Graph, name: &str) -> Result<Feed> {
     let Some(node) = graph.find_node(tensor.node) else { bail!(NotFound, "FeedInputs: unable to find feed output {name}") };
     let output = u32::try_from(tensor.slot).ok().and_then(|slot| node.output_types().get(slot as usize));
     let Some(output) = output else { bail!(InvalidArgument, "FeedInputs: {name} should have output index < {}", node.num_outputs()) };
-    // A placeholder of TF 0.x says "unknown" by an empty shape.
-    let declared = if node.is_op("Placeholder") { node.attrs().get_or("shape", PartialShape::unknown())? } else { PartialShape::unknown() };
-    let shape = if declared.rank() == Some(0) && graph.versions().producer < 24 { PartialShape::unknown() } else { declared };
+    let shape = placeholder_shape(graph, node)?;
     Ok(Feed { name: name.to_owned(), dtype: output.dtype, shape })
 }

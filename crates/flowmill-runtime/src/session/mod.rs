@@ -14,17 +14,18 @@ pub use signature::Signature;
 
 use crate::cancel::CancelToken;
 use crate::executor::StatsCollector;
-use crate::plan::NodeCache;
+use crate::plan::{NodeCache, is_runnable, without_kernels};
 use crate::registry::KernelRegistry;
 use crate::resource::ResourceManager;
 use crate::step::StepContext;
-use executable::{Executable, Snapshot};
+use executable::{Executable, Optimized, Snapshot};
 use flowmill_graph::Graph;
 use flowmill_optimize::Report;
 use flowmill_tensor::{Error, Result, Tensor, bail, error};
 use functions::Functions;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -142,6 +143,31 @@ impl Session {
     pub fn optimizations(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<Arc<Report>> {
         self.check_open()?;
         Ok(self.executable(feeds, fetches, targets)?.optimizations.clone())
+    }
+
+    /// The ops that such a run would need and that have no kernel, with the names of their nodes: those that the passes leave, and those of functions
+    /// that are called at run time. Empty if the run can be prepared.
+    ///
+    /// # Errors
+    /// As [`Session::make_callable`], but for missing kernels.
+    pub fn ops_without_kernels(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<BTreeMap<String, Vec<String>>> {
+        self.check_open()?;
+        let graph = self.graph.read();
+        let signature = Signature::new(feeds, fetches, targets, &[]);
+        let Snapshot { pruned, functions, .. } = Snapshot::new(&graph, &signature, self.functions_of(&graph))?;
+        drop(graph);
+        let optimized = Optimized::new(pruned, &signature, &self.env, &functions)?.graph;
+        let missing = without_kernels(&optimized, &self.env.kernels).into_iter();
+        let mut missing: BTreeMap<String, Vec<String>> =
+            missing.map(|(op, nodes)| (op.to_owned(), nodes.into_iter().map(str::to_owned).collect())).collect();
+        for function in optimized.library().reachable(optimized.op_nodes().map(|node| (node.op(), &node.attrs().0))) {
+            for node in &function.def().node_def {
+                if !is_runnable(&node.op, &self.env.kernels) && optimized.library().get(&node.op).is_none() {
+                    missing.entry(node.op.clone()).or_default().push(format!("{}/{}", function.name(), node.name));
+                }
+            }
+        }
+        Ok(missing)
     }
 
     /// The same, where tensors stand in for others within the step: of each pair of `connections` the first is fed for the second.
