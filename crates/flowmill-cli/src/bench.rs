@@ -35,7 +35,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
     let model = Model::load(&args.model)?;
     let inputs = match &args.inputs {
         Some(path) => npz::read(path)?,
-        None => model.inputs.iter().map(|p| Ok((p.name.clone(), random(p, args.batch)?))).collect::<Result<_>>()?,
+        None => model.distinct_inputs().map(|p| Ok((p.name.clone(), random(p, args.batch)?))).collect::<Result<_>>()?,
     };
     let start = Instant::now();
     model.run(&inputs, &RunOptions::default())?;

@@ -9,7 +9,7 @@ mod run;
 mod trace;
 
 use clap::{Args, Parser, Subcommand};
-use flowmill::{Result, SessionOptions};
+use flowmill::{FileAccess, Result, SessionOptions};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -64,12 +64,20 @@ struct ModelArgs {
     /// Leave out a pass of the optimiser, by name; may be given several times. `all` leaves out every one.
     #[arg(long = "disable-pass")]
     disabled_passes: Vec<String>,
+    /// Map the graph's file instead of reading it. Loading is faster and processes share the memory, but the file must not be changed in place
+    /// while the command runs: that ends it with SIGBUS, or changes its results.
+    #[arg(long)]
+    map_file: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
 impl ModelArgs {
+    fn file_access(&self) -> FileAccess {
+        if self.map_file { FileAccess::Map } else { FileAccess::Read }
+    }
+
     fn session_options(&self) -> SessionOptions {
         SessionOptions {
             intra_op_threads: self.threads,

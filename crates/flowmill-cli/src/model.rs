@@ -2,9 +2,12 @@
 
 use crate::ModelArgs;
 use flowmill::files::ModelPath;
-use flowmill::{DType, Graph, OptimizationReport, PartialShape, Result, RunOptions, SavedModel, Session, Tensor, load_graph, session};
+use flowmill::{
+    DType, Graph, OptimizationReport, PartialShape, Result, RunOptions, SavedModel, Session, Tensor, load_graph_with, placeholder_shape,
+    session,
+};
 use flowmill_runtime::RunOutcome;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What a model takes and gives, by the names a user knows.
@@ -29,7 +32,7 @@ impl Model {
         let bar = crate::spinner("loading");
         let model = match ModelPath::detect(&args.path)? {
             ModelPath::SavedModel(path) => Model::saved_model(&path, args),
-            ModelPath::Graph(path) => Model::frozen(load_graph(path)?, args),
+            ModelPath::Graph(path) => Model::frozen(load_graph_with(path, args.file_access())?, args),
             ModelPath::MetaGraph(path) | ModelPath::Checkpoint(path) => Err(flowmill::Error::invalid_argument(format!(
                 "{}: a model without weights or weights without a model cannot be run",
                 path.display()
@@ -41,7 +44,7 @@ impl Model {
 
     fn saved_model(path: &std::path::Path, args: &ModelArgs) -> Result<Model> {
         let tags: Vec<&str> = args.tags.iter().map(String::as_str).collect();
-        let model = SavedModel::load(path, &tags, args.session_options())?;
+        let model = SavedModel::load_with(path, &tags, args.session_options(), args.file_access())?;
         let Some(signature) = model.signatures().get(&args.signature) else {
             let known: Vec<&str> = model.signatures().keys().map(String::as_str).collect();
             return Err(flowmill::Error::not_found(format!(
@@ -67,7 +70,7 @@ impl Model {
             name: n.name().to_owned(),
             tensor: format!("{}:0", n.name()),
             dtype: n.output_types().first().map_or(DType::F32, |t| t.dtype),
-            shape: n.attrs().get("shape").unwrap_or_default(),
+            shape: placeholder_shape(&graph, n).unwrap_or_default(),
         });
         let inputs = inputs.collect();
         let named: Vec<String> = if args.fetch.is_empty() {
@@ -90,15 +93,32 @@ impl Model {
         Ok(Model { session: session(graph, args.session_options())?, inputs, outputs })
     }
 
+    /// The inputs without those that are the tensor of one before.
+    pub(crate) fn distinct_inputs(&self) -> impl Iterator<Item = &Port> {
+        let mut seen = BTreeSet::new();
+        self.inputs.iter().filter(move |port| seen.insert(&port.tensor))
+    }
+
     /// Runs with one value for each of `inputs`, by name; a name may be an input's or its tensor's.
     pub(crate) fn run(&self, values: &BTreeMap<String, Tensor>, options: &RunOptions) -> Result<RunOutcome> {
-        let feeds = values.iter().map(|(name, value)| Ok((self.input_tensor(name)?, value.clone()))).collect::<Result<Vec<_>>>()?;
+        let mut feeds: BTreeMap<&str, Tensor> = BTreeMap::new();
+        for (name, value) in values {
+            let tensor = self.input_tensor(name)?;
+            let before = feeds.insert(tensor, value.clone());
+            if before.is_some_and(|before| before != *value) {
+                return Err(flowmill::Error::invalid_argument(format!(
+                    "several inputs are the tensor '{tensor}' and have different values"
+                )));
+            }
+        }
+        let feeds: Vec<(&str, Tensor)> = feeds.into_iter().collect();
         self.session.run_with(&feeds, &self.fetches(), &[], options)
     }
 
     /// What the passes did to the graph that [`Model::run`] runs with these values.
     pub(crate) fn optimizations(&self, values: &BTreeMap<String, Tensor>) -> Result<Arc<OptimizationReport>> {
-        let feeds = values.keys().map(|name| self.input_tensor(name)).collect::<Result<Vec<_>>>()?;
+        let feeds = values.keys().map(|name| self.input_tensor(name)).collect::<Result<BTreeSet<_>>>()?;
+        let feeds: Vec<&str> = feeds.into_iter().collect();
         self.session.optimizations(&feeds, &self.fetches(), &[])
     }
 

@@ -4,7 +4,7 @@ use crate::convert::to_numpy;
 use crate::errors::Raise;
 use crate::gate::detached;
 use flowmill_proto::Message;
-use flowmill_savedmodel::{CheckpointReader, checkpoint_exists, read_checkpoint_state};
+use flowmill_savedmodel::{CheckpointReader, checkpoint_exists, load_meta_graph, read_checkpoint_state};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::{Path, PathBuf};
@@ -54,4 +54,11 @@ pub fn latest_checkpoint(py: Python<'_>, directory: PathBuf, file_name: &str) ->
 pub fn checkpoint_state<'py>(py: Python<'py>, directory: PathBuf, file_name: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
     let state = detached(py, || read_checkpoint_state(&directory, file_name))?;
     Ok(state.map(|s| PyBytes::new(py, &s.encode_to_vec())))
+}
+
+/// The `MetaGraphDef` in a file, binary or text, serialised.
+#[pyfunction]
+pub fn meta_graph_of_file(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyBytes>> {
+    let bytes = detached(py, || Ok(load_meta_graph(path)?.encode_to_vec()))?;
+    Ok(PyBytes::new(py, &bytes))
 }

@@ -11,7 +11,8 @@ use crate::guarded_graph::GuardedGraph;
 use flowmill::builder::{ContextId, WhileOptions};
 use flowmill_graph::{Attrs, FunctionArg, ImportOptions, NodeId, OutputId};
 use flowmill_proto::function_def::ArgAttrs;
-use flowmill_proto::{ControlFlowContextDef, FunctionDef, GradientDef, GraphDef, Message, NodeDef};
+use flowmill_proto::{ControlFlowContextDef, FunctionDef, GradientDef, GraphDef, Message, NodeDef, OpList};
+use flowmill_savedmodel::FileAccess;
 use flowmill_tensor::{Bytes, Error, PartialShape, Result, Tensor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -42,7 +43,7 @@ impl PyGraph {
 
     /// Adds the nodes of a serialised `GraphDef`, or of the one in a file. Gives a list of `(node, output)` for `return_tensors`, of nodes for
     /// `return_nodes`, and the keys of `input_map` that name nothing.
-    #[pyo3(signature = (source, *, prefix, input_map=Vec::new(), return_tensors=Vec::new(), return_nodes=Vec::new(), control_dependencies=Vec::new(), validate_colocation=true))]
+    #[pyo3(signature = (source, *, prefix, input_map=Vec::new(), return_tensors=Vec::new(), return_nodes=Vec::new(), control_dependencies=Vec::new(), validate_colocation=true, map_file=false, producer_ops=None))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn import_graph_def(
         &self,
@@ -54,8 +55,13 @@ impl PyGraph {
         return_nodes: Vec<String>,
         control_dependencies: Vec<String>,
         validate_colocation: bool,
+        map_file: bool,
+        producer_ops: Option<&[u8]>,
     ) -> PyResult<(Vec<(u32, u32)>, Vec<u32>, Vec<String>)> {
+        let producer_ops = producer_ops.map(OpList::decode).transpose();
+        let producer_ops = producer_ops.map_err(|error| PyValueError::new_err(format!("producer_op_list is not an OpList: {error}")))?;
         let options = ImportOptions {
+            producer_ops: producer_ops.unwrap_or_default().op,
             prefix,
             input_map,
             return_tensors,
@@ -64,7 +70,7 @@ impl PyGraph {
             validate_colocation,
             ..ImportOptions::default()
         };
-        let def = detached(py, || source.graph_def())?;
+        let def = detached(py, || source.graph_def(file_access(map_file)))?;
         let found = self.import(py, def, &options)?;
         Ok((
             found.return_tensors.iter().map(|t| (t.node.0, t.slot)).collect(),
@@ -416,6 +422,11 @@ impl PyGraph {
     }
 }
 
+/// How the argument `map_file` of Python's functions gets files into memory.
+pub fn file_access(map_file: bool) -> FileAccess {
+    if map_file { FileAccess::Map } else { FileAccess::Read }
+}
+
 /// Where a message comes from.
 #[derive(FromPyObject)]
 enum Source {
@@ -426,14 +437,11 @@ enum Source {
 }
 
 impl Source {
-    /// Parses the message; its tensors point into the bytes or the mapped file.
-    fn graph_def(self) -> Result<GraphDef> {
+    /// Parses the message; its tensors point into the bytes.
+    fn graph_def(self, access: FileAccess) -> Result<GraphDef> {
         match self {
-            Source::File(path) => Ok(flowmill_savedmodel::load_graph_def(path)?.0),
-            Source::Message(bytes) => {
-                let bytes = Bytes::from_owner(bytes);
-                GraphDef::decode(bytes).map_err(|e| Error::data_loss(format!("Error parsing message with type 'tensorflow.GraphDef': {e}")))
-            }
+            Source::File(path) => Ok(flowmill_savedmodel::load_graph_def_with(path, access)?.0),
+            Source::Message(bytes) => flowmill_savedmodel::parse_graph_def(Bytes::from_owner(bytes)),
         }
     }
 }

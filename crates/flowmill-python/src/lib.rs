@@ -43,7 +43,7 @@ mod _core {
     #[pymodule_export]
     use crate::build::{PyScope, op_names, op_signature};
     #[pymodule_export]
-    use crate::checkpoint::{PyCheckpointReader, checkpoint_state, latest_checkpoint};
+    use crate::checkpoint::{PyCheckpointReader, checkpoint_state, latest_checkpoint, meta_graph_of_file};
     #[pymodule_export]
     use crate::control_flow::{PyCond, PyWhile};
     #[pymodule_export]

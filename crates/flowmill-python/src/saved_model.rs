@@ -3,11 +3,11 @@
 use crate::attrs::shape_to_python;
 use crate::errors::Raise;
 use crate::gate;
-use crate::graph::PyGraph;
+use crate::graph::{PyGraph, file_access};
 use crate::locks::{self, Locked};
 use crate::session::PySession;
 use flowmill::{ImportOptions, Signature, TensorSpec};
-use flowmill_proto::{GraphDef, Message, MetaGraphDef};
+use flowmill_proto::{GraphDef, Message, MetaGraphDef, OpDef};
 use flowmill_savedmodel::{LoadedModel, SavedModel};
 use flowmill_tensor::{Bytes, Result};
 use pyo3::prelude::*;
@@ -22,6 +22,7 @@ pub struct PySavedModel {
     model: LoadedModel,
     /// Until it is imported: the graph that it becomes is not kept twice.
     graph_def: Locked<Option<GraphDef>>,
+    producer_ops: Vec<OpDef>,
     /// What all of it is read from again where somebody asks.
     file: Bytes,
     tags: Vec<String>,
@@ -30,29 +31,31 @@ pub struct PySavedModel {
 /// The tag of graphs for serving.
 const SERVING: &str = "serve";
 
-/// A tensor of a signature: its name, the number of its type, its shape.
-type Spec = (String, i32, Option<Vec<i64>>);
+/// A tensor of a signature: its name, the number of its type, its shape, the value that it is a part of.
+type Spec = (String, i32, Option<Vec<i64>>, Option<String>);
 
 #[pymethods]
 impl PySavedModel {
     /// Opens a model. Without tags it takes the only graph, or the one for serving.
     #[new]
-    fn new(py: Python<'_>, path: PathBuf, tags: Option<Vec<String>>) -> PyResult<PySavedModel> {
+    #[pyo3(signature = (path, tags, *, map_file=false))]
+    fn new(py: Python<'_>, path: PathBuf, tags: Option<Vec<String>>, map_file: bool) -> PyResult<PySavedModel> {
         gate::detached(py, || {
-            let model = SavedModel::open(path)?;
+            let model = SavedModel::open_with(path, file_access(map_file))?;
             let file = model.file().clone();
             let sets = model.tag_sets();
             let only = sets.first().filter(|_| sets.len() == 1).map(|tags| tags.iter().map(|&t| t.to_owned()).collect());
             let tags: Vec<String> = tags.or(only).unwrap_or_else(|| vec![SERVING.to_owned()]);
             let mut model = model.load(&tags.iter().map(String::as_str).collect::<Vec<_>>())?;
             let graph_def = Locked::new(model.meta_graph.graph_def.take());
-            Ok(PySavedModel { model, graph_def, file, tags })
+            let producer_ops = model.take_producer_ops();
+            Ok(PySavedModel { model, graph_def, producer_ops, file, tags })
         })
     }
 
     /// Adds the model's nodes to a graph.
     fn import_into(&self, py: Python<'_>, graph: &Bound<'_, PyGraph>, prefix: String) -> PyResult<()> {
-        let options = ImportOptions { prefix, ..ImportOptions::default() };
+        let options = ImportOptions { prefix, producer_ops: self.producer_ops.clone(), ..ImportOptions::default() };
         let first = locks::with(py, &self.graph_def, |def| def.take());
         // Contents of tensors are shared with the file.
         let def = gate::detached(py, || first.map_or_else(|| Ok(self.meta_graph()?.graph_def.unwrap_or_default()), Ok))?;
@@ -69,7 +72,7 @@ impl PySavedModel {
     /// The functions to call, by name: inputs by name, outputs by name, method.
     fn signatures(&self, py: Python<'_>) -> PyResult<BTreeMap<String, (BTreeMap<String, Spec>, BTreeMap<String, Spec>, String)>> {
         let specs = |specs: BTreeMap<String, TensorSpec>| {
-            specs.into_iter().map(|(name, s)| (name, (s.tensor, s.dtype.number(), shape_to_python(&s.shape)))).collect()
+            specs.into_iter().map(|(name, s)| (name, (s.tensor, s.dtype.number(), shape_to_python(&s.shape), s.part_of))).collect()
         };
         let signatures = flowmill::signatures(&self.model.meta_graph).raise(py)?;
         Ok(signatures

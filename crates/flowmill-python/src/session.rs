@@ -8,7 +8,7 @@ use crate::graph::PyGraph;
 use crate::locks::{self, Locked, Reading};
 use crate::py_func;
 use crate::step_stats::step_stats;
-use flowmill_graph::{Graph, TensorName};
+use flowmill_graph::{Graph, TensorName, placeholder_shape};
 use flowmill_runtime::program::FuseOptions;
 use flowmill_runtime::{Callable, RunOptions, RunOutcome, Session, SessionOptions, ThreadPoolOption};
 use flowmill_tensor::{DType, PartialShape, Tensor};
@@ -176,10 +176,7 @@ fn describe(graph: &Graph, name: &str) -> Feed {
     let Some(tensor) = TensorName::parse(name) else { return unknown() };
     let Some(node) = graph.find_node(tensor.node) else { return unknown() };
     let Some(output) = node.output_types().get(tensor.slot as usize) else { return unknown() };
-    let is_placeholder = node.op().starts_with("Placeholder");
-    let shape =
-        if is_placeholder { node.attrs().get_or("shape", PartialShape::unknown()).unwrap_or_default() } else { PartialShape::unknown() };
-    Feed { dtype: output.dtype, shape }
+    Feed { dtype: output.dtype, shape: placeholder_shape(graph, node).unwrap_or_default() }
 }
 
 impl PyCallable {

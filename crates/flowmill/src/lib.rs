@@ -49,19 +49,22 @@
 
 mod io_kernels;
 mod saved_model;
+mod signature;
 mod static_values;
 
 pub use flowmill_graph::builder;
-pub use flowmill_graph::{Graph, ImportOptions, ImportResults, NodeId, OpRegistry, OutputId, import_graph_def};
+pub use flowmill_graph::{Graph, ImportOptions, ImportResults, NodeId, OpRegistry, OutputId, import_graph_def, placeholder_shape};
 pub use flowmill_optimize::{PIPELINE, PassReport, Report as OptimizationReport};
 pub use flowmill_proto as proto;
 pub use flowmill_runtime::{
     Callable, CancelToken, KernelRegistry, NodeStats, RunOptions, RunOutcome, Session, SessionOptions, ThreadPoolOption,
 };
 pub use flowmill_savedmodel as files;
+pub use flowmill_savedmodel::FileAccess;
 pub use flowmill_tensor::{Bytes, Code, Complex, DType, Element, Error, PartialShape, Result, Shape, Tensor, bf16, f16};
 pub use flowmill_tensor::{live_bytes, memory_limit, set_memory_limit};
-pub use saved_model::{SavedModel, Signature, TensorSpec, prepare, signatures};
+pub use saved_model::{SavedModel, prepare};
+pub use signature::{Signature, TensorSpec, signatures};
 
 use parking_lot::RwLock;
 use std::path::Path;
@@ -102,13 +105,21 @@ pub fn new_graph() -> Result<Graph> {
     Ok(Graph::new(registry()?))
 }
 
-/// The graph in a file that holds a `GraphDef`, such as a frozen graph. The file is mapped; constants point into it.
+/// Loads the graph in a file that holds a `GraphDef`, such as a frozen graph, in wire format or as text. The file is read: it may change afterwards.
 ///
 /// # Errors
 /// `NotFound` where there is no file, `DataLoss` where it holds no graph, `InvalidArgument` and `NotFound` as [`import_graph_def`].
 pub fn load_graph(path: impl AsRef<Path>) -> Result<Graph> {
+    load_graph_with(path, FileAccess::Read)
+}
+
+/// Like [`load_graph`], with a choice of how the file gets into memory; [`FileAccess::Map`] says when mapping is safe.
+///
+/// # Errors
+/// As [`load_graph`].
+pub fn load_graph_with(path: impl AsRef<Path>, access: FileAccess) -> Result<Graph> {
     let mut graph = new_graph()?;
-    let (graph_def, _mapping) = files::load_graph_def(path)?;
+    let (graph_def, _bytes) = files::load_graph_def_with(path, access)?;
     import_graph_def(&mut graph, graph_def, &ImportOptions::default())?;
     Ok(graph)
 }

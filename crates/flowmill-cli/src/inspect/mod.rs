@@ -1,12 +1,14 @@
 //! `flowmill inspect`.
 
+mod support;
+
 use crate::print_json;
 use flowmill::files::{self, CheckpointReader, ModelPath};
-use flowmill::{PartialShape, Result, kernels, proto, registry};
-use flowmill_runtime::plan::is_runnable;
+use flowmill::{Result, TensorSpec, proto, signatures};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use support::{Step, Support};
 
 #[derive(clap::Args)]
 pub(crate) struct InspectArgs {
@@ -27,7 +29,7 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<()> {
             let model = files::SavedModel::open(path)?;
             json!({"kind": "SavedModel", "graphs": model.meta_graphs().iter().map(meta_graph).collect::<Result<Vec<_>>>()?})
         }
-        ModelPath::Graph(path) => json!({"kind": "GraphDef", "graphs": [graph(&files::load_graph_def(path)?.0)?]}),
+        ModelPath::Graph(path) => json!({"kind": "GraphDef", "graphs": [frozen(&files::load_graph_def(path)?.0)?]}),
         ModelPath::MetaGraph(path) => json!({"kind": "MetaGraphDef", "graphs": [meta_graph(&files::load_meta_graph(path)?)?]}),
         ModelPath::Checkpoint(path) => json!({"kind": "checkpoint", "variables": checkpoint(&CheckpointReader::open(path)?)?}),
     };
@@ -48,24 +50,22 @@ fn checkpoint(reader: &CheckpointReader) -> Result<Vec<Value>> {
     Ok(variables)
 }
 
+fn frozen(def: &proto::GraphDef) -> Result<Value> {
+    graph(def, &[], &[support::step_of_graph(def)])
+}
+
 fn meta_graph(meta: &proto::MetaGraphDef) -> Result<Value> {
-    let mut value = graph(meta.graph_def.as_ref().unwrap_or(&proto::GraphDef::default()))?;
-    let port = |info: &proto::TensorInfo| {
-        let shape = info.tensor_shape.as_ref().map_or_else(PartialShape::unknown, PartialShape::from_proto);
-        let tensor = match &info.encoding {
-            Some(proto::tensor_info::Encoding::Name(name)) => name.as_str(),
-            _ => "",
-        };
-        let dtype = flowmill::DType::from_number(info.dtype).map_or("unknown", |t| t.name());
-        json!({"tensor": tensor, "dtype": dtype, "shape": shape.to_string()})
+    let empty = proto::GraphDef::default();
+    let def = meta.graph_def.as_ref().unwrap_or(&empty);
+    let ops = meta.meta_info_def.as_ref().and_then(|info| info.stripped_op_list.as_ref()).map_or(&[][..], |ops| &ops.op);
+    let mut value = graph(def, ops, &support::steps_of_meta_graph(meta)?)?;
+    let ports = |specs: &BTreeMap<String, TensorSpec>| {
+        let port = |s: &TensorSpec| json!({"tensor": s.tensor, "dtype": s.dtype.name(), "shape": s.shape.to_string()});
+        specs.iter().map(|(name, spec)| (name.clone(), port(spec))).collect::<serde_json::Map<_, _>>()
     };
-    let ports =
-        |infos: &BTreeMap<String, proto::TensorInfo>| infos.iter().map(|(k, v)| (k.clone(), port(v))).collect::<serde_json::Map<_, _>>();
-    let signatures: serde_json::Map<String, Value> = meta
-        .signature_def
+    let signatures: serde_json::Map<String, Value> = signatures(meta)?
         .iter()
-        .filter(|(name, _)| !name.starts_with("__saved_model"))
-        .map(|(name, s)| (name.clone(), json!({"method": s.method_name, "inputs": ports(&s.inputs), "outputs": ports(&s.outputs)})))
+        .map(|(name, s)| (name.clone(), json!({"method": s.method, "inputs": ports(&s.inputs), "outputs": ports(&s.outputs)})))
         .collect();
     let info = meta.meta_info_def.clone().unwrap_or_default();
     value["tags"] = json!(info.tags);
@@ -74,20 +74,16 @@ fn meta_graph(meta: &proto::MetaGraphDef) -> Result<Value> {
     Ok(value)
 }
 
-fn graph(def: &proto::GraphDef) -> Result<Value> {
-    let (registry, kernels) = (registry()?, kernels());
-    let library = def.library.clone().unwrap_or_default();
-    let functions: Vec<String> = library.function.iter().filter_map(|f| f.signature.as_ref()).map(|s| s.name.clone()).collect();
+fn graph(def: &proto::GraphDef, producer_ops: &[proto::OpDef], steps: &[Step]) -> Result<Value> {
+    let library = def.library.as_ref();
+    let bodies = || library.iter().flat_map(|library| &library.function);
+    let functions: Vec<&str> = bodies().filter_map(|f| f.signature.as_ref()).map(|s| s.name.as_str()).collect();
     let mut ops: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut unsupported: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for node in def.node.iter().chain(library.function.iter().flat_map(|f| &f.node_def)) {
+    for node in def.node.iter().chain(bodies().flat_map(|f| &f.node_def)) {
         *ops.entry(&node.op).or_default() += 1;
-        let known = functions.contains(&node.op) || (registry.get(&node.op).is_some() && is_runnable(&node.op, &kernels));
-        if !known {
-            unsupported.entry(&node.op).or_default().push(&node.name);
-        }
     }
     let bytes: usize = def.node.iter().filter_map(|n| n.attr.get("value")).map(proto::Message::encoded_len).sum();
+    let Support { unsupported, not_needed, folded, unknown } = Support::of(def, producer_ops, steps)?;
     Ok(json!({
         "nodes": def.node.len(),
         "producer": def.versions.as_ref().map(|v| v.producer),
@@ -95,6 +91,9 @@ fn graph(def: &proto::GraphDef) -> Result<Value> {
         "functions": functions,
         "ops": ops,
         "unsupported": unsupported,
+        "not_needed": not_needed,
+        "folded": folded,
+        "unknown": unknown,
     }))
 }
 
@@ -138,14 +137,28 @@ fn print_text(value: &Value, all: bool) {
         if shown < ops.len() {
             println!("       and {} more kinds (--all lists them)", ops.len() - shown);
         }
-        let unsupported: Vec<_> = graph["unsupported"].as_object().into_iter().flatten().collect();
-        if unsupported.is_empty() {
-            println!("  Flowmill has every op of it");
-        }
-        for (op, nodes) in unsupported {
+        print_support(graph);
+    }
+}
+
+/// What of a graph has no kernel here, and what follows from that.
+fn print_support(graph: &Value) {
+    const LINES: [(&str, &str, &str); 4] = [
+        ("unknown", "UNKNOWN", "no definition, so the graph does not load"),
+        ("unsupported", "UNSUPPORTED", "no kernel, and a signature needs it"),
+        ("folded", "folded away", "no kernel, but the passes leave it out"),
+        ("not_needed", "not needed", "no kernel, but no signature needs it"),
+    ];
+    let mut is_complete = true;
+    for (key, label, meaning) in LINES {
+        for (op, nodes) in graph[key].as_object().into_iter().flatten() {
             let count = nodes.as_array().map_or(0, Vec::len);
-            println!("  UNSUPPORTED {op}: {count} nodes, such as {}", text(&nodes[0]));
+            println!("  {label} {op}: {meaning}; {count} nodes, such as {}", text(&nodes[0]));
+            is_complete &= !matches!(key, "unknown" | "unsupported");
         }
+    }
+    if is_complete {
+        println!("  Flowmill runs all of it");
     }
 }
 
