@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from flowmill import _core, _protos
 from flowmill.errors import InvalidArgumentError
 from flowmill.graph import Graph, get_default_graph
 from flowmill.tensor import Operation, Tensor
@@ -21,17 +20,22 @@ class GraphImportError(InvalidArgumentError, ValueError):
         return raised
 
 
-def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None) -> Any:
+def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None, *,
+                     map_file: bool = False) -> Any:
     """Adds the nodes of a graph to the default graph.
 
     Args:
-        graph_def: a `GraphDef` (Flowmill's or TensorFlow's), its serialised bytes, or the path of a file with them. Bytes and files are
-            read without protobuf; the contents of a file's constants stay in the mapped file.
+        graph_def: a `GraphDef` (Flowmill's or TensorFlow's), its serialised bytes, its text form as bytes, or the path of a file with either.
+            Bytes and files are read without protobuf.
         input_map: names of the message's tensors (``"x:0"``, ``"^x"`` for control) and the tensors to use in their place.
         return_elements: names of operations (``"x"``) and tensors (``"x:0"``) to return.
         name: goes before all names, with a slash; ``"import"`` where it is None, nothing where it is empty.
         op_dict: not used.
-        producer_op_list: the `OpList` that the graph was made with: attributes with their default value that are not known here are left out.
+        producer_op_list: the `OpList` that the graph was made with: attributes with their default value that are not known here are left out, and
+            ops that are not known here are taken from it.
+        map_file: maps the file that `graph_def` names instead of reading it. Loading is faster and processes share the memory, but the file must
+            not be changed in place as long as the graph, or a session of it, lives: a file that is cut short, as ``cp new.pb old.pb`` does, ends
+            the process with ``SIGBUS``. Replace such a file by renaming another one over it.
 
     Returns:
         A list of what `return_elements` names; None where that is None.
@@ -43,7 +47,7 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     """
     graph = get_default_graph()
     graph._check_not_finalized()
-    source = _source(graph_def, producer_op_list)
+    source = _source(graph_def)
     mapped = _mapped(graph, input_map)
     wanted = _wanted(return_elements)
     return_tensors = [n for n in wanted if ":" in n]
@@ -51,7 +55,8 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     with graph._lock:
         try:
             tensors, nodes, missing = graph._core.import_graph_def(
-                source, prefix=_prefix(graph, name), input_map=mapped, return_tensors=return_tensors, return_nodes=return_nodes)
+                source, prefix=_prefix(graph, name), input_map=mapped, return_tensors=return_tensors, return_nodes=return_nodes,
+                map_file=map_file, producer_ops=None if producer_op_list is None else producer_op_list.SerializeToString())
         except InvalidArgumentError as error:
             raise GraphImportError._of(error) from None
     if missing:
@@ -63,7 +68,7 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     return [found[n] for n in wanted]
 
 
-def _source(graph_def, producer_op_list) -> Any:
+def _source(graph_def) -> Any:
     """Bytes or a path."""
     if isinstance(graph_def, (bytes, bytearray, memoryview)):
         source = bytes(graph_def)
@@ -73,26 +78,7 @@ def _source(graph_def, producer_op_list) -> Any:
         source = graph_def.SerializeToString()
     else:
         raise TypeError(f"Argument `graph_def` must be a GraphDef proto, bytes or a path, not {type(graph_def).__name__}.")
-    return source if producer_op_list is None else _without_unknown_defaults(source, producer_op_list)
-
-
-def _without_unknown_defaults(source, producer_op_list) -> bytes:
-    message = _protos.get("GraphDef")()
-    if isinstance(source, str):
-        with open(source, "rb") as file:
-            source = file.read()
-    message.ParseFromString(source)
-    defaults = {op.name: {a.name: a.default_value for a in op.attr if a.HasField("default_value")} for op in producer_op_list.op}
-    known: dict[str, set[str]] = {}
-    nodes = [*message.node, *(node for function in message.library.function for node in function.node_def)]
-    for node in nodes:
-        if node.op not in known:
-            op_def = _core.op_def(node.op)
-            known[node.op] = {a.name for a in _protos.get("OpDef").FromString(op_def).attr} if op_def else set(node.attr)
-        for attr, default in defaults.get(node.op, {}).items():
-            if attr in node.attr and attr not in known[node.op] and node.attr[attr].SerializeToString() == default.SerializeToString():
-                del node.attr[attr]
-    return message.SerializeToString()
+    return source
 
 
 def _mapped(graph: Graph, input_map) -> list[tuple[str, str]]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import abc
 import math
 
-import numpy as np
-
 from flowmill._apply import call
 from flowmill._convert import constant, convert_to_tensor
+from flowmill._numpy import np
 from flowmill._together import Together
 from flowmill.dtypes import DType, as_dtype
 from flowmill.graph import get_default_graph

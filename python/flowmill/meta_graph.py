@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from flowmill import _core, _protos
+from flowmill.errors import DataLossError
 from flowmill.graph import get_default_graph
 from flowmill.graph_keys import GraphKeys, prepend_name_scope, strip_name_scope
 from flowmill.importer import import_graph_def
@@ -187,23 +188,14 @@ def read_meta_graph_file(filename) -> Any:
     Raises:
         OSError: where there is none, or it holds something else.
     """
-    from google.protobuf import text_format
-    from google.protobuf.message import DecodeError
-
     path = os.fspath(filename)
     if not os.path.isfile(path):
         raise OSError(f"File {path} does not exist.")
-    with open(path, "rb") as file:
-        data = file.read()
-    kind = _protos.get("MetaGraphDef")
     try:
-        return kind.FromString(data)
-    except DecodeError:
-        pass
-    try:
-        return text_format.Parse(data.decode(), kind())
-    except (text_format.ParseError, UnicodeDecodeError) as error:
-        raise OSError(f"Cannot parse file {path}: {error}.") from error
+        data = _core.meta_graph_of_file(path)
+    except DataLossError as error:
+        raise OSError(f"Cannot parse file {path}: {error.message}.") from None
+    return _protos.get("MetaGraphDef").FromString(data)
 
 
 def import_scoped_meta_graph_with_return_elements(meta_graph_or_file, clear_devices: bool = False, graph=None, import_scope: str | None = None,

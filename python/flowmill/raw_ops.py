@@ -1,4 +1,6 @@
-"""A function for each op of the catalogue, made when it is first asked for: ``raw_ops.MatMul(a=x, b=y, transpose_a=True)``.
+"""A function for each op, made when it is first asked for: ``raw_ops.MatMul(a=x, b=y, transpose_a=True)``.
+
+There is one for every op of TensorFlow; ``dir(raw_ops)`` lists those that can run. The others build nodes, for graphs that are written and run elsewhere.
 
 Arguments are the op's inputs and attributes by their names, and ``name``. Attributes that follow from the inputs are left out, those with defaults may
 be. What is returned is a tensor, a list, a tuple of those with the outputs' names, or the operation of an op without outputs.

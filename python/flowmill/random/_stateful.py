@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from flowmill._apply import call, op_scope
 from flowmill._arguments import unwrapped_sizes
 from flowmill._convert import convert_to_tensor
+from flowmill._numpy import np
 from flowmill._together import Together
 from flowmill.dtypes import DType, as_dtype, bfloat16, float16, float32, float64, int32, int64
 from flowmill.random_seed import get_seed

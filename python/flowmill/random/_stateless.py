@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from flowmill._apply import call, op_scope
 from flowmill._convert import convert_to_tensor
+from flowmill._numpy import np
 from flowmill.dtypes import as_dtype, float32, int32, int64, uint32, uint64
 from flowmill.random._algorithm import key_counter
 from flowmill.random._stateful import _UNIFORM_TYPES, shape_argument

@@ -36,7 +36,7 @@ __all__ = [
 __getattr__, __dir__ = _lazy.attach(__name__, _NAMES)
 
 
-def load(sess, tags=None, export_dir=None, import_scope=None, *, config=None) -> Any:
+def load(sess, tags=None, export_dir=None, import_scope=None, *, config=None, map_file: bool = False) -> Any:
     """Loads a SavedModel, in one of two ways.
 
     ``load(path, tags=None)`` gives a :class:`Model`, whose signatures are called by name::
@@ -51,8 +51,9 @@ def load(sess, tags=None, export_dir=None, import_scope=None, *, config=None) ->
         tags: the tags of the graph to load. Without, a path must have one graph only, or one with the tag ``serve``.
         export_dir: the directory, where `sess` is a session.
         import_scope: goes before the names of all nodes.
+        map_file: maps the file of the graph, as `import_graph_def` does: it must not be changed in place then. Variables are always read.
         config: for the session of a :class:`Model`: a `ConfigProto` or `SessionOptions`.
     """
     if isinstance(sess, (str, os.PathLike)):
-        return Model(os.fspath(sess), tags, config=config)
-    return loader.load(sess, tags, export_dir, import_scope)
+        return Model(os.fspath(sess), tags, config=config, map_file=map_file)
+    return loader.load(sess, tags, export_dir, import_scope, map_file=map_file)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from flowmill import _core, _protos
+from flowmill import _protos
 from flowmill.dtypes import DType, as_dtype
 from flowmill.graph import Graph
+from flowmill.saved_model.loader import open_model
 from flowmill.session import Session, SessionOptions
 from flowmill.tensor_shape import TensorShape, known_shape
 
@@ -24,6 +25,9 @@ class TensorSpec(NamedTuple):
 class Signature:
     """A function of a model. Called with its inputs by keyword, it gives its outputs by name.
 
+    A sparse tensor is a `SparseTensorValue` or what has its fields, another composite one a list of its parts; `inputs` and `outputs` list the parts of
+    both, as ``name.indices``, ``name.values`` and ``name.dense_shape``, or ``name.0`` and so on. Of several inputs that are one tensor, one is enough.
+
     Attributes:
         name: what the model calls it.
         method_name: what kind of function it is, such as ``"tensorflow/serving/predict"``.
@@ -35,31 +39,96 @@ class Signature:
         self.name, self.method_name = name, method_name
         self.inputs: dict[str, TensorSpec] = {k: _spec(v) for k, v in inputs.items()}
         self.outputs: dict[str, TensorSpec] = {k: _spec(v) for k, v in outputs.items()}
-        self._step = session.make_callable(
-            {k: v.tensor for k, v in self.outputs.items()}, [v.tensor for v in self.inputs.values()])
+        self._whole_inputs, self._whole_outputs = _wholes(inputs), _wholes(outputs)
+        self._tensors = list(dict.fromkeys(v.tensor for v in self.inputs.values()))
+        self._step = session.make_callable({k: v.tensor for k, v in self.outputs.items()}, self._tensors) if outputs else None
 
     def __call__(self, **inputs) -> dict[str, Any]:
         """Its outputs for these inputs.
 
         Raises:
             TypeError: where an input is missing or not known.
+            ValueError: where inputs that are one tensor have different values.
         """
-        try:
-            values = [inputs[name] for name in self.inputs]
-        except KeyError as error:
-            raise TypeError(f"signature {self.name!r} needs the input {error.args[0]!r}; it takes {_names(self.inputs)}") from None
-        if len(inputs) != len(values):
-            unknown = next(name for name in inputs if name not in self.inputs)
-            raise TypeError(f"signature {self.name!r} has no input {unknown!r}; it takes {_names(self.inputs)}")
-        return self._step(*values)
+        given: dict[str, tuple[str, Any]] = {}
+        for name, value in self._parts(inputs):
+            if name not in self.inputs:
+                raise TypeError(f"signature {self.name!r} has no input {name!r}; it takes {_names(self._whole_inputs)}")
+            tensor = self.inputs[name].tensor
+            if tensor in given and not _is_same(given[tensor][1], value):
+                raise ValueError(f"The inputs {given[tensor][0]!r} and {name!r} of signature {self.name!r} are one tensor, {tensor!r}, and have "
+                                 "different values")
+            given[tensor] = name, value
+        if len(given) != len(self._tensors):
+            missing = next(name for name, spec in self.inputs.items() if spec.tensor not in given)
+            raise TypeError(f"signature {self.name!r} needs the input {missing!r}; it takes {_names(self._whole_inputs)}")
+        if self._step is None:
+            return {}
+        found = self._step(*(given[tensor][1] for tensor in self._tensors))
+        return found if len(self._whole_outputs) == len(found) else {k: _whole(k, parts, found) for k, parts in self._whole_outputs.items()}
+
+    def _parts(self, inputs):
+        """The inputs with composite ones as their parts."""
+        for name, value in inputs.items():
+            parts = self._whole_inputs.get(name, [name])
+            if parts == [name]:
+                yield name, value
+            elif parts == _sparse_parts(name):
+                yield from ((part, getattr(value, part.rpartition(".")[2])) for part in parts)
+            else:
+                values = list(value)
+                if len(values) != len(parts):
+                    raise TypeError(f"The input {name!r} of signature {self.name!r} has {len(parts)} parts; {len(values)} were given")
+                yield from zip(parts, values)
 
     def __repr__(self):
-        return f"<Signature {self.name!r} ({_names(self.inputs)}) -> ({_names(self.outputs)})>"
+        return f"<Signature {self.name!r} ({_names(self._whole_inputs)}) -> ({_names(self._whole_outputs)})>"
 
 
 def _spec(parts) -> TensorSpec:
-    tensor, dtype, shape = parts
+    tensor, dtype, shape, _ = parts
     return TensorSpec(tensor, as_dtype(dtype), known_shape(shape))
+
+
+def _sparse_parts(name: str) -> list[str]:
+    return [f"{name}.indices", f"{name}.values", f"{name}.dense_shape"]
+
+
+def _wholes(specs) -> dict[str, list[str]]:
+    """The values that a caller knows, each with the names of its parts, or its own where it has none."""
+    found: dict[str, list[str]] = {}
+    for name, (_, _, _, whole) in specs.items():
+        found.setdefault(whole or name, []).append(name)
+    for name, parts in found.items():
+        if set(parts) == set(_sparse_parts(name)):
+            found[name] = _sparse_parts(name)
+        elif len(parts) > 1:
+            parts.sort(key=_place)
+    return found
+
+
+def _place(part: str) -> list:
+    """Sorts ``x.10`` behind ``x.9``."""
+    return [(int(word), "") if word.isdigit() else (0, word) for word in part.split(".")]
+
+
+def _whole(name: str, parts: list[str], values) -> Any:
+    if parts == [name]:
+        return values[name]
+    if parts == _sparse_parts(name):
+        from flowmill.sparse_tensor import SparseTensorValue
+
+        return SparseTensorValue(*(values[part] for part in parts))
+    return [values[part] for part in parts]
+
+
+def _is_same(a, b) -> bool:
+    if a is b:
+        return True
+    import numpy as np
+
+    a, b = np.asarray(a), np.asarray(b)
+    return a.dtype == b.dtype and a.shape == b.shape and (a.tolist() == b.tolist() if a.dtype == object else a.tobytes() == b.tobytes())
 
 
 def _names(specs) -> str:
@@ -97,10 +166,10 @@ class Model:
         signatures: its functions by name.
     """
 
-    def __init__(self, path: str, tags=None, *, config=None):
+    def __init__(self, path: str, tags=None, *, config=None, map_file: bool = False):
         """Loads the graph with these tags from a directory."""
         tags = None if tags is None else [tags] if isinstance(tags, str) else list(tags)
-        self._core = _core.SavedModel(path, tags)
+        self._core = open_model(path, tags, map_file)
         self.graph = Graph()
         self._core.import_into(self.graph._core, "")
         # A model is run wherever it was made.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from flowmill import _core, _protos
+from flowmill.errors import DataLossError, NotFoundError
 
 # The kinds of collections that hold values rather than messages.
 _VALUE_LISTS = ("int64_list", "float_list")
@@ -15,7 +16,25 @@ def maybe_saved_model_directory(export_dir) -> bool:
     return any(os.path.isfile(os.path.join(export_dir, name)) for name in ("saved_model.pb", "saved_model.pbtxt"))
 
 
-def load(sess, tags, export_dir, import_scope=None, **saver_kwargs) -> _protos.MetaGraphDef:
+class SavedModelNotFoundError(NotFoundError, OSError, RuntimeError, ValueError):
+    """A part of a SavedModel is not there. TensorFlow raises an `OSError` for the file, a `RuntimeError` for the tags, a `ValueError` for variables."""
+
+
+class SavedModelDataLossError(DataLossError, OSError):
+    """A file is no SavedModel. TensorFlow raises an `OSError`."""
+
+
+def open_model(path: str, tags: list[str] | None, map_file: bool) -> _core.SavedModel:
+    """A model on disk, or TensorFlow's errors."""
+    try:
+        return _core.SavedModel(path, tags, map_file=map_file)
+    except NotFoundError as error:
+        raise SavedModelNotFoundError(None, None, error.message) from None
+    except DataLossError as error:
+        raise SavedModelDataLossError(None, None, error.message) from None
+
+
+def load(sess, tags, export_dir, import_scope=None, map_file: bool = False, **saver_kwargs) -> _protos.MetaGraphDef:
     """Adds the graph with exactly these tags to the session's graph, restores its variables and runs its initialisation op.
 
     Args:
@@ -23,18 +42,21 @@ def load(sess, tags, export_dir, import_scope=None, **saver_kwargs) -> _protos.M
         tags: a list of tags.
         export_dir: the model's directory.
         import_scope: goes before the names of all nodes, with a slash.
+        map_file: maps the file of the graph, as `import_graph_def` does.
         saver_kwargs: for TensorFlow's saver; not used.
 
     Returns:
         The `MetaGraphDef`, whose `signature_def` names tensors as they are without `import_scope`.
 
     Raises:
-        errors.NotFoundError: where there is no model, no graph with these tags, or an op is not known.
+        SavedModelNotFoundError: where there is no model, no graph with these tags, or no checkpoint of its variables.
+        SavedModelDataLossError: where the file is no SavedModel.
+        errors.NotFoundError: where an op is not known.
     """
     del saver_kwargs
     graph = sess.graph
     graph._check_not_finalized()
-    model = _core.SavedModel(os.fspath(export_dir), [tags] if isinstance(tags, str) else list(tags))
+    model = open_model(os.fspath(export_dir), [tags] if isinstance(tags, str) else list(tags), map_file)
     scope = "" if not import_scope else import_scope.rstrip("/")
     model.import_into(graph._core, scope)
     model.prepare(sess._core, scope)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-import numpy as np
-
 from flowmill import _core, _protos
+from flowmill._numpy import np
 from flowmill.dtypes import DType, as_dtype
 
 def latest_checkpoint(checkpoint_dir, latest_filename: str | None = None) -> str | None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import abc
 
-import numpy as np
-
 from flowmill import _core
 from flowmill._apply import call
+from flowmill._numpy import np
 from flowmill.control_flow import group
 from flowmill.graph import get_default_graph
 from flowmill.graph_keys import GraphKeys
