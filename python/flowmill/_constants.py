@@ -76,7 +76,7 @@ def _of_array(value, dtype: DType | None):
         for leaf in value.flat if value.dtype.kind == "O" else ():
             if not isinstance(leaf, (str, bytes)):
                 raise TypeError(f"Expected binary or unicode string, got {leaf!r}")
-        return value.astype(object), _STRING
+        return np.asarray(value).astype(object), _STRING  # of a plain array: NumPy's `chararray` holds strings alone
     if dtype is None:
         return value, as_dtype(value.dtype)._number
     if not value.size:

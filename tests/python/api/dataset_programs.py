@@ -66,6 +66,7 @@ PROGRAMS = {
     "tensors": lambda tf, _: tf.data.Dataset.from_tensors((tf.constant([1.0, 2.0]), 3)),
     "slices": lambda tf, _: tf.data.Dataset.from_tensor_slices(({"b": [1.0, 2.0], "a": ["x", "y"]}, np.arange(4).reshape(2, 2))),
     "named_tuples": lambda tf, _: tf.data.Dataset.from_tensor_slices(Pair(np.arange(3), {"c": ["x", "y", "z"]})).map(lambda p: Pair(p.a + 1, p.b)),
+    "character_array": lambda tf, _: tf.data.Dataset.from_tensor_slices(np.char.array(["ab", "c"])),
     "range": lambda tf, _: tf.data.Dataset.range(2, 11, 3, output_type=tf.int32),
     "names": lambda tf, _: numbers(tf).take(7, name="first").shard(2, 1).skip(1),
     "batch": lambda tf, _: numbers(tf).batch(3),
