@@ -192,10 +192,6 @@ pub(crate) const OPS: &[Op] = &[
     .not_differentiable()
     .attrs("output_types: list(type) >= 1; output_shapes: list(shape) >= 1; optimization_configs: list(string) = []")
     .shape(shape::scalars),
-    op("RewriteDataset", "(input_dataset: variant, rewrite_name: string) -> (handle: variant)")
-        .not_differentiable()
-        .attrs("output_types: list(type) >= 1; output_shapes: list(shape) >= 1")
-        .shape(shape::scalars),
     op("OptionsDataset", "(input_dataset: variant) -> (handle: variant)")
         .not_differentiable()
         .attrs("serialized_options: string; output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ''")
@@ -289,6 +285,10 @@ pub(crate) const OPS: &[Op] = &[
         .not_differentiable()
         .attrs("output_types: list(type) >= 1; output_shapes: list(shape) >= 1; metadata: string = ''")
         .shape(shape::dataset_of::<0b10>),
+    op("RewriteDataset", "(input_dataset: variant, rewrite_name: string) -> (handle: variant)")
+        .not_differentiable()
+        .attrs("output_types: list(type) >= 1; output_shapes: list(shape) >= 1")
+        .shape(shape::scalars),
     op("SamplingDataset", "(input_dataset: variant, rate: float, seed: int64, seed2: int64) -> (handle: variant)")
         .not_differentiable()
         .attrs("output_types: list(type) >= 1; output_shapes: list(shape) >= 1")

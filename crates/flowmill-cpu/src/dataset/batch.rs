@@ -4,6 +4,7 @@ use super::args::{Call, dataset_kernel};
 use super::element::{Dataset, Element, Elements, INFINITE, Signature, UNKNOWN};
 use super::parallel::{Pipe, PipeOptions, Task};
 use crate::blocks::{concat_blocks, rows};
+use crate::sparse::serialize::as_variants;
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{DType, PartialShape, Result, Shape, Tensor, bail};
 use std::sync::Arc;
@@ -264,7 +265,7 @@ fn joined(parts: &[Element]) -> Result<Element> {
     first.iter().enumerate().map(join).collect()
 }
 
-/// Batches of tensors whose shapes differ, as sparse tensors of the given row shape, in three components.
+/// Batches of tensors whose shapes differ, as sparse tensors of the given row shape: a component of three variants.
 fn dense_to_sparse(call: &mut Call<'_, '_>) -> Result<Dataset> {
     let input = call.input()?;
     let &[dtype] = &input.signature.types[..] else {
@@ -272,11 +273,7 @@ fn dense_to_sparse(call: &mut Call<'_, '_>) -> Result<Dataset> {
     };
     let (size, drop_remainder) = batch_arguments(call, "Batch size must be greater than zero.")?;
     let row_shape = Arc::new(call.args.vector::<i64>(call.ctx, "row_shape")?.to_vec());
-    let rank = row_shape.len() as i64 + 1;
-    let signature = Signature {
-        types: vec![DType::I64, dtype, DType::I64],
-        shapes: vec![PartialShape::new(&[-1, rank]), PartialShape::new(&[-1]), PartialShape::new(&[rank])],
-    };
+    let signature = Signature { types: vec![DType::Variant], shapes: vec![PartialShape::new(&[3])] };
     let cardinality = num_batches(input.cardinality, size, drop_remainder);
     Ok(Dataset::over(&input, signature, cardinality, move |mut elements| {
         let row_shape = row_shape.clone();
@@ -304,7 +301,12 @@ fn sparse_batch(batch: &[Element], dtype: DType, row_shape: &[i64]) -> Result<El
             if limit == -1 {
                 dense_shape[d + 1] = dense_shape[d + 1].max(size as i64);
             } else if size as i64 > limit {
-                bail!(DataLoss, "Input element had shape ({}) that is larger than the row shape ({}).", tensor.shape(), PartialShape::new(row_shape));
+                bail!(
+                    DataLoss,
+                    "Input element had shape ({}) that is larger than the row shape ({}).",
+                    tensor.shape(),
+                    PartialShape::new(row_shape)
+                );
             }
         }
         for flat in 0..tensor.num_elements() {
@@ -319,5 +321,6 @@ fn sparse_batch(batch: &[Element], dtype: DType, row_shape: &[i64]) -> Result<El
     }
     let count: usize = parts.iter().map(|part| part.num_elements()).sum();
     let values = concat_blocks(dtype, Shape::new(&[count]), parts.into_iter().map(|part| (part, 0..part.num_elements())))?;
-    Ok(vec![Tensor::from_slice([count, row_shape.len() + 1], &indices)?, values, Tensor::vector(&dense_shape)?])
+    let indices = Tensor::from_slice([count, row_shape.len() + 1], &indices)?;
+    Ok(vec![as_variants([indices, values, Tensor::vector(&dense_shape)?])?])
 }

@@ -16,7 +16,8 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 fn directed_interleave(call: &mut Call<'_, '_>, stop_on_empty_dataset: bool) -> Result<Dataset> {
     let selector = call.args.dataset(call.ctx, "selector_input_dataset")?;
-    if selector.signature.types != [DType::I64] || selector.signature.shapes.iter().any(|shape| shape.rank().is_some_and(|rank| rank != 0)) {
+    if selector.signature.types != [DType::I64] || selector.signature.shapes.iter().any(|shape| shape.rank().is_some_and(|rank| rank != 0))
+    {
         bail!(InvalidArgument, "The selector input must be a dataset of scalar int64 elements.");
     }
     let inputs = call.args.datasets(call.ctx, "data_input_datasets")?;

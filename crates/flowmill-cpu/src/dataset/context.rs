@@ -5,7 +5,9 @@ use super::element::Element;
 use super::threads::Threads;
 use flowmill_graph::Attrs;
 use flowmill_proto::NameAttrList;
-use flowmill_runtime::{CancelToken, FunctionHandle, FunctionLibraryRuntime, KernelContext, KernelInit, ResourceManager, StepContext, intra_op};
+use flowmill_runtime::{
+    CancelToken, FunctionHandle, FunctionLibraryRuntime, KernelContext, KernelInit, ResourceManager, StepContext, intra_op,
+};
 use flowmill_tensor::{DType, Result, Tensor, bail, error};
 use parking_lot::{Condvar, Mutex};
 use std::ops::Range;

@@ -27,10 +27,11 @@ impl Signature {
     /// # Errors
     /// `InvalidArgument` if the two lists differ in length.
     pub(super) fn of_attrs(attrs: &Attrs) -> Result<Option<Signature>> {
-        if !attrs.contains("output_types") || !attrs.contains("output_shapes") {
+        let Some(types) = ["output_types", "Toutput_types"].into_iter().find(|name| attrs.contains(name)) else { return Ok(None) };
+        if !attrs.contains("output_shapes") {
             return Ok(None);
         }
-        let (types, shapes): (Vec<DType>, Vec<PartialShape>) = (attrs.list("output_types")?, attrs.list("output_shapes")?);
+        let (types, shapes): (Vec<DType>, Vec<PartialShape>) = (attrs.list(types)?, attrs.list("output_shapes")?);
         if types.len() != shapes.len() {
             bail!(
                 InvalidArgument,

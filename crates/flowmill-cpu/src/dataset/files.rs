@@ -67,7 +67,7 @@ fn check_buffer_size(call: &Call<'_, '_>) -> Result<()> {
 
 fn tf_records(call: &mut Call<'_, '_>) -> Result<Dataset> {
     let names = call.args.strings(call.ctx, "filenames")?;
-    check_buffer_size(call)?;
+    call.scalar::<i64>("buffer_size")?;
     // As in TensorFlow, other names of compressions mean none here.
     let compression = compression(call).unwrap_or(Compression::None);
     let offsets = if call.args.has("byte_offsets") { call.args.tensor(call.ctx, "byte_offsets")?.to_i64_vec()? } else { Vec::new() };

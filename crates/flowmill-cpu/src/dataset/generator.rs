@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("GeneratorDataset", |init| {
-        let functions = [("init_func", "init_func_other_args"), ("next_func", "next_func_other_args"), ("finalize_func", "finalize_func_other_args")];
+        let functions =
+            [("init_func", "init_func_other_args"), ("next_func", "next_func_other_args"), ("finalize_func", "finalize_func_other_args")];
         let [first, next, last] = functions.map(|(f, captured)| FunctionAttr::new(init, f, captured));
         let functions = [first?, next?, last?];
         dataset_kernel(init, move |call| generate(call, &functions))

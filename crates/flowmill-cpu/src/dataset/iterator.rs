@@ -133,6 +133,10 @@ impl Current {
         if !self.take_turn(false) {
             return;
         }
+        if self.ctx.threads.check_process().is_err() {
+            // In a process that was forked, what works without threads goes on.
+            return self.serve();
+        }
         let this = self.clone();
         if let Err(e) = self.ctx.threads.spawn(move || this.serve()) {
             let mut inner = self.calls.lock();

@@ -5,8 +5,9 @@ use super::batch::{batch_arguments, num_batches, stack, take_batch};
 use super::context::{Function, FunctionAttr, IteratorContext};
 use super::element::{Dataset, Element, Elements, UNKNOWN};
 use super::parallel::{AUTOTUNE, Pipe, PipeOptions, Task};
+use crate::parsing_io::example_parser::ExampleParser;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{Code, Result, bail, error};
+use flowmill_tensor::{Code, DType, Result, bail, error};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -18,6 +19,9 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     }
     for op in ["MapAndBatchDataset", "ExperimentalMapAndBatchDataset"] {
         registry.add(op, make_map_and_batch);
+    }
+    for op in ["ParseExampleDataset", "ParseExampleDatasetV2", "ExperimentalParseExampleDataset"] {
+        registry.add(op, make_parse_example);
     }
     registry.add("FilterDataset", |init| {
         let predicate = FunctionAttr::new(init, "predicate", "other_arguments")?;
@@ -141,6 +145,34 @@ fn make_map_and_batch(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
+/// `ParseExampleDataset`: elements are vectors of serialised examples.
+fn make_parse_example(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let parser = Arc::new(ExampleParser::new(init)?);
+    let ordered = is_ordered(init)?;
+    dataset_kernel(init, move |call| {
+        let (input, parser) = (call.input()?, parser.clone());
+        if input.signature.types != [DType::String] {
+            bail!(InvalidArgument, "Input dataset should be a dataset of vectors of strings");
+        }
+        let defaults = Arc::new(call.args.tensors(call.ctx, "dense_defaults")?);
+        let options = PipeOptions::calls(num_parallel_calls(call)?, ordered);
+        let (source, cardinality) = (input.clone(), input.cardinality);
+        let dataset = Dataset::new(call.signature()?, cardinality, move |ctx| {
+            let (mut elements, parser, defaults) = (source.elements(ctx)?, parser.clone(), defaults.clone());
+            let mut pipe = Pipe::new(ctx, options, move || {
+                let Some(element) = elements.next()? else { return Ok(None) };
+                let (parser, defaults) = (parser.clone(), defaults.clone());
+                Ok(Some(Box::new(move || match &element[..] {
+                    [messages] => parser.parse(messages, &defaults),
+                    _ => bail!(InvalidArgument, "an element has {} components, not 1", element.len()),
+                }) as Task<Element>))
+            });
+            Ok(Elements::new(move || pipe.next()))
+        });
+        Ok(dataset.with_input(input))
+    })
+}
+
 fn filter(call: &mut Call<'_, '_>, predicate: &FunctionAttr) -> Result<Dataset> {
     let (input, predicate) = (call.input()?, predicate.capture(call.ctx)?);
     let (source, signature) = (input.clone(), call.signature_or(&input));
@@ -211,7 +243,9 @@ fn scan(call: &mut Call<'_, '_>, f: &FunctionAttr, preserve: bool) -> Result<Dat
             let args = state.iter().cloned().chain(element).collect();
             let Some(mut results) = call_to_map(&f, &ctx, args, preserve)? else { return Ok(None) };
             let expected = state.iter().map(|t| t.dtype()).chain(outputs.types.iter().copied());
-            if let Some((i, (expected, found))) = expected.zip(&results).enumerate().find(|(_, (expected, found))| *expected != found.dtype()) {
+            if let Some((i, (expected, found))) =
+                expected.zip(&results).enumerate().find(|(_, (expected, found))| *expected != found.dtype())
+            {
                 bail!(
                     InvalidArgument,
                     "Got wrong type for scan_func return value {i} (expected {}, got {}).",

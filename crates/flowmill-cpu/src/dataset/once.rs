@@ -291,10 +291,18 @@ fn assert_cardinality(call: &mut Call<'_, '_>) -> Result<Dataset> {
             let expected_text = describe(expected);
             match element {
                 None if count != expected => {
-                    bail!(FailedPrecondition, "Input dataset was expected to contain {expected_text} but contained only {}.", describe(count))
+                    bail!(
+                        FailedPrecondition,
+                        "Input dataset was expected to contain {expected_text} but contained only {}.",
+                        describe(count)
+                    )
                 }
                 Some(_) if expected != INFINITE && count > expected => {
-                    bail!(FailedPrecondition, "Input dataset was expected to contain {expected_text} but contained at least {}.", describe(count))
+                    bail!(
+                        FailedPrecondition,
+                        "Input dataset was expected to contain {expected_text} but contained at least {}.",
+                        describe(count)
+                    )
                 }
                 element => Ok(element),
             }

@@ -115,6 +115,7 @@ impl<R: Send + 'static> Pipe<R> {
     /// # Errors
     /// The error of the source or of the task in the result's place; `Cancelled` once the surroundings are closed.
     pub(super) fn next(&mut self) -> Result<Option<R>> {
+        self.shared.ctx.threads.check_process()?;
         self.start()?;
         let mut state = self.shared.state.lock();
         loop {

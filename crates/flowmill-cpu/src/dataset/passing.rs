@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Ops whose elements are those of `input_dataset`. What else they say concerns performance or statistics.
-const PASSING: [&str; 24] = [
+const PASSING: [&str; 25] = [
     "OptionsDataset",
     "ModelDataset",
     "OptimizeDataset",
@@ -36,6 +36,7 @@ const PASSING: [&str; 24] = [
     "AssertNextDataset",
     "ExperimentalAssertNextDataset",
     "AssertPrevDataset",
+    "RewriteDataset",
 ];
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -46,7 +47,13 @@ pub(super) fn register(registry: &mut KernelRegistry) {
         registry.add(op, |init| dataset_kernel(init, sleep));
     }
     registry.add("PrefetchDataset", |init| dataset_kernel(init, prefetch));
-    for op in ["ThreadPoolHandle", "ExperimentalThreadPoolHandle", "StatsAggregatorHandle", "StatsAggregatorHandleV2", "ExperimentalStatsAggregatorHandle"] {
+    for op in [
+        "ThreadPoolHandle",
+        "ExperimentalThreadPoolHandle",
+        "StatsAggregatorHandle",
+        "StatsAggregatorHandleV2",
+        "ExperimentalStatsAggregatorHandle",
+    ] {
         registry.add(op, make_handle);
     }
     for op in ["StatsAggregatorSummary", "ExperimentalStatsAggregatorSummary"] {

@@ -89,7 +89,10 @@ fn sparse_slices(call: &mut Call<'_, '_>) -> Result<Dataset> {
     }
     let starts: Vec<i64> = indices.as_slice::<i64>()?.chunks_exact(width.max(1)).map(|index| index[0]).collect();
     if starts.windows(2).any(|pair| pair[0] > pair[1]) {
-        bail!(Unimplemented, "The SparseTensor must be ordered in the batch dimension; handling arbitrarily ordered input is not currently supported.");
+        bail!(
+            Unimplemented,
+            "The SparseTensor must be ordered in the batch dimension; handling arbitrarily ordered input is not currently supported."
+        );
     }
     let rank = inner.len();
     let signature = Signature {
@@ -111,7 +114,8 @@ fn sparse_slices(call: &mut Call<'_, '_>) -> Result<Dataset> {
             }
             batch += 1;
             let flat = indices.as_slice::<i64>()?;
-            let inner_indices: Vec<i64> = flat[first * width..at * width].chunks_exact(width).flat_map(|index| &index[1..]).copied().collect();
+            let inner_indices: Vec<i64> =
+                flat[first * width..at * width].chunks_exact(width).flat_map(|index| &index[1..]).copied().collect();
             let indices = Tensor::from_slice([at - first, rank], &inner_indices)?;
             Ok(Some(vec![indices, rows(values, first, at - first)?, inner.clone()]))
         }))

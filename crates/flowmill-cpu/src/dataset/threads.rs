@@ -3,10 +3,11 @@
 //! Jobs may wait for long: for a file, for a function that waits for a queue, for a consumer. So each job has a thread of its own while it runs.
 //! A thread without work waits a while for the next job. Nothing is started before the first job, and nothing is left when the iterator is gone.
 
-use flowmill_tensor::{Result, error};
+use flowmill_runtime::intra_op;
+use flowmill_tensor::{Result, bail, error};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -18,8 +19,8 @@ const IDLE: Duration = Duration::from_millis(500);
 pub(super) struct Threads(Arc<Shared>);
 
 struct Shared {
-    /// The process that the threads are in. A process that was forked has none of them.
-    process: u32,
+    /// The process that the threads are in, once there are any. A process that was forked has none of them.
+    process: OnceLock<u32>,
     state: Mutex<State>,
     wake: Condvar,
 }
@@ -35,7 +36,18 @@ struct State {
 impl Threads {
     /// No threads.
     pub(super) fn new() -> Threads {
-        Threads(Arc::new(Shared { process: std::process::id(), state: Mutex::default(), wake: Condvar::new() }))
+        Threads(Arc::new(Shared { process: OnceLock::new(), state: Mutex::default(), wake: Condvar::new() }))
+    }
+
+    /// Checks that the threads there are, if any, are in this process.
+    ///
+    /// # Errors
+    /// `FailedPrecondition` if this process was forked from theirs.
+    pub(super) fn check_process(&self) -> Result<()> {
+        if *self.0.process.get_or_init(std::process::id) == std::process::id() {
+            return Ok(());
+        }
+        bail!(FailedPrecondition, "The iterator has threads in the process that this one was forked from. Initialize it again.")
     }
 
     /// Runs `job` on another thread, at once.
@@ -43,9 +55,7 @@ impl Threads {
     /// # Errors
     /// `ResourceExhausted` if the system gives no thread, `FailedPrecondition` in a process that was forked from the one that made these threads.
     pub(super) fn spawn(&self, job: impl FnOnce() + Send + 'static) -> Result<()> {
-        if self.0.process != std::process::id() {
-            return Err(error!(FailedPrecondition, "The iterator's threads are in the process that made the iterator, not in this one."));
-        }
+        self.check_process()?;
         let mut state = self.0.state.lock();
         if state.idle > state.jobs.len() {
             state.jobs.push_back(Box::new(job));
@@ -56,8 +66,11 @@ impl Threads {
         drop(state);
         let shared = self.0.clone();
         let work = move || {
-            job();
-            shared.work();
+            // Pieces of kernels stay on this thread: it belongs to no pool.
+            intra_op::alone(|| {
+                job();
+                shared.work();
+            });
         };
         match std::thread::Builder::new().name("flowmill-data".to_owned()).spawn(work) {
             Ok(_) => Ok(()),

@@ -7,6 +7,7 @@ mod column;
 mod compressed;
 mod csv;
 mod example;
+pub(crate) mod example_parser;
 mod json;
 mod json_example;
 mod parse_example;

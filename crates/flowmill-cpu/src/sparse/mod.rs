@@ -14,10 +14,10 @@ mod ragged;
 mod ragged_cross;
 mod ragged_range;
 mod ragged_to_tensor;
-mod ragged_variant;
+pub(crate) mod ragged_variant;
 mod reduce;
 mod segment;
-mod serialize;
+pub(crate) mod serialize;
 mod set;
 
 use crate::array::item::{Item, for_item};

@@ -42,6 +42,11 @@ impl VariantValue for Ragged {
     }
 }
 
+/// A ragged tensor in one variant; `splits` are the row splits, outermost first.
+pub(crate) fn as_variant(splits: Vec<Tensor>, values: Tensor) -> Tensor {
+    Tensor::variant(Variant::new(Ragged { splits, values }))
+}
+
 fn make_to_variant(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let batched: bool = init.attrs.get("batched_input")?;
     from_fn(move |ctx| to_variant(ctx, batched))
@@ -53,8 +58,8 @@ fn to_variant(ctx: &mut KernelContext<'_>, batched: bool) -> Result<()> {
     let values = ctx.input(ragged_rank)?;
     if !batched {
         let splits = (0..ragged_rank).map(|i| ctx.input(i).cloned()).collect::<Result<Vec<_>>>()?;
-        let variant = Variant::new(Ragged { splits, values: values.clone() });
-        ctx.set_output(0, Tensor::variant(variant));
+        let variant = as_variant(splits, values.clone());
+        ctx.set_output(0, variant);
         return Ok(());
     }
     let Some(&num_values) = values.shape().first() else {

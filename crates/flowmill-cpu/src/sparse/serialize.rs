@@ -32,6 +32,14 @@ impl VariantValue for Part {
     }
 }
 
+/// A sparse tensor's indices, values and shape as one vector of variants.
+///
+/// # Errors
+/// `ResourceExhausted` past the memory limit.
+pub(crate) fn as_variants(parts: [Tensor; 3]) -> Result<Tensor> {
+    Tensor::from_variants(Shape::from([3]), parts.into_iter().map(|part| Variant::new(Part(part))).collect())
+}
+
 fn make_serialize(init: &KernelInit<'_>, many: bool) -> Result<Arc<dyn Kernel>> {
     let as_variants = init.attrs.get_or("out_type", DType::String)? == DType::Variant;
     from_fn(move |ctx| {
