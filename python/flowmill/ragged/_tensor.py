@@ -207,7 +207,7 @@ class RaggedTensor:
                 made = cls.from_tensor(tensor, lengths[0], row_splits_dtype=dtype)
                 return made if len(lengths) == 1 else made.with_values(cls.from_tensor(made.values, list(lengths[1:]), row_splits_dtype=dtype))
             sizes, known = tf.shape(tensor, out_type=dtype), tensor.shape.as_list()
-            joined = tf.reshape(tensor, tf.concat([[-1], sizes[2:]], 0))
+            joined = tf.reshape(tensor, tf.concat([[sizes[0] * sizes[1]], sizes[2:]], 0))
             joined.set_shape([None if None in known[:2] else known[0] * known[1], *known[2:]])
             if lengths is None and padding is None:
                 values = joined if ragged_rank == 1 else cls.from_tensor(joined, ragged_rank=ragged_rank - 1, row_splits_dtype=dtype)

@@ -127,6 +127,8 @@ PROGRAMS = {
         lambda x: x % 3, e.Reducer(lambda key: np.int64(0), lambda state, x: state + x, lambda state: state))),
     "sparse_batch": lambda tf, _: lengths(tf).apply(tf.data.experimental.dense_to_sparse_batch(2, [10])),
     "ragged_batch": lambda tf, _: lengths(tf).apply(tf.data.experimental.dense_to_ragged_batch(2)),
+    "ragged_batch_of_empty_tensors": lambda tf, _: numbers(tf, 4).map(lambda x: tf.fill([2, x, 3, 2 * x, 4], x)).apply(
+        tf.data.experimental.dense_to_ragged_batch(2)),
     "cardinality": applied(lambda e, tf: e.assert_cardinality(10)),
     "map_and_batch": applied(lambda e, tf: e.map_and_batch(lambda x: x + 1, 3, drop_remainder=True)),
     "choose": lambda tf, _: tf.data.experimental.choose_from_datasets([numbers(tf), numbers(tf, 3)], numbers(tf, 2).repeat(4)),
@@ -159,3 +161,6 @@ RANDOM_PROGRAMS = {
     "cache_in_file": lambda tf, files: numbers(tf).cache(str(files / "cache")),
     "records": lambda tf, files: tf.data.TFRecordDataset([str(files / "records")], compression_type="GZIP", num_parallel_reads=tf.data.AUTOTUNE),
 }
+
+# Programs of which nodes are not compared: TensorFlow adds some for the rows of ragged tensors that are all of one length.
+OTHER_NODES = {"ragged_batch_of_empty_tensors"}
