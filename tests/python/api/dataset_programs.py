@@ -164,3 +164,6 @@ RANDOM_PROGRAMS = {
 
 # Programs of which nodes are not compared: TensorFlow adds some for the rows of ragged tensors that are all of one length.
 OTHER_NODES = {"ragged_batch_of_empty_tensors"}
+
+# Programs that need kernels which there are not, yet: TensorFlow alone runs them.
+WITHOUT_KERNELS = {"rows_of_table", "table", "table_of_dataset"}
