@@ -108,6 +108,7 @@ PROGRAMS = {
     "captured_resource": captured_variable(True),
     "table_of_dataset": table_of_dataset,
     "options": with_options,
+    "files": lambda tf, files: tf.data.Dataset.list_files([str(files / "*.txt"), str(files / "*.bin")], shuffle=False),
     "lines": lambda tf, files: tf.data.TextLineDataset([str(files / "a.txt"), str(files / "b.txt")]),
     "lines_of_files_in_turn": lambda tf, files: tf.data.TextLineDataset([str(files / "a.txt"), str(files / "b.txt")], num_parallel_reads=2),
     "records_of_fixed_length": lambda tf, files: tf.data.FixedLengthRecordDataset(str(files / "f.bin"), 2, 2, 1),
@@ -158,6 +159,7 @@ RANDOM_PROGRAMS = {
     "shuffled_table": lambda tf, files: tf.data.experimental.make_csv_dataset(str(files / "*.csv"), 2, select_columns=["z", 0]),
     "placeholders": lambda tf, _: tf.data.Dataset.from_tensor_slices(tf.placeholder(tf.float32, [None, 3])).batch(
         tf.placeholder(tf.int64, []), drop_remainder=True),
+    "shuffled_files": lambda tf, files: tf.data.Dataset.list_files(str(files / "*.txt"), seed=3),
     "cache_in_file": lambda tf, files: numbers(tf).cache(str(files / "cache")),
     "records": lambda tf, files: tf.data.TFRecordDataset([str(files / "records")], compression_type="GZIP", num_parallel_reads=tf.data.AUTOTUNE),
 }

@@ -116,6 +116,27 @@ def test_examples_in_record_files(tf1, tmp_path):
             same(a, b)
 
 
+def test_batches_of_features_of_files(tf1, tmp_path):
+    for name in "ab":
+        with flowmill.io.TFRecordWriter(str(tmp_path / name)) as writer:
+            for i in range(3):
+                feature = {"x": tf1.train.Feature(float_list=tf1.train.FloatList(value=[i, i + 0.5])),
+                           "label": tf1.train.Feature(bytes_list=tf1.train.BytesList(value=[b"%d" % i])),
+                           "ids": tf1.train.Feature(int64_list=tf1.train.Int64List(value=range(i)))}
+                writer.write(tf1.train.Example(features=tf1.train.Features(feature=feature)).SerializeToString())
+
+    def build(tf):
+        features = {"x": tf.FixedLenFeature([2], tf.float32), "label": tf.FixedLenFeature([], tf.string), "ids": tf.VarLenFeature(tf.int64)}
+        return tf.data.experimental.make_batched_features_dataset(
+            str(tmp_path / "*"), 4, features, label_key="label", num_epochs=1, shuffle=False, reader_num_threads=2)
+
+    theirs, ours = drain(tf1, build), drain(flowmill, build)
+    assert ours[0] == theirs[0] and len(ours[1]) == len(theirs[1]) == 2
+    for mine, other in zip(ours[1], theirs[1]):
+        for a, b in zip(flat(mine), flat(other), strict=True):
+            same(a, b)
+
+
 def test_shuffled_elements_are_all_there():
     def build(seed):
         return lambda tf: tf.data.Dataset.range(20).shuffle(7, seed=seed).repeat(2)
