@@ -1,5 +1,7 @@
 """Iterators of datasets: places of sessions, initializers, handles, errors and seeds are TensorFlow's."""
 
+import threading
+
 import numpy as np
 import pytest
 from compare import compare, same, same_error
@@ -249,3 +251,22 @@ def test_effects_of_functions_keep_their_order(tf1):
         return seen
 
     assert in_both(tf1, run) == [("unused", 0), ("used", 0), ("unused", 1), ("used", 1)]
+
+
+def test_prefetched_elements_are_made_before_they_are_needed(tf1):
+    def run(tf):
+        made = threading.Event()
+
+        def generator():
+            for i in range(4):
+                if i == 2:
+                    made.set()
+                yield i
+
+        following = tf.data.Dataset.from_generator(generator, tf.int64, []).prefetch(3).make_one_shot_iterator().get_next()
+        with tf.Session() as session:
+            first = int(session.run(following))
+            assert made.wait(30)
+            return [first, *(int(v) for v in drained(tf, session, following))]
+
+    assert in_both(tf1, run) == [0, 1, 2, 3]
