@@ -108,7 +108,9 @@ class DatasetBase:
         made = transformation_func(self)
         if not isinstance(made, DatasetBase):
             raise TypeError(f"`transformation_func` must return a `tf.data.Dataset` object. Got {type(made)}.")
-        return made if self._is_v2 or not made._is_v2 else dataset_of(made._variant_tensor, made._element_spec, made._input_datasets, False, made._hints)
+        if self._is_v2 or not made._is_v2:
+            return made
+        return dataset_of(made._variant_tensor, made._element_spec, made._input_datasets, False, made._hints)
 
     def __iter__(self):
         raise RuntimeError("`tf.data.Dataset` only supports Python-style iteration in eager mode or within tf.function.")

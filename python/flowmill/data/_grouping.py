@@ -94,7 +94,7 @@ def bucket_by_sequence_length(dataset: DatasetBase, length_func: Callable, bound
 
 
 class Reducer:
-    """How elements with the same key become one: see :func:`group_by_reducer`.
+    """A reduction of the elements with the same key to one: see :func:`group_by_reducer`.
 
     Args:
         init_func: called with a key; returns the state for the first element.

@@ -13,7 +13,8 @@ _BY_MODULE = {
     "_grouping": "Reducer group_by_reducer",
     "_experimental": "Counter RandomDataset TFRecordWriter assert_cardinality bucket_by_sequence_length cardinality choose_from_datasets "
                      "copy_to_device dense_to_ragged_batch dense_to_sparse_batch enumerate_dataset from_list get_single_element group_by_window "
-                     "ignore_errors map_and_batch map_and_batch_with_legacy_function pad_to_cardinality parallel_interleave prefetch_to_device rejection_resample "
+                     "ignore_errors map_and_batch map_and_batch_with_legacy_function pad_to_cardinality parallel_interleave prefetch_to_device "
+                     "rejection_resample "
                      "sample_from_datasets scan shuffle_and_repeat take_while unbatch unique RaggedTensorStructure SparseTensorStructure "
                      "TensorArrayStructure TensorStructure",
     "_tables": "DatasetInitializer index_table_from_dataset table_from_dataset",
