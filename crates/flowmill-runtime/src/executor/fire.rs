@@ -105,6 +105,7 @@ impl Worker<'_> {
     }
 
     /// What a dead node does: all its outputs are dead. A dead Exit waits for the end of its frame, a dead NextIteration starts nothing.
+    #[inline(never)]
     unsafe fn fire_dead(&mut self, node: &Node, item: Item) -> u64 {
         // SAFETY: passed on to the caller.
         unsafe {
@@ -152,7 +153,7 @@ impl Worker<'_> {
     }
 
     /// Calls a kernel and delivers its outputs.
-    #[inline]
+    #[inline(always)]
     unsafe fn call(&mut self, node: &Node, item: Item) -> u64 {
         let run = self.run;
         // SAFETY: passed on to the caller.

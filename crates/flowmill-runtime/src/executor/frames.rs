@@ -250,6 +250,8 @@ impl Worker<'_> {
         }
     }
 
+    /// # Safety
+    /// The caller owns the iteration.
     unsafe fn has_parked(&self, t: &FrameTable, iteration: *const Iteration) -> bool {
         // SAFETY: passed on to the caller.
         (0..t.parked_words()).any(|word| unsafe { (*iteration).parked(word).any() })
@@ -317,6 +319,8 @@ impl Worker<'_> {
         }
     }
 
+    /// # Safety
+    /// Nobody uses the frame any more.
     unsafe fn drop_invariants(&self, t: &FrameTable, frame: *const Frame) {
         for i in 0..t.num_invariants {
             // SAFETY: passed on to the caller.
@@ -324,7 +328,11 @@ impl Worker<'_> {
         }
     }
 
-    /// Drops values that never got used: of nodes that some input never reached.
+    /// Drops values that never got used: of nodes that some input never reached. A value that came to a Merge too late is dropped by the thread that
+    /// brought it, under a reference of the iteration.
+    ///
+    /// # Safety
+    /// Nobody uses the iteration any more.
     unsafe fn sweep(&self, t: &FrameTable, iteration: *const Iteration) {
         for i in 0..t.num_slots() {
             // SAFETY: passed on to the caller.

@@ -238,7 +238,6 @@ impl<'r> Worker<'r> {
         u32::try_from(self.now() >> 6).unwrap_or(u32::MAX).min(u32::MAX >> 1) << 1
     }
 
-    #[inline(never)]
     fn ready_deferred(&mut self, item: Item) -> u64 {
         let node = &self.tables.nodes[item.node as usize];
         // A kernel that may wait is never taken for a cheap one: the next call may be the one that waits.
