@@ -1,18 +1,23 @@
 //! Tensors to and from NumPy arrays, without copies where alignment and ownership allow.
 
 use flowmill_tensor::{Bytes, Complex, DType, Element, Shape, Tensor, bf16, f16};
-use numpy::npyffi::{self, NPY_TYPES, PY_ARRAY_API, PyArrayObject, array::PyArray_Check, npy_intp};
+use numpy::npyffi::{
+    self, NPY_TYPES, PY_ARRAY_API, PyArrayObject,
+    array::{PyArray_Check, PyArray_CheckExact},
+    npy_intp,
+};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::{Borrowed, ffi};
 use std::os::raw::c_int;
 use std::sync::Arc;
 
 use crate::errors::Raise;
 
-/// A tensor as Python sees it where NumPy has no type for it (resources, variants), and as the owner of arrays' memory.
+/// A tensor as Python sees it if NumPy has no type for it: resources and variants.
 #[pyclass(frozen, name = "Tensor", module = "flowmill._core")]
 pub struct PyTensor(pub Tensor);
 
@@ -22,6 +27,10 @@ impl PyTensor {
         format!("<flowmill tensor {:?}>", self.0)
     }
 }
+
+/// The memory of an array that [`to_numpy`] made. It is opaque: nothing turns it back into a tensor, so the array is the only way to the elements.
+#[pyclass(frozen, name = "ArrayMemory", module = "flowmill._core")]
+struct PyArrayMemory(Tensor);
 
 /// Arrays up to this many bytes are copied both ways: cheaper than keeping their owner.
 const COPIED_BYTES: usize = 512;
@@ -134,7 +143,7 @@ fn dense_to_numpy(py: Python<'_>, mut tensor: Tensor) -> PyResult<Bound<'_, PyAn
         }
         return Ok(array);
     }
-    let owner = Bound::new(py, PyTensor(tensor))?;
+    let owner = Bound::new(py, PyArrayMemory(tensor))?;
     let data = owner.get().0.as_bytes().raise(py)?.as_ptr().cast_mut();
     // SAFETY: the data are elements of the descriptor's type for these sizes, alive and unmoved as long as `owner`, which becomes the array's
     // base; the tensor is unique, so that writes are seen by nobody else.
@@ -182,6 +191,42 @@ unsafe fn new_array<'py>(
 /// With `dtype`, the value is converted to it, as `numpy.asarray` does; large arrays of the right type are not copied and must not change
 /// while a step uses them.
 pub fn from_python(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {
+    converted(value, dtype, |_| true)
+}
+
+/// A tensor with the value of an item of a tuple, whatever happens to the item later.
+///
+/// The memory of an array is taken over only if the tuple holds the only reference to it. Others are copied: a function may return an array that it
+/// keeps and fills again, a view of one, or one array twice.
+pub fn from_item(item: Borrowed<'_, '_, PyAny>) -> PyResult<Tensor> {
+    let references = references_to(&item);
+    // Converting an array that is what it should be adds a reference to it; else it makes a new array.
+    converted(&item, None, |array| {
+        if array.is(item) { references == 1 && owns_memory(array) } else { references_to(array) == 1 && owns_memory(array) }
+    })
+}
+
+fn references_to(object: &Bound<'_, PyAny>) -> isize {
+    // SAFETY: the object is alive, and this thread has the GIL.
+    unsafe { ffi::Py_REFCNT(object.as_ptr()) }
+}
+
+/// Returns true if an array is the only one over its memory, and its references are the only way to it.
+fn owns_memory(array: &Bound<'_, PyUntypedArray>) -> bool {
+    // SAFETY: the array object is alive, and this thread has the GIL.
+    let fields = unsafe { &(*array.as_array_ptr()).fields };
+    // SAFETY: PyArray_CheckExact only looks at the object's type.
+    let is_plain = unsafe { PyArray_CheckExact(array.py(), array.as_ptr()) } != 0;
+    let wanted = npyffi::NPY_ARRAY_OWNDATA | npyffi::NPY_ARRAY_WRITEABLE;
+    is_plain && fields.base.is_null() && fields.weakreflist.is_null() && fields.flags & wanted == wanted
+}
+
+/// A tensor with the value of any object that NumPy can make an array of; it shares the memory of large arrays for which `may_share` is true.
+fn converted(
+    value: &Bound<'_, PyAny>,
+    dtype: Option<DType>,
+    may_share: impl FnOnce(&Bound<'_, PyUntypedArray>) -> bool,
+) -> PyResult<Tensor> {
     if let Some(tensor) = quick_scalar(value, dtype)? {
         return Ok(tensor);
     }
@@ -217,7 +262,8 @@ pub fn from_python(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<T
             dtype => dtype,
         },
     };
-    tensor_over(array, found)
+    let share = may_share(&array);
+    tensor_over(array, found, share)
 }
 
 /// Python and NumPy scalars for a known type, without an array in between.
@@ -277,8 +323,8 @@ pub fn dtype_of(descr: &Bound<'_, PyArrayDescr>) -> PyResult<DType> {
     }
 }
 
-/// A tensor over the memory of a contiguous, aligned array of the type `dtype`.
-fn tensor_over(array: Bound<'_, PyUntypedArray>, dtype: DType) -> PyResult<Tensor> {
+/// A tensor with the elements of a contiguous, aligned array of the type `dtype`: over the array's memory with `share`, unless it is small.
+fn tensor_over(array: Bound<'_, PyUntypedArray>, dtype: DType, share: bool) -> PyResult<Tensor> {
     let py = array.py();
     let dims: Vec<i64> = array.shape().iter().map(|&d| d as i64).collect();
     let shape = Shape::from_i64(&dims).raise(py)?;
@@ -289,7 +335,7 @@ fn tensor_over(array: Bound<'_, PyUntypedArray>, dtype: DType) -> PyResult<Tenso
     let n = shape.num_elements();
     // SAFETY: the array object is alive; its data pointer is valid for `n` elements of `size` bytes, contiguous and aligned (FromAny was asked so).
     let data = unsafe { (*array.as_array_ptr()).fields.data.cast::<u8>().cast_const() };
-    if n * size <= COPIED_BYTES || dtype == DType::Bool {
+    if !share || n * size <= COPIED_BYTES || dtype == DType::Bool {
         // SAFETY: as above; the bytes are copied before the array can go.
         let bytes = if n == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(data, n * size) } };
         return Tensor::copy_from_bytes(dtype, shape, bytes).raise(py);

@@ -241,6 +241,7 @@ impl PyGraph {
 
     /// Adds a node; gives its id and the types of its outputs.
     #[pyo3(signature = (scope, op, name, inputs, attrs=None, control=Vec::new()))]
+    #[allow(clippy::too_many_arguments, reason = "what a node is made of")]
     fn add_op(
         &self,
         py: Python<'_>,

@@ -47,6 +47,7 @@ impl<'a, T: Send> acquire::Acquire for &'a Locked<T> {
         self.0.try_lock()
     }
 
+    #[allow(clippy::disallowed_methods, reason = "only called without the GIL")]
     fn acquire(self) -> Self::Guard {
         self.0.lock()
     }
@@ -81,6 +82,7 @@ impl<'a, T: Send + Sync> acquire::Acquire for Reading<'a, T> {
         self.0.try_read()
     }
 
+    #[allow(clippy::disallowed_methods, reason = "only called without the GIL")]
     fn acquire(self) -> Self::Guard {
         self.0.read()
     }
@@ -93,6 +95,7 @@ impl<'a, T: Send + Sync> acquire::Acquire for Writing<'a, T> {
         self.0.try_write()
     }
 
+    #[allow(clippy::disallowed_methods, reason = "only called without the GIL")]
     fn acquire(self) -> Self::Guard {
         self.0.write()
     }

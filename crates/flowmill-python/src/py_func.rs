@@ -1,6 +1,6 @@
 //! `PyFunc`, `PyFuncStateless` and `EagerPyFunc`: kernels that call functions of Python, which `flowmill.script_ops` keeps by their tokens.
 
-use crate::convert::{from_python, to_numpy};
+use crate::convert::{from_item, to_numpy};
 use crate::gate::{PythonFunction, attach};
 use flowmill::{Code, DType, Error, KernelRegistry, Result, Tensor};
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
@@ -81,8 +81,8 @@ impl PyFunc {
             return Ok(Err(error!(InvalidArgument, "{} returns {found} values, but expects to see {wanted} values.", self.token)));
         }
         let mut outputs = Vec::with_capacity(values.len());
-        for (i, (value, &wanted)) in values.iter().zip(&self.outputs).enumerate() {
-            let output = from_python(&value, None)?;
+        for (i, (value, &wanted)) in values.iter_borrowed().zip(&self.outputs).enumerate() {
+            let output = from_item(value)?;
             if output.dtype() != wanted {
                 let (found, wanted) = (output.dtype().cpp_name(), wanted.cpp_name());
                 return Ok(Err(error!(InvalidArgument, "{i}-th value returned by {} is {found}, but expects {wanted}", self.token)));

@@ -78,6 +78,11 @@ pub trait VariantValue: Any + Send + Sync {
     fn zeros_like(&self) -> Result<Variant>;
     /// The sum that `AddN` makes of this one and another.
     fn add(&self, other: &Variant) -> Result<Variant>;
+    /// The value with its tensors in memory of their own, as [`crate::Tensor::into_owned`] makes them; `None` if they all are.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` past the memory limit.
+    fn owned(&self) -> Result<Option<Variant>>;
 }
 
 impl Variant {

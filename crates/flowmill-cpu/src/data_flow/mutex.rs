@@ -73,6 +73,10 @@ impl VariantValue for Lock {
     fn add(&self, _: &Variant) -> Result<Variant> {
         bail!(InvalidArgument, "No binary variant binary_op function found for op ADD Variant type_name: {}", self.type_name())
     }
+
+    fn owned(&self) -> Result<Option<Variant>> {
+        Ok(None)
+    }
 }
 
 impl Mutex {

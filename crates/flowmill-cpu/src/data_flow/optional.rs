@@ -73,6 +73,11 @@ impl VariantValue for Optional {
         }
         Ok(Variant::new(Optional(Some(sums))))
     }
+
+    fn owned(&self) -> Result<Option<Variant>> {
+        let components = self.0.as_deref().map_or(Ok(None), Tensor::all_owned)?;
+        Ok(components.map(|components| Variant::new(Optional(Some(components)))))
+    }
 }
 
 fn optional_of<'a>(ctx: &'a KernelContext<'_>, op: &str) -> Result<&'a Optional> {

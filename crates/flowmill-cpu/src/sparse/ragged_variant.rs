@@ -40,6 +40,15 @@ impl VariantValue for Ragged {
         add_to(&mut values, &other.values)?;
         Ok(Variant::new(Ragged { splits: self.splits.clone(), values }))
     }
+
+    fn owned(&self) -> Result<Option<Variant>> {
+        let (splits, values) = (Tensor::all_owned(&self.splits)?, self.values.owned()?);
+        if splits.is_none() && values.is_none() {
+            return Ok(None);
+        }
+        let (splits, values) = (splits.unwrap_or_else(|| self.splits.clone()), values.unwrap_or_else(|| self.values.clone()));
+        Ok(Some(Variant::new(Ragged { splits, values })))
+    }
 }
 
 /// A ragged tensor in one variant; `splits` are the row splits, outermost first.

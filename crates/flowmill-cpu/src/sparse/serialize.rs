@@ -30,6 +30,10 @@ impl VariantValue for Part {
     fn add(&self, _: &Variant) -> Result<Variant> {
         bail!(Unimplemented, "serialised sparse tensors have no sum")
     }
+
+    fn owned(&self) -> Result<Option<Variant>> {
+        Ok(self.0.owned()?.map(|tensor| Variant::new(Part(tensor))))
+    }
 }
 
 /// A sparse tensor's indices, values and shape as one vector of variants.

@@ -242,6 +242,9 @@ impl VariantValue for Count {
     fn add(&self, other: &Variant) -> Result<Variant> {
         Ok(Variant::new(Count(self.0 + other.get::<Count>().map_or(0, |c| c.0))))
     }
+    fn owned(&self) -> Result<Option<Variant>> {
+        Ok(None)
+    }
 }
 
 #[test]

@@ -170,16 +170,44 @@ impl Tensor {
         Ok(tensor)
     }
 
-    /// The same value in memory that belongs to tensors: data over a mapped file or an array of the caller's are copied, others shared. What
-    /// a variable keeps, so that nobody changes it from outside.
+    /// The same value in memory that belongs to tensors: data over a mapped file or an array of the caller's are copied, also those inside of
+    /// variants; others are shared. What a variable keeps, so that nobody changes it from outside.
     ///
     /// # Errors
     /// `ResourceExhausted` past the memory limit.
     pub fn into_owned(self) -> Result<Tensor> {
+        Ok(self.owned()?.unwrap_or(self))
+    }
+
+    /// Like [`Tensor::into_owned`]; `None` if nothing had to be copied.
+    ///
+    /// # Errors
+    /// As [`Tensor::into_owned`].
+    pub fn owned(&self) -> Result<Option<Tensor>> {
         match self.heap().map(|h| &h.storage) {
-            Some(Storage::Foreign { .. }) => Tensor::copy_from_bytes(self.dtype(), self.shape().clone(), self.as_bytes()?),
-            _ => Ok(self),
+            Some(Storage::Foreign { .. }) => Tensor::copy_from_bytes(self.dtype(), self.shape().clone(), self.as_bytes()?).map(Some),
+            Some(Storage::Variants(values)) => {
+                let owned = values.iter().map(|value| value.value().owned()).collect::<Result<Vec<_>>>()?;
+                if owned.iter().all(Option::is_none) {
+                    return Ok(None);
+                }
+                let values = owned.into_iter().zip(values).map(|(owned, value)| owned.unwrap_or_else(|| value.clone())).collect();
+                Tensor::from_variants(self.shape().clone(), values).map(Some)
+            }
+            _ => Ok(None),
         }
+    }
+
+    /// Several tensors as [`Tensor::owned`] makes them; `None` if nothing had to be copied.
+    ///
+    /// # Errors
+    /// As [`Tensor::into_owned`].
+    pub fn all_owned(tensors: &[Tensor]) -> Result<Option<Vec<Tensor>>> {
+        let owned = tensors.iter().map(Tensor::owned).collect::<Result<Vec<_>>>()?;
+        if owned.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        Ok(Some(owned.into_iter().zip(tensors).map(|(owned, tensor)| owned.unwrap_or_else(|| tensor.clone())).collect()))
     }
 
     /// A tensor over memory that `owner` keeps alive, without a copy; it is never written through this tensor.

@@ -59,6 +59,15 @@ impl VariantValue for TensorList {
         let elements = pairs.map(|(a, b)| add_elements(a.as_ref(), b.as_ref())).collect::<Result<_>>()?;
         Ok(Variant::new(TensorList { element_shape, elements, dtype: self.dtype, max_num_elements: self.max_num_elements }))
     }
+
+    fn owned(&self) -> Result<Option<Variant>> {
+        let owned = self.elements.iter().map(|e| e.as_ref().map_or(Ok(None), Tensor::owned)).collect::<Result<Vec<_>>>()?;
+        if owned.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let elements = owned.into_iter().zip(&self.elements).map(|(owned, element)| owned.or_else(|| element.clone())).collect();
+        Ok(Some(Variant::new(TensorList { elements, ..self.clone() })))
+    }
 }
 
 fn add_elements(a: Option<&Tensor>, b: Option<&Tensor>) -> Result<Option<Tensor>> {

@@ -34,6 +34,9 @@ impl VariantValue for Counter {
     fn add(&self, _: &Variant) -> Result<Variant> {
         Ok(Variant::new(self.clone()))
     }
+    fn owned(&self) -> Result<Option<Variant>> {
+        Ok(None)
+    }
 }
 
 #[test]
