@@ -97,8 +97,9 @@ fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
     if let Some(known) = IS_MAIN.get() {
         return Ok(known);
     }
-    let threading = py.import("threading")?;
-    let is_main = threading.call_method0("main_thread")?.getattr("ident")?.eq(threading.call_method0("get_ident")?)?;
+    static MAIN_THREAD: PythonFunction = PythonFunction::new("threading", "main_thread");
+    static GET_IDENT: PythonFunction = PythonFunction::new("threading", "get_ident");
+    let is_main = MAIN_THREAD.call(py, ())?.getattr("ident")?.eq(GET_IDENT.call(py, ())?)?;
     IS_MAIN.set(Some(is_main));
     Ok(is_main)
 }
@@ -116,11 +117,11 @@ impl PythonFunction {
     }
 
     /// Calls the function. If the interpreter finalises meanwhile, the thread waits for ever.
-    pub fn call<'py>(
-        &self,
-        py: Python<'py>,
-        args: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    pub fn call<'py, A>(&self, py: Python<'py>, args: A) -> PyResult<Bound<'py, PyAny>>
+    where
+        A: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>>,
+        A::Error: Into<PyErr>,
+    {
         locks::assert_none_held();
         let function = match self.function.get(py) {
             Some(function) => function,
@@ -131,7 +132,7 @@ impl PythonFunction {
                 self.function.get_or_init(py, || function)
             }
         };
-        call(function.bind(py), &args.into_pyobject(py)?)
+        call(function.bind(py), &args.into_pyobject(py).map_err(Into::into)?)
     }
 }
 
