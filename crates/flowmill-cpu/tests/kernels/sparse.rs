@@ -46,6 +46,11 @@ fn sizes_from_outside_do_not_exhaust_memory() {
     assert_eq!(failure(rows).0, Code::ResourceExhausted);
     let range = run("RaggedRange", &[("T", ty(DType::I64))], vec![Tensor::scalar(0i64), Tensor::scalar(huge), Tensor::scalar(1i64)]);
     assert_eq!(failure(range).0, Code::ResourceExhausted);
+    // Each row's length is an `int32`, that of both together is not: nothing is allocated before that is seen.
+    let attrs = [("T", ty(DType::I32)), ("Tsplits", ty(DType::I32))];
+    let limits = Tensor::vector(&[i32::MAX, i32::MAX]).unwrap();
+    let range = run("RaggedRange", &attrs, vec![Tensor::scalar(0i32), limits, Tensor::scalar(1i32)]);
+    assert_eq!(failure(range).0, Code::InvalidArgument);
     let partitions = [("T", ty(DType::F32)), ("row_partition_types", strings(&["FIRST_DIM_SIZE", "VALUE_ROWIDS"]))];
     let inputs = vec![longs(&[1, 1]), floats(&[1.0]), Tensor::scalar(0f32), Tensor::scalar(huge), longs(&[0])];
     assert_eq!(failure(run("RaggedTensorToTensor", &partitions, inputs)).0, Code::ResourceExhausted);

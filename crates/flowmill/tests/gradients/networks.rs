@@ -66,12 +66,19 @@ fn second_derivatives_of_activations() {
     });
 }
 
-fn batch_norm(b: &mut GraphBuilder<'_>, x: &[OutputId], is_training: bool) -> Result<OutputId> {
+fn batch_norm(b: &mut GraphBuilder<'_>, x: &[OutputId], is_training: bool, format: &str) -> Result<OutputId> {
     let moments = match is_training {
         true => [b.vector::<f32>(&[])?, b.vector::<f32>(&[])?],
         false => [b.vector(&[0.4f32, 0.5])?, b.vector(&[0.3f32, 0.2])?],
     };
-    let y = b.op("FusedBatchNormV3").inputs(x).inputs(&moments).attr("is_training", is_training).attr("epsilon", 0.1f32).output()?;
+    let y = b
+        .op("FusedBatchNormV3")
+        .inputs(x)
+        .inputs(&moments)
+        .attr("is_training", is_training)
+        .attr("epsilon", 0.1f32)
+        .attr("data_format", format)
+        .output()?;
     let y = b.call("Sin", &[y])?;
     b.call("Square", &[y])
 }
@@ -79,30 +86,38 @@ fn batch_norm(b: &mut GraphBuilder<'_>, x: &[OutputId], is_training: bool) -> Re
 #[test]
 fn batch_normalization() {
     for is_training in [true, false] {
-        check_single("FusedBatchNormV3", &[numbers(&[2, 2, 2, 2]), numbers(&[2]), numbers(&[2])], |b, x| batch_norm(b, x, is_training));
-        check_with(
-            crate::Precision { step: 5e-3, tolerance: 3e-2 },
-            "FusedBatchNormV3, second derivative",
-            &[numbers(&[2, 2, 1, 2]), numbers(&[2]), numbers(&[2])],
-            |b, x| {
-                let single: Vec<OutputId> = x.iter().map(|&x| b.cast(x, flowmill::DType::F32)).collect::<Result<_>>()?;
-                let y = batch_norm(b, &single, is_training)?;
-                let grads = add_gradients(b, &[y], &single, &[], &GradientOptions::default())?;
-                let mut sum = None;
-                for grad in grads.iter().flatten() {
-                    let grad = b.densify(grad)?;
-                    let flat = b.vector(&[-1i32])?;
-                    let grad = b.call("Reshape", &[grad, flat])?;
-                    let square = b.call("L2Loss", &[grad])?;
-                    sum = Some(match sum {
-                        None => square,
-                        Some(sum) => b.call("AddV2", &[sum, square])?,
-                    });
-                }
-                b.cast(sum.unwrap(), flowmill::DType::F64)
-            },
-        );
+        for (format, image) in
+            [("NHWC", &[2, 2, 1, 2][..]), ("NCHW", &[2, 2, 2, 1]), ("NDHWC", &[2, 1, 2, 1, 2]), ("NCDHW", &[2, 2, 1, 2, 1])]
+        {
+            let inputs = [numbers(image), numbers(&[2]), numbers(&[2])];
+            check_single(&format!("FusedBatchNormV3 {format}"), &inputs, |b, x| batch_norm(b, x, is_training, format));
+            check_with(
+                crate::Precision { step: 5e-3, tolerance: 3e-2 },
+                &format!("FusedBatchNormV3 {format}, second derivative"),
+                &inputs,
+                |b, x| second_derivative_of_batch_norm(b, x, is_training, format),
+            );
+        }
     }
+}
+
+/// The sum of the squares of all gradients.
+fn second_derivative_of_batch_norm(b: &mut GraphBuilder<'_>, x: &[OutputId], is_training: bool, format: &str) -> Result<OutputId> {
+    let single: Vec<OutputId> = x.iter().map(|&x| b.cast(x, flowmill::DType::F32)).collect::<Result<_>>()?;
+    let y = batch_norm(b, &single, is_training, format)?;
+    let grads = add_gradients(b, &[y], &single, &[], &GradientOptions::default())?;
+    let mut sum = None;
+    for grad in grads.iter().flatten() {
+        let grad = b.densify(grad)?;
+        let flat = b.vector(&[-1i32])?;
+        let grad = b.call("Reshape", &[grad, flat])?;
+        let square = b.call("L2Loss", &[grad])?;
+        sum = Some(match sum {
+            None => square,
+            Some(sum) => b.call("AddV2", &[sum, square])?,
+        });
+    }
+    b.cast(sum.unwrap(), flowmill::DType::F64)
 }
 
 #[test]
