@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from oracles import assert_same, fed
+from oracles import fed
 
 FLOATS = [("float16", 1e-2), ("float32", 1e-5), ("float64", 1e-9)]
 

@@ -46,12 +46,12 @@ def network(tf1, nchw, training=False):
 @pytest.mark.parametrize("optimize", [False, True])
 def test_residual_network(tf1, optimize, training):
     image = np.random.default_rng(4).normal(size=(2, 9, 12, 3)).astype(np.float32)
-    with tf1.Graph().as_default() as theirs, tf1.Session() as session:
+    with tf1.Graph().as_default(), tf1.Session() as session:
         names = network(tf1, False, training)
         expected = session.run(names, {"x:0": image})
     with tf1.Graph().as_default() as first:
         names = network(tf1, True, training)
-    with tf.Graph().as_default() as graph:
+    with tf.Graph().as_default():
         tf.import_graph_def(first.as_graph_def().SerializeToString(), name="")
         level = tf.OptimizerOptions.L1 if optimize else tf.OptimizerOptions.L0
         config = tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=tf.OptimizerOptions(opt_level=level)))

@@ -7,7 +7,6 @@ import math
 from flowmill._apply import call, dims, op_scope
 from flowmill._convert import convert_to_tensor
 from flowmill.array import concat, pad, reverse, roll, shape
-from flowmill.dtypes import float32
 from flowmill.math import cast, complex as complex_, exp, range as range_, real, rsqrt, sqrt
 from flowmill.signal._real import irfft, rfft
 from flowmill.tensor import Tensor
