@@ -16,7 +16,7 @@ def model(tf1, tmp_path_factory):
     path = tmp_path_factory.mktemp("signatures") / "model"
     with tf1.Graph().as_default(), tf1.Session() as sess:
         x = tf1.placeholder(tf1.float32, [None], name="x")
-        counter = tf1.get_variable("counter", initializer=np.int32(3), use_resource=False)
+        tf1.get_variable("counter", initializer=np.int32(3), use_resource=False)
         sparse = tf1.sparse_placeholder(tf1.float32, [None, 3], name="s")
         info, signature = tf1.saved_model.build_tensor_info, tf1.saved_model.build_signature_def
         reference = meta_graph_pb2.TensorInfo(name="counter:0", dtype=103)
