@@ -356,22 +356,3 @@ def test_a_saved_graph_with_a_pipeline_loads(graph, tmp_path):
     with tf.Session(graph=tf.Graph()) as sess:
         tf.saved_model.load(sess, ["serve"], str(tmp_path / "model"))
         assert [sess.run("x:0").tolist() for _ in range(2)] == [[0, 2], [4, 6]]
-
-
-def test_a_forked_process_goes_on_without_threads(graph):
-    plain = tf1.data.make_one_shot_iterator(tf1.data.Dataset.range(9).batch(2)).get_next().name
-    ahead = tf1.data.make_one_shot_iterator(tf1.data.Dataset.range(9).prefetch(2)).get_next().name
-    with tf.Session(graph=imported(graph)) as sess:
-        sess.run([plain, ahead])
-        process = os.fork()
-        if process == 0:
-            code = 1
-            with contextlib.suppress(BaseException):
-                assert sess.run(plain).tolist() == [2, 3]
-                with pytest.raises(tf.errors.FailedPreconditionError):
-                    sess.run(ahead)
-                code = 0
-            os._exit(code)
-        assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
-        assert sess.run(plain).tolist() == [2, 3]
-        assert sess.run(ahead) == 1
