@@ -66,7 +66,7 @@ mod _core {
     /// Makes a debug build panic where a release build would start rayon's own pool, whose threads a forked process lacks.
     #[cfg(debug_assertions)]
     #[pymodule_init]
-    fn init(_: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         flowmill_runtime::intra_op::forbid_global_pool();
         Ok(())
     }
