@@ -1,6 +1,5 @@
 """A process that is forked has none of its parent's threads, and computes all the same."""
 
-import os
 import subprocess
 import sys
 
