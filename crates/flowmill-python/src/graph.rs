@@ -13,7 +13,7 @@ use flowmill_graph::{Attrs, FunctionArg, ImportOptions, NodeId, OutputId};
 use flowmill_proto::function_def::ArgAttrs;
 use flowmill_proto::{ControlFlowContextDef, FunctionDef, GradientDef, GraphDef, Message, NodeDef, OpList};
 use flowmill_savedmodel::FileAccess;
-use flowmill_tensor::{Bytes, Error, PartialShape, Result, Tensor};
+use flowmill_tensor::{Bytes, PartialShape, Result, Tensor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};

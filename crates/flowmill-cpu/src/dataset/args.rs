@@ -59,7 +59,8 @@ impl Args {
     /// # Errors
     /// `Internal` if the op has no such argument.
     pub(super) fn tensors(&self, ctx: &KernelContext<'_>, name: &str) -> Result<Vec<Tensor>> {
-        self.range(name)?.map(|i| ctx.input(i).cloned()).collect()
+        // A dataset outlives the step, and may not share memory with what was fed.
+        self.range(name)?.map(|i| ctx.input(i)?.clone().into_owned()).collect()
     }
 
     /// The value of argument `name`, a scalar.

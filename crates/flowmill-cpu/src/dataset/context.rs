@@ -138,7 +138,7 @@ impl FunctionAttr {
     /// # Errors
     /// `Internal` if there are fewer inputs.
     pub(super) fn capture(&self, ctx: &KernelContext<'_>) -> Result<Arc<Function>> {
-        let captured = self.captured.clone().map(|i| ctx.input(i).cloned()).collect::<Result<_>>()?;
+        let captured = self.captured.clone().map(|i| ctx.input(i)?.clone().into_owned()).collect::<Result<_>>()?;
         Ok(self.with(captured))
     }
 

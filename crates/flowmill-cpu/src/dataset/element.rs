@@ -207,6 +207,10 @@ impl VariantValue for DatasetVariant {
     fn add(&self, _: &Variant) -> Result<Variant> {
         bail!(Unimplemented, "datasets cannot be added")
     }
+
+    fn owned(&self) -> Result<Option<Variant>> {
+        Ok(None)
+    }
 }
 
 /// Wraps a dataset.

@@ -96,6 +96,10 @@ impl VariantValue for Deleter {
     fn add(&self, _: &Variant) -> Result<Variant> {
         bail!(Unimplemented, "deleters cannot be added")
     }
+
+    fn owned(&self) -> Result<Option<Variant>> {
+        Ok(None)
+    }
 }
 
 /// Sets the outputs of an op that makes an anonymous object.

@@ -255,7 +255,11 @@ impl Decode {
         for (wanted, found) in self.wanted.iter().zip(&by_field) {
             let longest = found.iter().map(|found| found.count).max().unwrap_or(0).max(1);
             let count = longest.saturating_mul(found.len());
-            if wanted.dtype == DType::String { check_memory::<Bytes>(count)? } else { check_memory::<u64>(count)? }
+            if wanted.dtype == DType::String {
+                check_memory::<Bytes>(count)?
+            } else {
+                check_memory::<u64>(count)?
+            }
             outputs.push(wanted.tensor(found, longest, with_last(longest))?);
         }
         outputs.into_iter().enumerate().for_each(|(i, output)| ctx.set_output(i, output));
