@@ -21,6 +21,8 @@ mod rewrite;
 mod run;
 mod tiles;
 
+pub(crate) use run::dereference;
+
 use crate::plan::PlanGraph;
 use flowmill_tensor::Result;
 

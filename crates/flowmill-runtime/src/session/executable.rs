@@ -4,11 +4,12 @@ use super::dump::{dump, dump_with_report};
 use super::evaluate::optimize;
 use super::functions::Functions;
 use super::placement::check_node;
+use super::reference_reads::read_after_updates;
 use super::{Environment, SessionOptions, Signature};
 use crate::executor::{Done, Plan, Results, RunOptions as PlanRunOptions, StatsCollector};
 use crate::kernel::Cost;
-use crate::plan::{DirectPlan, PlanEnv, PlanGraph, build};
-use crate::program::{FuseOptions, fuse};
+use crate::plan::{DirectPlan, NodeKind, PlanEdge, PlanEnv, PlanGraph, build};
+use crate::program::{FuseOptions, dereference, fuse};
 use crate::step::StepContext;
 use flowmill_graph::{ExecutionGraph, Graph, NodeId, TensorName, part_for_execution, placeholder_shape, rewrite_with_connections};
 use flowmill_optimize::Report;
@@ -28,6 +29,8 @@ pub(super) struct Executable {
     traced: OnceLock<Arc<Plan>>,
     has_costly_nodes: bool,
     num_threads: usize,
+    /// The results that are references, by their place, with the names of their nodes. They are read when the step has ended.
+    references: Vec<(usize, Arc<str>)>,
     pub(super) functions: Functions,
     pub(super) optimizations: Arc<Report>,
     /// The graph's count when this was made; see [`Executable::fits`].
@@ -112,6 +115,7 @@ impl Optimized {
             pruned.add_control_edge(target, NodeId::SINK)?;
         }
         let what = fetches.iter().chain(&targets).next().copied().unwrap_or_default();
+        read_after_updates(&mut pruned)?;
         dump(&pruned, what, "pruned");
         let report = Arc::new(optimize(&mut pruned, "", env, functions.runtime()));
         dump_with_report(&pruned, what, "optimized", &report);
@@ -132,9 +136,11 @@ impl Executable {
             cache: Some(&env.cache),
             parallel_iterations: env.options.parallel_iterations,
         };
-        let unfused = build(&pruned, execution.arg_types, execution.retval_types.len(), &plan_env)?;
+        let mut unfused = build(&pruned, execution.arg_types, execution.retval_types.len(), &plan_env)?;
+        let references = keep_references(&mut unfused);
         Ok(Executable {
             feeds: described,
+            references,
             fetches: fetches.iter().map(|&f| f.to_owned()).collect(),
             code: Code::new(unfused.clone(), &env.options)?,
             has_costly_nodes: unfused.nodes.iter().any(|n| n.cost >= Cost::Expensive),
@@ -197,14 +203,21 @@ impl Executable {
         num_threads: usize,
         stats: Option<&Arc<StatsCollector>>,
     ) -> Results {
-        if stats.is_none() {
-            return self.code.run(step, args, num_threads);
-        }
-        self.traced()?.run(step, args, PlanRunOptions { num_threads, stats, pool: None })
+        let results = match stats {
+            None => self.code.run(step, args, num_threads),
+            Some(_) => self.traced()?.run(step, args, PlanRunOptions { num_threads, stats, pool: None }),
+        };
+        read_references(&self.references, results)
     }
 
     /// Begins a step on this thread, one of a pool; see [`Plan::start`].
     pub(super) fn start(&self, step: &Arc<StepContext>, args: Vec<Tensor>, stats: Option<Arc<StatsCollector>>, done: Done) {
+        let done: Done = if self.references.is_empty() {
+            done
+        } else {
+            let references = self.references.clone();
+            Box::new(move |results| done(read_references(&references, results)))
+        };
         let plan = match &self.code {
             _ if stats.is_some() => self.traced(),
             Code::Direct(plan) => return done(plan.run(step, args)),
@@ -232,6 +245,35 @@ impl Executable {
         let name = self.fetches.get(i).map_or("?", String::as_str);
         error!(InvalidArgument, "Retval[{i}] does not have value: the fetched tensor '{name}' is in a branch that was not taken")
     }
+}
+
+/// Reads the variables that results refer to, now that the step has ended.
+fn read_references(references: &[(usize, Arc<str>)], results: Results) -> Results {
+    let mut results = results?;
+    for (i, name) in references {
+        if let Some(result) = results.get_mut(*i) {
+            *result = result.take().map(dereference).transpose().map_err(|e| e.at_node(name, "_Retval"))?;
+        }
+    }
+    Ok(results)
+}
+
+/// Lets results that are references leave the plan as such; returns their places and the names of their nodes.
+fn keep_references(graph: &mut PlanGraph) -> Vec<(usize, Arc<str>)> {
+    let (nodes, mut found) = (&graph.nodes, Vec::new());
+    let is_reference =
+        |edge: &PlanEdge| nodes.get(edge.node.0 as usize).and_then(|n| n.outputs.get(edge.slot as usize)).is_some_and(|o| o.is_ref);
+    for (id, node) in nodes.iter().enumerate() {
+        if let NodeKind::Ret(i) = node.kind
+            && node.inputs.first().is_some_and(is_reference)
+        {
+            found.push((id, i, Arc::clone(&node.name)));
+        }
+    }
+    for &(id, ..) in &found {
+        graph.nodes[id].takes_ref.fill(true);
+    }
+    found.into_iter().map(|(_, i, name)| (i, name)).collect()
 }
 
 fn describe_feed(graph: &Graph, name: &str) -> Result<Feed> {

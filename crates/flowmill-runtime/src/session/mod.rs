@@ -6,6 +6,7 @@ mod executable;
 mod functions;
 mod options;
 mod placement;
+mod reference_reads;
 mod signature;
 mod threads;
 
