@@ -3,6 +3,7 @@
 use super::args::{Call, dataset_kernel};
 use super::element::{Dataset, Elements, Signature, UNKNOWN};
 use crate::data_flow::reader::{Compression, Format, Source};
+use crate::parsing_io::csv::RecordDecoder;
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{Bytes, DType, PartialShape, Result, Tensor, bail};
 use std::sync::Arc;
@@ -10,6 +11,9 @@ use std::sync::Arc;
 pub(super) fn register(registry: &mut KernelRegistry) {
     for op in ["TFRecordDataset", "TFRecordDatasetV2"] {
         registry.add(op, |init| dataset_kernel(init, tf_records));
+    }
+    for op in ["CSVDataset", "CSVDatasetV2", "ExperimentalCSVDataset"] {
+        registry.add(op, |init| dataset_kernel(init, csv));
     }
     registry.add("TextLineDataset", |init| dataset_kernel(init, lines));
     for op in ["FixedLengthRecordDataset", "FixedLengthRecordDatasetV2"] {
@@ -39,12 +43,29 @@ fn records(names: Vec<String>, offsets: Vec<u64>, format: Format) -> Dataset {
                 }
                 let Some(name) = names.get(next) else { return Ok(None) };
                 next += 1;
+                check_size(name, format)?;
                 let mut source = format.open(&Bytes::copy_from_slice(name.as_bytes()))?;
                 source.skip(offsets.get(next - 1).copied().unwrap_or(0))?;
                 current = Some(source);
             }
         }))
     })
+}
+
+/// Checks that the records of a plain file of records of one length fill it.
+fn check_size(name: &str, format: Format) -> Result<()> {
+    let Format::FixedLength { header, record, footer, compression: Compression::None, .. } = format else { return Ok(()) };
+    // A file that is not there is an error when it is opened.
+    let Ok(metadata) = std::fs::metadata(name) else { return Ok(()) };
+    let ends = header.saturating_add(footer);
+    let excess = metadata.len().checked_sub(ends).map(|body| body % record);
+    match excess {
+        Some(0) => Ok(()),
+        Some(excess) => {
+            bail!(InvalidArgument, "Excess bytes of {excess} in file {name}: its body is not a multiple of record_bytes {record}.")
+        }
+        None => bail!(InvalidArgument, "File {name} has fewer bytes than its header and footer, {ends}."),
+    }
 }
 
 /// The compression that argument `compression_type` names.
@@ -83,6 +104,44 @@ fn lines(call: &mut Call<'_, '_>) -> Result<Dataset> {
     let compression = compression(call)?;
     check_buffer_size(call)?;
     Ok(records(names, Vec::new(), Format::Lines { skip: 0, compression }))
+}
+
+/// `CSVDataset`: an element for each record; a record goes on in the next line where a quote is open.
+fn csv(call: &mut Call<'_, '_>) -> Result<Dataset> {
+    let names = call.args.strings(call.ctx, "filenames")?;
+    let compression = compression(call)?;
+    call.scalar::<i64>("buffer_size")?;
+    let signature = call.signature()?;
+    let delimiter = call.args.string(call.ctx, "field_delim")?;
+    let excluded = if call.args.has("exclude_cols") { call.args.vector::<i64>(call.ctx, "exclude_cols")?.to_vec() } else { Vec::new() };
+    let mut selected = call.args.vector::<i64>(call.ctx, "select_cols")?.to_vec();
+    if !excluded.is_empty() {
+        if !selected.is_empty() {
+            bail!(InvalidArgument, "Either select_cols or exclude_cols should be empty");
+        }
+        selected = (0..).filter(|column| !excluded.contains(column)).take(signature.types.len()).collect();
+    }
+    let (quotes, missing) = (call.scalar::<bool>("use_quote_delim")?, call.args.string(call.ctx, "na_value")?);
+    let decoder = RecordDecoder::new(&signature.types, &delimiter, quotes, missing.as_bytes(), &selected)?;
+    let defaults = call.args.tensors(call.ctx, "record_defaults")?;
+    let shared = Arc::new((decoder, defaults));
+    let lines = records(names, Vec::new(), Format::Lines { skip: i64::from(call.scalar::<bool>("header")?), compression });
+    Ok(Dataset::over(&Arc::new(lines), signature, UNKNOWN, move |mut lines| {
+        let shared = shared.clone();
+        Ok(Elements::new(move || {
+            let mut record: Vec<u8> = Vec::new();
+            while let Some(line) = lines.next()? {
+                let [line] = &line[..] else { bail!(Internal, "a line is one component") };
+                line.as_strings()?.iter().for_each(|line| record.extend(line.iter()));
+                let is_open = quotes && record.iter().filter(|&&byte| byte == b'"').count() % 2 == 1;
+                if !is_open {
+                    return shared.0.decode(record.into(), &shared.1).map(Some);
+                }
+                record.push(b'\n');
+            }
+            if record.is_empty() { Ok(None) } else { shared.0.decode(std::mem::take(&mut record).into(), &shared.1).map(Some) }
+        }))
+    }))
 }
 
 fn fixed_length_records(call: &mut Call<'_, '_>) -> Result<Dataset> {

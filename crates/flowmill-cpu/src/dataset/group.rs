@@ -2,7 +2,7 @@
 
 use super::args::{Call, dataset_kernel};
 use super::context::{Function, FunctionAttr, IteratorContext};
-use super::element::{Dataset, Element, Elements, UNKNOWN, of_tensor, to_tensor};
+use super::element::{Dataset, Element, Elements, INFINITE, UNKNOWN, of_tensor, to_tensor};
 use super::source::of_elements;
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{Result, Tensor, bail};
@@ -40,7 +40,8 @@ fn group_by_window(call: &mut Call<'_, '_>, functions: &[FunctionAttr; 3]) -> Re
     let [key, reduce, window_size] = functions;
     let functions = Arc::new([key.capture(call.ctx)?, reduce.capture(call.ctx)?, window_size.capture(call.ctx)?]);
     let source = input.clone();
-    let dataset = Dataset::new(call.signature()?, UNKNOWN, move |ctx| {
+    let cardinality = if input.cardinality == INFINITE { INFINITE } else { UNKNOWN };
+    let dataset = Dataset::new(call.signature()?, cardinality, move |ctx| {
         let mut groups = Groups {
             elements: source.elements(ctx)?,
             input: source.clone(),

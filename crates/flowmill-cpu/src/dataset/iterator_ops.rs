@@ -1,19 +1,25 @@
 //! Ops on iterators, and those that turn a whole dataset into tensors.
 
 use super::args::Args;
+use super::batch::stack;
 use super::context::{FunctionAttr, IteratorContext};
 use super::element::{Elements, Signature, of_tensor};
 use super::iterator::{IteratorResource, element_outputs};
 use super::seeds::set_anonymous;
 use crate::data_flow::object_of;
 use crate::data_flow::optional::optional;
+use crate::data_flow::reader::masked_crc;
 use crate::data_flow::wait_list::Outcome;
-use crate::from_fn::{expensive_from_fn, from_fn};
+use crate::files::file_error;
+use crate::from_fn::{blocking_from_fn, from_fn};
+use crate::lookup::initialize;
 use crate::state::resource_name;
 use flowmill_graph::Attrs;
 use flowmill_proto::NameAttrList;
 use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry, container_name};
 use flowmill_tensor::{DType, PartialShape, ResourceHandle, Result, Tensor, bail, error};
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -25,7 +31,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     }
     registry.add("OneShotIterator", make_one_shot);
     registry.add("MakeIterator", |_| {
-        expensive_from_fn(|ctx| {
+        blocking_from_fn(|ctx| {
             let dataset = of_tensor(ctx.input(0)?)?;
             iterator_of(ctx, 1)?.set(&dataset, ctx.step())
         })
@@ -69,6 +75,25 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     }
     registry.add("DatasetToSingleElement", make_single_element);
     registry.add("ReduceDataset", make_reduce);
+    registry.add("InitializeTableFromDataset", |_| {
+        whole_dataset(1, |_, elements, inputs| {
+            let mut pairs = Vec::new();
+            while let Some(pair) = elements.next()? {
+                pairs.push(pair);
+            }
+            if let Some(pair) = pairs.iter().find(|pair| pair.len() != 2) {
+                bail!(InvalidArgument, "Dataset should have two output types only, not {}", pair.len());
+            }
+            // An empty dataset leaves the table as it is.
+            if let ([keys, values], Some(table)) = (&stack(&pairs)?[..], inputs.first()) {
+                initialize(table, keys, values)?;
+            }
+            Ok(Vec::new())
+        })
+    });
+    for op in ["DatasetToTFRecord", "ExperimentalDatasetToTFRecord"] {
+        registry.add(op, |_| whole_dataset(0, |_, elements, inputs| write_tf_records(elements, &inputs[1..])));
+    }
 }
 
 /// The device that iterators are on.
@@ -126,7 +151,7 @@ fn make_one_shot(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let factory: &NameAttrList = init.attrs.get("dataset_factory")?;
     let factory = init.functions.instantiate(&factory.name, &Attrs(factory.attr.clone()))?;
     let (container, name) = (init.attrs.get_or("container", "")?.to_owned(), init.name.to_owned());
-    expensive_from_fn(move |ctx| {
+    blocking_from_fn(move |ctx| {
         let step = ctx.step();
         let iterator = step.resources.lookup_or_create(&container, &name, || Ok(IteratorResource::new(signature.clone())))?;
         if !iterator.is_initialized() {
@@ -249,12 +274,13 @@ impl AsyncKernel for WholeDataset {
     }
 }
 
-/// Makes a kernel that goes over the dataset in its first input.
-pub(super) fn whole_dataset(
+/// Makes a kernel that goes over the dataset in input `dataset`.
+fn whole_dataset(
+    dataset: usize,
     run: impl Fn(&Arc<IteratorContext>, &mut Elements, &[Tensor]) -> Outcome + Send + Sync + 'static,
 ) -> Result<Arc<dyn Kernel>> {
     Ok(Arc::new(WholeDataset(Arc::new(move |ctx, inputs| {
-        let dataset = inputs.first().ok_or_else(|| error!(Internal, "Missing input 0"))?;
+        let dataset = inputs.get(dataset).ok_or_else(|| error!(Internal, "Missing input {dataset}"))?;
         let mut elements = of_tensor(dataset)?.elements(ctx)?;
         run(ctx, &mut elements, inputs)
     }))))
@@ -262,7 +288,7 @@ pub(super) fn whole_dataset(
 
 fn make_single_element(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature = signature(init)?;
-    whole_dataset(move |_, elements, _| {
+    whole_dataset(0, move |_, elements, _| {
         let Some(element) = elements.next()? else { bail!(InvalidArgument, "Dataset was empty.") };
         let outputs = element_outputs(&signature, Some(element))?;
         if elements.next()?.is_some() {
@@ -276,7 +302,7 @@ fn make_single_element(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_reduce(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let f = FunctionAttr::new(init, "f", "other_arguments")?;
     let (signature, state) = (signature(init)?, Args::of(init)?.range("initial_state")?);
-    whole_dataset(move |ctx, elements, inputs| {
+    whole_dataset(0, move |ctx, elements, inputs| {
         let f = f.capture_of(inputs)?;
         let mut state = inputs.get(state.clone()).map(<[Tensor]>::to_vec).unwrap_or_default();
         while let Some(element) = elements.next()? {
@@ -284,4 +310,32 @@ fn make_reduce(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         }
         element_outputs(&signature, Some(state))
     })
+}
+
+/// Writes elements, which are strings, to a file. Inputs: the file's name, the compression.
+fn write_tf_records(elements: &mut Elements, inputs: &[Tensor]) -> Outcome {
+    let [name, compression] = inputs else { bail!(Internal, "inputs are missing") };
+    let ([name], [compression]) = (name.as_strings()?, compression.as_strings()?) else {
+        bail!(InvalidArgument, "filename and compression_type must be scalars");
+    };
+    if !compression.is_empty() {
+        bail!(Unimplemented, "compression {:?} of files that a dataset writes", String::from_utf8_lossy(compression));
+    }
+    let path = String::from_utf8_lossy(name).into_owned();
+    let failed = |e: std::io::Error| file_error(&path, &e);
+    let mut file = BufWriter::new(File::create(&path).map_err(failed)?);
+    while let Some(element) = elements.next()? {
+        let record = match &element[..] {
+            [record] if record.rank() == 0 => record.as_strings()?,
+            _ => bail!(InvalidArgument, "elements must be scalar strings"),
+        };
+        for record in record {
+            let length = (record.len() as u64).to_le_bytes();
+            for part in [&length[..], &masked_crc(&length), record, &masked_crc(record)] {
+                file.write_all(part).map_err(failed)?;
+            }
+        }
+    }
+    file.flush().map_err(failed)?;
+    Ok(Vec::new())
 }

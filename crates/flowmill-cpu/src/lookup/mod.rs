@@ -46,6 +46,17 @@ pub fn register(registry: &mut KernelRegistry) {
     text_file::register(registry);
 }
 
+/// Fills the table of a handle with keys and values.
+///
+/// # Errors
+/// `InvalidArgument` if the handle is not that of a table, if keys or values do not fit it, or if it is filled already.
+pub(crate) fn initialize(handle: &Tensor, keys: &Tensor, values: &Tensor) -> Result<()> {
+    match handle.as_resources()?.first().and_then(|handle| handle.get::<Table>()) {
+        Some(table) => table.initialize(keys, values),
+        None => bail!(InvalidArgument, "The handle is not that of a lookup table"),
+    }
+}
+
 /// The table in input 0.
 fn table<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a Table> {
     let handle = ctx.handle(0)?;

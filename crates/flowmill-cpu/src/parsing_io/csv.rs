@@ -1,7 +1,7 @@
 //! `DecodeCSV`.
 
 use crate::from_fn::from_fn;
-use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, DType, Element, Result, Tensor, bail};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -22,59 +22,87 @@ struct Format {
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let attrs = init.attrs;
     let types: Vec<DType> = attrs.list("OUT_TYPE")?;
-    let &[delimiter] = attrs.get_or("field_delim", ",")?.as_bytes() else {
-        bail!(InvalidArgument, "field_delim should be only 1 char");
-    };
+    let delimiter = attrs.get_or("field_delim", ",")?;
     let columns: Vec<i64> = if attrs.contains("select_cols") { attrs.list("select_cols")? } else { Vec::new() };
-    if !columns.is_empty() && columns.len() != types.len() {
-        bail!(InvalidArgument, "select_cols should match output size");
-    }
-    if columns.windows(2).any(|pair| pair[0] >= pair[1]) {
-        bail!(InvalidArgument, "select_cols should be strictly increasing indices");
-    }
-    if columns.first().is_some_and(|&first| first < 0) {
-        bail!(InvalidArgument, "select_cols should be non-negative indices");
-    }
-    let format = Format {
-        delimiter,
-        quotes: attrs.get_or("use_quote_delim", true)?,
-        na_value: attrs.get_or("na_value", "")?.as_bytes().to_vec(),
-        columns: columns.into_iter().map(|c| c as usize).collect(),
-    };
-    from_fn(move |ctx| decode(ctx, &format, &types))
+    let decoder =
+        RecordDecoder::new(&types, delimiter, attrs.get_or("use_quote_delim", true)?, attrs.get_or("na_value", "")?.as_bytes(), &columns)?;
+    from_fn(move |ctx| {
+        let defaults: Vec<Tensor> = ctx.inputs_from(1).cloned().collect();
+        let columns = decoder.decode_all(ctx.input(0)?, &defaults)?;
+        columns.into_iter().enumerate().for_each(|(i, column)| ctx.set_output(i, column));
+        Ok(())
+    })
 }
 
-/// Inputs: records, then a default for each column: one value, or none where the column is required.
-fn decode(ctx: &mut KernelContext<'_>, format: &Format, types: &[DType]) -> Result<()> {
-    for i in 0..types.len() {
-        let default = ctx.input(i + 1)?;
-        if default.num_elements() > 1 {
-            bail!(InvalidArgument, "There should only be 1 default per field but field {i} has {}", default.num_elements());
+/// Decodes records into tensors, one for each wanted column.
+pub(crate) struct RecordDecoder {
+    format: Format,
+    types: Vec<DType>,
+}
+
+impl RecordDecoder {
+    /// A decoder of columns of these types. `selected` are the columns that are wanted, rising; all if it is empty.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a delimiter of several characters and for columns that do not fit the types.
+    pub(crate) fn new(types: &[DType], delimiter: &str, quotes: bool, na_value: &[u8], selected: &[i64]) -> Result<RecordDecoder> {
+        let &[delimiter] = delimiter.as_bytes() else { bail!(InvalidArgument, "field_delim should be only 1 char") };
+        if !selected.is_empty() && selected.len() != types.len() {
+            bail!(InvalidArgument, "select_cols should match output size");
         }
-    }
-    let records = ctx.input(0)?;
-    let mut columns: Vec<Vec<Bytes>> = vec![Vec::with_capacity(records.num_elements()); types.len()];
-    for (i, record) in records.as_strings()?.iter().enumerate() {
-        let fields = format.fields(record)?;
-        if fields.len() != types.len() {
-            bail!(InvalidArgument, "Expect {} fields but have {} in record {i}", types.len(), fields.len());
+        if selected.windows(2).any(|pair| pair[0] >= pair[1]) {
+            bail!(InvalidArgument, "select_cols should be strictly increasing indices");
         }
-        columns.iter_mut().zip(fields).for_each(|(column, field)| column.push(field.into()));
+        if selected.first().is_some_and(|&first| first < 0) {
+            bail!(InvalidArgument, "select_cols should be non-negative indices");
+        }
+        let columns = selected.iter().map(|&c| c as usize).collect();
+        Ok(RecordDecoder { format: Format { delimiter, quotes, na_value: na_value.to_vec(), columns }, types: types.to_vec() })
     }
-    let shape = records.shape().clone();
-    for (f, (&dtype, column)) in types.iter().zip(&columns).enumerate() {
-        let column = Column { number: f, fields: column, na_value: &format.na_value, default: ctx.input(f + 1)? };
-        let out = match dtype {
-            DType::F32 => column.numbers::<f32>("float")?,
-            DType::F64 => column.numbers::<f64>("double")?,
-            DType::I32 => column.numbers::<i32>("int32")?,
-            DType::I64 => column.numbers::<i64>("int64")?,
-            DType::String => column.texts()?,
-            other => bail!(InvalidArgument, "csv: data type {other} not supported in field {f}"),
-        };
-        ctx.set_output(f, out.reshaped(shape.clone())?);
+
+    /// The columns of one record, as scalars. A default is one value, or none if the column is required.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the record is malformed.
+    pub(crate) fn decode(&self, record: Bytes, defaults: &[Tensor]) -> Result<Vec<Tensor>> {
+        self.decode_all(&Tensor::string(record), defaults)
     }
-    Ok(())
+
+    /// Like [`RecordDecoder::decode`], for records of any shape.
+    fn decode_all(&self, records: &Tensor, defaults: &[Tensor]) -> Result<Vec<Tensor>> {
+        let (format, types) = (&self.format, &self.types);
+        if defaults.len() != types.len() {
+            bail!(InvalidArgument, "{} defaults for {} columns", defaults.len(), types.len());
+        }
+        for (i, default) in defaults.iter().enumerate() {
+            if default.num_elements() > 1 {
+                bail!(InvalidArgument, "There should only be 1 default per field but field {i} has {}", default.num_elements());
+            }
+        }
+        let mut columns: Vec<Vec<Bytes>> = vec![Vec::with_capacity(records.num_elements()); types.len()];
+        for (i, record) in records.as_strings()?.iter().enumerate() {
+            let fields = format.fields(record)?;
+            if fields.len() != types.len() {
+                bail!(InvalidArgument, "Expect {} fields but have {} in record {i}", types.len(), fields.len());
+            }
+            columns.iter_mut().zip(fields).for_each(|(column, field)| column.push(field.into()));
+        }
+        let shape = records.shape().clone();
+        let mut outputs = Vec::with_capacity(types.len());
+        for (f, (&dtype, column)) in types.iter().zip(&columns).enumerate() {
+            let column = Column { number: f, fields: column, na_value: &format.na_value, default: &defaults[f] };
+            let out = match dtype {
+                DType::F32 => column.numbers::<f32>("float")?,
+                DType::F64 => column.numbers::<f64>("double")?,
+                DType::I32 => column.numbers::<i32>("int32")?,
+                DType::I64 => column.numbers::<i64>("int64")?,
+                DType::String => column.texts()?,
+                other => bail!(InvalidArgument, "csv: data type {other} not supported in field {f}"),
+            };
+            outputs.push(out.reshaped(shape.clone())?);
+        }
+        Ok(outputs)
+    }
 }
 
 struct Column<'a> {

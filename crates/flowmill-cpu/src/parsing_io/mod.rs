@@ -5,7 +5,7 @@
 mod audio_summary;
 mod column;
 mod compressed;
-mod csv;
+pub(crate) mod csv;
 mod example;
 pub(crate) mod example_parser;
 mod json;

@@ -57,23 +57,17 @@ const NEED_NO_KERNEL: [&str; 16] = [
     "_Retval",
 ];
 /// Ops of the catalogue that lack a kernel, and why.
-const WITHOUT_KERNEL: [(&str, &str); 26] = [
+const WITHOUT_KERNEL: [(&str, &str); 20] = [
     ("AnonymousMultiDeviceIterator", "feeds several devices"),
     ("AnonymousMultiDeviceIteratorV3", "as AnonymousMultiDeviceIterator"),
     ("Batch", "joins calls of several steps"),
     ("BatchFunction", "as Batch"),
-    ("CSVDataset", "TextLineDataset and DecodeCSV do the same"),
-    ("CSVDatasetV2", "as CSVDataset"),
     ("DatasetToGraph", "needs datasets that know their graph"),
     ("DatasetToGraphV2", "as DatasetToGraph"),
-    ("DatasetToTFRecord", "writes a file"),
     ("DeleteMultiDeviceIterator", "as AnonymousMultiDeviceIterator"),
     ("DeserializeIterator", "needs iterators that can be saved"),
-    ("ExperimentalCSVDataset", "as CSVDataset"),
-    ("ExperimentalDatasetToTFRecord", "as DatasetToTFRecord"),
     ("ExperimentalMatchingFilesDataset", "MatchingFiles gives the names"),
     ("ImmutableConst", "lies in a file that is mapped"),
-    ("InitializeTableFromDataset", "only eager programs make it"),
     ("MatchingFilesDataset", "as ExperimentalMatchingFilesDataset"),
     ("MultiDeviceIterator", "as AnonymousMultiDeviceIterator"),
     ("MultiDeviceIteratorFromStringHandle", "as AnonymousMultiDeviceIterator"),

@@ -258,8 +258,13 @@ fn tf_record(file: &mut dyn BufRead, offset: &mut u64, path: &str) -> Result<Opt
 
 /// Whether `crc` is the masked checksum of `data`.
 fn matches(data: &[u8], crc: &[u8]) -> bool {
+    crc == masked_crc(data)
+}
+
+/// The checksum of `data` as files of records have it.
+pub(crate) fn masked_crc(data: &[u8]) -> [u8; 4] {
     const MASK: u32 = 0xa282_ead8;
-    crc == crc32c::crc32c(data).rotate_right(15).wrapping_add(MASK).to_le_bytes()
+    crc32c::crc32c(data).rotate_right(15).wrapping_add(MASK).to_le_bytes()
 }
 
 struct FixedLength {

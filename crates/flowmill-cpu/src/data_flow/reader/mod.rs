@@ -3,7 +3,7 @@
 mod format;
 mod turns;
 
-pub(crate) use format::{Compression, Format, Source};
+pub(crate) use format::{Compression, Format, Source, masked_crc};
 
 use crate::from_fn::from_fn;
 use crate::state::resource_name;
