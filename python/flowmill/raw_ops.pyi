@@ -38,6 +38,36 @@ def AdjustSaturation(*, images: _Input, scale: _Input, T: _Type | None = None, n
 def All(*, input: _Input, reduction_indices: _Input, keep_dims: bool | None = None, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Angle(*, input: _Input, Tout: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def AnonymousHashTable(*, key_dtype: _Type, value_dtype: _Type, name: str | None = None) -> Tensor: ...
+def AnonymousIterator(*, output_types: Sequence[_Type], output_shapes: Sequence[_Shape], name: str | None = None) -> Tensor: ...
+class _AnonymousIteratorV2(typing.NamedTuple):
+    handle: Tensor
+    deleter: Tensor
+
+def AnonymousIteratorV2(*, output_types: Sequence[_Type], output_shapes: Sequence[_Shape], name: str | None = None) -> _AnonymousIteratorV2: ...
+def AnonymousIteratorV3(*, output_types: Sequence[_Type], output_shapes: Sequence[_Shape], name: str | None = None) -> Tensor: ...
+class _AnonymousMemoryCache(typing.NamedTuple):
+    handle: Tensor
+    deleter: Tensor
+
+def AnonymousMemoryCache(*, name: str | None = None) -> _AnonymousMemoryCache: ...
+class _AnonymousMultiDeviceIterator(typing.NamedTuple):
+    handle: Tensor
+    deleter: Tensor
+
+def AnonymousMultiDeviceIterator(
+    *,
+    devices: Sequence[str | bytes],
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> _AnonymousMultiDeviceIterator: ...
+def AnonymousMultiDeviceIteratorV3(
+    *,
+    devices: Sequence[str | bytes],
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
 def AnonymousMutableDenseHashTable(
     *,
     empty_key: _Input,
@@ -57,6 +87,16 @@ def AnonymousMutableHashTableOfTensors(
     value_shape: _Shape | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+class _AnonymousRandomSeedGenerator(typing.NamedTuple):
+    handle: Tensor
+    deleter: Tensor
+
+def AnonymousRandomSeedGenerator(*, seed: _Input, seed2: _Input, name: str | None = None) -> _AnonymousRandomSeedGenerator: ...
+class _AnonymousSeedGenerator(typing.NamedTuple):
+    handle: Tensor
+    deleter: Tensor
+
+def AnonymousSeedGenerator(*, seed: _Input, seed2: _Input, reshuffle: _Input, name: str | None = None) -> _AnonymousSeedGenerator: ...
 def Any(*, input: _Input, reduction_indices: _Input, keep_dims: bool | None = None, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
 def ApplyAdaMax(
     *,
@@ -326,6 +366,30 @@ def Assert(
     T: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> Operation: ...
+def AssertCardinalityDataset(
+    *,
+    input_dataset: _Input,
+    cardinality: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def AssertNextDataset(
+    *,
+    input_dataset: _Input,
+    transformations: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def AssertPrevDataset(
+    *,
+    input_dataset: _Input,
+    transformations: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
 def Assign(
     *,
     ref: _Input,
@@ -350,8 +414,20 @@ def AssignVariableOp(
 def Atan(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Atan2(*, y: _Input, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Atanh(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def AudioSpectrogram(*, input: _Input, window_size: int, stride: int, magnitude_squared: bool | None = None, name: str | None = None) -> Tensor: ...
 def AudioSummary(*, tag: _Input, tensor: _Input, sample_rate: float, max_outputs: int | None = None, name: str | None = None) -> Tensor: ...
 def AudioSummaryV2(*, tag: _Input, tensor: _Input, sample_rate: _Input, max_outputs: int | None = None, name: str | None = None) -> Tensor: ...
+def AutoShardDataset(
+    *,
+    input_dataset: _Input,
+    num_workers: _Input,
+    index: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    auto_shard_policy: int | None = None,
+    num_replicas: int | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def AvgPool(
     *,
     value: _Input,
@@ -459,6 +535,26 @@ def Batch(
     T: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> _Batch: ...
+def BatchDataset(
+    *,
+    input_dataset: _Input,
+    batch_size: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def BatchDatasetV2(
+    *,
+    input_dataset: _Input,
+    batch_size: _Input,
+    drop_remainder: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    parallel_copy: bool | None = None,
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def BatchFunction(
     *,
     in_tensors: Sequence[_Input],
@@ -690,6 +786,13 @@ def BlockLSTMV2(
     T: _Type | None = None,
     name: str | None = None,
 ) -> _BlockLSTMV2: ...
+def BoostedTreesBucketize(
+    *,
+    float_values: Sequence[_Input],
+    bucket_boundaries: Sequence[_Input],
+    num_features: int | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
 def BroadcastArgs(*, s0: _Input, s1: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 class _BroadcastGradientArgs(typing.NamedTuple):
     r0: Tensor
@@ -698,6 +801,45 @@ class _BroadcastGradientArgs(typing.NamedTuple):
 def BroadcastGradientArgs(*, s0: _Input, s1: _Input, T: _Type | None = None, name: str | None = None) -> _BroadcastGradientArgs: ...
 def BroadcastTo(*, input: _Input, shape: _Input, T: _Type | None = None, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Bucketize(*, input: _Input, boundaries: Sequence[float], T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def BytesProducedStatsDataset(
+    *,
+    input_dataset: _Input,
+    tag: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def CSVDataset(
+    *,
+    filenames: _Input,
+    compression_type: _Input,
+    buffer_size: _Input,
+    header: _Input,
+    field_delim: _Input,
+    use_quote_delim: _Input,
+    na_value: _Input,
+    select_cols: _Input,
+    record_defaults: Sequence[_Input],
+    output_shapes: Sequence[_Shape],
+    output_types: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def CSVDatasetV2(
+    *,
+    filenames: _Input,
+    compression_type: _Input,
+    buffer_size: _Input,
+    header: _Input,
+    field_delim: _Input,
+    use_quote_delim: _Input,
+    na_value: _Input,
+    select_cols: _Input,
+    record_defaults: Sequence[_Input],
+    exclude_cols: _Input,
+    output_shapes: Sequence[_Shape],
+    output_types: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 class _CTCBeamSearchDecoder(typing.NamedTuple):
     decoded_indices: list[Tensor]
     decoded_values: list[Tensor]
@@ -760,6 +902,25 @@ def CTCLossV2(
     ignore_longer_outputs_than_inputs: bool | None = None,
     name: str | None = None,
 ) -> _CTCLossV2: ...
+def CacheDataset(
+    *,
+    input_dataset: _Input,
+    filename: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def CacheDatasetV2(
+    *,
+    input_dataset: _Input,
+    filename: _Input,
+    cache: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Case(
     *,
     branch_index: _Input,
@@ -828,6 +989,15 @@ def ConcatV2(
     N: int | None = None,
     T: _Type | None = None,
     Tidx: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ConcatenateDataset(
+    *,
+    input_dataset: _Input,
+    another_dataset: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
     name: str | None = None,
 ) -> Tensor: ...
 def ConditionalAccumulator(
@@ -1044,6 +1214,31 @@ def DataFormatVecPermute(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def DatasetCardinality(*, input_dataset: _Input, cardinality_options: str | bytes | None = None, name: str | None = None) -> Tensor: ...
+def DatasetToGraph(
+    *,
+    input_dataset: _Input,
+    stateful_whitelist: Sequence[str | bytes] | None = None,
+    allow_stateful: bool | None = None,
+    strip_device_assignment: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def DatasetToGraphV2(
+    *,
+    input_dataset: _Input,
+    external_state_policy: int | None = None,
+    strip_device_assignment: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def DatasetToSingleElement(
+    *,
+    dataset: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def DatasetToTFRecord(*, input_dataset: _Input, filename: _Input, compression_type: _Input, name: str | None = None) -> Operation: ...
 def Dawsn(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def DecodeAndCropJpeg(
     *,
@@ -1130,6 +1325,18 @@ def DecodeWav(
 ) -> _DecodeWav: ...
 def DecodeWebP(*, contents: _Input, channels: int | None = None, dtype: _Type | None = None, name: str | None = None) -> Tensor: ...
 def DeepCopy(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def DeleteIterator(*, handle: _Input, deleter: _Input, name: str | None = None) -> Operation: ...
+def DeleteMemoryCache(*, handle: _Input, deleter: _Input, name: str | None = None) -> Operation: ...
+def DeleteMultiDeviceIterator(
+    *,
+    multi_device_iterator: _Input,
+    iterators: Sequence[_Input],
+    deleter: _Input,
+    N: int | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def DeleteRandomSeedGenerator(*, handle: _Input, deleter: _Input, name: str | None = None) -> Operation: ...
+def DeleteSeedGenerator(*, handle: _Input, deleter: _Input, name: str | None = None) -> Operation: ...
 def DeleteSessionTensor(*, handle: _Input, name: str | None = None) -> Operation: ...
 def DenseBincount(
     *,
@@ -1155,6 +1362,15 @@ def DenseToDenseSetOperation(
     T: _Type | None = None,
     name: str | None = None,
 ) -> _DenseToDenseSetOperation: ...
+def DenseToSparseBatchDataset(
+    *,
+    input_dataset: _Input,
+    batch_size: _Input,
+    row_shape: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
 class _DenseToSparseSetOperation(typing.NamedTuple):
     result_indices: Tensor
     result_values: Tensor
@@ -1229,6 +1445,7 @@ def Dequantize(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def DeserializeIterator(*, resource_handle: _Input, serialized: _Input, name: str | None = None) -> Operation: ...
 class _DeserializeManySparse(typing.NamedTuple):
     sparse_indices: Tensor
     sparse_values: Tensor
@@ -1284,11 +1501,23 @@ def Dilation2DBackpropInput(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def DirectedInterleaveDataset(
+    *,
+    selector_input_dataset: _Input,
+    data_input_datasets: Sequence[_Input],
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    stop_on_empty_dataset: bool | None = None,
+    N: int | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def DisableCopyOnRead(*, resource: _Input, name: str | None = None) -> Operation: ...
 def Div(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def DivNoNan(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def DrawBoundingBoxes(*, images: _Input, boxes: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def DrawBoundingBoxesV2(*, images: _Input, boxes: _Input, colors: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def DummyMemoryCache(*, name: str | None = None) -> Tensor: ...
+def DummySeedGenerator(*, name: str | None = None) -> Tensor: ...
 def DynamicPartition(*, data: _Input, partitions: _Input, num_partitions: int, T: _Type | None = None, name: str | None = None) -> list[Tensor]: ...
 def DynamicStitch(
     *,
@@ -1385,6 +1614,306 @@ def EuclideanNorm(
 def Exit(*, data: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Exp(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def ExpandDims(*, input: _Input, dim: _Input, T: _Type | None = None, Tdim: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ExperimentalAssertNextDataset(
+    *,
+    input_dataset: _Input,
+    transformations: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalAutoShardDataset(
+    *,
+    input_dataset: _Input,
+    num_workers: _Input,
+    index: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    auto_shard_policy: int | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalBytesProducedStatsDataset(
+    *,
+    input_dataset: _Input,
+    tag: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalCSVDataset(
+    *,
+    filenames: _Input,
+    compression_type: _Input,
+    buffer_size: _Input,
+    header: _Input,
+    field_delim: _Input,
+    use_quote_delim: _Input,
+    na_value: _Input,
+    select_cols: _Input,
+    record_defaults: Sequence[_Input],
+    output_shapes: Sequence[_Shape],
+    output_types: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalDatasetCardinality(*, input_dataset: _Input, name: str | None = None) -> Tensor: ...
+def ExperimentalDatasetToTFRecord(*, input_dataset: _Input, filename: _Input, compression_type: _Input, name: str | None = None) -> Operation: ...
+def ExperimentalDenseToSparseBatchDataset(
+    *,
+    input_dataset: _Input,
+    batch_size: _Input,
+    row_shape: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalDirectedInterleaveDataset(
+    *,
+    selector_input_dataset: _Input,
+    data_input_datasets: Sequence[_Input],
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    N: int | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalGroupByReducerDataset(
+    *,
+    input_dataset: _Input,
+    key_func_other_arguments: Sequence[_Input],
+    init_func_other_arguments: Sequence[_Input],
+    reduce_func_other_arguments: Sequence[_Input],
+    finalize_func_other_arguments: Sequence[_Input],
+    key_func: typing.Any,
+    init_func: typing.Any,
+    reduce_func: typing.Any,
+    finalize_func: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    Tfinalize_func_other_arguments: Sequence[_Type] | None = None,
+    Tinit_func_other_arguments: Sequence[_Type] | None = None,
+    Tkey_func_other_arguments: Sequence[_Type] | None = None,
+    Treduce_func_other_arguments: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalGroupByWindowDataset(
+    *,
+    input_dataset: _Input,
+    key_func_other_arguments: Sequence[_Input],
+    reduce_func_other_arguments: Sequence[_Input],
+    window_size_func_other_arguments: Sequence[_Input],
+    key_func: typing.Any,
+    reduce_func: typing.Any,
+    window_size_func: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    Tkey_func_other_arguments: Sequence[_Type] | None = None,
+    Treduce_func_other_arguments: Sequence[_Type] | None = None,
+    Twindow_size_func_other_arguments: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalIgnoreErrorsDataset(
+    *,
+    input_dataset: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    log_warning: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalIteratorGetDevice(*, resource: _Input, name: str | None = None) -> Tensor: ...
+def ExperimentalLatencyStatsDataset(
+    *,
+    input_dataset: _Input,
+    tag: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalMapAndBatchDataset(
+    *,
+    input_dataset: _Input,
+    other_arguments: Sequence[_Input],
+    batch_size: _Input,
+    num_parallel_calls: _Input,
+    drop_remainder: _Input,
+    f: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    preserve_cardinality: bool | None = None,
+    Targuments: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalMapDataset(
+    *,
+    input_dataset: _Input,
+    other_arguments: Sequence[_Input],
+    f: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    use_inter_op_parallelism: bool | None = None,
+    preserve_cardinality: bool | None = None,
+    force_synchronous: bool | None = None,
+    Targuments: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalMatchingFilesDataset(*, patterns: _Input, name: str | None = None) -> Tensor: ...
+def ExperimentalMaxIntraOpParallelismDataset(
+    *,
+    input_dataset: _Input,
+    max_intra_op_parallelism: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalNonSerializableDataset(
+    *,
+    input_dataset: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalParallelInterleaveDataset(
+    *,
+    input_dataset: _Input,
+    other_arguments: Sequence[_Input],
+    cycle_length: _Input,
+    block_length: _Input,
+    sloppy: _Input,
+    buffer_output_elements: _Input,
+    prefetch_input_elements: _Input,
+    f: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    Targuments: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalParseExampleDataset(
+    *,
+    input_dataset: _Input,
+    num_parallel_calls: _Input,
+    dense_defaults: Sequence[_Input],
+    sparse_keys: Sequence[str | bytes],
+    dense_keys: Sequence[str | bytes],
+    sparse_types: Sequence[_Type],
+    dense_shapes: Sequence[_Shape],
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    sloppy: bool | None = None,
+    Tdense: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalPrivateThreadPoolDataset(
+    *,
+    input_dataset: _Input,
+    num_threads: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalRandomDataset(
+    *,
+    seed: _Input,
+    seed2: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalRebatchDataset(
+    *,
+    input_dataset: _Input,
+    num_replicas: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    use_fallback: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalScanDataset(
+    *,
+    input_dataset: _Input,
+    initial_state: Sequence[_Input],
+    other_arguments: Sequence[_Input],
+    f: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    preserve_cardinality: bool | None = None,
+    Targuments: Sequence[_Type] | None = None,
+    Tstate: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalSetStatsAggregatorDataset(
+    *,
+    input_dataset: _Input,
+    stats_aggregator: _Input,
+    tag: _Input,
+    counter_prefix: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalSleepDataset(
+    *,
+    input_dataset: _Input,
+    sleep_microseconds: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalSlidingWindowDataset(
+    *,
+    input_dataset: _Input,
+    window_size: _Input,
+    window_shift: _Input,
+    window_stride: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalStatsAggregatorHandle(
+    *,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalStatsAggregatorSummary(*, iterator: _Input, name: str | None = None) -> Tensor: ...
+def ExperimentalTakeWhileDataset(
+    *,
+    input_dataset: _Input,
+    other_arguments: Sequence[_Input],
+    predicate: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    Targuments: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalThreadPoolDataset(
+    *,
+    input_dataset: _Input,
+    thread_pool: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalThreadPoolHandle(
+    *,
+    num_threads: int,
+    display_name: str | bytes,
+    max_intra_op_parallelism: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalUnbatchDataset(
+    *,
+    input_dataset: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def ExperimentalUniqueDataset(
+    *,
+    input_dataset: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
 def Expint(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Expm1(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def ExtractGlimpse(
@@ -1519,7 +2048,54 @@ def FakeQuantWithMinMaxVarsPerChannelGradient(
     name: str | None = None,
 ) -> _FakeQuantWithMinMaxVarsPerChannelGradient: ...
 def Fill(*, dims: _Input, value: _Input, T: _Type | None = None, index_type: _Type | None = None, name: str | None = None) -> Tensor: ...
+def FilterByLastComponentDataset(
+    *,
+    input_dataset: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def FilterDataset(
+    *,
+    input_dataset: _Input,
+    other_arguments: Sequence[_Input],
+    predicate: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    Targuments: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def FinalizeDataset(
+    *,
+    input_dataset: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    has_captured_ref: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Fingerprint(*, data: _Input, method: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def FixedLengthRecordDataset(
+    *,
+    filenames: _Input,
+    header_bytes: _Input,
+    record_bytes: _Input,
+    footer_bytes: _Input,
+    buffer_size: _Input,
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def FixedLengthRecordDatasetV2(
+    *,
+    filenames: _Input,
+    header_bytes: _Input,
+    record_bytes: _Input,
+    footer_bytes: _Input,
+    buffer_size: _Input,
+    compression_type: _Input,
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def FixedLengthRecordReader(
     *,
     record_bytes: int,
@@ -1539,6 +2115,17 @@ def FixedLengthRecordReaderV2(
     container: str | bytes | None = None,
     shared_name: str | bytes | None = None,
     encoding: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def FlatMapDataset(
+    *,
+    input_dataset: _Input,
+    other_arguments: Sequence[_Input],
+    f: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    Targuments: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> Tensor: ...
 def Floor(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -1802,11 +2389,63 @@ def GenerateBoundingBoxProposals(
     post_nms_topn: int | None = None,
     name: str | None = None,
 ) -> _GenerateBoundingBoxProposals: ...
+def GeneratorDataset(
+    *,
+    init_func_other_args: Sequence[_Input],
+    next_func_other_args: Sequence[_Input],
+    finalize_func_other_args: Sequence[_Input],
+    init_func: typing.Any,
+    next_func: typing.Any,
+    finalize_func: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    Tfinalize_func_args: Sequence[_Type] | None = None,
+    Tinit_func_args: Sequence[_Type] | None = None,
+    Tnext_func_args: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def GetSessionHandle(*, value: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def GetSessionHandleV2(*, value: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def GetSessionTensor(*, handle: _Input, dtype: _Type, name: str | None = None) -> Tensor: ...
 def Greater(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def GreaterEqual(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def GroupByReducerDataset(
+    *,
+    input_dataset: _Input,
+    key_func_other_arguments: Sequence[_Input],
+    init_func_other_arguments: Sequence[_Input],
+    reduce_func_other_arguments: Sequence[_Input],
+    finalize_func_other_arguments: Sequence[_Input],
+    key_func: typing.Any,
+    init_func: typing.Any,
+    reduce_func: typing.Any,
+    finalize_func: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    Tfinalize_func_other_arguments: Sequence[_Type] | None = None,
+    Tinit_func_other_arguments: Sequence[_Type] | None = None,
+    Tkey_func_other_arguments: Sequence[_Type] | None = None,
+    Treduce_func_other_arguments: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def GroupByWindowDataset(
+    *,
+    input_dataset: _Input,
+    key_func_other_arguments: Sequence[_Input],
+    reduce_func_other_arguments: Sequence[_Input],
+    window_size_func_other_arguments: Sequence[_Input],
+    key_func: typing.Any,
+    reduce_func: typing.Any,
+    window_size_func: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    Tkey_func_other_arguments: Sequence[_Type] | None = None,
+    Treduce_func_other_arguments: Sequence[_Type] | None = None,
+    Twindow_size_func_other_arguments: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def GuaranteeConst(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def HSVToRGB(*, images: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def HashTable(
@@ -1872,6 +2511,14 @@ def If(
 def Igamma(*, a: _Input, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def IgammaGradA(*, a: _Input, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Igammac(*, a: _Input, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def IgnoreErrorsDataset(
+    *,
+    input_dataset: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    log_warning: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Imag(*, input: _Input, Tout: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def ImageSummary(
     *,
@@ -1894,6 +2541,7 @@ def InitializeTable(
     Tval: _Type | None = None,
     name: str | None = None,
 ) -> Operation: ...
+def InitializeTableFromDataset(*, table_handle: _Input, dataset: _Input, name: str | None = None) -> Operation: ...
 def InitializeTableFromTextFile(
     *,
     table_handle: _Input,
@@ -1925,6 +2573,22 @@ def InitializeTableV2(
     Tval: _Type | None = None,
     name: str | None = None,
 ) -> Operation: ...
+def InplaceAdd(*, x: _Input, i: _Input, v: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def InplaceSub(*, x: _Input, i: _Input, v: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def InplaceUpdate(*, x: _Input, i: _Input, v: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def InterleaveDataset(
+    *,
+    input_dataset: _Input,
+    other_arguments: Sequence[_Input],
+    cycle_length: _Input,
+    block_length: _Input,
+    f: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    Targuments: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Inv(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def InvGrad(*, y: _Input, dy: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Invert(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -1933,6 +2597,53 @@ def IsFinite(*, x: _Input, T: _Type | None = None, name: str | None = None) -> T
 def IsInf(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def IsNan(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def IsVariableInitialized(*, ref: _Input, dtype: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Iterator(
+    *,
+    shared_name: str | bytes,
+    container: str | bytes,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def IteratorFromStringHandle(
+    *,
+    string_handle: _Input,
+    output_types: Sequence[_Type] | None = None,
+    output_shapes: Sequence[_Shape] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def IteratorFromStringHandleV2(
+    *,
+    string_handle: _Input,
+    output_types: Sequence[_Type] | None = None,
+    output_shapes: Sequence[_Shape] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def IteratorGetDevice(*, resource: _Input, name: str | None = None) -> Tensor: ...
+def IteratorGetNext(*, iterator: _Input, output_types: Sequence[_Type], output_shapes: Sequence[_Shape], name: str | None = None) -> list[Tensor]: ...
+def IteratorGetNextAsOptional(
+    *,
+    iterator: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def IteratorGetNextSync(
+    *,
+    iterator: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> list[Tensor]: ...
+def IteratorToStringHandle(*, resource_handle: _Input, name: str | None = None) -> Tensor: ...
+def IteratorV2(
+    *,
+    shared_name: str | bytes,
+    container: str | bytes,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
 def L2Loss(*, t: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def LRN(
     *,
@@ -2010,13 +2721,46 @@ def LSTMBlockCellGrad(
     T: _Type | None = None,
     name: str | None = None,
 ) -> _LSTMBlockCellGrad: ...
+def LatencyStatsDataset(
+    *,
+    input_dataset: _Input,
+    tag: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
 def LeakyRelu(*, features: _Input, alpha: float | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def LeakyReluGrad(*, gradients: _Input, features: _Input, alpha: float | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def LeftShift(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def LegacyParallelInterleaveDatasetV2(
+    *,
+    input_dataset: _Input,
+    other_arguments: Sequence[_Input],
+    cycle_length: _Input,
+    block_length: _Input,
+    buffer_output_elements: _Input,
+    prefetch_input_elements: _Input,
+    f: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    deterministic: str | bytes | None = None,
+    metadata: str | bytes | None = None,
+    Targuments: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Less(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def LessEqual(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Lgamma(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def LinSpace(*, start: _Input, stop: _Input, num: _Input, T: _Type | None = None, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ListDataset(
+    *,
+    tensors: Sequence[_Input],
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    Tinput_types: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 class _ListDiff(typing.NamedTuple):
     out: Tensor
     idx: Tensor
@@ -2130,6 +2874,36 @@ class _Lu(typing.NamedTuple):
     p: Tensor
 
 def Lu(*, input: _Input, output_idx_type: _Type | None = None, T: _Type | None = None, name: str | None = None) -> _Lu: ...
+def MakeIterator(*, dataset: _Input, iterator: _Input, name: str | None = None) -> Operation: ...
+def MapAndBatchDataset(
+    *,
+    input_dataset: _Input,
+    other_arguments: Sequence[_Input],
+    batch_size: _Input,
+    num_parallel_calls: _Input,
+    drop_remainder: _Input,
+    f: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    preserve_cardinality: bool | None = None,
+    metadata: str | bytes | None = None,
+    Targuments: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MapDataset(
+    *,
+    input_dataset: _Input,
+    other_arguments: Sequence[_Input],
+    f: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    use_inter_op_parallelism: bool | None = None,
+    preserve_cardinality: bool | None = None,
+    force_synchronous: bool | None = None,
+    metadata: str | bytes | None = None,
+    Targuments: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def MatMul(
     *,
     a: _Input,
@@ -2142,6 +2916,7 @@ def MatMul(
     name: str | None = None,
 ) -> Tensor: ...
 def MatchingFiles(*, pattern: _Input, name: str | None = None) -> Tensor: ...
+def MatchingFilesDataset(*, patterns: _Input, name: str | None = None) -> Tensor: ...
 def MatrixBandPart(
     *,
     input: _Input,
@@ -2225,6 +3000,14 @@ def Max(
     keep_dims: bool | None = None,
     T: _Type | None = None,
     Tidx: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MaxIntraOpParallelismDataset(
+    *,
+    input_dataset: _Input,
+    max_intra_op_parallelism: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
     name: str | None = None,
 ) -> Tensor: ...
 def MaxPool(
@@ -2384,6 +3167,16 @@ def MergeV2Checkpoints(
     allow_missing_files: bool | None = None,
     name: str | None = None,
 ) -> Operation: ...
+def Mfcc(
+    *,
+    spectrogram: _Input,
+    sample_rate: _Input,
+    upper_frequency_limit: float | None = None,
+    lower_frequency_limit: float | None = None,
+    filterbank_channel_count: int | None = None,
+    dct_coefficient_count: int | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Min(
     *,
     input: _Input,
@@ -2413,8 +3206,45 @@ def MirrorPadGrad(
     name: str | None = None,
 ) -> Tensor: ...
 def Mod(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ModelDataset(
+    *,
+    input_dataset: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    algorithm: int | None = None,
+    cpu_budget: int | None = None,
+    ram_budget: int | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Mul(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def MulNoNan(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def MultiDeviceIterator(
+    *,
+    devices: Sequence[str | bytes],
+    shared_name: str | bytes,
+    container: str | bytes,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def MultiDeviceIteratorFromStringHandle(
+    *,
+    string_handle: _Input,
+    output_types: Sequence[_Type] | None = None,
+    output_shapes: Sequence[_Shape] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MultiDeviceIteratorGetNextFromShard(
+    *,
+    multi_device_iterator: _Input,
+    shard_num: _Input,
+    incarnation_id: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> list[Tensor]: ...
+def MultiDeviceIteratorInit(*, dataset: _Input, multi_device_iterator: _Input, max_buffer_size: _Input, name: str | None = None) -> Tensor: ...
+def MultiDeviceIteratorToStringHandle(*, multi_device_iterator: _Input, name: str | None = None) -> Tensor: ...
 def Multinomial(
     *,
     logits: _Input,
@@ -2556,6 +3386,13 @@ def NonMaxSuppressionWithOverlaps(
     score_threshold: _Input,
     name: str | None = None,
 ) -> Tensor: ...
+def NonSerializableDataset(
+    *,
+    input_dataset: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
 def NotEqual(*, x: _Input, y: _Input, incompatible_shape_error: bool | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def NthElement(*, input: _Input, n: _Input, reverse: bool | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def OneHot(
@@ -2569,7 +3406,36 @@ def OneHot(
     TI: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def OneShotIterator(
+    *,
+    dataset_factory: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def OnesLike(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def OptimizeDataset(
+    *,
+    input_dataset: _Input,
+    optimizations: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    optimization_configs: Sequence[str | bytes] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def OptimizeDatasetV2(
+    *,
+    input_dataset: _Input,
+    optimizations_enabled: _Input,
+    optimizations_disabled: _Input,
+    optimizations_default: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    optimization_configs: Sequence[str | bytes] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def OptionalFromValue(*, components: Sequence[_Input], Toutput_types: Sequence[_Type] | None = None, name: str | None = None) -> Tensor: ...
 def OptionalGetValue(
     *,
@@ -2580,6 +3446,15 @@ def OptionalGetValue(
 ) -> list[Tensor]: ...
 def OptionalHasValue(*, optional: _Input, name: str | None = None) -> Tensor: ...
 def OptionalNone(*, name: str | None = None) -> Tensor: ...
+def OptionsDataset(
+    *,
+    input_dataset: _Input,
+    serialized_options: str | bytes,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Pack(*, values: Sequence[_Input], axis: int | None = None, N: int | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Pad(*, input: _Input, paddings: _Input, T: _Type | None = None, Tpaddings: _Type | None = None, name: str | None = None) -> Tensor: ...
 def PadV2(
@@ -2589,6 +3464,32 @@ def PadV2(
     constant_values: _Input,
     T: _Type | None = None,
     Tpaddings: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def PaddedBatchDataset(
+    *,
+    input_dataset: _Input,
+    batch_size: _Input,
+    padded_shapes: Sequence[_Input],
+    padding_values: Sequence[_Input],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    N: int | None = None,
+    Toutput_types: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def PaddedBatchDatasetV2(
+    *,
+    input_dataset: _Input,
+    batch_size: _Input,
+    padded_shapes: Sequence[_Input],
+    padding_values: Sequence[_Input],
+    drop_remainder: _Input,
+    output_shapes: Sequence[_Shape],
+    parallel_copy: bool | None = None,
+    metadata: str | bytes | None = None,
+    N: int | None = None,
+    Toutput_types: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> Tensor: ...
 def PaddingFIFOQueue(
@@ -2609,12 +3510,133 @@ def PaddingFIFOQueueV2(
     shared_name: str | bytes | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def ParallelBatchDataset(
+    *,
+    input_dataset: _Input,
+    batch_size: _Input,
+    num_parallel_calls: _Input,
+    drop_remainder: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    parallel_copy: bool | None = None,
+    deterministic: str | bytes | None = None,
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ParallelConcat(*, values: Sequence[_Input], shape: _Shape, N: int | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def ParallelDynamicStitch(
     *,
     indices: Sequence[_Input],
     data: Sequence[_Input],
     N: int | None = None,
     T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ParallelFilterDataset(
+    *,
+    input_dataset: _Input,
+    other_arguments: Sequence[_Input],
+    num_parallel_calls: _Input,
+    predicate: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    deterministic: str | bytes | None = None,
+    metadata: str | bytes | None = None,
+    Targuments: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ParallelInterleaveDataset(
+    *,
+    input_dataset: _Input,
+    other_arguments: Sequence[_Input],
+    cycle_length: _Input,
+    block_length: _Input,
+    sloppy: _Input,
+    buffer_output_elements: _Input,
+    prefetch_input_elements: _Input,
+    f: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    Targuments: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ParallelInterleaveDatasetV2(
+    *,
+    input_dataset: _Input,
+    other_arguments: Sequence[_Input],
+    cycle_length: _Input,
+    block_length: _Input,
+    num_parallel_calls: _Input,
+    f: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    sloppy: bool | None = None,
+    metadata: str | bytes | None = None,
+    Targuments: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ParallelInterleaveDatasetV3(
+    *,
+    input_dataset: _Input,
+    other_arguments: Sequence[_Input],
+    cycle_length: _Input,
+    block_length: _Input,
+    num_parallel_calls: _Input,
+    f: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    deterministic: str | bytes | None = None,
+    metadata: str | bytes | None = None,
+    Targuments: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ParallelInterleaveDatasetV4(
+    *,
+    input_dataset: _Input,
+    other_arguments: Sequence[_Input],
+    cycle_length: _Input,
+    block_length: _Input,
+    buffer_output_elements: _Input,
+    prefetch_input_elements: _Input,
+    num_parallel_calls: _Input,
+    f: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    deterministic: str | bytes | None = None,
+    metadata: str | bytes | None = None,
+    Targuments: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ParallelMapDataset(
+    *,
+    input_dataset: _Input,
+    other_arguments: Sequence[_Input],
+    num_parallel_calls: _Input,
+    f: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    use_inter_op_parallelism: bool | None = None,
+    sloppy: bool | None = None,
+    preserve_cardinality: bool | None = None,
+    metadata: str | bytes | None = None,
+    Targuments: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ParallelMapDatasetV2(
+    *,
+    input_dataset: _Input,
+    other_arguments: Sequence[_Input],
+    num_parallel_calls: _Input,
+    f: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    use_inter_op_parallelism: bool | None = None,
+    deterministic: str | bytes | None = None,
+    preserve_cardinality: bool | None = None,
+    use_unbounded_threadpool: bool | None = None,
+    metadata: str | bytes | None = None,
+    Targuments: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> Tensor: ...
 class _ParseExample(typing.NamedTuple):
@@ -2637,6 +3659,42 @@ def ParseExample(
     Tdense: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> _ParseExample: ...
+def ParseExampleDataset(
+    *,
+    input_dataset: _Input,
+    num_parallel_calls: _Input,
+    dense_defaults: Sequence[_Input],
+    sparse_keys: Sequence[str | bytes],
+    dense_keys: Sequence[str | bytes],
+    sparse_types: Sequence[_Type],
+    dense_shapes: Sequence[_Shape],
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    sloppy: bool | None = None,
+    ragged_keys: Sequence[str | bytes] | None = None,
+    ragged_value_types: Sequence[_Type] | None = None,
+    ragged_split_types: Sequence[_Type] | None = None,
+    Tdense: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ParseExampleDatasetV2(
+    *,
+    input_dataset: _Input,
+    num_parallel_calls: _Input,
+    dense_defaults: Sequence[_Input],
+    sparse_keys: Sequence[str | bytes],
+    dense_keys: Sequence[str | bytes],
+    sparse_types: Sequence[_Type],
+    dense_shapes: Sequence[_Shape],
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    deterministic: str | bytes | None = None,
+    ragged_keys: Sequence[str | bytes] | None = None,
+    ragged_value_types: Sequence[_Type] | None = None,
+    ragged_split_types: Sequence[_Type] | None = None,
+    Tdense: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 class _ParseExampleV2(typing.NamedTuple):
     sparse_indices: list[Tensor]
     sparse_values: list[Tensor]
@@ -2740,6 +3798,18 @@ def PlaceholderWithDefault(*, input: _Input, shape: _Shape, dtype: _Type | None 
 def Polygamma(*, a: _Input, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def PopulationCount(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Pow(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def PrefetchDataset(
+    *,
+    input_dataset: _Input,
+    buffer_size: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    slack_period: int | None = None,
+    legacy_autotune: bool | None = None,
+    buffer_size_min: int | None = None,
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def PreventGradient(*, input: _Input, message: str | bytes | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Print(
     *,
@@ -2769,6 +3839,14 @@ def PriorityQueueV2(
     capacity: int | None = None,
     container: str | bytes | None = None,
     shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def PrivateThreadPoolDataset(
+    *,
+    input_dataset: _Input,
+    num_threads: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
     name: str | None = None,
 ) -> Tensor: ...
 def Prod(
@@ -3386,6 +4464,26 @@ def RaggedTensorToVariantGradient(
     Tsplits: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def RandomDataset(
+    *,
+    seed: _Input,
+    seed2: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def RandomDatasetV2(
+    *,
+    seed: _Input,
+    seed2: _Input,
+    seed_generator: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    rerandomize_each_iteration: bool | None = None,
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def RandomGamma(
     *,
     shape: _Input,
@@ -3483,6 +4581,17 @@ def RandomUniformInt(
     name: str | None = None,
 ) -> Tensor: ...
 def Range(*, start: _Input, limit: _Input, delta: _Input, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
+def RangeDataset(
+    *,
+    start: _Input,
+    stop: _Input,
+    step: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    replicate_on_split: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Rank(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def ReadFile(*, filename: _Input, name: str | None = None) -> Tensor: ...
 def ReadVariableOp(*, resource: _Input, dtype: _Type, name: str | None = None) -> Tensor: ...
@@ -3518,8 +4627,40 @@ def ReaderSerializeState(*, reader_handle: _Input, name: str | None = None) -> T
 def ReaderSerializeStateV2(*, reader_handle: _Input, name: str | None = None) -> Tensor: ...
 def Real(*, input: _Input, Tout: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def RealDiv(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def RebatchDataset(
+    *,
+    input_dataset: _Input,
+    num_replicas: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    use_fallback: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def RebatchDatasetV2(
+    *,
+    input_dataset: _Input,
+    batch_sizes: _Input,
+    drop_remainder: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
 def Reciprocal(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def ReciprocalGrad(*, y: _Input, dy: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ReduceDataset(
+    *,
+    input_dataset: _Input,
+    initial_state: Sequence[_Input],
+    other_arguments: Sequence[_Input],
+    f: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    use_inter_op_parallelism: bool | None = None,
+    metadata: str | bytes | None = None,
+    Targuments: Sequence[_Type] | None = None,
+    Tstate: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
 def ReduceJoin(
     *,
     inputs: _Input,
@@ -3556,6 +4697,15 @@ def Relu(*, features: _Input, T: _Type | None = None, name: str | None = None) -
 def Relu6(*, features: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Relu6Grad(*, gradients: _Input, features: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def ReluGrad(*, gradients: _Input, features: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def RepeatDataset(
+    *,
+    input_dataset: _Input,
+    count: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 class _RequantizationRange(typing.NamedTuple):
     output_min: Tensor
     output_max: Tensor
@@ -4240,6 +5390,14 @@ def ReverseSequence(
     name: str | None = None,
 ) -> Tensor: ...
 def ReverseV2(*, tensor: _Input, axis: _Input, T: _Type | None = None, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
+def RewriteDataset(
+    *,
+    input_dataset: _Input,
+    rewrite_name: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
 def RightShift(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Rint(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def RngReadAndSkip(*, resource: _Input, alg: _Input, delta: _Input, name: str | None = None) -> Tensor: ...
@@ -4295,6 +5453,16 @@ def SampleDistortedBoundingBoxV2(
     T: _Type | None = None,
     name: str | None = None,
 ) -> _SampleDistortedBoundingBoxV2: ...
+def SamplingDataset(
+    *,
+    input_dataset: _Input,
+    rate: _Input,
+    seed: _Input,
+    seed2: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
 def Save(
     *,
     filename: _Input,
@@ -4322,6 +5490,21 @@ def SaveV2(
     name: str | None = None,
 ) -> Operation: ...
 def ScalarSummary(*, tags: _Input, values: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ScanDataset(
+    *,
+    input_dataset: _Input,
+    initial_state: Sequence[_Input],
+    other_arguments: Sequence[_Input],
+    f: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    preserve_cardinality: bool | None = None,
+    use_default_device: bool | None = None,
+    metadata: str | bytes | None = None,
+    Targuments: Sequence[_Type] | None = None,
+    Tstate: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def ScatterAdd(
     *,
     ref: _Input,
@@ -4507,6 +5690,7 @@ class _SelfAdjointEigV2(typing.NamedTuple):
 def SelfAdjointEigV2(*, input: _Input, compute_v: bool | None = None, T: _Type | None = None, name: str | None = None) -> _SelfAdjointEigV2: ...
 def Selu(*, features: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def SeluGrad(*, gradients: _Input, outputs: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SerializeIterator(*, resource_handle: _Input, external_state_policy: int | None = None, name: str | None = None) -> Tensor: ...
 def SerializeManySparse(
     *,
     sparse_indices: _Input,
@@ -4535,6 +5719,16 @@ def SetSize(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def SetStatsAggregatorDataset(
+    *,
+    input_dataset: _Input,
+    stats_aggregator: _Input,
+    tag: _Input,
+    counter_prefix: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
 def Shape(*, input: _Input, out_type: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def ShapeN(
     *,
@@ -4544,14 +5738,116 @@ def ShapeN(
     T: _Type | None = None,
     name: str | None = None,
 ) -> list[Tensor]: ...
+def ShardDataset(
+    *,
+    input_dataset: _Input,
+    num_shards: _Input,
+    index: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    require_non_empty: bool | None = None,
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def ShardedFilename(*, basename: _Input, shard: _Input, num_shards: _Input, name: str | None = None) -> Tensor: ...
+def ShardedFilespec(*, basename: _Input, num_shards: _Input, name: str | None = None) -> Tensor: ...
+def ShuffleAndRepeatDataset(
+    *,
+    input_dataset: _Input,
+    buffer_size: _Input,
+    seed: _Input,
+    seed2: _Input,
+    count: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    reshuffle_each_iteration: bool | None = None,
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ShuffleAndRepeatDatasetV2(
+    *,
+    input_dataset: _Input,
+    buffer_size: _Input,
+    seed: _Input,
+    seed2: _Input,
+    count: _Input,
+    seed_generator: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    reshuffle_each_iteration: bool | None = None,
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ShuffleDataset(
+    *,
+    input_dataset: _Input,
+    buffer_size: _Input,
+    seed: _Input,
+    seed2: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    reshuffle_each_iteration: bool | None = None,
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ShuffleDatasetV2(
+    *,
+    input_dataset: _Input,
+    buffer_size: _Input,
+    seed_generator: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ShuffleDatasetV3(
+    *,
+    input_dataset: _Input,
+    buffer_size: _Input,
+    seed: _Input,
+    seed2: _Input,
+    seed_generator: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    reshuffle_each_iteration: bool | None = None,
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Sigmoid(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def SigmoidGrad(*, y: _Input, dy: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Sign(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Sin(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Sinh(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Size(*, input: _Input, out_type: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SkipDataset(
+    *,
+    input_dataset: _Input,
+    count: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def SleepDataset(
+    *,
+    input_dataset: _Input,
+    sleep_microseconds: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
 def Slice(*, input: _Input, begin: _Input, size: _Input, Index: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SlidingWindowDataset(
+    *,
+    input_dataset: _Input,
+    window_size: _Input,
+    window_shift: _Input,
+    window_stride: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    drop_remainder: bool | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Snapshot(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def SobolSample(*, dim: _Input, num_results: _Input, skip: _Input, dtype: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Softmax(*, logits: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -5240,6 +6536,14 @@ def SparseTensorDenseMatMul(
     Tindices: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def SparseTensorSliceDataset(
+    *,
+    indices: _Input,
+    values: _Input,
+    dense_shape: _Input,
+    Tvalues: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def SparseToDense(
     *,
     sparse_indices: _Input,
@@ -5580,6 +6884,9 @@ def StaticRegexReplace(
     replace_global: bool | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def StatsAggregatorHandle(*, container: str | bytes | None = None, shared_name: str | bytes | None = None, name: str | None = None) -> Tensor: ...
+def StatsAggregatorHandleV2(*, container: str | bytes | None = None, shared_name: str | bytes | None = None, name: str | None = None) -> Tensor: ...
+def StatsAggregatorSummary(*, iterator: _Input, name: str | None = None) -> Tensor: ...
 def StopGradient(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def StridedSlice(
     *,
@@ -5720,6 +7027,23 @@ def SymbolicGradient(
     Tin: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> list[Tensor]: ...
+def TFRecordDataset(
+    *,
+    filenames: _Input,
+    compression_type: _Input,
+    buffer_size: _Input,
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TFRecordDatasetV2(
+    *,
+    filenames: _Input,
+    compression_type: _Input,
+    buffer_size: _Input,
+    byte_offsets: _Input,
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def TFRecordReader(
     *,
     container: str | bytes | None = None,
@@ -5732,6 +7056,26 @@ def TFRecordReaderV2(
     container: str | bytes | None = None,
     shared_name: str | bytes | None = None,
     compression_type: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TakeDataset(
+    *,
+    input_dataset: _Input,
+    count: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TakeWhileDataset(
+    *,
+    input_dataset: _Input,
+    other_arguments: Sequence[_Input],
+    predicate: typing.Any,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    Targuments: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> Tensor: ...
 def Tan(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -5831,6 +7175,14 @@ def TensorArrayWriteV3(
     value: _Input,
     flow_in: _Input,
     T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorDataset(
+    *,
+    components: Sequence[_Input],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    Toutput_types: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> Tensor: ...
 class _TensorListConcat(typing.NamedTuple):
@@ -5995,6 +7347,16 @@ def TensorScatterUpdate(
     Tindices: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def TensorSliceDataset(
+    *,
+    components: Sequence[_Input],
+    output_shapes: Sequence[_Shape],
+    is_files: bool | None = None,
+    metadata: str | bytes | None = None,
+    replicate_on_split: bool | None = None,
+    Toutput_types: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def TensorStridedSliceUpdate(
     *,
     input: _Input,
@@ -6019,6 +7381,14 @@ def TensorSummaryV2(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def TextLineDataset(
+    *,
+    filenames: _Input,
+    compression_type: _Input,
+    buffer_size: _Input,
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def TextLineReader(
     *,
     skip_header_lines: int | None = None,
@@ -6029,6 +7399,23 @@ def TextLineReader(
 def TextLineReaderV2(
     *,
     skip_header_lines: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ThreadPoolDataset(
+    *,
+    input_dataset: _Input,
+    thread_pool: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def ThreadPoolHandle(
+    *,
+    num_threads: int,
+    display_name: str | bytes,
+    max_intra_op_parallelism: int | None = None,
     container: str | bytes | None = None,
     shared_name: str | bytes | None = None,
     name: str | None = None,
@@ -6094,6 +7481,14 @@ def Unbatch(
     container: str | bytes | None = None,
     shared_name: str | bytes | None = None,
     T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def UnbatchDataset(
+    *,
+    input_dataset: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
     name: str | None = None,
 ) -> Tensor: ...
 class _UnicodeDecode(typing.NamedTuple):
@@ -6167,6 +7562,14 @@ class _Unique(typing.NamedTuple):
     idx: Tensor
 
 def Unique(*, x: _Input, out_idx: _Type | None = None, T: _Type | None = None, name: str | None = None) -> _Unique: ...
+def UniqueDataset(
+    *,
+    input_dataset: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 class _UniqueV2(typing.NamedTuple):
     y: Tensor
     idx: Tensor
@@ -6252,6 +7655,7 @@ def UnsortedSegmentSum(
     Tnumsegments: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def UnwrapDatasetVariant(*, input_handle: _Input, name: str | None = None) -> Tensor: ...
 def UpperBound(
     *,
     sorted_inputs: _Input,
@@ -6301,9 +7705,31 @@ def While(
 ) -> list[Tensor]: ...
 def WholeFileReader(*, container: str | bytes | None = None, shared_name: str | bytes | None = None, name: str | None = None) -> Tensor: ...
 def WholeFileReaderV2(*, container: str | bytes | None = None, shared_name: str | bytes | None = None, name: str | None = None) -> Tensor: ...
+def WindowDataset(
+    *,
+    input_dataset: _Input,
+    size: _Input,
+    shift: _Input,
+    stride: _Input,
+    drop_remainder: _Input,
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def WrapDatasetVariant(*, input_handle: _Input, name: str | None = None) -> Tensor: ...
 def WriteFile(*, filename: _Input, contents: _Input, name: str | None = None) -> Operation: ...
 def Xdivy(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Xlog1py(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Xlogy(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def ZerosLike(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Zeta(*, x: _Input, q: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ZipDataset(
+    *,
+    input_datasets: Sequence[_Input],
+    output_types: Sequence[_Type],
+    output_shapes: Sequence[_Shape],
+    metadata: str | bytes | None = None,
+    N: int | None = None,
+    name: str | None = None,
+) -> Tensor: ...

@@ -102,6 +102,8 @@ from flowmill.math._elementwise import xdivy as xdivy
 from flowmill.math._elementwise import xlog1py as xlog1py
 from flowmill.math._elementwise import xlogy as xlogy
 from flowmill.math._elementwise import zeta as zeta
+from flowmill.math._linspace import lin_space as lin_space
+from flowmill.math._linspace import linspace as linspace
 from flowmill.math._products import accumulate_n as accumulate_n
 from flowmill.math._products import add_n as add_n
 from flowmill.math._products import einsum as einsum
@@ -141,8 +143,6 @@ from flowmill.math._segments import in_top_k as in_top_k
 from flowmill.math._segments import is_non_decreasing as is_non_decreasing
 from flowmill.math._segments import is_strictly_increasing as is_strictly_increasing
 from flowmill.math._segments import lbeta as lbeta
-from flowmill.math._segments import lin_space as lin_space
-from flowmill.math._segments import linspace as linspace
 from flowmill.math._segments import polyval as polyval
 from flowmill.math._segments import segment_max as segment_max
 from flowmill.math._segments import segment_mean as segment_mean

@@ -1,0 +1,6 @@
+# Made by python/make_stubs from the code.
+
+from typing import Any
+
+def one_of(old: str, old_value, new: str, new_value) -> Any: ...
+def unwrapped_sizes(shape) -> Any: ...
