@@ -62,7 +62,8 @@ from flowmill._convert import constant as constant
 from flowmill._convert import convert_to_tensor as convert_to_tensor
 from flowmill._convert import convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices
 from flowmill._convert import register_tensor_conversion_function as register_tensor_conversion_function
-from flowmill._core import VERSION as __version__
+from flowmill._core import VERSION as ___version__
+__version__ = ___version__
 from flowmill._device import DeviceSpec as DeviceSpec
 from flowmill._load_library import load_file_system_library as load_file_system_library
 from flowmill._load_library import load_library as load_library
@@ -318,23 +319,37 @@ from flowmill.io import write_file as write_file
 from flowmill.linalg import cholesky as cholesky
 from flowmill.linalg import cholesky_solve as cholesky_solve
 from flowmill.linalg import cross as cross
-from flowmill.linalg import tensor_diag as diag
-from flowmill.linalg import tensor_diag_part as diag_part
+from flowmill.linalg import tensor_diag as _diag
+diag = _diag
+from flowmill.linalg import tensor_diag_part as _diag_part
+diag_part = _diag_part
 from flowmill.linalg import eye as eye
-from flowmill.linalg import band_part as matrix_band_part
-from flowmill.linalg import det as matrix_determinant
-from flowmill.linalg import diag as matrix_diag
-from flowmill.linalg import diag_part as matrix_diag_part
-from flowmill.linalg import inv as matrix_inverse
-from flowmill.linalg import set_diag as matrix_set_diag
-from flowmill.linalg import solve as matrix_solve
-from flowmill.linalg import lstsq as matrix_solve_ls
-from flowmill.linalg import sqrtm as matrix_square_root
-from flowmill.linalg import triangular_solve as matrix_triangular_solve
+from flowmill.linalg import band_part as _matrix_band_part
+matrix_band_part = _matrix_band_part
+from flowmill.linalg import det as _matrix_determinant
+matrix_determinant = _matrix_determinant
+from flowmill.linalg import diag as _matrix_diag
+matrix_diag = _matrix_diag
+from flowmill.linalg import diag_part as _matrix_diag_part
+matrix_diag_part = _matrix_diag_part
+from flowmill.linalg import inv as _matrix_inverse
+matrix_inverse = _matrix_inverse
+from flowmill.linalg import set_diag as _matrix_set_diag
+matrix_set_diag = _matrix_set_diag
+from flowmill.linalg import solve as _matrix_solve
+matrix_solve = _matrix_solve
+from flowmill.linalg import lstsq as _matrix_solve_ls
+matrix_solve_ls = _matrix_solve_ls
+from flowmill.linalg import sqrtm as _matrix_square_root
+matrix_square_root = _matrix_square_root
+from flowmill.linalg import triangular_solve as _matrix_triangular_solve
+matrix_triangular_solve = _matrix_triangular_solve
 from flowmill.linalg import norm as norm
 from flowmill.linalg import qr as qr
-from flowmill.linalg import eigh as self_adjoint_eig
-from flowmill.linalg import eigvalsh as self_adjoint_eigvals
+from flowmill.linalg import eigh as _self_adjoint_eig
+self_adjoint_eig = _self_adjoint_eig
+from flowmill.linalg import eigvalsh as _self_adjoint_eigvals
+self_adjoint_eigvals = _self_adjoint_eigvals
 from flowmill.linalg import svd as svd
 from flowmill.linalg import trace as trace
 from flowmill.logging import get_logger as get_logger
@@ -524,41 +539,71 @@ from flowmill.signal import fft3d as fft3d
 from flowmill.signal import ifft as ifft
 from flowmill.signal import ifft2d as ifft2d
 from flowmill.signal import ifft3d as ifft3d
-from flowmill.signal._any_axes import fftnd_op as fftnd
-from flowmill.signal._any_axes import ifftnd_op as ifftnd
-from flowmill.signal._any_axes import irfftnd_op as irfftnd
-from flowmill.signal._any_axes import rfftnd_op as rfftnd
+from flowmill.signal._any_axes import fftnd_op as _fftnd
+fftnd = _fftnd
+from flowmill.signal._any_axes import ifftnd_op as _ifftnd
+ifftnd = _ifftnd
+from flowmill.signal._any_axes import irfftnd_op as _irfftnd
+irfftnd = _irfftnd
+from flowmill.signal._any_axes import rfftnd_op as _rfftnd
+rfftnd = _rfftnd
 from flowmill.sparse import deserialize_many_sparse as deserialize_many_sparse
 from flowmill.sparse import edit_distance as edit_distance
 from flowmill.sparse import serialize_many_sparse as serialize_many_sparse
 from flowmill.sparse import serialize_sparse as serialize_sparse
-from flowmill.sparse import add as sparse_add
-from flowmill.sparse import concat as sparse_concat
-from flowmill.sparse import fill_empty_rows as sparse_fill_empty_rows
-from flowmill.sparse import mask as sparse_mask
-from flowmill.sparse import maximum as sparse_maximum
-from flowmill.sparse import merge as sparse_merge
-from flowmill.sparse import minimum as sparse_minimum
-from flowmill.sparse import placeholder as sparse_placeholder
-from flowmill.sparse import reduce_max as sparse_reduce_max
-from flowmill.sparse import reduce_max_sparse as sparse_reduce_max_sparse
-from flowmill.sparse import reduce_sum as sparse_reduce_sum
-from flowmill.sparse import reduce_sum_sparse as sparse_reduce_sum_sparse
-from flowmill.sparse import reorder as sparse_reorder
-from flowmill.sparse import reset_shape as sparse_reset_shape
-from flowmill.sparse import reshape as sparse_reshape
-from flowmill.sparse import retain as sparse_retain
-from flowmill.sparse import segment_mean as sparse_segment_mean
-from flowmill.sparse import segment_sqrt_n as sparse_segment_sqrt_n
-from flowmill.sparse import segment_sum as sparse_segment_sum
-from flowmill.sparse import slice as sparse_slice
-from flowmill.sparse import softmax as sparse_softmax
-from flowmill.sparse import split as sparse_split
-from flowmill.sparse import matmul as sparse_tensor_dense_matmul
-from flowmill.sparse import to_dense as sparse_tensor_to_dense
+from flowmill.sparse import add as _sparse_add
+sparse_add = _sparse_add
+from flowmill.sparse import concat as _sparse_concat
+sparse_concat = _sparse_concat
+from flowmill.sparse import fill_empty_rows as _sparse_fill_empty_rows
+sparse_fill_empty_rows = _sparse_fill_empty_rows
+from flowmill.sparse import mask as _sparse_mask
+sparse_mask = _sparse_mask
+from flowmill.sparse import maximum as _sparse_maximum
+sparse_maximum = _sparse_maximum
+from flowmill.sparse import merge as _sparse_merge
+sparse_merge = _sparse_merge
+from flowmill.sparse import minimum as _sparse_minimum
+sparse_minimum = _sparse_minimum
+from flowmill.sparse import placeholder as _sparse_placeholder
+sparse_placeholder = _sparse_placeholder
+from flowmill.sparse import reduce_max as _sparse_reduce_max
+sparse_reduce_max = _sparse_reduce_max
+from flowmill.sparse import reduce_max_sparse as _sparse_reduce_max_sparse
+sparse_reduce_max_sparse = _sparse_reduce_max_sparse
+from flowmill.sparse import reduce_sum as _sparse_reduce_sum
+sparse_reduce_sum = _sparse_reduce_sum
+from flowmill.sparse import reduce_sum_sparse as _sparse_reduce_sum_sparse
+sparse_reduce_sum_sparse = _sparse_reduce_sum_sparse
+from flowmill.sparse import reorder as _sparse_reorder
+sparse_reorder = _sparse_reorder
+from flowmill.sparse import reset_shape as _sparse_reset_shape
+sparse_reset_shape = _sparse_reset_shape
+from flowmill.sparse import reshape as _sparse_reshape
+sparse_reshape = _sparse_reshape
+from flowmill.sparse import retain as _sparse_retain
+sparse_retain = _sparse_retain
+from flowmill.sparse import segment_mean as _sparse_segment_mean
+sparse_segment_mean = _sparse_segment_mean
+from flowmill.sparse import segment_sqrt_n as _sparse_segment_sqrt_n
+sparse_segment_sqrt_n = _sparse_segment_sqrt_n
+from flowmill.sparse import segment_sum as _sparse_segment_sum
+sparse_segment_sum = _sparse_segment_sum
+from flowmill.sparse import slice as _sparse_slice
+sparse_slice = _sparse_slice
+from flowmill.sparse import softmax as _sparse_softmax
+sparse_softmax = _sparse_softmax
+from flowmill.sparse import split as _sparse_split
+sparse_split = _sparse_split
+from flowmill.sparse import matmul as _sparse_tensor_dense_matmul
+sparse_tensor_dense_matmul = _sparse_tensor_dense_matmul
+from flowmill.sparse import to_dense as _sparse_tensor_to_dense
+sparse_tensor_to_dense = _sparse_tensor_to_dense
 from flowmill.sparse import sparse_to_dense as sparse_to_dense
-from flowmill.sparse import to_indicator as sparse_to_indicator
-from flowmill.sparse import transpose as sparse_transpose
+from flowmill.sparse import to_indicator as _sparse_to_indicator
+sparse_to_indicator = _sparse_to_indicator
+from flowmill.sparse import transpose as _sparse_transpose
+sparse_transpose = _sparse_transpose
 from flowmill.sparse_tensor import SparseTensor as SparseTensor
 from flowmill.sparse_tensor import SparseTensorValue as SparseTensorValue
 from flowmill.sparse_tensor import convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor
@@ -582,13 +627,19 @@ from flowmill.strings import as_string as as_string
 from flowmill.strings import fingerprint as fingerprint
 from flowmill.strings import reduce_join as reduce_join
 from flowmill.strings import regex_replace as regex_replace
-from flowmill.strings import join as string_join
+from flowmill.strings import join as _string_join
+string_join = _string_join
 from flowmill.strings import string_split as string_split
-from flowmill.strings import strip as string_strip
-from flowmill.strings import to_hash_bucket as string_to_hash_bucket
-from flowmill.strings import to_hash_bucket_fast as string_to_hash_bucket_fast
-from flowmill.strings import to_hash_bucket_strong as string_to_hash_bucket_strong
-from flowmill.strings import to_number as string_to_number
+from flowmill.strings import strip as _string_strip
+string_strip = _string_strip
+from flowmill.strings import to_hash_bucket as _string_to_hash_bucket
+string_to_hash_bucket = _string_to_hash_bucket
+from flowmill.strings import to_hash_bucket_fast as _string_to_hash_bucket_fast
+string_to_hash_bucket_fast = _string_to_hash_bucket_fast
+from flowmill.strings import to_hash_bucket_strong as _string_to_hash_bucket_strong
+string_to_hash_bucket_strong = _string_to_hash_bucket_strong
+from flowmill.strings import to_number as _string_to_number
+string_to_number = _string_to_number
 from flowmill.strings import substr as substr
 from flowmill.template import init_scope as init_scope
 from flowmill.template import make_template as make_template
@@ -600,7 +651,8 @@ from flowmill.tensor_shape import TensorShape as TensorShape
 from flowmill.tensor_shape import dimension_at_index as dimension_at_index
 from flowmill.tensor_shape import dimension_value as dimension_value
 from flowmill.tensor_spec import TensorSpec as TensorSpec
-from flowmill.tensor_util import constant_value as get_static_value
+from flowmill.tensor_util import constant_value as _get_static_value
+get_static_value = _get_static_value
 from flowmill.tensor_util import is_symbolic_tensor as is_symbolic_tensor
 from flowmill.tensor_util import is_tensor as is_tensor
 from flowmill.tensor_util import make_ndarray as make_ndarray

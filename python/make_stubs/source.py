@@ -196,7 +196,11 @@ class Stub:
                 home, inner = where[name]
             found[name] = home, inner
         own = [f"{name}: {self._type_of(vars(self._module)[name])}" for name in where if name == "__version__" and name not in found]
-        return [f"from {home} import {inner} as {name}" for name, (home, inner) in sorted(found.items(), key=lambda item: (item[1][0], item[0]))] + own
+        lines = []
+        for name, (home, inner) in sorted(found.items(), key=lambda item: (item[1][0], item[0])):
+            # Only a name that stays the same is offered on by a stub's import.
+            lines += [f"from {home} import {inner} as {name}"] if inner == name else [f"from {home} import {inner} as _{name}", f"{name} = _{name}"]
+        return lines + own
 
     # Statements
 

@@ -64,10 +64,11 @@ mod _core {
     use crate::session::{PyCallable, PySession};
 
     /// Makes a debug build panic where a release build would start rayon's own pool, whose threads a forked process lacks.
-    #[cfg(debug_assertions)]
     #[pymodule_init]
     fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
-        flowmill_runtime::intra_op::forbid_global_pool();
+        if cfg!(debug_assertions) {
+            flowmill_runtime::intra_op::forbid_global_pool();
+        }
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! The file `checkpoint` of a directory: which checkpoints it has, and which is the newest.
 
+use crate::slice_table::{ANY_PART, table_files};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -57,9 +58,10 @@ pub fn latest_checkpoint(dir: &Path) -> Result<Option<PathBuf>> {
     Ok(path.filter(|path| !path.as_os_str().is_empty() && checkpoint_exists(path)))
 }
 
-/// Whether there is a checkpoint with this prefix, of either format.
+/// Returns true if there is a checkpoint with this prefix, of either format.
 pub fn checkpoint_exists(prefix: &Path) -> bool {
-    with_suffix(prefix, ".index").is_file() || prefix.is_file()
+    let is_pattern = || prefix.to_str().is_some_and(|name| name.contains(ANY_PART));
+    with_suffix(prefix, ".index").is_file() || prefix.is_file() || is_pattern() && table_files(prefix).is_ok()
 }
 
 /// Reads a `CheckpointState` in protobuf's text form.

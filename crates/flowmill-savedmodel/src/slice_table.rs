@@ -18,6 +18,9 @@ use crate::ordered_code::slice_key;
 use crate::slice::{TensorSlice, num_shared};
 use crate::table::{read_table, write_table};
 
+/// What stands for any part's number in the name that savers give a checkpoint of several files: `path-?????-of-00002`.
+pub(crate) const ANY_PART: &str = "-?????-of-";
+
 /// The version of slice tables that this crate reads.
 const VERSION: i32 = 0;
 
@@ -220,8 +223,8 @@ fn elements(tensor: &Tensor) -> Result<TensorProto> {
     Ok(proto)
 }
 
-/// The files of a checkpoint: `path`, or all of `path-00000-of-00002` and so on.
-fn table_files(path: &Path) -> Result<Vec<PathBuf>> {
+/// Returns the files of a checkpoint: `path`, or all of `path-00000-of-00002` and so on, which savers call `path-?????-of-00002`.
+pub(crate) fn table_files(path: &Path) -> Result<Vec<PathBuf>> {
     if path.is_file() {
         return Ok(vec![path.to_owned()]);
     }
@@ -230,10 +233,13 @@ fn table_files(path: &Path) -> Result<Vec<PathBuf>> {
     };
     let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(not_found)?;
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (name, count) = name.split_once(ANY_PART).map_or((name, None), |(name, count)| (name, Some(count)));
     let is_part = |file: &PathBuf| {
         let suffix = file.file_name().and_then(|file| file.to_str()?.strip_prefix(name)?.strip_prefix('-'));
         let numbers = suffix.and_then(|suffix| suffix.split_once("-of-"));
-        numbers.is_some_and(|(part, parts)| [part, parts].iter().all(|number| number.parse::<u32>().is_ok()))
+        numbers.is_some_and(|(part, parts)| {
+            [part, parts].iter().all(|number| number.parse::<u32>().is_ok()) && count.is_none_or(|count| count == parts)
+        })
     };
     let entries = fs::read_dir(directory).map_err(|_| not_found())?;
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_part).collect();

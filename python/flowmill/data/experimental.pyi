@@ -51,13 +51,16 @@ from flowmill.data._options import OptimizationOptions as OptimizationOptions
 from flowmill.data._options import ServiceOptions as ServiceOptions
 from flowmill.data._options import ThreadingOptions as ThreadingOptions
 from flowmill.data._options import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY
-from flowmill.data._specs import DatasetSpec as DatasetStructure
+from flowmill.data._specs import DatasetSpec as _DatasetStructure
+DatasetStructure = _DatasetStructure
 from flowmill.data._specs import Optional as Optional
-from flowmill.data._specs import OptionalSpec as OptionalStructure
+from flowmill.data._specs import OptionalSpec as _OptionalStructure
+OptionalStructure = _OptionalStructure
 from flowmill.data._tables import DatasetInitializer as DatasetInitializer
 from flowmill.data._tables import index_table_from_dataset as index_table_from_dataset
 from flowmill.data._tables import table_from_dataset as table_from_dataset
-from flowmill.type_spec import TypeSpec as Structure
+from flowmill.type_spec import TypeSpec as _Structure
+Structure = _Structure
 
 AUTOTUNE: int
 SHARD_HINT: int

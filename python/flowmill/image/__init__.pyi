@@ -52,10 +52,12 @@ from flowmill.image._geometry import pad_to_bounding_box as pad_to_bounding_box
 from flowmill.image._geometry import random_flip_left_right as random_flip_left_right
 from flowmill.image._geometry import random_flip_up_down as random_flip_up_down
 from flowmill.image._geometry import resize_image_with_crop_or_pad as resize_image_with_crop_or_pad
-from flowmill.image._geometry import resize_image_with_crop_or_pad as resize_with_crop_or_pad
+from flowmill.image._geometry import resize_image_with_crop_or_pad as _resize_with_crop_or_pad
+resize_with_crop_or_pad = _resize_with_crop_or_pad
 from flowmill.image._geometry import rot90 as rot90
 from flowmill.image._geometry import transpose as transpose
-from flowmill.image._geometry import transpose as transpose_image
+from flowmill.image._geometry import transpose as _transpose_image
+transpose_image = _transpose_image
 from flowmill.image._quality import image_gradients as image_gradients
 from flowmill.image._quality import psnr as psnr
 from flowmill.image._quality import sobel_edges as sobel_edges
@@ -63,7 +65,8 @@ from flowmill.image._quality import ssim as ssim
 from flowmill.image._quality import ssim_multiscale as ssim_multiscale
 from flowmill.image._quality import total_variation as total_variation
 from flowmill.image._resize import ResizeMethod as ResizeMethod
-from flowmill.image._resize import resize_images as resize
+from flowmill.image._resize import resize_images as _resize
+resize = _resize
 from flowmill.image._resize import resize_area as resize_area
 from flowmill.image._resize import resize_bicubic as resize_bicubic
 from flowmill.image._resize import resize_bilinear as resize_bilinear

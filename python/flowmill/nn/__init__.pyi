@@ -18,7 +18,8 @@ from flowmill.nn._activation import relu as relu
 from flowmill.nn._activation import relu6 as relu6
 from flowmill.nn._activation import relu_layer as relu_layer
 from flowmill.nn._activation import selu as selu
-from flowmill.nn._activation import swish as silu
+from flowmill.nn._activation import swish as _silu
+silu = _silu
 from flowmill.nn._activation import softmax as softmax
 from flowmill.nn._activation import softplus as softplus
 from flowmill.nn._activation import softsign as softsign
@@ -40,14 +41,17 @@ from flowmill.nn._convolution import conv2d_backprop_input as conv2d_backprop_in
 from flowmill.nn._convolution import conv2d_transpose as conv2d_transpose
 from flowmill.nn._convolution import conv3d as conv3d
 from flowmill.nn._convolution import conv3d_backprop_filter as conv3d_backprop_filter
-from flowmill.nn._convolution import conv3d_backprop_filter as conv3d_backprop_filter_v2
+from flowmill.nn._convolution import conv3d_backprop_filter as _conv3d_backprop_filter_v2
+conv3d_backprop_filter_v2 = _conv3d_backprop_filter_v2
 from flowmill.nn._convolution import conv3d_transpose as conv3d_transpose
 from flowmill.nn._convolution import conv_transpose as conv_transpose
 from flowmill.nn._convolution import depthwise_conv2d_backprop_filter as depthwise_conv2d_backprop_filter
 from flowmill.nn._convolution import depthwise_conv2d_backprop_input as depthwise_conv2d_backprop_input
 from flowmill.nn._convolution import depthwise_conv2d_native as depthwise_conv2d_native
-from flowmill.nn._convolution import depthwise_conv2d_backprop_filter as depthwise_conv2d_native_backprop_filter
-from flowmill.nn._convolution import depthwise_conv2d_backprop_input as depthwise_conv2d_native_backprop_input
+from flowmill.nn._convolution import depthwise_conv2d_backprop_filter as _depthwise_conv2d_native_backprop_filter
+depthwise_conv2d_native_backprop_filter = _depthwise_conv2d_native_backprop_filter
+from flowmill.nn._convolution import depthwise_conv2d_backprop_input as _depthwise_conv2d_native_backprop_input
+depthwise_conv2d_native_backprop_input = _depthwise_conv2d_native_backprop_input
 from flowmill.nn._cross_entropy import compute_average_loss as compute_average_loss
 from flowmill.nn._cross_entropy import log_poisson_loss as log_poisson_loss
 from flowmill.nn._cross_entropy import scale_regularization_loss as scale_regularization_loss
@@ -72,7 +76,8 @@ from flowmill.nn._normalization import batch_normalization as batch_normalizatio
 from flowmill.nn._normalization import fused_batch_norm as fused_batch_norm
 from flowmill.nn._normalization import l2_normalize as l2_normalize
 from flowmill.nn._normalization import local_response_normalization as local_response_normalization
-from flowmill.nn._normalization import local_response_normalization as lrn
+from flowmill.nn._normalization import local_response_normalization as _lrn
+lrn = _lrn
 from flowmill.nn._normalization import moments as moments
 from flowmill.nn._normalization import normalize_moments as normalize_moments
 from flowmill.nn._normalization import sufficient_statistics as sufficient_statistics

@@ -12,7 +12,8 @@ from flowmill.saved_model import utils as utils
 from flowmill.saved_model._model import Model as Model
 from flowmill.saved_model._model import Signature as Signature
 from flowmill.saved_model._model import TensorSpec as TensorSpec
-from flowmill.saved_model.builder import SavedModelBuilder as Builder
+from flowmill.saved_model.builder import SavedModelBuilder as _Builder
+Builder = _Builder
 from flowmill.saved_model.builder import simple_save as simple_save
 from flowmill.saved_model.constants import ASSETS_DIRECTORY as ASSETS_DIRECTORY
 from flowmill.saved_model.constants import ASSETS_KEY as ASSETS_KEY
@@ -25,7 +26,8 @@ from flowmill.saved_model.constants import SAVED_MODEL_FILENAME_PBTXT as SAVED_M
 from flowmill.saved_model.constants import SAVED_MODEL_SCHEMA_VERSION as SAVED_MODEL_SCHEMA_VERSION
 from flowmill.saved_model.constants import VARIABLES_DIRECTORY as VARIABLES_DIRECTORY
 from flowmill.saved_model.constants import VARIABLES_FILENAME as VARIABLES_FILENAME
-from flowmill.saved_model.loader import maybe_saved_model_directory as contains_saved_model
+from flowmill.saved_model.loader import maybe_saved_model_directory as _contains_saved_model
+contains_saved_model = _contains_saved_model
 from flowmill.saved_model.loader import maybe_saved_model_directory as maybe_saved_model_directory
 from flowmill.saved_model.main_op import main_op_with_restore as main_op_with_restore
 from flowmill.saved_model.signature_constants import CLASSIFY_INPUTS as CLASSIFY_INPUTS

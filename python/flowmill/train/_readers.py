@@ -19,10 +19,25 @@ def get_checkpoint_state(checkpoint_dir, latest_filename: str | None = None) -> 
     return None if state is None else _protos.get("CheckpointState").FromString(state)
 
 
-def checkpoint_exists(checkpoint_prefix) -> bool:
-    """Whether there is a checkpoint with this prefix."""
+# The end of what version 1 calls a checkpoint of several files: `-?????-of-00002`.
+_ANY_SHARD, _COUNT = "-?????", "-of-00002"
+_SHARDS = _ANY_SHARD + _COUNT
+
+
+def files_of(checkpoint_prefix) -> list[str]:
+    """Returns the files that say a checkpoint is there: an index, or version 1's files, whose names the prefix may be a pattern of."""
     prefix = os.fspath(checkpoint_prefix)
-    return os.path.isfile(prefix + ".index") or os.path.isfile(prefix)
+    names = [prefix + ".index", prefix]
+    if prefix[-len(_SHARDS):-len(_COUNT)] == _ANY_SHARD:
+        import glob
+
+        names = sorted(glob.glob(glob.escape(prefix[:-len(_SHARDS)]) + prefix[-len(_SHARDS):]))
+    return [name for name in names if os.path.isfile(name)]
+
+
+def checkpoint_exists(checkpoint_prefix) -> bool:
+    """Returns true if there is a checkpoint with this prefix."""
+    return bool(files_of(checkpoint_prefix))
 
 
 class CheckpointReader:

@@ -8,7 +8,7 @@ import threading
 import time
 
 from flowmill import _protos
-from flowmill.train._readers import checkpoint_exists, latest_checkpoint
+from flowmill.train._readers import checkpoint_exists, files_of, latest_checkpoint
 
 
 def generate_checkpoint_state_proto(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None, all_model_checkpoint_timestamps=None,
@@ -80,19 +80,19 @@ def remove_checkpoint(checkpoint_prefix, checkpoint_format_version: int = 2, met
     prefix = os.fspath(checkpoint_prefix)
     escaped = glob.escape(prefix)
     patterns = [glob.escape(meta_graph_filename(prefix, meta_graph_suffix))]
-    patterns += [escaped + ".index", escaped + ".data-?????-of-?????"] if checkpoint_format_version == 2 else [escaped]
-    for pattern in patterns:
-        for file in glob.glob(pattern):
-            os.remove(file)
+    patterns += [escaped + ".index", escaped + ".data-?????-of-?????"] if checkpoint_format_version == 2 else []
+    files = [file for pattern in patterns for file in glob.glob(pattern)]
+    for file in files if checkpoint_format_version == 2 else files + files_of(prefix):
+        os.remove(file)
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes) -> list[float]:
     """When checkpoints were written, in seconds since 1970; those that do not exist are left out."""
     found = []
     for prefix in map(os.fspath, checkpoint_prefixes):
-        file = next((f for f in (prefix + ".index", prefix) if os.path.isfile(f)), None)
-        if file is not None:
-            found.append(os.stat(file).st_mtime)
+        files = files_of(prefix)
+        if files:
+            found.append(os.stat(files[0]).st_mtime)
     return found
 
 

@@ -36,7 +36,7 @@ class Saver:
         builder: not used.
         defer_build: makes the operations when :meth:`build` is called.
         allow_empty: lets there be no variables; then nothing is saved.
-        write_version: 1 or 2: which of TensorFlow's formats; the first is one file, not `sharded`.
+        write_version: 1 or 2: which of TensorFlow's formats.
         pad_step_number: gives steps eight digits in names of files.
         save_relative_paths: writes paths to the state file as seen from its directory.
         filename: the name of checkpoints where none is fed.
@@ -52,8 +52,6 @@ class Saver:
             raise ValueError("If `var_list` is provided then build cannot be deferred. Either set defer_build=False or var_list=None.")
         if write_version not in (_V1, _V2):
             raise ValueError(f"flowmill writes checkpoints of versions 1 and 2, not {write_version}.")
-        if write_version == _V1 and sharded and saver_def is None:
-            raise ValueError("flowmill writes checkpoints of version 1 to one file alone: `sharded` needs version 2.")
         self._write_version = write_version
         self._var_list, self._reshape, self._sharded, self._name = var_list, reshape, sharded, name
         self._max_to_keep, self._keep_hours = max_to_keep, keep_checkpoint_every_n_hours
@@ -112,7 +110,7 @@ class Saver:
             saveables = _saveables.saveables_of(named)
             if self._sharded:
                 shards = _by_device(saveables)
-                save = self._save_sharded(filename, shards)
+                save = (_save_first_shards if self._write_version == _V1 else self._save_sharded)(filename, shards)
                 restores = []
                 for device, part in shards:
                     with graph.device(device):
@@ -313,6 +311,18 @@ def _saved(filename, saveables, version: int = _V2):
     op, name = ("SaveSlices", "save") if version == _V1 else ("SaveV2", None)
     saved = call(op, name, filename, [s.name for s in specs], [s.slice_spec for s in specs], [s.tensor for s in specs])
     return with_dependencies([saved], filename)
+
+
+def _save_first_shards(filename, shards):
+    """Returns the pattern of the names of version 1's files, once each device's variables are in one of them."""
+    graph = get_default_graph()
+    count = constant(len(shards), name="num_shards")
+    saved = []
+    for shard, (device, part) in enumerate(shards):
+        with graph.device(device):
+            saved.append(_saved(call("ShardedFilename", None, filename, shard, count), part, _V1))
+    with graph.control_dependencies([s.op for s in saved]):
+        return call("ShardedFilespec", None, filename, count)
 
 
 def _by_device(saveables) -> list[tuple[str, list]]:

@@ -112,10 +112,41 @@ def test_nodes_of_savers_of_the_first_format(tf1):
     assert found[1] == found[0]
     with flowmill.Graph().as_default():
         flowmill.get_variable("v", [1])
-        with pytest.raises(ValueError, match="to one file alone"):
-            flowmill.train.Saver(write_version=1, sharded=True)
         with pytest.raises(ValueError, match="versions 1 and 2, not 3"):
             flowmill.train.Saver(write_version=3)
+
+
+@pytest.mark.parametrize("writes", [False, True], ids=["TensorFlow writes", "we write"])
+def test_a_file_for_each_device(tf1, tmp_path, writes):
+    """The checkpoint's name is a pattern of the files' names."""
+    made = []
+
+    def variables(tf):
+        with tf.device("/cpu:0"):
+            v = tf.get_variable("v", initializer=tf.constant(3.0))
+        return [v, tf.get_variable("w", initializer=tf.constant([4.0]))]
+
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default() as graph:
+            variables(tf)
+            saver = tf.train.Saver(sharded=True, write_version=tf.train.SaverDef.V1)
+            made.append((str(saver.saver_def), [n for n in _described(graph) if n[0].startswith("save")]))
+    assert made[1] == made[0]
+    writer, reader = (flowmill, tf1) if writes else (tf1, flowmill)
+    with writer.Graph().as_default(), writer.Session() as session:
+        variables(writer)
+        session.run(writer.global_variables_initializer())
+        saver = writer.train.Saver(sharded=True, write_version=writer.train.SaverDef.V1, max_to_keep=1)
+        saver.save(session, str(tmp_path / "old"))
+        path = saver.save(session, str(tmp_path / "model"))
+    assert path == str(tmp_path / "model-?????-of-00002")
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["checkpoint", "model-00000-of-00002", "model-00001-of-00002", "model.meta"]
+    assert flowmill.train.checkpoint_exists(path) and flowmill.train.latest_checkpoint(str(tmp_path)) == path
+    for tf in (reader, writer):
+        with tf.Graph().as_default(), tf.Session() as session:
+            v, w = variables(tf)
+            tf.train.Saver().restore(session, path)
+            assert [session.run(v), *session.run(w)] == [3.0, 4.0]
 
 
 def test_old_checkpoints_of_the_first_format_are_removed(tmp_path):
