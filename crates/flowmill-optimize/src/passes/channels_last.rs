@@ -176,7 +176,7 @@ impl Layouts {
     }
 
     /// The channels-last form of input `i`, made if it is not at hand.
-    fn to_last(&mut self, graph: &mut Graph, id: NodeId, i: usize, rank: usize) -> Result<()> {
+    fn put_last(&mut self, graph: &mut Graph, id: NodeId, i: usize, rank: usize) -> Result<()> {
         let Some(input) = graph.input(id, i) else { return Ok(()) };
         let last = match self.images.get(&input) {
             Some(image) => image.last,
@@ -190,7 +190,7 @@ impl Layouts {
     }
 
     /// Gives the consumers of `output`, which has its channels last now, the other form.
-    fn to_first(&mut self, graph: &mut Graph, output: OutputId, rank: usize) -> Result<()> {
+    fn put_first(&mut self, graph: &mut Graph, output: OutputId, rank: usize) -> Result<()> {
         let consumers: Vec<_> = graph.out_edges(output.node).filter(|e| e.source() == Some(output)).collect();
         if consumers.is_empty() {
             return Ok(());
@@ -233,11 +233,11 @@ impl Layouts {
             self.sizes_to_last(graph, id, i, rank)?;
         }
         for &i in layout.images.iter().filter(|&&i| i < num_inputs) {
-            self.to_last(graph, id, i, rank)?;
+            self.put_last(graph, id, i, rank)?;
         }
         graph.set_attrs(id, attrs)?;
         if layout.image_output {
-            self.to_first(graph, id.output(0), rank)?;
+            self.put_first(graph, id.output(0), rank)?;
         }
         Ok(true)
     }
@@ -302,7 +302,7 @@ impl Layouts {
         for (i, value) in constants.iter().filter(|(_, value)| value.rank() > 0) {
             self.set_constant(graph, id, *i, value)?;
         }
-        self.to_first(graph, id.output(0), rank)?;
+        self.put_first(graph, id.output(0), rank)?;
         Ok(true)
     }
 
@@ -318,7 +318,7 @@ impl Layouts {
             graph.update_edge(image.last, id, i)?;
         }
         self.set_axis(graph, id, last, axis, rank)?;
-        self.to_first(graph, id.output(0), rank)?;
+        self.put_first(graph, id.output(0), rank)?;
         Ok(true)
     }
 
@@ -336,7 +336,7 @@ impl Layouts {
         graph.update_edge(image.last, id, value)?;
         self.set_axis(graph, id, axis, found, image.rank)?;
         for slot in 0..graph.node(id)?.num_outputs() {
-            self.to_first(graph, id.output(slot as u32), image.rank)?;
+            self.put_first(graph, id.output(slot as u32), image.rank)?;
         }
         Ok(true)
     }
@@ -348,7 +348,7 @@ impl Layouts {
         let moved = Tensor::index_vector(found.value.dtype(), &moved)?.reshaped(found.value.shape().clone())?;
         graph.update_edge(image.last, id, 0)?;
         self.set_constant(graph, id, 1, &moved)?;
-        self.to_first(graph, id.output(0), image.rank)?;
+        self.put_first(graph, id.output(0), image.rank)?;
         Ok(true)
     }
 
@@ -368,7 +368,7 @@ impl Layouts {
         graph.update_edge(image.last, id, 0)?;
         self.set_constant(graph, id, 1, &moved)?;
         if keeps {
-            self.to_first(graph, id.output(0), image.rank)?;
+            self.put_first(graph, id.output(0), image.rank)?;
         }
         Ok(true)
     }

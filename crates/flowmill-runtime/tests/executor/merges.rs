@@ -51,7 +51,7 @@ fn on_heap(value: i64) -> Tensor {
 
 /// Runs the plan many times on two and three threads.
 fn run_often(plan: &Arc<Plan>, times: usize, check: impl Fn(&[Option<Tensor>])) {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    let pool = flowmill_runtime::intra_op::pool(3).unwrap();
     for num_threads in [2, 3] {
         for _ in 0..times {
             let options = RunOptions { num_threads, pool: Some(&pool), stats: None };

@@ -50,7 +50,7 @@ pub(crate) fn first_field(text: &[u8]) -> Option<&str> {
 pub(crate) fn is_text(text: &[u8]) -> bool {
     let is_control = |byte: &u8| byte.is_ascii_control() && !matches!(byte, b'\n' | b'\r' | b'\t' | b'\x0c' | b'\x0b');
     let is_utf8 = std::str::from_utf8(text).map_or_else(|error| error.error_len().is_none(), |_| true);
-    is_utf8 && !text.iter().any(|byte| is_control(byte))
+    is_utf8 && !text.iter().any(is_control)
 }
 
 type Parsed<T> = std::result::Result<T, Mistake>;
