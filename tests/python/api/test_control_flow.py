@@ -61,6 +61,32 @@ def test_cond_of_operations(tf1):
     check(tf1, lambda tf: tf.cond(tf.constant(True), tf.no_op, tf.no_op, name="choose"))
 
 
+def _after(tf, *waited):
+    with tf.control_dependencies(list(waited)):
+        return tf.constant(2.0)
+
+
+@pytest.mark.parametrize("taken", [True, False])
+@pytest.mark.parametrize("branch", [
+    lambda tf: _after(tf, tf.constant(1.0)),
+    lambda tf: _after(tf, _after(tf, tf.constant(1.0)), tf.constant(3.0)),
+    lambda tf: _after(tf, tf.constant(1.0)) + _after(tf, tf.constant(3.0)),
+])
+@pytest.mark.usefixtures("control_flow")
+def test_a_constant_of_a_branch_waits_for_another(tf1, branch, taken):
+    check(tf1, lambda tf: tf.cond(tf.constant(taken), lambda: branch(tf), lambda: tf.constant(0.0)))
+    check(tf1, lambda tf: tf.cond(placeholder(tf, "p", "bool"), lambda: branch(tf), lambda: tf.constant(0.0)), {"p": taken})
+
+
+@pytest.mark.parametrize("taken", [True, False])
+@pytest.mark.usefixtures("control_flow")
+def test_cond_calls_a_function_with_a_constant(tf1, taken):
+    def build(tf):
+        f = tf.function(lambda x: _after(tf, x) * x)
+        return tf.cond(placeholder(tf, "p", "bool"), lambda: f(tf.constant(3.0)), lambda: tf.constant(0.0))
+    check(tf1, build, {"p": taken}, nodes=False)
+
+
 @pytest.mark.usefixtures("control_flow")
 def test_cond_of_indexed_slices(tf1):
     def build(tf):

@@ -98,8 +98,13 @@ fn clusters(graph: &Rewriter, single_thread: bool) -> Vec<FxHashSet<PlanNodeId>>
     let Some(order) = graph.topological(&all, back) else { return Vec::new() };
     let alone = single_thread || are_in_a_row(graph, &order);
     let joins = |n: &PlanNode| can_join(n) && (alone || n.cost == Cost::Cheap);
-    let is_costly = |n: &PlanNode| !joins(n) && !matches!(n.kind, NodeKind::Arg(_) | NodeKind::Ret(_));
-    let costly = order.iter().filter(|&&id| graph.get(id).is_some_and(is_costly)).count();
+    // A node outside of all strands that has producers and consumers must not lie between two members of one strand.
+    let is_costly = |id: PlanNodeId, n: &PlanNode| match n.kind {
+        NodeKind::Arg(_) => false,
+        NodeKind::Ret(_) => graph.is_waited_for(id),
+        _ => !joins(n),
+    };
+    let costly = order.iter().filter(|&&id| graph.get(id).is_some_and(|n| is_costly(id, n))).count();
     if costly > MAX_COSTLY {
         return Vec::new();
     }
@@ -117,7 +122,7 @@ fn clusters(graph: &Rewriter, single_thread: bool) -> Vec<FxHashSet<PlanNodeId>>
         if joins(node) {
             found.entry(set).or_default().insert(id);
         }
-        after.insert(id, if is_costly(node) { sets.with(set, id.0) } else { set });
+        after.insert(id, if is_costly(id, node) { sets.with(set, id.0) } else { set });
     }
     for members in found.values_mut() {
         drop_lone_constants(graph, members);
@@ -128,16 +133,17 @@ fn clusters(graph: &Rewriter, single_thread: bool) -> Vec<FxHashSet<PlanNodeId>>
     found.into_values().filter(worthwhile).collect()
 }
 
-/// Leaves out constants that only nodes outside of the cluster read.
+/// Removes the constants that no other member reads or waits for, consumers before producers.
+///
+/// The set stays convex. A constant may have control inputs, from members too, so one that a member waits for may lie on a path between
+/// two members and has to stay, also if the member that waits is a constant itself.
 fn drop_lone_constants(graph: &Rewriter, members: &mut FxHashSet<PlanNodeId>) {
-    let is_const = |id: PlanNodeId| matches!(graph.get(id).map(|n| &n.kind), Some(NodeKind::Const(_)));
-    let lone: Vec<PlanNodeId> = members
-        .iter()
-        .copied()
-        .filter(|&id| is_const(id) && !graph.consumers(id).iter().any(|&c| members.contains(&c) && !is_const(c)))
-        .collect();
-    for id in lone {
-        members.remove(&id);
+    let Some(order) = graph.topological(members, |_, _| false) else { return };
+    for id in order.into_iter().rev() {
+        let is_const = matches!(graph.get(id).map(|n| &n.kind), Some(NodeKind::Const(_)));
+        if is_const && !graph.consumers(id).iter().any(|c| members.contains(c)) {
+            members.remove(&id);
+        }
     }
 }
 

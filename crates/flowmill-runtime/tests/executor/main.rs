@@ -8,6 +8,7 @@ mod loops;
 mod merges;
 mod random;
 mod references;
+mod strands;
 mod support;
 mod threads;
 mod waiting;

@@ -213,9 +213,16 @@ impl Lowering {
     }
 
     fn block(&mut self, place: Place, block: &[Statement], scope: &mut Scope) {
+        // A constant of this block that later ones may wait for: it is live exactly when the block runs.
+        let mut earlier = None;
         for statement in block {
             match statement {
-                Statement::Const(var, value) => drop(scope.insert(*var, self.constant(place, *value))),
+                Statement::Const(var, value) => {
+                    let pivot = earlier.filter(|_| self.random.below(2) == 0).or(place.pivot);
+                    let constant = self.constant(Place { pivot, ..place }, *value);
+                    earlier = constant.varies.then_some(constant.edge.node).or(earlier);
+                    scope.insert(*var, constant);
+                }
                 Statement::Op { result, function, style, inputs } => {
                     let inputs: Vec<_> = inputs.iter().map(|v| scope[v]).collect();
                     let node = self.node(place, "Op", &inputs, 1, Some(kernel(*function, if self.cheap { 3 } else { *style })));
