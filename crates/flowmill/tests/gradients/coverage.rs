@@ -11,10 +11,12 @@ const MISSING: &str = include_str!("missing.txt");
 #[test]
 fn what_has_no_gradient_is_listed_with_a_reason() {
     let graph = flowmill::new_graph().unwrap();
+    // Of an op that is not declared here, nothing but the signature is known.
+    let declared = graph.registry().names();
     let mut missing = Vec::new();
     for line in TENSORFLOW.lines() {
         let (op, kind) = line.split_once(' ').unwrap();
-        let Ok(op_def) = graph.op_def(op) else { continue };
+        let Some(op_def) = graph.op_def(op).ok().filter(|_| declared.contains(&op)) else { continue };
         // What the walk itself differentiates.
         let is_control_flow = matches!(
             op.trim_start_matches("Ref").trim_start_matches("Stateless"),

@@ -51,7 +51,12 @@ const CASES: &[(&str, &[&[usize]], Build)] = &[
         b.op("MaxPoolWithArgmax").input(x[0]).attr("ksize", size.clone()).attr("strides", size).attr("padding", "SAME").output()
     }),
     ("BatchNormWithGlobalNormalization", &[&[1, 2, 2, 3], &[3], &[3], &[3], &[3]], |b, x| {
-        b.op("BatchNormWithGlobalNormalization").inputs(x).attr("variance_epsilon", 0.1f32).attr("scale_after_normalization", true).output()
+        let x = single(b, x)?;
+        b.op("BatchNormWithGlobalNormalization")
+            .inputs(&x)
+            .attr("variance_epsilon", 0.1f32)
+            .attr("scale_after_normalization", true)
+            .output()
     }),
     ("SparseMatMul", &[&[2, 3], &[3, 4]], |b, x| {
         let x = single(b, x)?;
