@@ -170,10 +170,10 @@ def test_the_owner_of_a_fetched_array_is_no_tensor():
 
 def test_a_dataset_keeps_the_values_it_was_made_of():
     array = np.arange(2 * N, dtype=np.float32).reshape(2, N)
-    dataset = tf.data.Dataset.from_tensor_slices(array)
-    array[:] = 7
-    elements = list(dataset.as_numpy_iterator())
-    assert [e[0] for e in elements] == [0, N]
-    elements[0][:] = 7
     with tf.Graph().as_default(), tf.Session() as session:
+        dataset = tf.data.Dataset.from_tensor_slices(array)
+        array[:] = 7
+        elements = list(dataset.as_numpy_iterator())
+        assert [e[0] for e in elements] == [0, N]
+        elements[0][:] = 7
         assert session.run(tf.data.make_one_shot_iterator(dataset).get_next())[0] == 0

@@ -315,12 +315,12 @@ def test_closing_a_session_ends_the_threads(graph):
     for close in (lambda sess: sess.close(), lambda sess: None):
         sess = tf.Session(graph=own)
         assert [sess.run(name) for _ in range(3)] == [1, 2, 3]
-        assert wait_for(lambda: data_threads() > 4)
+        # One works ahead, one makes elements; those without work end by themselves.
+        assert wait_for(lambda: data_threads() >= 2)
         close(sess)
         del sess
         gc.collect()
-        # Threads that a pool started meanwhile keep the name of the thread that started them.
-        assert wait_for(lambda: data_threads() <= os.cpu_count())
+        assert wait_for(lambda: data_threads() == 0)
 
 
 def test_closing_a_session_ends_a_step_that_waits(graph):

@@ -24,7 +24,7 @@ tf.nn.nothing  # error: Module has no attribute "nothing"
 tf.train.nothing  # error: Module has no attribute "nothing"
 tf.reshape(x)  # error: Missing positional argument "shape" in call to "reshape"
 tf.reshape(x, [2], shapes=[2])  # error: Unexpected keyword argument "shapes" for "reshape"
-tf.constant(1.0, name=1)  # error: Argument "name" to "constant" has incompatible type "int"; expected "str"
+tf.constant(1.0, name=1)  # error: Argument "name" to "constant" has incompatible type "int"; expected "str | None"
 
 # Operators, also those that take numbers and variables.
 reveal_type(x @ tf.transpose(x) + 1.0)  # type: flowmill.tensor.Tensor

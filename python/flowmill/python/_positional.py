@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 
 from flowmill import _core, raw_ops
 
 
-@functools.cache
-def _ops() -> dict[str, str]:
-    """Returns the ops by their names in small letters without underscores."""
-    return {name.lower(): name for name in _core.op_names() if not name.startswith("_")}
+# The ops by their names in small letters without underscores; filled when one is asked for first.
+_ops: dict[str, str] = {}
 
 
 def function_of(name: str, module: str) -> Callable:
@@ -25,7 +22,9 @@ def function_of(name: str, module: str) -> Callable:
     Raises:
         AttributeError: if there is no such op.
     """
-    op = _ops().get(name.replace("_", ""))
+    if not _ops:
+        _ops.update((op.lower(), op) for op in _core.op_names() if not op.startswith("_"))
+    op = _ops.get(name.replace("_", ""))
     if op is None:
         raise AttributeError(f"{module} has no {name!r}: Flowmill has no such op")
     raw = getattr(raw_ops, op)
