@@ -171,8 +171,7 @@ impl LoopGradient {
 /// Returns true if a node with effects returns the same in each of its runs in a step: it only reads, or works on a TensorArray, of which each run
 /// has its own.
 fn runs_alike_again(b: &GraphBuilder<'_>, node: &Node) -> bool {
-    matches!(node.op(), "VarHandleOp" | "ReadVariableOp" | "ResourceGather" | "ResourceGatherNd" | "PartitionedCall" | "StatelessWhile")
-        || uses_tensor_array(b, node)
+    matches!(node.op(), "VarHandleOp" | "ReadVariableOp" | "ResourceGather" | "ResourceGatherNd") || uses_tensor_array(b, node)
 }
 
 /// Returns true for `TensorArrayV3` and every node that takes its handle.
