@@ -4,7 +4,7 @@ use flowmill_tensor::{Code, Error, Result, bail};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 
-/// What went wrong with the file at `path`.
+/// Returns the error for the file at `path`.
 pub fn file_error(path: &str, error: &std::io::Error) -> Error {
     let (code, reason) = match error.kind() {
         ErrorKind::NotFound => (Code::NotFound, "No such file or directory".to_owned()),

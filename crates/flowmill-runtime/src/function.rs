@@ -38,7 +38,7 @@ pub struct FunctionLibraryRuntime {
 #[derive(Clone)]
 pub struct FunctionHandle(Arc<dyn CallableFunction>);
 
-/// What is called with the results of a function.
+/// A callback that receives the results of a function.
 pub type FunctionDone = Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>;
 
 /// The code of a function behind a [`FunctionHandle`].

@@ -18,7 +18,7 @@ use crate::ordered_code::slice_key;
 use crate::slice::{TensorSlice, num_shared};
 use crate::table::{read_table, write_table};
 
-/// What stands for any part's number in the name that savers give a checkpoint of several files: `path-?????-of-00002`.
+/// The wildcard for the number of a part in the name that savers return for a sharded checkpoint: `path-?????-of-00002`.
 pub(crate) const ANY_PART: &str = "-?????-of-";
 
 /// The version of slice tables that this crate reads.

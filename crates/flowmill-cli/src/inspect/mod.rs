@@ -141,7 +141,7 @@ fn print_text(value: &Value, all: bool) {
     }
 }
 
-/// What of a graph has no kernel here, and what follows from that.
+/// The ops of a graph that have no kernel here, and the consequences.
 fn print_support(graph: &Value) {
     const LINES: [(&str, &str, &str); 4] = [
         ("unknown", "UNKNOWN", "no definition, so the graph does not load"),

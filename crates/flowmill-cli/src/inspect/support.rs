@@ -72,7 +72,7 @@ impl Support {
     /// Prepares the steps of a graph that has ops without kernels, and sees which of these are left.
     ///
     /// # Errors
-    /// Those of importing the graph, but for unknown ops.
+    /// The errors of importing the graph, except for unknown ops.
     pub(super) fn of(def: &GraphDef, producer_ops: &[OpDef], steps: &[Step]) -> Result<Support> {
         let (registry, kernels) = (registry()?, kernels());
         let functions: BTreeMap<&str, &[NodeDef]> = def

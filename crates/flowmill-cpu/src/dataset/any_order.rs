@@ -18,7 +18,7 @@ struct Slots {
 
 #[derive(Default)]
 struct State {
-    /// Those that nobody takes an element of now.
+    /// The iterators that no thread takes an element of now.
     free: VecDeque<Elements>,
     num_open: usize,
     input_ended: bool,

@@ -8,7 +8,7 @@ use flowmill_tensor::{DType, Element as Scalar, Result, Tensor, bail, error};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Where the inputs of each argument lie.
+/// The places of the inputs of each argument.
 #[derive(Clone)]
 pub(super) struct Args(Vec<(String, Range<usize>)>);
 
@@ -131,7 +131,7 @@ impl Args {
 pub(super) struct Call<'a, 'b> {
     pub(super) ctx: &'a mut KernelContext<'b>,
     pub(super) args: &'a Args,
-    /// What the node's attributes say of the elements.
+    /// Returns the signature of elements that the node's attributes declare.
     declared: &'a Option<Signature>,
 }
 

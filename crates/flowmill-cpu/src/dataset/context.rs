@@ -1,4 +1,4 @@
-//! What iterators run in: the session's resources, a cancellation of their own, threads; and the functions that they call.
+//! The surroundings that iterators run in: the session's resources, a cancellation of their own, threads; and the functions that they call.
 
 use super::args::Args;
 use super::element::Element;
@@ -68,7 +68,7 @@ impl Function {
     /// Calls the function in a step of its own, on this thread.
     ///
     /// # Errors
-    /// What the body gives; `Cancelled` once the iterator is closed.
+    /// The errors of the body; `Cancelled` once the iterator is closed.
     pub(super) fn call(&self, ctx: &IteratorContext, args: Vec<Tensor>) -> Result<Element> {
         let cancel = CancelToken::new();
         let their_cancel = cancel.clone();
@@ -80,7 +80,7 @@ impl Function {
     /// Like [`Function::call`], for a call that is made although the iterator may be closed.
     ///
     /// # Errors
-    /// What the body gives.
+    /// The errors of the body.
     pub(super) fn call_to_end(&self, ctx: &IteratorContext, args: Vec<Tensor>) -> Result<Element> {
         self.run(ctx, CancelToken::new(), args)
     }

@@ -152,7 +152,7 @@ fn checked(length: usize) -> Result<usize> {
     }
 }
 
-/// Lets so many callers in at once.
+/// A semaphore that admits a number of callers at once.
 struct Gate {
     free: Mutex<usize>,
     changed: Condvar,

@@ -64,7 +64,7 @@ struct Groups {
     functions: Arc<[Arc<Function>; 3]>,
     sizes: BTreeMap<i64, i64>,
     groups: BTreeMap<i64, Vec<Element>>,
-    /// What the reduction of the last group made.
+    /// The result of the reduction of the last group.
     current: Option<Elements>,
 }
 

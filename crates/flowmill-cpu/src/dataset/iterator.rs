@@ -28,9 +28,9 @@ struct Current {
     elements: Mutex<Elements>,
 }
 
-/// What the calls wait for.
+/// The requests and answers that calls wait for.
 struct Served {
-    /// What came for calls that were cancelled before.
+    /// The elements that arrived for calls cancelled before.
     ready: VecDeque<Result<Option<Element>>>,
     /// A job works on the next element.
     running: bool,

@@ -6,7 +6,7 @@ use flowmill_tensor::{DType, Result, Tensor, bail};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// What one kind of loop calls next.
+/// The next call of one kind of loop.
 trait Iterations: Send + Sized + 'static {
     /// The functions that the loop calls.
     type Functions: Clone + Send + Sync + 'static;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 type Start = Box<dyn FnOnce(Done) + Send>;
 
-/// How far a step has come.
+/// The progress of a step.
 enum Progress {
     /// It waits for a thread.
     Waiting(Start),

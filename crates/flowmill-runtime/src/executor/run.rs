@@ -37,10 +37,10 @@ impl Item {
     }
 }
 
-/// What a run gives: one entry for each result, `None` for a dead one.
+/// The results of a run: one entry per result, `None` for a dead one.
 pub(crate) type Results = Result<Vec<Option<Tensor>>>;
 
-/// What is called with a run's results when it has ended.
+/// A callback that receives a run's results when the run has ended.
 pub(crate) type Done = Box<dyn FnOnce(Results) + Send>;
 
 pub(super) struct Run {

@@ -70,7 +70,7 @@ impl Code {
     }
 }
 
-/// What a signature's runs need of a session's graph, copied so that the graph is free while the copy is optimised.
+/// A copy of the part of a session's graph that a signature's runs need. The graph is free while the copy is optimised.
 pub(super) struct Snapshot {
     pub(super) pruned: Graph,
     feeds: Vec<Feed>,
@@ -258,7 +258,7 @@ fn read_references(references: &[(usize, Arc<str>)], results: Results) -> Result
     Ok(results)
 }
 
-/// Lets results that are references leave the plan as such; returns their places and the names of their nodes.
+/// Makes results that are references leave the plan as references; returns their places and the names of their nodes.
 fn keep_references(graph: &mut PlanGraph) -> Vec<(usize, Arc<str>)> {
     let (nodes, mut found) = (&graph.nodes, Vec::new());
     let is_reference =

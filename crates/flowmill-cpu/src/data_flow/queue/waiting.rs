@@ -34,7 +34,7 @@ pub(in crate::data_flow) enum Order {
     Random {
         /// How many stay.
         min_after_dequeue: usize,
-        /// Where the numbers start that choose elements.
+        /// The start of the numbers that choose elements.
         generator: Philox,
     },
 }
@@ -56,7 +56,7 @@ struct State {
     elements: VecDeque<Vec<Tensor>>,
     closed: bool,
     enqueues_cancelled: bool,
-    /// What a shuffled queue chooses elements by.
+    /// The generator by which a shuffled queue chooses elements.
     numbers: Option<Numbers>,
 }
 

@@ -91,7 +91,7 @@ pub(super) fn substitute_loop_gradients(b: &mut GraphBuilder<'_>, ys: &[OutputId
     }
 }
 
-/// Lets the tensors of a gradient stand for those of another. A dense one stands for the sums that slices were made dense by.
+/// Substitutes the tensors of `new` for those of `old`. A dense gradient replaces the sums that densified the slices.
 fn pair(b: &GraphBuilder<'_>, old: &Grad, new: &Grad, substitutes: &mut Substitutes) -> Result<()> {
     match (old, new) {
         (Grad::Dense(old), Grad::Dense(new)) => {

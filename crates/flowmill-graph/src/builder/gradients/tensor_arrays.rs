@@ -46,7 +46,7 @@ struct Array {
     name: String,
     dtype: AttrValue,
     element: PartialShape,
-    /// Whether writing past its end lets it grow.
+    /// True if the array grows when an element past its end is written.
     grows: bool,
 }
 
@@ -192,7 +192,7 @@ enum Source {
     NoSizes,
 }
 
-/// How an op of TensorArrays is one of lists. Their outputs come in the same order.
+/// The op of lists that replaces an op of TensorArrays. Both have their outputs in one order.
 struct Rule {
     op: &'static str,
     output: &'static str,
