@@ -78,6 +78,17 @@ elif kind == "twice":
 elif kind == "grandchild":
     everything()
     print(in_child(lambda: (everything(), os._exit(in_child(everything)))))
+elif kind == "waiting":
+    steps(sess)
+    # Threads of Python and of the pool wait while the process forks; what waits in a child must not know them.
+    waiting = [threading.Thread(target=lambda: sess.run(dequeued, {x: value})) for _ in range(8)]
+    for thread in waiting:
+        thread.start()
+    print(max(in_child(lambda: steps(tf.Session(graph=graph, config=config))) for _ in range(10)))
+    for _ in waiting:
+        sess.run(enqueue, {x: value})
+    for thread in waiting:
+        thread.join()
 elif kind == "pool":
     steps(sess)
     def child():
@@ -98,6 +109,6 @@ def output(kind):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the names of threads in /proc")
-@pytest.mark.parametrize("kind, expected", [("names", "['flowmill']"), ("twice", "0"), ("grandchild", "0"), ("pool", "0")])
+@pytest.mark.parametrize("kind, expected", [("names", "['flowmill']"), ("twice", "0"), ("grandchild", "0"), ("waiting", "0"), ("pool", "0")])
 def test_no_thread_is_missing_after_a_fork(kind, expected):
     assert output(kind) == expected

@@ -2,6 +2,7 @@
 //!
 //! * It comes from the crates.io registry, by its checksum in `Cargo.lock`.
 //! * Its licence allows use and shipping under Apache-2.0.
+//! * It is none of those that are refused for what they do.
 //! * Two versions of one package in the lock file are known and have a reason.
 //!
 //! Advisories are not looked up: their database is a git repository, which a machine without a network does not have.
@@ -35,6 +36,12 @@ const ALLOWED: [&str; 14] = [
 const TWICE: [&str; 9] =
     ["cpufeatures", "foldhash", "glam", "hashbrown", "miniz_oxide", "quick-error", "rand_core", "syn", "unicode-width"];
 
+/// Packages that no crate may use, also not through another package, with the reason.
+const REFUSED: [(&str, &str); 1] = [(
+    "parking_lot_core",
+    "its table of waiting threads points into the stacks of threads that a forked process lacks; use flowmill_tensor::sync",
+)];
+
 /// Checks all packages of the lock file.
 ///
 /// # Errors
@@ -51,6 +58,9 @@ pub fn check() -> Result<(), String> {
         }
         if package.source.as_deref().is_some_and(|source| source != REGISTRY) {
             faults.push(format!("{name} {version}: comes from {:?} and not from crates.io", package.source));
+        }
+        if let Some((_, reason)) = REFUSED.iter().find(|(refused, _)| refused == name) {
+            faults.push(format!("{name}: {reason}"));
         }
     }
     for (name, versions) in versions {

@@ -3,7 +3,7 @@
 //! Kernels cut their work into fixed pieces and give them to [`run`] or [`chunks`]. Which thread takes a piece is the pool's business;
 //! what a piece computes, bit for bit, never depends on it.
 
-use parking_lot::Mutex;
+use flowmill_tensor::sync::Mutex;
 
 /// The threads that [`run`] can use: those of the current pool, or one where the step stays on its caller's thread.
 pub fn threads() -> usize {

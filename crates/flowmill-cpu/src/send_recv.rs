@@ -3,8 +3,8 @@
 use crate::from_fn::from_fn;
 use flowmill_graph::Attrs;
 use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry, Registration};
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, Tensor, bail};
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// Registers the family.

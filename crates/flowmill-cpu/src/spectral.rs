@@ -3,8 +3,8 @@
 use crate::array::permuted;
 use crate::from_fn::expensive_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Complex, DType, Element, Result, Shape, Tensor, bail, for_dtype};
-use parking_lot::Mutex;
 use rustfft::{Fft, FftNum, FftPlanner};
 use std::sync::Arc;
 

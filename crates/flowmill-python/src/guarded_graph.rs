@@ -8,7 +8,7 @@ use flowmill::builder::{BuilderState, GraphBuilder};
 use flowmill_graph::{Graph, ImportOptions, ImportResults, Node, NodeId, OpDef, import_graph_def};
 use flowmill_proto::{GraphDef, Message};
 use flowmill_tensor::Result;
-use parking_lot::RwLock;
+use flowmill_tensor::sync::RwLock;
 use pyo3::prelude::*;
 use std::sync::Arc;
 

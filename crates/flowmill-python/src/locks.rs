@@ -10,7 +10,7 @@
 //! it cannot capture a `Python` token or a `Bound` object, and neither can its result. Debug builds also check that no thread attaches
 //! to the interpreter or locks anything else inside of the closure.
 
-use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use flowmill_tensor::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use pyo3::Python;
 use std::cell::Cell;
 

@@ -1,7 +1,7 @@
 //! Ending a step early.
 
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Error, Result};
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,7 @@
 //! Where `_Send` and `_Recv` of one step meet.
 
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Error, Result, Tensor, bail, error};
-use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! Objects that live across steps, by container and name.
 
+use flowmill_tensor::sync::{Mutex, MutexGuard};
 use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Tensor, bail, error};
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 //! always initialised and kernels can take `&mut [T]` without clearing megabytes first. Blocks up to [`SMALL_MAX`] bytes are kept
 //! per thread, larger ones in one list a class; at most [`CACHE_MAX`] bytes are kept in those lists.
 
+use crate::sync::Mutex;
 use crate::{Bytes, Result, bail};
-use parking_lot::Mutex;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::RefCell;
 use std::ptr::NonNull;

@@ -16,6 +16,7 @@ mod heap;
 mod partial_shape;
 mod proto;
 mod shape;
+pub mod sync;
 mod tensor;
 
 pub use alloc::{check_memory, live_bytes, memory_limit, set_memory_limit};

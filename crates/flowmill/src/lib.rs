@@ -66,7 +66,7 @@ pub use flowmill_tensor::{live_bytes, memory_limit, set_memory_limit};
 pub use saved_model::{SavedModel, prepare};
 pub use signature::{Signature, TensorSpec, signatures};
 
-use parking_lot::RwLock;
+use flowmill_tensor::sync::RwLock;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 

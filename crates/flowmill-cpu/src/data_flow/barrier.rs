@@ -7,8 +7,8 @@ use super::queue::{Options, Order, Queue, Request};
 use crate::from_fn::from_fn;
 use crate::state::resource_name;
 use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Bytes, DType, PartialShape, Resource, ResourceHandle, Result, Shape, Tensor, bail, error};
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@
 //! much of the program, which may use the resource again.
 
 use flowmill_runtime::{AsyncContext, Registration};
+use flowmill_tensor::sync::{Mutex, MutexGuard};
 use flowmill_tensor::{Result, Tensor};
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use super::context::IteratorContext;
 use super::element::{Element, Elements};
 use super::parallel::{Pipe, PipeOptions, Task};
 use flowmill_tensor::Result;
-use parking_lot::{Condvar, Mutex};
+use flowmill_tensor::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ pub(super) fn any_order(
             } else if state.num_open == 0 {
                 return Ok(None);
             } else {
-                slots.changed.wait(&mut state);
+                state = slots.changed.wait(state);
             }
         };
         drop(state);

@@ -5,8 +5,8 @@ use super::element::{Dataset, Element, Elements};
 use super::seeds::set_anonymous;
 use crate::from_fn::from_fn;
 use flowmill_runtime::KernelRegistry;
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Resource, Result};
-use parking_lot::Mutex;
 use std::any::Any;
 use std::sync::Arc;
 

@@ -8,11 +8,11 @@ use flowmill_proto::NameAttrList;
 use flowmill_runtime::{
     CancelToken, FunctionHandle, FunctionLibraryRuntime, KernelContext, KernelInit, ResourceManager, StepContext, intra_op,
 };
+use flowmill_tensor::sync::{Condvar, Mutex};
 use flowmill_tensor::{DType, Result, Tensor, bail, error};
-use parking_lot::{Condvar, Mutex};
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The surroundings of one iterator and of those that it is made of.
 pub(super) struct IteratorContext {
@@ -41,9 +41,10 @@ impl IteratorContext {
             *opened.0.lock() = true;
             opened.1.notify_all();
         });
-        let mut is_closed = gate.0.lock();
-        if !*is_closed {
-            gate.1.wait_for(&mut is_closed, time);
+        let until = Instant::now() + time;
+        let (mut is_closed, mut is_over) = (gate.0.lock(), time.is_zero());
+        while !*is_closed && !is_over {
+            (is_closed, is_over) = gate.1.wait_for(is_closed, until.saturating_duration_since(Instant::now()));
         }
         drop(is_closed);
         self.cancel.check()

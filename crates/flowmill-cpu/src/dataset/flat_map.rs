@@ -7,8 +7,8 @@ use super::element::{Dataset, DatasetRef, Element, Elements, UNKNOWN, of_tensor}
 use super::map::{is_ordered, num_parallel_calls};
 use super::parallel::{AUTOTUNE, Pipe, PipeOptions, Task, auto_threads};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
+use flowmill_tensor::sync::{Condvar, Mutex};
 use flowmill_tensor::{Result, bail};
-use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -169,7 +169,7 @@ impl Gate {
         }
         let mut free = self.free.lock();
         while *free == 0 {
-            self.changed.wait(&mut free);
+            free = self.changed.wait(free);
         }
         *free -= 1;
         drop(free);

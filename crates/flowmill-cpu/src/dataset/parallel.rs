@@ -6,8 +6,8 @@
 
 use super::context::IteratorContext;
 use flowmill_runtime::Registration;
+use flowmill_tensor::sync::{Condvar, Mutex};
 use flowmill_tensor::{Result, error};
-use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -130,7 +130,7 @@ impl<R: Send + 'static> Pipe<R> {
             if state.ended && state.working == 0 {
                 return Ok(None);
             }
-            self.shared.ready.wait(&mut state);
+            state = self.shared.ready.wait(state);
         }
     }
 }
@@ -182,7 +182,7 @@ impl<R: Send + 'static> Shared<R> {
         loop {
             let mut state = self.state.lock();
             while !state.closed && state.done.len() + state.working >= self.options.capacity {
-                self.room.wait(&mut state);
+                state = self.room.wait(state);
             }
             if state.closed {
                 state.taking = false;

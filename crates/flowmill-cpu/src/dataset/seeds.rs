@@ -4,8 +4,8 @@ use super::args::Args;
 use crate::from_fn::from_fn;
 use crate::random::{Numbers, Philox};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Resource, ResourceHandle, Result, Tensor, Variant, VariantValue, bail};
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {

@@ -4,8 +4,8 @@
 //! A thread without work waits a while for the next job. Nothing is started before the first job, and nothing is left when the iterator is gone.
 
 use flowmill_runtime::intra_op;
+use flowmill_tensor::sync::{Condvar, Mutex};
 use flowmill_tensor::{Result, bail, error};
-use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -97,7 +97,7 @@ impl Shared {
             let mut state = self.state.lock();
             if state.jobs.is_empty() && !state.closed {
                 state.idle += 1;
-                self.wake.wait_for(&mut state, IDLE);
+                (state, _) = self.wake.wait_for(state, IDLE);
                 state.idle -= 1;
             }
             let Some(job) = state.jobs.pop_front() else { return };

@@ -4,8 +4,8 @@ use super::program::{Piece, Program};
 use crate::elementwise::{Function, Operand, PARALLEL_MIN};
 use crate::gemm::with_scratch;
 use crate::parallel;
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, Shape, Tensor};
-use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::ops::Range;
 

@@ -5,10 +5,10 @@
 use crate::from_fn::expensive_from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Complex, Element, Result, Shape, Tensor, bail, check_memory, f16};
 use nalgebra::{ComplexField, DMatrix, RealField};
 use num_traits::{One, Zero};
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// An element type, and the one that it is computed in.

@@ -2,8 +2,8 @@
 
 use crate::elementwise::Word;
 use crate::gemm::{Epilogue, MatrixRef, PackedB, gemm, gemm_batch, gemm_packed, matmul_converted, matmul_generic};
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Complex, Result, Tensor, bf16, f16};
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// Sizes of a product: A is `[m, k]`, B `[k, n]`.

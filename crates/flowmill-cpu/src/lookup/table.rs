@@ -1,8 +1,8 @@
 //! The object behind a lookup table's handle.
 
 use crate::blocks::concat_blocks;
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Bytes, DType, Resource, Result, Shape, Tensor, bail, error};
-use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 /// A key or a value. Floating keys are equal where their bits are.

@@ -7,8 +7,8 @@ use crate::from_fn::expensive_from_fn;
 use crate::gemm::{Activation, Epilogue};
 use crate::number::Number;
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {

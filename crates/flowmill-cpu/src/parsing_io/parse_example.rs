@@ -8,8 +8,8 @@ use super::example::{Feature, Wanted, find};
 use crate::from_fn::expensive_from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Bytes, DType, Error, PartialShape, Result, Shape, Tensor, bail, error};
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {

@@ -8,8 +8,8 @@ use super::philox::Philox;
 use crate::array::args::{indices, shape_argument};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
-use parking_lot::Mutex;
 use std::marker::PhantomData;
 use std::sync::Arc;
 

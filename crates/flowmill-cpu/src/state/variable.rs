@@ -1,8 +1,8 @@
 //! What the ops on variables share: the resource variable, and one view of both kinds of variables.
 
 use flowmill_runtime::{KernelContext, RefVariable, VariableCell, container_name};
+use flowmill_tensor::sync::MutexGuard;
 use flowmill_tensor::{DType, Error, PartialShape, Resource, ResourceHandle, Result, Tensor, bail, error};
-use parking_lot::MutexGuard;
 use std::ops::Deref;
 
 /// A variable behind a `resource` handle (`VarHandleOp`).

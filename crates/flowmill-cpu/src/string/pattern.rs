@@ -3,8 +3,8 @@
 use super::{map_strings, map_to_numbers};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Bytes, Result, Tensor, bail, error};
-use parking_lot::Mutex;
 use regex::bytes::{Captures, Regex};
 use std::sync::Arc;
 

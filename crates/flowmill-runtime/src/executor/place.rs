@@ -5,7 +5,7 @@ use super::threads;
 use super::timer;
 use crate::step::{Poll, StepContext};
 use flowmill_tensor::error;
-use parking_lot::{Condvar, Mutex};
+use flowmill_tensor::sync::{Condvar, Mutex};
 use rayon::ThreadPool;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -88,9 +88,11 @@ impl Place {
                 before => *progress = before,
             }
             match &step.poll {
-                None => self.changed.wait(&mut progress),
+                None => progress = self.changed.wait(progress),
                 Some(poll) => {
-                    if self.changed.wait_for(&mut progress, Poll::INTERVAL).timed_out() {
+                    let is_over;
+                    (progress, is_over) = self.changed.wait_for(progress, Poll::INTERVAL);
+                    if is_over {
                         // Asking may cancel the step, which takes the lock.
                         drop(progress);
                         poll.ask();

@@ -12,8 +12,8 @@ use crate::function::{Caller, depth};
 use crate::intra_op;
 use crate::plan::PlanGraph;
 use crate::step::StepContext;
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, Tensor, bail, error};
-use parking_lot::Mutex;
 use rayon::ThreadPool;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! What a step did and when, node by node.
 
-use parking_lot::Mutex;
+use flowmill_tensor::sync::Mutex;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -2,7 +2,7 @@
 
 use crate::cancel::CancelToken;
 use flowmill_tensor::Error;
-use parking_lot::{Condvar, Mutex};
+use flowmill_tensor::sync::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -90,8 +90,8 @@ fn run(timer: &Timer) {
     let mut state = timer.state.lock();
     loop {
         match state.deadlines.first_key_value().map(|(key, _)| key.0) {
-            None => timer.changed.wait(&mut state),
-            Some(at) if at > Instant::now() => drop(timer.changed.wait_until(&mut state, at)),
+            None => state = timer.changed.wait(state),
+            Some(at) if at > Instant::now() => (state, _) = timer.changed.wait_for(state, at.saturating_duration_since(Instant::now())),
             Some(_) => {
                 if let Some((_, token)) = state.deadlines.pop_first() {
                     // Callbacks of the token run outside the lock.

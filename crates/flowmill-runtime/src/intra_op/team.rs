@@ -7,7 +7,7 @@ use super::gate::Gate;
 use super::ownership::Ownership;
 use crate::executor;
 use crate::executor::sync::{AtomicU32, AtomicU64, Ordering};
-use parking_lot::Mutex;
+use flowmill_tensor::sync::Mutex;
 use rayon::ThreadPool;
 use std::any::Any;
 use std::cell::{Cell, OnceCell, UnsafeCell};

@@ -5,8 +5,8 @@ use crate::panics::Witness;
 use crate::plan::OutputType;
 use crate::resource::RefVariable;
 use crate::step::StepContext;
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Result, Tensor, bail};
-use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::sync::Arc;
 

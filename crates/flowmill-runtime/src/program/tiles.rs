@@ -9,8 +9,8 @@
 use crate::intra_op;
 use crate::kernel::{Cost, Kernel, KernelContext};
 use crate::step::StepContext;
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Error, Result, Shape, Tensor, bail};
-use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
 

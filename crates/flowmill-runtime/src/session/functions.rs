@@ -12,8 +12,8 @@ use crate::step::StepContext;
 use flowmill_graph::builder::gradients::gradient_body;
 use flowmill_graph::{Attrs, FunctionBody, FunctionLibrary, Graph, Node, NodeId, OpRegistry, instantiate_function};
 use flowmill_proto::NameAttrList;
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, Tensor, bail, error};
-use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock, Weak};
 

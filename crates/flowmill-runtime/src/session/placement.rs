@@ -2,8 +2,8 @@
 
 use super::SessionOptions;
 use flowmill_graph::{Graph, Node};
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Error, Result, error};
-use parking_lot::Mutex;
 
 /// How far a session's graph was checked.
 #[derive(Default)]

@@ -6,8 +6,8 @@ use super::super::queue::{Queue, dequeue_one};
 use super::super::wait_list::{Calls, Ended, Serve, WaitList};
 use super::format::{Format, Source};
 use flowmill_runtime::AsyncContext;
+use flowmill_tensor::sync::{Mutex, MutexGuard};
 use flowmill_tensor::{Bytes, Resource, Result, Tensor, bail};
-use parking_lot::{Mutex, MutexGuard};
 use prost::Message;
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 
 use super::read_product::Ahead;
 use crate::data_flow::arithmetic::add_to;
+use flowmill_tensor::sync::{Mutex, MutexGuard};
 use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Shape, Tensor, bail};
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

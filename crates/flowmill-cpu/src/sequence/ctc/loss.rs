@@ -4,9 +4,9 @@ use crate::from_fn::expensive_from_fn;
 use crate::number::Ordered;
 use crate::parallel;
 use flowmill_runtime::{KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, Tensor, bail, check_memory, for_dtype};
 use num_traits::Float;
-use parking_lot::Mutex;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("CTCLoss", |init| {
