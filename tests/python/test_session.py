@@ -261,3 +261,13 @@ def test_close_ends_running_steps():
     sess.close()
     thread.join(30)
     assert len(raised) == 1
+
+
+def test_more_steps_than_a_session_keeps():
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.placeholder(tf.float32, [])
+        sums = [x + float(k) for k in range(1030)]
+        with tf.Session(config=tf.ConfigProto(inter_op_parallelism_threads=1, intra_op_parallelism_threads=1)) as sess:
+            for k in [*range(1030), *range(10)]:
+                assert sess.run(sums[k], {x: 1.0}) == 1.0 + k

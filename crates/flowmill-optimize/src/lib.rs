@@ -1,6 +1,6 @@
 //! Graph passes: one pass a file in `passes/`, run by one [pipeline](PIPELINE), after those that [put functions' bodies into the graph](LOWERING).
 //!
-//! [`optimize`] takes the graph of one step or of one function's body: arguments are `_Arg` nodes, results `_Retval` nodes, and what has
+//! [`lower`] and [`optimize`] take the graph of one step or of one function's body: arguments are `_Arg` nodes, results `_Retval` nodes, and what has
 //! to run for its effect has a control edge to `_SINK`. Everything else is there only to serve these, and passes may rewrite it as long as
 //! they get the same values, the same errors and the same effects in the same order. Values of floats may differ by rounding.
 //!
@@ -18,4 +18,4 @@ mod shapes;
 
 pub use flowmill_graph::Evaluator;
 pub use lowering::{Functions, MAX_ADDED_NODES, MAX_NESTING};
-pub use pipeline::{LOWERING, LoweringPass, Options, PIPELINE, Pass, PassReport, Report, optimize, run_passes};
+pub use pipeline::{LOWERING, LoweringPass, Options, PIPELINE, Pass, PassReport, Report, lower, optimize, run_passes};

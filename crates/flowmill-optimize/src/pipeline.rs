@@ -74,6 +74,12 @@ pub struct Options<'a> {
     pub function: &'a str,
 }
 
+impl Options<'_> {
+    fn is_enabled(&self, pass: &str) -> bool {
+        !self.disabled.iter().any(|disabled| disabled == pass)
+    }
+}
+
 /// What one pass did.
 #[derive(Clone, Debug)]
 pub struct PassReport {
@@ -85,7 +91,7 @@ pub struct PassReport {
     pub error: Option<Error>,
 }
 
-/// What [`optimize`] did.
+/// What [`lower`] and [`optimize`] did.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The passes in the order they ran, disabled ones left out.
@@ -99,6 +105,13 @@ pub struct Report {
 }
 
 impl Report {
+    /// This report with what was done to the same graph afterwards.
+    pub fn then(mut self, later: Report) -> Report {
+        self.passes.extend(later.passes);
+        self.left.extend(later.left);
+        Report { num_nodes_after: later.num_nodes_after, ..self }
+    }
+
     /// Changes of all passes of that name.
     pub fn num_changes(&self, pass: &str) -> usize {
         self.passes.iter().filter(|p| p.name == pass).map(|p| p.num_changes).sum()
@@ -110,8 +123,7 @@ impl Report {
     }
 }
 
-/// Runs the pipeline. A pass that fails, or leaves a graph that is not legal, is counted in the report and has no effect; where it is one
-/// of [`LOWERING`], none of these has.
+/// Runs the passes of [`PIPELINE`]. A pass that fails, or leaves a graph that is not legal, is counted in the report and has no effect.
 pub fn optimize(graph: &mut Graph, options: &Options<'_>, evaluator: &dyn Evaluator) -> Report {
     run_passes(PIPELINE, graph, options, evaluator)
 }
@@ -119,13 +131,9 @@ pub fn optimize(graph: &mut Graph, options: &Options<'_>, evaluator: &dyn Evalua
 /// [`optimize`] with other passes.
 pub fn run_passes(passes: &[Pass], graph: &mut Graph, options: &Options<'_>, evaluator: &dyn Evaluator) -> Report {
     let mut report = Report { num_nodes_before: graph.num_nodes(), ..Report::default() };
-    let is_enabled = |name: &str| !options.disabled.iter().any(|d| d == name);
-    if graph.op_nodes().any(|n| called(graph, n).is_some()) {
-        lower(graph, options.function, &is_enabled, &mut report);
-    }
     let original = graph.clone();
     let mut done: Vec<&Pass> = Vec::new();
-    for pass in passes.iter().filter(|p| is_enabled(p.name)) {
+    for pass in passes.iter().filter(|p| options.is_enabled(p.name)) {
         let (num_changes, error) = match run_checked(pass, graph, evaluator) {
             Ok(num_changes) => {
                 done.push(pass);
@@ -142,12 +150,17 @@ pub fn run_passes(passes: &[Pass], graph: &mut Graph, options: &Options<'_>, eva
     report
 }
 
-/// Runs the passes of [`LOWERING`] in rounds. Ends because each change takes a node away and brings in only nodes that stand one function
-/// deeper, which is bounded.
-fn lower(graph: &mut Graph, function: &str, is_enabled: &dyn Fn(&str) -> bool, report: &mut Report) {
-    let passes: Vec<&LoweringPass> = LOWERING.iter().filter(|p| is_enabled(p.name)).collect();
+/// Runs the passes of [`LOWERING`] in rounds. Where one fails, or the graph is not legal afterwards, none of them has an effect.
+///
+/// Ends because each change takes a node away and brings in only nodes that stand one function deeper, which is bounded.
+pub fn lower(graph: &mut Graph, options: &Options<'_>) -> Report {
+    let mut report = Report { num_nodes_before: graph.num_nodes(), num_nodes_after: graph.num_nodes(), ..Report::default() };
+    if !graph.op_nodes().any(|n| called(graph, n).is_some()) {
+        return report;
+    }
+    let passes: Vec<&LoweringPass> = LOWERING.iter().filter(|p| options.is_enabled(p.name)).collect();
     let mut reports: Vec<PassReport> = passes.iter().map(|p| PassReport { name: p.name, num_changes: 0, error: None }).collect();
-    let mut functions = Functions::new(function);
+    let mut functions = Functions::new(options.function);
     let original = graph.clone();
     loop {
         let mut num_changes = 0;
@@ -173,7 +186,9 @@ fn lower(graph: &mut Graph, function: &str, is_enabled: &dyn Fn(&str) -> bool, r
         reports.iter_mut().for_each(|r| r.num_changes = 0);
     }
     report.left = functions.left();
-    report.passes.extend(reports);
+    report.passes = reports;
+    report.num_nodes_after = graph.num_nodes();
+    report
 }
 
 /// Runs a pass; debug builds check what it leaves.

@@ -4,15 +4,14 @@
 mod support;
 
 use flowmill_graph::{ControlFlow, Graph};
-use flowmill_optimize::{Functions, LOWERING, MAX_ADDED_NODES, MAX_NESTING, Options, PIPELINE, Report, optimize};
+use flowmill_optimize::{Functions, LOWERING, MAX_ADDED_NODES, MAX_NESTING, Options, Report, lower, optimize};
 use support::Arithmetic;
 use support::functions::parse_with_functions;
 
 /// Lowers the graph of a step and runs no other pass.
 fn lowered(text: &str) -> (Graph, Report) {
     let mut graph = parse_with_functions(text).unwrap();
-    let others: Vec<String> = PIPELINE.iter().map(|p| p.name.to_owned()).collect();
-    let report = optimize(&mut graph, &Options { disabled: &others, ..Options::default() }, &Arithmetic);
+    let report = lower(&mut graph, &Options::default());
     assert_eq!(report.num_failures(), 0, "{report:?}");
     graph.validate().unwrap();
     ControlFlow::new(&graph).unwrap();
@@ -80,7 +79,7 @@ fn functions_that_call_each_other_in_a_circle_stay_calls_once() {
     assert_eq!(count(&graph, "PartitionedCall"), 1);
     assert_eq!(report.left, [("the function is recursive", 1)]);
     let mut body = parse_with_functions(&text.replace("f=@f0", "f=@f1")).unwrap();
-    let report = optimize(&mut body, &Options { function: "f1", ..Options::default() }, &Arithmetic);
+    let report = lower(&mut body, &Options { function: "f1", ..Options::default() });
     assert_eq!(report.left, [("the function is recursive", 1)], "the body of the function itself counts");
 }
 
@@ -130,11 +129,12 @@ z = Mul(y, s)
 r:0 = _Retval(z) {index=0}
 ";
     let mut graph = parse_with_functions(text).unwrap();
-    let report = optimize(&mut graph, &Options::default(), &Arithmetic);
+    let report = lower(&mut graph, &Options::default()).then(optimize(&mut graph, &Options::default(), &Arithmetic));
     assert_eq!(report.num_changes("fold_batch_norm"), 1, "{report:?}\n{graph}");
     assert_eq!(count(&graph, "Mul"), 0);
     let disabled: Vec<String> = LOWERING.iter().map(|p| p.name.to_owned()).collect();
     let mut graph = parse_with_functions(text).unwrap();
-    let report = optimize(&mut graph, &Options { disabled: &disabled, ..Options::default() }, &Arithmetic);
+    let options = Options { disabled: &disabled, ..Options::default() };
+    let report = lower(&mut graph, &options).then(optimize(&mut graph, &options, &Arithmetic));
     assert_eq!((report.num_changes("fold_batch_norm"), count(&graph, "Mul")), (0, 1));
 }

@@ -61,6 +61,7 @@ impl PySession {
             fuse: FuseOptions { strands, loops, ..FuseOptions::ALL },
             parallel_iterations,
             timeout: timeout.map(|t| seconds(graph.py(), t)).transpose()?,
+            ..SessionOptions::default()
         };
         let shared = graph.get().shared().clone();
         let session = gate::detached(graph.py(), || Session::new(shared, py_func::kernels(), options))?;

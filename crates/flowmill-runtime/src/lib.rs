@@ -2,6 +2,7 @@
 
 mod call;
 mod cancel;
+mod compile;
 pub mod denormals;
 pub mod executor;
 mod function;
@@ -18,12 +19,12 @@ mod step;
 
 pub use call::FunctionCall;
 pub use cancel::{CancelReason, CancelToken, Registration};
+pub use compile::evaluate;
 pub use executor::{NodeStats, Plan, StatsCollector};
 pub use function::{CallableFunction, Caller, FunctionDone, FunctionHandle, FunctionLibraryRuntime};
 pub use kernel::{AsyncContext, AsyncKernel, Cost, Kernel, KernelContext, ScalarOp};
 pub use registry::{KernelInit, KernelRegistry, MakeKernel};
 pub use rendezvous::Rendezvous;
 pub use resource::{RefVariable, ResourceManager, VariableCell, container_name};
-pub use session::evaluate::evaluate;
 pub use session::{Callable, RunOptions, RunOutcome, Session, SessionOptions, ThreadPoolOption};
 pub use step::{Pace, Poll, StepContext};

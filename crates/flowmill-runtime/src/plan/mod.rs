@@ -7,6 +7,7 @@
 mod build;
 mod direct;
 mod ir;
+mod print;
 
 pub(crate) use build::is_send;
 pub use build::{NodeCache, PlanEnv, build, is_runnable, without_kernels};

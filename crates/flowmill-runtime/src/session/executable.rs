@@ -1,17 +1,14 @@
 //! What one signature's runs need: prepared once, run many times.
 
-use super::dump::{dump, dump_with_report};
-use super::evaluate::optimize;
+use super::Signature;
 use super::functions::Functions;
-use super::placement::check_node;
-use super::reference_reads::read_after_updates;
-use super::{Environment, SessionOptions, Signature};
+use crate::compile::{Code, Compiled, Environment, Unit, compile};
 use crate::executor::{Done, Plan, Results, RunOptions as PlanRunOptions, StatsCollector};
 use crate::kernel::Cost;
-use crate::plan::{DirectPlan, NodeKind, PlanEdge, PlanEnv, PlanGraph, build};
-use crate::program::{FuseOptions, dereference, fuse};
+use crate::plan::PlanGraph;
+use crate::program::dereference;
 use crate::step::StepContext;
-use flowmill_graph::{ExecutionGraph, Graph, NodeId, TensorName, part_for_execution, placeholder_shape, rewrite_with_connections};
+use flowmill_graph::{FunctionLibrary, Graph, TensorName, part_for_execution, placeholder_shape};
 use flowmill_optimize::Report;
 use flowmill_tensor::{DType, Error, PartialShape, Result, Tensor, bail, error};
 use std::sync::{Arc, OnceLock};
@@ -43,33 +40,6 @@ struct Feed {
     shape: PartialShape,
 }
 
-/// A plan in the form that runs fastest.
-pub(super) enum Code {
-    Direct(DirectPlan),
-    Plan(Arc<Plan>),
-}
-
-impl Code {
-    /// Makes a plan of `graph`.
-    pub(super) fn new(graph: PlanGraph, options: &SessionOptions) -> Result<Code> {
-        let single = options.inter_op_threads == 1;
-        let fused = fuse(graph, FuseOptions { single_thread: options.fuse.single_thread || single, ..options.fuse })?;
-        match DirectPlan::of(&fused) {
-            Some(plan) => Ok(Code::Direct(plan)),
-            None => Ok(Code::Plan(Arc::new(Plan::new(fused)?))),
-        }
-    }
-
-    /// Runs it within a step on this thread, and on at most so many threads of its pool in all.
-    pub(super) fn run(&self, step: &Arc<StepContext>, args: Vec<Tensor>, num_threads: usize) -> Results {
-        let _flush = crate::denormals::flush();
-        match self {
-            Code::Direct(plan) => plan.run(step, args),
-            Code::Plan(plan) => plan.run(step, args, PlanRunOptions { num_threads, ..PlanRunOptions::default() }),
-        }
-    }
-}
-
 /// A copy of the part of a session's graph that a signature's runs need. The graph is free while the copy is optimised.
 pub(super) struct Snapshot {
     pub(super) pruned: Graph,
@@ -94,68 +64,30 @@ impl Snapshot {
     }
 }
 
-/// The part of a graph that a step executes, after the passes.
-pub(super) struct Optimized {
-    pub(super) graph: Graph,
-    execution: ExecutionGraph,
-    report: Arc<Report>,
-}
-
-impl Optimized {
-    /// Runs the passes over a snapshot's part of the graph.
-    pub(super) fn new(mut pruned: Graph, signature: &Signature, env: &Environment, functions: &Functions) -> Result<Optimized> {
-        let [feeds, fetches, targets] = signature.lists();
-        let connections = signature.connections();
-        let mut execution = rewrite_with_connections(&mut pruned, &feeds, &fetches, &targets, &connections)?;
-        if env.options.place_pruned_graph {
-            pruned.op_nodes().try_for_each(|node| check_node(node, &env.options))?;
-        }
-        for target in std::mem::take(&mut execution.targets) {
-            // What _SINK waits for is kept by all passes.
-            pruned.add_control_edge(target, NodeId::SINK)?;
-        }
-        let what = fetches.iter().chain(&targets).next().copied().unwrap_or_default();
-        read_after_updates(&mut pruned)?;
-        dump(&pruned, what, "pruned");
-        let report = Arc::new(optimize(&mut pruned, "", env, functions.runtime()));
-        dump_with_report(&pruned, what, "optimized", &report);
-        Ok(Optimized { graph: pruned, execution, report })
-    }
-}
-
 impl Executable {
-    /// Optimises and plans.
+    /// Compiles a snapshot's part of the graph.
     pub(super) fn new(snapshot: Snapshot, signature: &Signature, env: &Environment) -> Result<Executable> {
         let [_, fetches, _] = signature.lists();
-        let Snapshot { pruned, feeds: described, functions, rewrite_count } = snapshot;
-        let Optimized { graph: pruned, execution, report: optimizations } = Optimized::new(pruned, signature, env, &functions)?;
-        let plan_env = PlanEnv {
-            kernels: &env.kernels,
-            resources: &env.resources,
-            functions: functions.runtime(),
-            cache: Some(&env.cache),
-            parallel_iterations: env.options.parallel_iterations,
-        };
-        let mut unfused = build(&pruned, execution.arg_types, execution.retval_types.len(), &plan_env)?;
-        let references = keep_references(&mut unfused);
+        let Snapshot { pruned, feeds, functions, rewrite_count } = snapshot;
+        let Compiled { report, unfused, references, code, .. } = compile(Unit::of_step(pruned, signature, functions.runtime())?, env)?;
         Ok(Executable {
-            feeds: described,
+            feeds,
             references,
             fetches: fetches.iter().map(|&f| f.to_owned()).collect(),
-            code: Code::new(unfused.clone(), &env.options)?,
+            code,
             has_costly_nodes: unfused.nodes.iter().any(|n| n.cost >= Cost::Expensive),
             num_threads: env.options.inter_op_threads,
             unfused,
             traced: OnceLock::new(),
             functions,
-            optimizations,
+            optimizations: Arc::new(report),
             rewrite_count,
         })
     }
 
     /// Whether the graph changed since only by growing.
-    pub(super) fn fits(&self, graph: &Graph) -> bool {
-        self.rewrite_count == graph.rewrite_count() && self.functions.are_of(graph.library())
+    pub(super) fn fits(&self, rewrite_count: u64, library: &Arc<FunctionLibrary>) -> bool {
+        self.rewrite_count == rewrite_count && self.functions.are_of(library)
     }
 
     /// Whether there are as many feeds and fetches. With names that no node has, two signatures may look the same.
@@ -256,24 +188,6 @@ fn read_references(references: &[(usize, Arc<str>)], results: Results) -> Result
         }
     }
     Ok(results)
-}
-
-/// Makes results that are references leave the plan as references; returns their places and the names of their nodes.
-fn keep_references(graph: &mut PlanGraph) -> Vec<(usize, Arc<str>)> {
-    let (nodes, mut found) = (&graph.nodes, Vec::new());
-    let is_reference =
-        |edge: &PlanEdge| nodes.get(edge.node.0 as usize).and_then(|n| n.outputs.get(edge.slot as usize)).is_some_and(|o| o.is_ref);
-    for (id, node) in nodes.iter().enumerate() {
-        if let NodeKind::Ret(i) = node.kind
-            && node.inputs.first().is_some_and(is_reference)
-        {
-            found.push((id, i, Arc::clone(&node.name)));
-        }
-    }
-    for &(id, ..) in &found {
-        graph.nodes[id].takes_ref.fill(true);
-    }
-    found.into_iter().map(|(_, i, name)| (i, name)).collect()
 }
 
 fn describe_feed(graph: &Graph, name: &str) -> Result<Feed> {

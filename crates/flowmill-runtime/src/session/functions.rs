@@ -1,16 +1,12 @@
 //! The functions of a session's graph, planned when they are first called.
 
-use super::Environment;
-use super::dump::{dump, dump_with_report};
-use super::evaluate::optimize;
-use super::executable::Code;
+use crate::compile::{Code, Compiled, Environment, Unit, compile};
 use crate::executor::Results;
 use crate::function::{CallableFunction, Caller, FunctionDone, FunctionHandle, FunctionLibraryRuntime, at_depth};
 use crate::kernel::Cost;
-use crate::plan::{PlanEnv, PlanNode, build};
 use crate::step::StepContext;
 use flowmill_graph::builder::gradients::gradient_body;
-use flowmill_graph::{Attrs, FunctionBody, FunctionLibrary, Graph, Node, NodeId, OpRegistry, instantiate_function};
+use flowmill_graph::{Attrs, FunctionBody, FunctionLibrary, Graph, OpRegistry, instantiate_function};
 use flowmill_proto::NameAttrList;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, Tensor, bail, error};
@@ -112,7 +108,7 @@ impl Source {
 
     fn plan(&self, name: &str, attrs: &Attrs) -> Result<FunctionCode> {
         let runtime = self.runtime.get().and_then(Weak::upgrade).ok_or_else(|| error!(Internal, "the function library is gone"))?;
-        let mut body = self.body(name, attrs)?;
+        let body = self.body(name, attrs)?;
         let runtime = if Arc::ptr_eq(body.graph.library(), &self.library) {
             runtime
         } else {
@@ -120,33 +116,10 @@ impl Source {
             self.gradients.lock().push(functions.clone());
             functions.runtime
         };
-        for id in body.effects() {
-            body.graph.add_control_edge(id, NodeId::SINK)?;
-        }
-        body.prune()?;
-        let mut graph = body.graph;
-        dump(&graph, name, "function");
-        let report = optimize(&mut graph, name, &self.env, &runtime);
-        dump_with_report(&graph, name, "function.optimized", &report);
-        let plan_env = PlanEnv {
-            kernels: &self.env.kernels,
-            resources: &self.env.resources,
-            functions: &runtime,
-            cache: None,
-            parallel_iterations: self.env.options.parallel_iterations,
-        };
-        let plan = build(&graph, body.arg_types, body.retval_types.len(), &plan_env)?;
-        let (waits, cost) =
-            (plan.nodes.iter().any(PlanNode::may_wait) || may_loop_until_others_act(&graph), plan.nodes.iter().map(|n| n.cost).max());
-        let code = Code::new(plan, &self.env.options)?;
-        let is_cheap = cost.is_none_or(|cost| cost == Cost::Cheap) || matches!(code, Code::Direct(_));
-        Ok(FunctionCode { is_direct: !waits && is_cheap, code })
+        let Compiled { unfused, code, may_wait, .. } = compile(Unit::of_body(name, body, &runtime)?, &self.env)?;
+        let is_cheap = unfused.nodes.iter().all(|n| n.cost == Cost::Cheap) || matches!(code, Code::Direct(_));
+        Ok(FunctionCode { is_direct: !may_wait && is_cheap, code })
     }
-}
-
-/// Whether the graph has a loop that may go on until something outside of the graph changes, such as a variable.
-fn may_loop_until_others_act(graph: &Graph) -> bool {
-    graph.op_nodes().any(Node::is_enter) && graph.op_nodes().any(|node| node.op_def().is_stateful)
 }
 
 /// A function's plan.

@@ -1,12 +1,9 @@
 //! Sessions: a graph, what lives across its steps, and the plans made so far.
 
-mod dump;
-pub(crate) mod evaluate;
 mod executable;
 mod functions;
 mod options;
-mod placement;
-mod reference_reads;
+mod plans;
 mod signature;
 mod threads;
 
@@ -14,18 +11,19 @@ pub use options::{RunOptions, SessionOptions, ThreadPoolOption};
 pub use signature::Signature;
 
 use crate::cancel::CancelToken;
+use crate::compile::{self, Checked, Environment, Unit};
 use crate::executor::StatsCollector;
 use crate::plan::{NodeCache, is_runnable, without_kernels};
 use crate::registry::KernelRegistry;
 use crate::resource::ResourceManager;
 use crate::step::StepContext;
-use executable::{Executable, Optimized, Snapshot};
+use executable::{Executable, Snapshot};
 use flowmill_graph::Graph;
 use flowmill_optimize::Report;
 use flowmill_tensor::sync::{Mutex, RwLock};
 use flowmill_tensor::{Error, Result, Tensor, bail, error};
 use functions::Functions;
-use rustc_hash::FxHashMap;
+use plans::Plans;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,23 +33,15 @@ use std::time::Instant;
 pub struct Session {
     graph: Arc<RwLock<Graph>>,
     env: Arc<Environment>,
-    plans: RwLock<FxHashMap<Signature, Arc<Executable>>>,
+    plans: Plans,
     functions: Mutex<Option<Functions>>,
-    placement: placement::Placement,
+    placed: Checked,
+    /// The pools that a run may choose from.
+    pools: threads::Pools,
     /// No step may be prepared any more.
     finalized: AtomicBool,
     /// Cancelled when the session is closed; every running step listens.
     closed: CancelToken,
-}
-
-/// What a session's plans and functions share.
-pub(crate) struct Environment {
-    pub(crate) kernels: Arc<KernelRegistry>,
-    pub(crate) resources: Arc<ResourceManager>,
-    pub(crate) options: SessionOptions,
-    pub(crate) cache: NodeCache,
-    /// The pools that a run may choose from.
-    pools: threads::Pools,
 }
 
 /// What a run gave.
@@ -76,14 +66,15 @@ impl Session {
     /// # Errors
     /// `ResourceExhausted` where its threads cannot be started, `InvalidArgument` for options that contradict each other.
     pub fn new(graph: Arc<RwLock<Graph>>, kernels: Arc<KernelRegistry>, options: SessionOptions) -> Result<Session> {
-        let pools = threads::Pools::new(&options)?;
-        let env = Environment { kernels, resources: Arc::default(), options, cache: NodeCache::default(), pools };
+        let (pools, plans) = (threads::Pools::new(&options)?, Plans::new(options.max_plans));
+        let env = Environment { kernels, resources: Arc::default(), options, cache: NodeCache::default() };
         Ok(Session {
             graph,
             env: Arc::new(env),
-            plans: RwLock::default(),
+            plans,
             functions: Mutex::new(None),
-            placement: placement::Placement::default(),
+            placed: Checked::default(),
+            pools,
             finalized: AtomicBool::new(false),
             closed: CancelToken::new(),
         })
@@ -157,7 +148,8 @@ impl Session {
         let signature = Signature::new(feeds, fetches, targets, &[]);
         let Snapshot { pruned, functions, .. } = Snapshot::new(&graph, &signature, self.functions_of(&graph))?;
         drop(graph);
-        let optimized = Optimized::new(pruned, &signature, &self.env, &functions)?.graph;
+        let (unit, ..) = compile::rewrite(Unit::of_step(pruned, &signature, functions.runtime())?, &self.env)?;
+        let optimized = unit.graph;
         let missing = without_kernels(&optimized, &self.env.kernels).into_iter();
         let mut missing: BTreeMap<String, Vec<String>> =
             missing.map(|(op, nodes)| (op.to_owned(), nodes.into_iter().map(str::to_owned).collect())).collect();
@@ -184,6 +176,11 @@ impl Session {
     ) -> Result<Callable> {
         self.check_open()?;
         Ok(Callable { session: self.clone(), executable: self.prepared(feeds, fetches, targets, connections)? })
+    }
+
+    /// How many prepared signatures were dropped because there were more than [`SessionOptions::max_plans`].
+    pub fn num_evicted_plans(&self) -> u64 {
+        self.plans.num_evicted()
     }
 
     /// Ends the preparing of steps: those that were prepared can run on, others get `FailedPrecondition`. A server that knows all its
@@ -220,28 +217,35 @@ impl Session {
     }
 
     fn prepared(&self, feeds: &[&str], fetches: &[&str], targets: &[&str], connections: &[(&str, &str)]) -> Result<Arc<Executable>> {
-        let graph = self.graph.read();
         let signature = Signature::new(feeds, fetches, targets, connections);
-        let fits = |e: &&Arc<Executable>| e.fits(&graph) && e.has(feeds.len(), fetches.len());
-        if let Some(found) = self.plans.read().get(&signature).filter(fits) {
-            return Ok(found.clone());
+        loop {
+            let graph = self.graph.read();
+            let has_ends = |e: &Executable| e.has(feeds.len(), fetches.len());
+            if let Some(found) = self.plans.get(&signature, |e| e.fits(graph.rewrite_count(), graph.library()) && has_ends(e)) {
+                return Ok(found);
+            }
+            if self.finalized.load(Ordering::Acquire) {
+                bail!(FailedPrecondition, "Session has been finalized.");
+            }
+            let ends = connections.iter().flat_map(|(from, to)| [from, to]);
+            if let Some(name) = feeds.iter().chain(fetches).chain(targets).chain(ends).find(|n| n.contains(['\n', '\u{c}'])) {
+                bail!(NotFound, "{name:?} is not the name of a node or tensor");
+            }
+            if !self.env.options.place_pruned_graph {
+                self.placed.check(&graph, &self.env.options)?;
+            }
+            let (change_count, rewrite_count, library) = (graph.change_count(), graph.rewrite_count(), graph.library().clone());
+            let fits = |e: &Executable| e.fits(rewrite_count, &library) && has_ends(e);
+            let made = self.plans.make(&signature, change_count, fits, || {
+                let snapshot = Snapshot::new(&graph, &signature, self.functions_of(&graph))?;
+                // Optimising takes long and may call functions of Python: whoever adds to the graph meanwhile does not wait.
+                drop(graph);
+                Executable::new(snapshot, &signature, &self.env)
+            })?;
+            if let Some(made) = made {
+                return Ok(made);
+            }
         }
-        if self.finalized.load(Ordering::Acquire) {
-            bail!(FailedPrecondition, "Session has been finalized.");
-        }
-        let ends = connections.iter().flat_map(|(from, to)| [from, to]);
-        if let Some(name) = feeds.iter().chain(fetches).chain(targets).chain(ends).find(|n| n.contains(['\n', '\u{c}'])) {
-            bail!(NotFound, "{name:?} is not the name of a node or tensor");
-        }
-        if !self.env.options.place_pruned_graph {
-            self.placement.check(&graph, &self.env.options)?;
-        }
-        let snapshot = Snapshot::new(&graph, &signature, self.functions_of(&graph))?;
-        // Optimising takes long and may call functions of Python: whoever adds to the graph meanwhile does not wait.
-        drop(graph);
-        let made = Arc::new(Executable::new(snapshot, &signature, &self.env)?);
-        self.plans.write().insert(signature, made.clone());
-        Ok(made)
     }
 
     /// The function runtime for the graph's library, made anew when the library changed.
@@ -269,9 +273,9 @@ impl Session {
         let stats = options.trace.then(|| Arc::new(StatsCollector::new()));
         let pool = match usize::try_from(options.inter_op_thread_pool) {
             Err(_) if options.inter_op_thread_pool == -1 => None,
-            Ok(i) if i < self.env.pools.len() => {
+            Ok(i) if i < self.pools.len() => {
                 if executable.is_worth_a_pool(&args) {
-                    self.env.pools.get(i)?
+                    self.pools.get(i)?
                 } else {
                     None
                 }

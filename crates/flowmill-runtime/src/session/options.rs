@@ -30,6 +30,8 @@ pub struct SessionOptions {
     pub fuse: FuseOptions,
     /// Instead of what the graph says, for every loop whose iterations it lets overlap at all.
     pub parallel_iterations: Option<u32>,
+    /// Signatures that stay prepared; where there are more, the least recently used is dropped and prepared again when it is needed. At least 1.
+    pub max_plans: usize,
     /// A run that takes longer ends with `DeadlineExceeded`, unless its own options say otherwise.
     pub timeout: Option<Duration>,
 }
@@ -48,6 +50,7 @@ impl Default for SessionOptions {
             disabled_passes: Vec::new(),
             fuse: FuseOptions::ALL,
             parallel_iterations: None,
+            max_plans: 1024,
             timeout: None,
         }
     }

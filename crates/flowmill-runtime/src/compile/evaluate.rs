@@ -6,28 +6,14 @@ use crate::kernel::KernelContext;
 use crate::registry::{KernelInit, KernelRegistry};
 use crate::resource::ResourceManager;
 use crate::step::StepContext;
-use flowmill_graph::{Graph, NodeId};
-use flowmill_optimize::{Evaluator, LOWERING, Options, Report};
+use flowmill_graph::{Evaluator, Graph, NodeId};
 use flowmill_tensor::{DType, PartialShape, Result, Tensor};
 use std::sync::Arc;
 
-/// Runs the passes that the session's options ask for on the graph of a step, or on the body of `function`.
-pub(super) fn optimize(graph: &mut Graph, function: &str, env: &Environment, functions: &Arc<FunctionLibraryRuntime>) -> Report {
-    let options = &env.options;
-    if !options.optimize {
-        return Report { num_nodes_before: graph.num_nodes(), num_nodes_after: graph.num_nodes(), ..Report::default() };
-    }
-    let mut disabled = options.disabled_passes.clone();
-    if !options.lower {
-        disabled.extend(LOWERING.iter().map(|p| p.name.to_owned()));
-    }
-    flowmill_optimize::optimize(graph, &Options { disabled: &disabled, function }, &KernelEvaluator { env, functions })
-}
-
 /// Makes a node's kernel and runs it in a step of its own.
-struct KernelEvaluator<'a> {
-    env: &'a Environment,
-    functions: &'a Arc<FunctionLibraryRuntime>,
+pub(super) struct KernelEvaluator<'a> {
+    pub(super) env: &'a Environment,
+    pub(super) functions: &'a Arc<FunctionLibraryRuntime>,
 }
 
 impl Evaluator for KernelEvaluator<'_> {

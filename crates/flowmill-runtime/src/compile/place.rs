@@ -1,30 +1,37 @@
 //! Whether the devices that nodes ask for exist. There is one kind, the CPU, of which a session has as many as its options say.
 
-use super::SessionOptions;
+use crate::session::SessionOptions;
 use flowmill_graph::{Graph, Node};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Error, Result, error};
 
+/// Where the nodes of a unit are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Placement {
+    /// All on the session's one device.
+    OneDevice,
+}
+
 /// How far a session's graph was checked.
 #[derive(Default)]
-pub(super) struct Placement(Mutex<Checked>);
+pub(crate) struct Checked(Mutex<Extent>);
 
 #[derive(Default, Clone, Copy)]
-struct Checked {
+struct Extent {
     rewrite_count: u64,
     num_node_ids: usize,
 }
 
-impl Placement {
+impl Checked {
     /// Checks what was not checked before: TensorFlow places a whole graph before it prunes it, unless it is asked to do so afterwards.
     ///
     /// # Errors
-    /// As [`check_node`], for the first node that has one.
-    pub(super) fn check(&self, graph: &Graph, options: &SessionOptions) -> Result<()> {
+    /// As [`check`], for the first node that has one.
+    pub(crate) fn check(&self, graph: &Graph, options: &SessionOptions) -> Result<()> {
         let mut checked = self.0.lock();
-        let now = Checked { rewrite_count: graph.rewrite_count(), num_node_ids: graph.num_node_ids() };
+        let now = Extent { rewrite_count: graph.rewrite_count(), num_node_ids: graph.num_node_ids() };
         let from = if checked.rewrite_count == now.rewrite_count { checked.num_node_ids } else { 0 };
-        graph.op_nodes().filter(|n| n.id().index() >= from).try_for_each(|node| check_node(node, options))?;
+        graph.op_nodes().filter(|n| n.id().index() >= from).try_for_each(|node| check(node, options))?;
         *checked = now;
         Ok(())
     }
@@ -35,7 +42,7 @@ impl Placement {
 /// # Errors
 /// `InvalidArgument` for a name that is none, and for a device that the session does not have. With soft placement every type and number
 /// stands for a CPU, but not another job or task.
-pub(super) fn check_node(node: &Node, options: &SessionOptions) -> Result<()> {
+pub(crate) fn check(node: &Node, options: &SessionOptions) -> Result<()> {
     if node.device().is_empty() {
         return Ok(());
     }

@@ -1,0 +1,58 @@
+//! What is compiled at once: the part of a graph that a step or a function needs.
+
+use super::reference_reads::read_after_updates;
+use crate::function::FunctionLibraryRuntime;
+use crate::session::Signature;
+use flowmill_graph::{FunctionBody, Graph, NodeId, rewrite_with_connections};
+use flowmill_tensor::{DType, Result};
+use std::sync::Arc;
+
+/// A graph whose arguments are `_Arg` nodes and whose results are `_Retval` nodes. What has to run for its effect has a control edge to `_SINK`.
+pub(crate) struct Unit<'a> {
+    /// What people know it by: a fetch or target of the step, or the function.
+    pub(crate) name: String,
+    /// The function whose body it is; empty for a step.
+    pub(crate) function: &'a str,
+    pub(crate) graph: Graph,
+    /// The types of the arguments, used or not.
+    pub(crate) arg_types: Vec<DType>,
+    pub(crate) num_results: usize,
+    /// The functions that nodes may call.
+    pub(crate) functions: &'a Arc<FunctionLibraryRuntime>,
+}
+
+impl<'a> Unit<'a> {
+    /// What a step with this signature runs. `graph` is the part of the session's graph that it may need.
+    ///
+    /// # Errors
+    /// `InvalidArgument` and `NotFound` for feeds, fetches and targets that the graph does not have or that contradict each other.
+    pub(crate) fn of_step(mut graph: Graph, signature: &Signature, functions: &'a Arc<FunctionLibraryRuntime>) -> Result<Unit<'a>> {
+        let [feeds, fetches, targets] = signature.lists();
+        let execution = rewrite_with_connections(&mut graph, &feeds, &fetches, &targets, &signature.connections())?;
+        for target in execution.targets {
+            // What _SINK waits for is kept by all passes.
+            graph.add_control_edge(target, NodeId::SINK)?;
+        }
+        read_after_updates(&mut graph)?;
+        let name = fetches.iter().chain(&targets).next().copied().unwrap_or_default().to_owned();
+        Ok(Unit { name, function: "", graph, arg_types: execution.arg_types, num_results: execution.retval_types.len(), functions })
+    }
+
+    /// What a call of a function runs.
+    ///
+    /// # Errors
+    /// `Internal` for a body whose nodes do not fit together.
+    pub(crate) fn of_body(function: &'a str, mut body: FunctionBody, functions: &'a Arc<FunctionLibraryRuntime>) -> Result<Unit<'a>> {
+        for id in body.effects() {
+            body.graph.add_control_edge(id, NodeId::SINK)?;
+        }
+        body.prune()?;
+        let num_results = body.retval_types.len();
+        Ok(Unit { name: function.to_owned(), function, graph: body.graph, arg_types: body.arg_types, num_results, functions })
+    }
+
+    /// Whether it is a step, and not a function's body.
+    pub(crate) fn is_step(&self) -> bool {
+        self.function.is_empty()
+    }
+}

@@ -1,0 +1,158 @@
+//! The plans of a session. Requests for one signature at the same time compile it once; of many signatures, the least recently used are dropped.
+
+use super::Signature;
+use super::executable::Executable;
+use flowmill_tensor::Result;
+use flowmill_tensor::sync::{Condvar, Mutex, RwLock};
+use rustc_hash::FxHashMap;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(super) struct Plans {
+    /// At least 1.
+    limit: usize,
+    ready: RwLock<FxHashMap<Signature, Entry>>,
+    flights: Mutex<FxHashMap<Signature, Arc<Flight>>>,
+    /// Counts look-ups, as the time of [`Entry::last_use`].
+    clock: AtomicU64,
+    num_evicted: AtomicU64,
+}
+
+struct Entry {
+    executable: Arc<Executable>,
+    last_use: AtomicU64,
+}
+
+/// A signature that some thread is compiling.
+struct Flight {
+    /// The graph's count of changes when it began: an error is that of this state only.
+    change_count: u64,
+    /// In a process that was forked, threads of the other process compile nothing.
+    process: u32,
+    landed: Mutex<Option<Landed>>,
+    changed: Condvar,
+}
+
+#[derive(Clone)]
+enum Landed {
+    With(Result<Arc<Executable>>),
+    /// The thread that compiled panicked.
+    Without,
+}
+
+thread_local! {
+    /// Whether this thread is compiling. Then it waits for no flight, which might wait for what this thread compiles.
+    static IS_COMPILING: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Plans {
+    pub(super) fn new(limit: usize) -> Plans {
+        Plans {
+            limit: limit.max(1),
+            ready: RwLock::default(),
+            flights: Mutex::default(),
+            clock: AtomicU64::new(0),
+            num_evicted: AtomicU64::new(0),
+        }
+    }
+
+    /// How many plans were dropped to make room.
+    pub(super) fn num_evicted(&self) -> u64 {
+        self.num_evicted.load(Ordering::Relaxed)
+    }
+
+    /// The signature's plan, if there is one that `fits`.
+    pub(super) fn get(&self, signature: &Signature, fits: impl Fn(&Executable) -> bool) -> Option<Arc<Executable>> {
+        let ready = self.ready.read();
+        let entry = ready.get(signature).filter(|entry| fits(&entry.executable))?;
+        entry.last_use.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        Some(entry.executable.clone())
+    }
+
+    /// Compiles by `make`, or waits for a thread that is compiling the same signature. `None` if such a thread's result does not fit: the caller looks at the
+    /// graph again.
+    ///
+    /// # Errors
+    /// What `make` gives.
+    pub(super) fn make(
+        &self,
+        signature: &Signature,
+        change_count: u64,
+        fits: impl Fn(&Executable) -> bool,
+        make: impl FnOnce() -> Result<Executable>,
+    ) -> Result<Option<Arc<Executable>>> {
+        let mine = Arc::new(Flight { change_count, process: std::process::id(), landed: Mutex::new(None), changed: Condvar::new() });
+        if !IS_COMPILING.get() {
+            let mut flights = self.flights.lock();
+            if let Some(flight) = flights.get(signature).filter(|flight| flight.process == mine.process).cloned() {
+                drop(flights);
+                // It may hold the graph's lock, which nobody keeps while waiting.
+                drop(make);
+                return match flight.wait() {
+                    Landed::With(Ok(executable)) => Ok(Some(executable).filter(|e| fits(e))),
+                    Landed::With(Err(error)) if flight.change_count == change_count => Err(error),
+                    Landed::With(Err(_)) | Landed::Without => Ok(None),
+                };
+            }
+            flights.insert(signature.clone(), mine.clone());
+        }
+        let landing = Landing { plans: self, signature, flight: &mine, was_compiling: IS_COMPILING.replace(true) };
+        let made = make().map(Arc::new);
+        if let Ok(executable) = &made {
+            self.insert(signature.clone(), executable.clone());
+        }
+        *mine.landed.lock() = Some(Landed::With(made.clone()));
+        drop(landing);
+        made.map(Some)
+    }
+
+    fn insert(&self, signature: Signature, executable: Arc<Executable>) {
+        let mut dropped = Vec::new();
+        let mut ready = self.ready.write();
+        let last_use = AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed));
+        dropped.extend(ready.insert(signature, Entry { executable, last_use }));
+        while ready.len() > self.limit {
+            let oldest =
+                ready.iter().min_by_key(|(_, entry)| entry.last_use.load(Ordering::Relaxed)).map(|(signature, _)| signature.clone());
+            let Some(oldest) = oldest else { break };
+            dropped.extend(ready.remove(&oldest));
+            self.num_evicted.fetch_add(1, Ordering::Relaxed);
+        }
+        // What plans own is dropped outside of the lock: dropping a kernel may run a finalizer of Python.
+        drop(ready);
+    }
+}
+
+impl Flight {
+    fn wait(&self) -> Landed {
+        let mut landed = self.landed.lock();
+        loop {
+            match &*landed {
+                Some(landed) => return landed.clone(),
+                None => landed = self.changed.wait(landed),
+            }
+        }
+    }
+}
+
+/// Ends a flight, also when its thread panics.
+struct Landing<'a> {
+    plans: &'a Plans,
+    signature: &'a Signature,
+    flight: &'a Arc<Flight>,
+    was_compiling: bool,
+}
+
+impl Drop for Landing<'_> {
+    fn drop(&mut self) {
+        IS_COMPILING.set(self.was_compiling);
+        let mut flights = self.plans.flights.lock();
+        if flights.get(self.signature).is_some_and(|flight| Arc::ptr_eq(flight, self.flight)) {
+            flights.remove(self.signature);
+        }
+        drop(flights);
+        self.flight.landed.lock().get_or_insert(Landed::Without);
+        self.flight.changed.notify_all();
+    }
+}
