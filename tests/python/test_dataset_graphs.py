@@ -3,6 +3,8 @@
 import contextlib
 import gc
 import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -356,3 +358,34 @@ def test_a_saved_graph_with_a_pipeline_loads(graph, tmp_path):
     with tf.Session(graph=tf.Graph()) as sess:
         tf.saved_model.load(sess, ["serve"], str(tmp_path / "model"))
         assert [sess.run("x:0").tolist() for _ in range(2)] == [[0, 2], [4, 6]]
+
+
+FORKED = """
+import os
+import flowmill as tf
+
+plain = tf.data.make_one_shot_iterator(tf.data.Dataset.range(500).batch(2)).get_next()
+ahead = tf.data.make_one_shot_iterator(tf.data.Dataset.range(9).prefetch(2)).get_next()
+with tf.Session() as sess:
+    sess.run(ahead)
+    # A process forks as soon as an element has come, many times.
+    for k in range(100):
+        assert sess.run(plain)[0] == 2 * k
+        process = os.fork()
+        if process == 0:
+            code = 1
+            try:
+                assert sess.run(plain).tolist() == [2 * k + 2, 2 * k + 3]
+                try:
+                    sess.run(ahead)
+                except tf.errors.FailedPreconditionError:
+                    code = 0
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
+    assert sess.run(ahead) == 1
+"""
+
+
+def test_a_forked_process_goes_on_without_threads():
+    subprocess.run([sys.executable, "-c", FORKED], check=True, timeout=60)

@@ -82,6 +82,11 @@ impl<R> Calls<R> {
         self.waiting.iter().position(|call| is_such(&call.request))
     }
 
+    /// Returns how many calls wait.
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Whether one of them wants such a thing.
     pub(crate) fn any(&self, is_such: impl Fn(&R) -> bool) -> bool {
         self.position(is_such).is_some()

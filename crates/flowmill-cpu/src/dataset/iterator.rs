@@ -2,7 +2,7 @@
 
 use super::context::IteratorContext;
 use super::element::{DatasetRef, Element, Elements, Signature};
-use crate::data_flow::wait_list::{Calls, Ended, Outcome, Serve, WaitList};
+use crate::data_flow::wait_list::{Calls, Ended, Inner, Outcome, Serve, WaitList};
 use flowmill_runtime::{AsyncContext, StepContext};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Resource, Result, bail, error};
@@ -32,8 +32,8 @@ struct Current {
 struct Served {
     /// The elements that arrived for calls cancelled before.
     ready: VecDeque<Result<Option<Element>>>,
-    /// A job works on the next element.
-    running: bool,
+    /// The process in which a job works on the next element.
+    server: Option<u32>,
 }
 
 impl Serve for Served {
@@ -85,7 +85,7 @@ impl IteratorResource {
         self.signature.check(&dataset.signature)?;
         let ctx = IteratorContext::new(step);
         let elements = Mutex::new(dataset.elements(&ctx)?);
-        let calls = WaitList::new(Served { ready: VecDeque::new(), running: false });
+        let calls = WaitList::new(Served { ready: VecDeque::new(), server: None });
         let old = self.current.lock().replace(Arc::new(Current { ctx, calls, elements }));
         if let Some(old) = old.filter(|old| !old.calls.lock().calls.any(|_| true)) {
             old.ctx.close();
@@ -110,6 +110,9 @@ impl IteratorResource {
             );
             return call.done(Err(e));
         };
+        if let Err(e) = current.check_server() {
+            return call.done(Err(e));
+        }
         current.calls.wait(Some(convert), call);
         current.pump();
     }
@@ -128,11 +131,25 @@ impl Drop for Current {
 }
 
 impl Current {
+    /// Checks that the job that works on the next element, if any, is in this process.
+    ///
+    /// # Errors
+    /// `FailedPrecondition` if this process was forked while a thread made an element, which this process does not have.
+    fn check_server(&self) -> Result<()> {
+        match self.calls.lock().state.server {
+            Some(process) if process != std::process::id() => self.ctx.threads.check_process(),
+            _ => Ok(()),
+        }
+    }
+
     /// Starts a job if calls wait and none runs.
     fn pump(self: &Arc<Self>) {
-        if !self.take_turn(false) {
+        let mut inner = self.calls.lock();
+        if inner.state.server.is_some() || !inner.wants_element() {
             return;
         }
+        inner.state.server = Some(std::process::id());
+        drop(inner);
         if self.ctx.threads.check_process().is_err() {
             // In a process that was forked, what works without threads goes on.
             return self.serve();
@@ -140,22 +157,11 @@ impl Current {
         let this = self.clone();
         if let Err(e) = self.ctx.threads.spawn(move || this.serve()) {
             let mut inner = self.calls.lock();
-            inner.state.running = false;
+            inner.state.server = None;
             inner.state.ready.push_back(Err(e));
             drop(inner);
             self.calls.progress();
         }
-    }
-
-    /// Returns true if the caller is to make the next element; `is_running` says that it made the one before.
-    fn take_turn(&self, is_running: bool) -> bool {
-        let mut inner = self.calls.lock();
-        let is_wanted = inner.state.ready.is_empty() && inner.calls.any(|_| true);
-        if inner.state.running && !is_running {
-            return false;
-        }
-        inner.state.running = is_wanted;
-        is_wanted
     }
 
     /// Makes elements as long as calls wait.
@@ -163,12 +169,26 @@ impl Current {
         loop {
             let element = catch_unwind(AssertUnwindSafe(|| self.elements.lock().next()));
             let element = element.unwrap_or_else(|_| Err(error!(Internal, "an iterator panicked")));
-            self.calls.lock().state.ready.push_back(element);
+            let mut inner = self.calls.lock();
+            inner.state.ready.push_back(element);
+            // Under the lock that the element arrives with: once its call has ended, the process may fork, and its child has no server.
+            let goes_on = inner.wants_element();
+            if !goes_on {
+                inner.state.server = None;
+            }
+            drop(inner);
             self.calls.progress();
-            if !self.take_turn(true) {
+            if !goes_on {
                 return;
             }
         }
+    }
+}
+
+impl Inner<Served> {
+    /// Returns true if more calls wait than elements are ready.
+    fn wants_element(&self) -> bool {
+        self.calls.len() > self.state.ready.len()
     }
 }
 
