@@ -1,4 +1,4 @@
-use crate::{DType, PartialShape, Result};
+use crate::{Bytes, DType, PartialShape, Result, Tensor, bail};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -106,6 +106,36 @@ impl Variant {
     /// The value through its trait.
     pub fn value(&self) -> &dyn VariantValue {
         &*self.0
+    }
+}
+
+/// A variant in its wire form, which files hold: the name of its type, bytes and tensors.
+#[derive(Clone, Debug)]
+pub struct EncodedVariant {
+    /// The registered name of the type.
+    pub type_name: String,
+    /// Bytes that only the type understands.
+    pub metadata: Bytes,
+    /// The tensors that it is made of.
+    pub tensors: Vec<Tensor>,
+}
+
+impl VariantValue for EncodedVariant {
+    fn type_name(&self) -> &'static str {
+        "EncodedVariant"
+    }
+
+    fn zeros_like(&self) -> Result<Variant> {
+        bail!(Unimplemented, "a variant of type {} has no zeros", self.type_name)
+    }
+
+    fn add(&self, _: &Variant) -> Result<Variant> {
+        bail!(Unimplemented, "variants of type {} cannot be added", self.type_name)
+    }
+
+    fn owned(&self) -> Result<Option<Variant>> {
+        let tensors = self.tensors.iter().map(|tensor| tensor.clone().into_owned()).collect::<Result<_>>()?;
+        Ok(Some(Variant::new(EncodedVariant { tensors, ..self.clone() })))
     }
 }
 

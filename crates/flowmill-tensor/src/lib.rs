@@ -23,7 +23,7 @@ pub use alloc::{check_memory, live_bytes, memory_limit, set_memory_limit};
 pub use dtype::DType;
 pub use element::Element;
 pub use error::{Code, Error, Result};
-pub use handle::{Resource, ResourceHandle, Variant, VariantValue};
+pub use handle::{EncodedVariant, Resource, ResourceHandle, Variant, VariantValue};
 pub use partial_shape::PartialShape;
 pub use shape::Shape;
 pub use tensor::Tensor;

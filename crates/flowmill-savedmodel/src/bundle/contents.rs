@@ -2,12 +2,15 @@
 //!
 //! Dense elements lie one after the other. Strings lie as `length: varint` for each, a masked CRC-32C of the
 //! lengths, then the bytes of all of them. The lengths enter checksums as 4 bytes, or 8 where they need it.
+//!
+//! Variants lie one after the other as `length: varint`, a `VariantTensorDataProto`, and a masked CRC-32C of everything so far. Only variants in
+//! their wire form, [`EncodedVariant`], are saved, and reading returns no others.
 
 use bytes::Bytes;
-use flowmill_proto::encode_varint;
-use flowmill_tensor::{DType, Error, Result, Shape, Tensor, bail};
+use flowmill_proto::{Message, VariantTensorDataProto, encode_varint};
+use flowmill_tensor::{DType, EncodedVariant, Error, Result, Shape, Tensor, Variant, bail};
 
-use crate::wire::{mask, take_len, take_u32};
+use crate::wire::{mask, take, take_len, take_u32};
 
 /// The byte order of the machine that wrote a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +35,11 @@ pub(crate) fn decode(
         let mut bytes = vec![0; len];
         read(&mut bytes)?;
         return decode_strings(shape, &bytes.into(), order, stored_crc);
+    }
+    if dtype == DType::Variant && order == ByteOrder::Little {
+        let mut bytes = vec![0; len];
+        read(&mut bytes)?;
+        return decode_variants(shape, &bytes, stored_crc);
     }
     let Some(size) = dtype.size() else {
         bail!(Unimplemented, "reading tensors of type {dtype}");
@@ -85,11 +93,62 @@ fn decode_strings(shape: Shape, bytes: &Bytes, order: ByteOrder, stored_crc: u32
     Tensor::from_strings(shape, values)
 }
 
+fn decode_variants(shape: Shape, mut rest: &[u8], stored_crc: u32) -> Result<Tensor> {
+    let num_elements = shape.checked_num_elements()?;
+    if num_elements > rest.len() {
+        bail!(DataLoss, "{} bytes for {num_elements} variants", rest.len());
+    }
+    let corrupt = || Error::data_loss("the lengths of variants do not match their bytes");
+    let mut crc = 0;
+    let mut values = Vec::with_capacity(num_elements);
+    for _ in 0..num_elements {
+        let len = take_len(&mut rest).ok_or_else(corrupt)?;
+        let bytes = take(&mut rest, len).ok_or_else(corrupt)?;
+        crc = crc32c::crc32c_append(crc32c::crc32c_append(crc, &(len as u64).to_le_bytes()), bytes);
+        let stored = take_u32(&mut rest).ok_or_else(corrupt)?;
+        check_crc(stored, mask(crc))?;
+        crc = crc32c::crc32c_append(crc, &stored.to_le_bytes());
+        let Ok(proto) = VariantTensorDataProto::decode(bytes) else { bail!(DataLoss, "a variant is not a VariantTensorDataProto") };
+        let tensors = proto.tensors.iter().map(Tensor::from_proto).collect::<Result<_>>()?;
+        values.push(Variant::new(EncodedVariant { type_name: proto.type_name, metadata: proto.metadata, tensors }));
+    }
+    if !rest.is_empty() {
+        return Err(corrupt());
+    }
+    check_crc(stored_crc, mask(crc))?;
+    Tensor::from_variants(shape, values)
+}
+
+/// Returns the bytes of variants and their checksum, which is not masked.
+fn encode_variants(variants: &[Variant]) -> Result<(Vec<u8>, u32)> {
+    let (mut bytes, mut crc) = (Vec::new(), 0);
+    for variant in variants {
+        let Some(EncodedVariant { type_name, metadata, tensors }) = variant.get() else {
+            bail!(Unimplemented, "saving variants of type {}", variant.value().type_name());
+        };
+        let tensors = tensors.iter().map(Tensor::to_proto).collect::<Result<_>>()?;
+        let proto = VariantTensorDataProto { type_name: type_name.clone(), metadata: metadata.clone(), tensors, ..Default::default() };
+        let encoded = proto.encode_to_vec();
+        encode_varint(encoded.len() as u64, &mut bytes);
+        crc = crc32c::crc32c_append(crc32c::crc32c_append(crc, &(encoded.len() as u64).to_le_bytes()), &encoded);
+        let checksum = mask(crc).to_le_bytes();
+        crc = crc32c::crc32c_append(crc, &checksum);
+        bytes.extend(encoded);
+        bytes.extend(checksum);
+    }
+    Ok((bytes, crc))
+}
+
 /// Writes the elements of a tensor to `write` and returns their number of bytes and masked checksum.
 ///
 /// # Errors
-/// `Unimplemented` for resources and variants, and what `write` returns.
+/// `Unimplemented` for resources and for variants that are not in their wire form, and what `write` returns.
 pub(crate) fn encode(tensor: &Tensor, mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<(u64, u32)> {
+    if let Ok(variants) = tensor.as_variants() {
+        let (bytes, crc) = encode_variants(variants)?;
+        write(&bytes)?;
+        return Ok((bytes.len() as u64, mask(crc)));
+    }
     if tensor.dtype() != DType::String {
         let Ok(bytes) = tensor.as_bytes() else {
             bail!(Unimplemented, "saving tensors of type {}", tensor.dtype());
@@ -143,6 +202,31 @@ mod tests {
         move |bytes| {
             bytes.copy_from_slice(source);
             Ok(())
+        }
+    }
+
+    #[test]
+    fn variants_in_their_wire_form_round_trip() {
+        let variant = |k: i64| EncodedVariant {
+            type_name: format!("type {k}"),
+            metadata: Bytes::from(vec![k as u8; 3]),
+            tensors: vec![Tensor::scalar(k), Tensor::string("text")],
+        };
+        let tensor = Tensor::from_variants([2].into(), vec![Variant::new(variant(1)), Variant::new(variant(2))]).unwrap();
+        let mut bytes = Vec::new();
+        let (size, crc) = encode(&tensor, |part| {
+            bytes.extend_from_slice(part);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(size, bytes.len() as u64);
+        let read = |bytes: &[u8]| decode(DType::Variant, [2].into(), bytes.len(), ByteOrder::Little, crc, copy(bytes));
+        let found = read(&bytes).unwrap();
+        let second: &EncodedVariant = found.as_variants().unwrap()[1].get().unwrap();
+        assert_eq!((second.type_name.as_str(), &second.metadata[..]), ("type 2", &[2u8; 3][..]));
+        assert_eq!(second.tensors[0].to_scalar::<i64>().unwrap(), 2);
+        for damaged in [&bytes[..bytes.len() - 1], &[&bytes[..9], &[bytes[9] ^ 1], &bytes[10..]].concat()] {
+            assert_eq!(read(damaged).unwrap_err().code(), flowmill_tensor::Code::DataLoss);
         }
     }
 

@@ -46,7 +46,7 @@ impl BundleWriter {
     /// Adds a tensor.
     ///
     /// # Errors
-    /// `InvalidArgument` where the name is empty or taken, `Unimplemented` for resources and variants, and those of the
+    /// `InvalidArgument` where the name is empty or taken, `Unimplemented` for resources and for variants that are not in their wire form, and those of the
     /// file system.
     pub fn add(&mut self, name: &str, tensor: &Tensor) -> Result<()> {
         check_name(name)?;
