@@ -20,7 +20,7 @@ mod cast;
 pub mod control_flow;
 pub mod conv;
 pub mod data_flow;
-mod dataset;
+pub mod dataset;
 mod elementwise;
 mod files;
 mod from_fn;

@@ -1,19 +1,24 @@
 //! `CacheDataset`: elements that are made once.
 
 use super::args::{Call, dataset_kernel};
+use super::cache_file::{TensorFiles, elements};
 use super::element::{Dataset, Element, Elements};
 use super::seeds::set_anonymous;
 use crate::from_fn::from_fn;
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Resource, Result};
+use flowmill_tensor::{DType, Resource, Result};
 use std::any::Any;
 use std::sync::Arc;
 
-pub(super) fn register(registry: &mut KernelRegistry) {
+/// Registers the ops that keep elements, in files of format `F` if they have a name.
+pub fn register_cache<F: TensorFiles>(registry: &mut KernelRegistry) {
     for op in ["CacheDataset", "CacheDatasetV2"] {
-        registry.add(op, |init| dataset_kernel(init, cache));
+        registry.add(op, |init| dataset_kernel(init, cache::<F>));
     }
+}
+
+pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("AnonymousMemoryCache", |_| {
         from_fn(|ctx| {
             set_anonymous(ctx, "MemoryCache", Arc::new(MemoryCache::default()));
@@ -47,8 +52,15 @@ fn memory_cache(call: &Call<'_, '_>) -> Result<Arc<MemoryCache>> {
 /// The container of caches that have the names of files.
 const FILES: &str = "_dataset_caches";
 
-fn cache(call: &mut Call<'_, '_>) -> Result<Dataset> {
-    let (input, cache) = (call.input()?, memory_cache(call)?);
+fn cache<F: TensorFiles>(call: &mut Call<'_, '_>) -> Result<Dataset> {
+    let (input, filename) = (call.input()?, call.args.string(call.ctx, "filename")?);
+    // Variants have no form in files that other programs would understand.
+    if !filename.is_empty() && !input.signature.types.contains(&DType::Variant) {
+        let source = input.clone();
+        let dataset = Dataset::new(call.signature_or(&input), input.cardinality, move |ctx| elements::<F>(&source, ctx, &filename));
+        return Ok(dataset.with_input(input));
+    }
+    let cache = memory_cache(call)?;
     Ok(Dataset::new(call.signature_or(&input), input.cardinality, {
         let input = input.clone();
         move |ctx| {

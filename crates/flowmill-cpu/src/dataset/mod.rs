@@ -9,6 +9,7 @@ mod any_order;
 mod args;
 mod batch;
 mod cache;
+mod cache_file;
 mod choice;
 mod context;
 mod element;
@@ -28,6 +29,9 @@ mod seeds;
 mod source;
 mod threads;
 mod window;
+
+pub use cache::register_cache;
+pub use cache_file::{TensorFiles, TensorReader, TensorWriter};
 
 use flowmill_runtime::KernelRegistry;
 

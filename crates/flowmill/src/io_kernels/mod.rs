@@ -1,6 +1,7 @@
 //! Kernels that read and write files. They stand here because they need both the kernels' interface and the checkpoint formats.
 
 mod checkpoints;
+mod dataset_cache;
 mod files;
 mod messages;
 
@@ -10,6 +11,7 @@ use flowmill_tensor::{Bytes, Result, bail};
 /// Registers the family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     checkpoints::register(registry);
+    dataset_cache::register(registry);
     files::register(registry);
     messages::register(registry);
 }
