@@ -10,6 +10,7 @@ _BY_MODULE = {
     "_specs": "DatasetStructure=DatasetSpec Optional OptionalStructure=OptionalSpec",
     "_dataset": "from_variant get_structure to_variant",
     "_iterator": "get_next_as_optional",
+    "_saveable": "make_saveable_from_iterator",
     "_grouping": "Reducer group_by_reducer",
     "_experimental": "Counter RandomDataset TFRecordWriter assert_cardinality bucket_by_sequence_length cardinality choose_from_datasets "
                      "copy_to_device dense_to_ragged_batch dense_to_sparse_batch enumerate_dataset from_list get_single_element group_by_window "

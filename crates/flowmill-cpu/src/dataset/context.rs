@@ -2,6 +2,7 @@
 
 use super::args::Args;
 use super::element::Element;
+use super::seeds::SeedLog;
 use super::threads::Threads;
 use flowmill_graph::Attrs;
 use flowmill_proto::NameAttrList;
@@ -22,12 +23,19 @@ pub(super) struct IteratorContext {
     pub(super) cancel: CancelToken,
     /// Threads for work ahead of the consumer.
     pub(super) threads: Threads,
+    /// The seeds that were drawn.
+    pub(super) seeds: SeedLog,
 }
 
 impl IteratorContext {
     /// New surroundings in the session of `step`.
     pub(super) fn new(step: &StepContext) -> Arc<IteratorContext> {
-        Arc::new(IteratorContext { resources: step.resources.clone(), cancel: CancelToken::new(), threads: Threads::new() })
+        IteratorContext::with_seeds(step, SeedLog::default())
+    }
+
+    /// Like [`IteratorContext::new`], with seeds that are drawn first.
+    pub(super) fn with_seeds(step: &StepContext, seeds: SeedLog) -> Arc<IteratorContext> {
+        Arc::new(IteratorContext { resources: step.resources.clone(), cancel: CancelToken::new(), threads: Threads::new(), seeds })
     }
 
     /// Waits for so long, or until the iterator is closed.

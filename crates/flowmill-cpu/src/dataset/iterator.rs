@@ -2,6 +2,7 @@
 
 use super::context::IteratorContext;
 use super::element::{DatasetRef, Element, Elements, Signature};
+use super::seeds::SeedLog;
 use crate::data_flow::wait_list::{Calls, Ended, Inner, Outcome, Serve, WaitList};
 use flowmill_runtime::{AsyncContext, StepContext};
 use flowmill_tensor::sync::Mutex;
@@ -25,6 +26,7 @@ pub(super) struct IteratorResource {
 struct Current {
     ctx: Arc<IteratorContext>,
     calls: WaitList<Served>,
+    dataset: DatasetRef,
     elements: Mutex<Elements>,
 }
 
@@ -34,6 +36,8 @@ struct Served {
     ready: VecDeque<Result<Option<Element>>>,
     /// The process in which a job works on the next element.
     server: Option<u32>,
+    /// How many elements were made, or failed.
+    num_made: i64,
 }
 
 impl Serve for Served {
@@ -84,12 +88,61 @@ impl IteratorResource {
     pub(super) fn set(&self, dataset: &DatasetRef, step: &StepContext) -> Result<()> {
         self.signature.check(&dataset.signature)?;
         let ctx = IteratorContext::new(step);
-        let elements = Mutex::new(dataset.elements(&ctx)?);
-        let calls = WaitList::new(Served { ready: VecDeque::new(), server: None });
-        let old = self.current.lock().replace(Arc::new(Current { ctx, calls, elements }));
+        let elements = dataset.elements(&ctx)?;
+        self.replace(Current::new(ctx, dataset.clone(), elements, 0));
+        Ok(())
+    }
+
+    fn replace(&self, current: Current) {
+        let old = self.current.lock().replace(Arc::new(current));
         if let Some(old) = old.filter(|old| !old.calls.lock().calls.any(|_| true)) {
             old.ctx.close();
         }
+    }
+
+    /// Returns the place in the dataset: how many elements were taken, then the seeds that were drawn, as [`SeedLog::values`] returns them.
+    ///
+    /// # Errors
+    /// `FailedPrecondition` if no dataset was set.
+    pub(super) fn place(&self) -> Result<Vec<i64>> {
+        let Some(current) = self.current.lock().clone() else {
+            bail!(FailedPrecondition, "Save() failed because the iterator has not been initialized. Run its initializer before saving it.")
+        };
+        let taken = {
+            let inner = current.calls.lock();
+            inner.state.num_made - inner.state.ready.len() as i64
+        };
+        Ok([vec![taken], current.ctx.seeds.values()].concat())
+    }
+
+    /// Goes to a place in the dataset that was set: begins anew with the seeds drawn before, and passes over the elements taken before.
+    ///
+    /// # Errors
+    /// `FailedPrecondition` if no dataset was set; `DataLoss` if `place` is not what [`IteratorResource::place`] returns; `Cancelled`.
+    pub(super) fn restore(&self, place: &[i64], step: &StepContext) -> Result<()> {
+        let Some((&taken @ 0.., seeds)) = place.split_first() else { bail!(DataLoss, "the place in the state of an iterator is damaged") };
+        let Some(old) = self.current.lock().clone() else {
+            bail!(
+                FailedPrecondition,
+                "Restore() failed because the iterator has not been initialized. Run its initializer before restoring it."
+            )
+        };
+        let dataset = old.dataset.clone();
+        // What the iteration before holds, such as a cache's files, is needed again.
+        drop(old);
+        let ctx = IteratorContext::with_seeds(step, SeedLog::of_values(seeds)?);
+        let mut elements = dataset.elements(&ctx)?;
+        self.clear();
+        let closing = ctx.clone();
+        let _on_cancel = step.cancel.on_cancel(move |_| closing.close());
+        for _ in 0..taken {
+            let element = elements.next();
+            ctx.cancel.check()?;
+            if let Ok(None) = element {
+                break;
+            }
+        }
+        self.replace(Current::new(ctx, dataset, elements, taken));
         Ok(())
     }
 
@@ -131,6 +184,12 @@ impl Drop for Current {
 }
 
 impl Current {
+    /// An iteration of which `num_made` elements were taken.
+    fn new(ctx: Arc<IteratorContext>, dataset: DatasetRef, elements: Elements, num_made: i64) -> Current {
+        let calls = WaitList::new(Served { ready: VecDeque::new(), server: None, num_made });
+        Current { ctx, calls, dataset, elements: Mutex::new(elements) }
+    }
+
     /// Checks that the job that works on the next element, if any, is in this process.
     ///
     /// # Errors
@@ -158,6 +217,7 @@ impl Current {
         if let Err(e) = self.ctx.threads.spawn(move || this.serve()) {
             let mut inner = self.calls.lock();
             inner.state.server = None;
+            inner.state.num_made += 1;
             inner.state.ready.push_back(Err(e));
             drop(inner);
             self.calls.progress();
@@ -170,6 +230,7 @@ impl Current {
             let element = catch_unwind(AssertUnwindSafe(|| self.elements.lock().next()));
             let element = element.unwrap_or_else(|_| Err(error!(Internal, "an iterator panicked")));
             let mut inner = self.calls.lock();
+            inner.state.num_made += 1;
             inner.state.ready.push_back(element);
             // Under the lock that the element arrives with: once its call has ended, the process may fork, and its child has no server.
             let goes_on = inner.wants_element();
@@ -200,4 +261,39 @@ pub(super) fn element_outputs(signature: &Signature, element: Option<Element>) -
     let Some(element) = element else { bail!(OutOfRange, "End of sequence") };
     signature.check_element(&element)?;
     Ok(element.into_iter().map(Some).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::dataset::source::of_elements;
+    use flowmill_runtime::FunctionLibraryRuntime;
+    use flowmill_tensor::{DType, PartialShape, Tensor};
+    use std::sync::mpsc;
+
+    #[test]
+    fn nobody_serves_when_the_last_call_ends() {
+        let functions = FunctionLibraryRuntime::new(|name, _| bail!(NotFound, "Function {name} is not defined."));
+        let step = Arc::new(StepContext::new(Arc::default(), Arc::new(functions)));
+        let signature = Signature { types: vec![DType::I64], shapes: vec![PartialShape::scalar()] };
+        let elements = (0..3i64).map(|k| vec![Tensor::scalar(k)]).collect();
+        let iterator = Arc::new(IteratorResource::new(signature.clone()));
+        iterator.set(&Arc::new(of_elements(signature, elements)), &step).unwrap();
+        for _ in 0..3 {
+            let (send, receive) = mpsc::channel();
+            let served = iterator.clone();
+            // Whoever waits for the call may fork as soon as it has ended.
+            let done = move |outcome: Outcome| {
+                let current = served.current.lock().clone().unwrap();
+                let server = current.calls.lock().state.server;
+                send.send((outcome.is_ok(), server)).unwrap();
+            };
+            let call = AsyncContext::new(Vec::new(), step.clone(), Box::new(done));
+            iterator.get_next(call, Box::new(|element| Ok(element.into_iter().flatten().map(Some).collect())));
+            assert_eq!(receive.recv().unwrap(), (true, None));
+        }
+        assert_eq!(iterator.place().unwrap(), [3]);
+    }
 }

@@ -14,10 +14,12 @@ use crate::files::file_error;
 use crate::from_fn::{blocking_from_fn, from_fn};
 use crate::lookup::initialize;
 use crate::state::resource_name;
+use flate2::Compression;
+use flate2::write::{GzEncoder, ZlibEncoder};
 use flowmill_graph::Attrs;
 use flowmill_proto::NameAttrList;
 use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry, container_name};
-use flowmill_tensor::{DType, PartialShape, ResourceHandle, Result, Tensor, bail, error};
+use flowmill_tensor::{DType, EncodedVariant, Error, PartialShape, ResourceHandle, Result, Tensor, Variant, bail, error};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
@@ -49,6 +51,13 @@ pub(super) fn register(registry: &mut KernelRegistry) {
         from_fn(|ctx| {
             iterator_of(ctx, 0)?.clear();
             Ok(())
+        })
+    });
+    registry.add("SerializeIterator", |_| from_fn(serialize));
+    registry.add("DeserializeIterator", |_| {
+        blocking_from_fn(|ctx| {
+            let iterator = iterator_of(ctx, 0)?;
+            iterator.restore(place_of(ctx.input(1)?)?, ctx.step())
         })
     });
     registry.add("IteratorToStringHandle", |_| from_fn(to_string_handle));
@@ -206,6 +215,25 @@ impl AsyncKernel for GetNext {
     }
 }
 
+/// The type of the variant that holds an iterator's place: one vector, as [`IteratorResource::place`] returns it.
+const PLACE: &str = "flowmill::IteratorPlace";
+
+/// `SerializeIterator`: the place of an iterator in its dataset.
+fn serialize(ctx: &mut KernelContext<'_>) -> Result<()> {
+    let place = Tensor::vector(&iterator_of(ctx, 0)?.place()?)?;
+    let state = EncodedVariant { type_name: PLACE.to_owned(), metadata: Default::default(), tensors: vec![place] };
+    ctx.set_output(0, Tensor::from_variants([1], vec![Variant::new(state)])?);
+    Ok(())
+}
+
+fn place_of(serialized: &Tensor) -> Result<&[i64]> {
+    match serialized.as_variants()?.first().and_then(|variant| variant.get::<EncodedVariant>()) {
+        Some(EncodedVariant { type_name, tensors, .. }) if type_name == PLACE && tensors.len() == 1 => tensors[0].as_slice(),
+        Some(other) => bail!(InvalidArgument, "The state of an iterator is a {PLACE}, not a {}.", other.type_name),
+        None => bail!(InvalidArgument, "The state of an iterator is what SerializeIterator returns."),
+    }
+}
+
 /// A handle as text: container and name. An anonymous iterator gets a name for that.
 fn to_string_handle(ctx: &mut KernelContext<'_>) -> Result<()> {
     let handle = ctx.handle(0)?;
@@ -318,12 +346,32 @@ fn write_tf_records(elements: &mut Elements, inputs: &[Tensor]) -> Outcome {
     let ([name], [compression]) = (name.as_strings()?, compression.as_strings()?) else {
         bail!(InvalidArgument, "filename and compression_type must be scalars");
     };
-    if !compression.is_empty() {
-        bail!(Unimplemented, "compression {:?} of files that a dataset writes", String::from_utf8_lossy(compression));
-    }
     let path = String::from_utf8_lossy(name).into_owned();
     let failed = |e: std::io::Error| file_error(&path, &e);
-    let mut file = BufWriter::new(File::create(&path).map_err(failed)?);
+    let file = BufWriter::new(File::create(&path).map_err(failed)?);
+    let mut file = match &compression[..] {
+        b"ZLIB" => {
+            let mut file = ZlibEncoder::new(file, Compression::default());
+            write_records(elements, &mut file, &failed)?;
+            file.finish().map_err(failed)?
+        }
+        b"GZIP" => {
+            let mut file = GzEncoder::new(file, Compression::default());
+            write_records(elements, &mut file, &failed)?;
+            file.finish().map_err(failed)?
+        }
+        b"" => {
+            let mut file = file;
+            write_records(elements, &mut file, &failed)?;
+            file
+        }
+        other => bail!(Unimplemented, "compression {:?} of files that a dataset writes", String::from_utf8_lossy(other)),
+    };
+    file.flush().map_err(failed)?;
+    Ok(Vec::new())
+}
+
+fn write_records(elements: &mut Elements, file: &mut impl Write, failed: &impl Fn(std::io::Error) -> Error) -> Result<()> {
     while let Some(element) = elements.next()? {
         let record = match &element[..] {
             [record] if record.rank() == 0 => record.as_strings()?,
@@ -336,6 +384,5 @@ fn write_tf_records(elements: &mut Elements, inputs: &[Tensor]) -> Outcome {
             }
         }
     }
-    file.flush().map_err(failed)?;
-    Ok(Vec::new())
+    Ok(())
 }

@@ -5,7 +5,7 @@
 use super::args::{Call, dataset_kernel};
 use super::context::IteratorContext;
 use super::element::{Dataset, DatasetRef, Element, Elements, INFINITE, Signature, UNKNOWN};
-use super::seeds::{SeedGenerator, any_if_zero, numbers};
+use super::seeds::SeedGenerator;
 use crate::random::Numbers;
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail};
@@ -63,7 +63,7 @@ fn shuffle(call: &mut Call<'_, '_>, changes: bool) -> Result<Dataset> {
             input: source.clone(),
             ctx: ctx.clone(),
             generator: generator.clone(),
-            numbers: generator.next(),
+            numbers: ctx.seeds.draw(&generator),
             capacity: usize::try_from(buffer_size).ok(),
             count: u64::try_from(count).ok(),
             epoch: 0,
@@ -116,7 +116,7 @@ impl Shuffle {
         }
         while self.slices.front().is_some_and(|slice| slice.start == slice.end) {
             self.slices.pop_front();
-            self.numbers = self.generator.next();
+            self.numbers = self.ctx.seeds.draw(&self.generator);
         }
         let size = self.size();
         let Some(slice) = self.slices.front_mut() else { return Ok(None) };
@@ -190,8 +190,8 @@ impl Shuffle {
 fn random(call: &mut Call<'_, '_>, changes: bool) -> Result<Dataset> {
     let generator = generator(call, changes)?;
     let signature = Signature { types: vec![DType::I64], shapes: vec![PartialShape::scalar()] };
-    Ok(Dataset::new(signature, INFINITE, move |_| {
-        let mut numbers = generator.next();
+    Ok(Dataset::new(signature, INFINITE, move |ctx| {
+        let mut numbers = ctx.seeds.draw(&generator);
         Ok(Elements::new(move || Ok(Some(vec![Tensor::scalar(i64::from(numbers.next()))]))))
     }))
 }
@@ -200,8 +200,10 @@ fn sample(call: &mut Call<'_, '_>) -> Result<Dataset> {
     let input = call.input()?;
     let rate: f32 = call.scalar("rate")?;
     let seeds = [call.scalar("seed")?, call.scalar("seed2")?];
-    Ok(Dataset::over(&input, call.signature_or(&input), UNKNOWN, move |mut elements| {
-        let mut numbers = numbers(any_if_zero(seeds[0], seeds[1]));
+    let (source, signature) = (input.clone(), call.signature_or(&input));
+    let dataset = Dataset::new(signature, UNKNOWN, move |ctx| {
+        let mut elements = source.elements(ctx)?;
+        let mut numbers = ctx.seeds.draw(&SeedGenerator::new(seeds[0], seeds[1], false));
         Ok(Elements::new(move || {
             while let Some(element) = elements.next()? {
                 if numbers.uniform() < rate {
@@ -210,5 +212,6 @@ fn sample(call: &mut Call<'_, '_>) -> Result<Dataset> {
             }
             Ok(None)
         }))
-    }))
+    });
+    Ok(dataset.with_input(input))
 }

@@ -32,8 +32,14 @@ pub(super) struct SeedGenerator(Source);
 enum Source {
     /// The same for all iterations.
     Fixed([i64; 2]),
-    /// Others for each.
-    Random(Mutex<Numbers>),
+    /// Others for each, drawn from numbers that follow from two seeds.
+    Random { seeds: [i64; 2], drawn: Mutex<Drawn> },
+}
+
+/// A place among random numbers.
+struct Drawn {
+    numbers: Numbers,
+    count: i64,
 }
 
 impl Resource for SeedGenerator {
@@ -47,7 +53,7 @@ impl SeedGenerator {
     pub(super) fn new(seed: i64, seed2: i64, changes: bool) -> Arc<SeedGenerator> {
         let [seed, seed2] = any_if_zero(seed, seed2);
         Arc::new(SeedGenerator(match changes {
-            true => Source::Random(Mutex::new(numbers([seed, seed2]))),
+            true => Source::Random { seeds: [seed, seed2], drawn: Mutex::new(Drawn { numbers: numbers([seed, seed2]), count: 0 }) },
             false => Source::Fixed([seed, seed2]),
         }))
     }
@@ -58,16 +64,92 @@ impl SeedGenerator {
         object.downcast().ok()
     }
 
-    /// The random numbers of the next iteration.
-    pub(super) fn next(&self) -> Numbers {
+    /// Draws the seeds of the next iteration.
+    fn draw(&self) -> Draw {
         match &self.0 {
-            Source::Fixed(seeds) => numbers(*seeds),
-            Source::Random(source) => {
-                let mut source = source.lock();
-                let seeds = [i64::from(source.next()), i64::from(source.next())];
-                numbers(seeds)
+            Source::Fixed(seeds) => Draw { seeds: *seeds, count: 0 },
+            Source::Random { drawn, .. } => {
+                let mut drawn = drawn.lock();
+                drawn.count += 2;
+                Draw { seeds: [i64::from(drawn.numbers.next()), i64::from(drawn.numbers.next())], count: drawn.count }
             }
         }
+    }
+
+    /// Goes to the place after a draw that was recorded.
+    fn go_on_after(&self, draw: &Draw) {
+        let Source::Random { seeds, drawn } = &self.0 else { return };
+        let mut drawn = drawn.lock();
+        if draw.count < drawn.count {
+            *drawn = Drawn { numbers: numbers(*seeds), count: 0 };
+        }
+        while drawn.count < draw.count {
+            drawn.numbers.next();
+            drawn.count += 1;
+        }
+    }
+}
+
+/// The seeds of an iteration, and how many numbers its generator had drawn after them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Draw {
+    seeds: [i64; 2],
+    count: i64,
+}
+
+/// The seeds that an iterator has drawn, in order. An iterator that is restored draws them again.
+#[derive(Default)]
+pub(super) struct SeedLog(Mutex<Log>);
+
+#[derive(Default)]
+struct Log {
+    draws: Vec<Draw>,
+    next: usize,
+}
+
+/// The numbers that a draw takes in [`SeedLog::values`].
+const DRAW_LEN: usize = 3;
+
+/// How many numbers a restored generator may have to pass over.
+const MAX_DRAWN: i64 = 1 << 32;
+
+impl SeedLog {
+    /// Returns a log whose draws are given again, as [`SeedLog::values`] returned them.
+    ///
+    /// # Errors
+    /// `DataLoss` if the numbers are no draws.
+    pub(super) fn of_values(values: &[i64]) -> Result<SeedLog> {
+        let draw = |draw: &[i64]| match draw {
+            &[seed, seed2, count @ 0..MAX_DRAWN] => Ok(Draw { seeds: [seed, seed2], count }),
+            _ => bail!(DataLoss, "the seeds in the state of an iterator are damaged"),
+        };
+        let draws = values.chunks(DRAW_LEN).map(draw).collect::<Result<_>>()?;
+        Ok(SeedLog(Mutex::new(Log { draws, next: 0 })))
+    }
+
+    /// Returns what was drawn so far.
+    pub(super) fn values(&self) -> Vec<i64> {
+        let log = self.0.lock();
+        log.draws.iter().flat_map(|draw| [draw.seeds[0], draw.seeds[1], draw.count]).collect()
+    }
+
+    /// Returns the random numbers of the next iteration over a dataset.
+    pub(super) fn draw(&self, generator: &SeedGenerator) -> Numbers {
+        let mut log = self.0.lock();
+        let next = log.next;
+        log.next += 1;
+        let draw = match log.draws.get(next).copied() {
+            Some(draw) => {
+                generator.go_on_after(&draw);
+                draw
+            }
+            None => {
+                let draw = generator.draw();
+                log.draws.push(draw);
+                draw
+            }
+        };
+        numbers(draw.seeds)
     }
 }
 
