@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import flowmill as tf
@@ -177,12 +178,15 @@ class Sources:
 
         Args:
             seed: the seed, None for another one each time.
-            rerandomize_each_iteration: whether numbers differ each time the elements begin anew.
+            rerandomize_each_iteration: whether numbers differ in each epoch of :meth:`repeat`. An iterator that is initialized again has
+                the same numbers.
             name: what the op's metadata says.
         """
         seeds = _seeds.seeds_of(seed)
         spec = TensorSpec([], INT64)
         if rerandomize_each_iteration:
+            warnings.warn("In TF 1, the `rerandomize_each_iteration=True` option makes numbers differ in the epochs of `repeat` only: an iterator that "
+                          "is initialized again has the same numbers.", stacklevel=2)
             return made("RandomDatasetV2", spec, [], *seeds, call("DummySeedGenerator", None), rerandomize_each_iteration=True, name=name, is_v2=True)
         return made("RandomDataset", spec, [], *seeds, name=name, is_v2=True)
 

@@ -114,10 +114,21 @@ impl Cycle {
     }
 }
 
+/// How many iterators are opened ahead for each that takes turns.
+const ITERATORS_AHEAD: u64 = 2;
+
 /// The number of iterators that take turns, and the elements in a turn.
 fn cycle_arguments(call: &Call<'_, '_>) -> Result<(usize, i64)> {
     let (length, block): (i64, i64) = (call.scalar("cycle_length")?, call.scalar("block_length")?);
-    let length = if length == AUTOTUNE { auto_threads() as i64 } else { length };
+    let parallel = if call.args.has("num_parallel_calls") { Some(num_parallel_calls(call)?) } else { None };
+    let threads = auto_threads() as i64;
+    let length = match parallel {
+        _ if length != AUTOTUNE => length,
+        // For each iterator in the cycle, as many as this may be opened ahead.
+        Some(AUTOTUNE) => (threads as u64).div_ceil(1 + ITERATORS_AHEAD) as i64,
+        Some(parallel) => parallel.min(threads),
+        None => threads,
+    };
     let Ok(length @ 1..) = usize::try_from(length) else { bail!(InvalidArgument, "cycle_length must be greater than zero.") };
     if block <= 0 {
         bail!(InvalidArgument, "block_length must be greater than zero.");
@@ -251,7 +262,15 @@ fn open_ahead(
     gate: &Arc<Gate>,
     capacity: usize,
 ) -> Result<Option<Elements>> {
-    let Some(element) = elements.next()? else { return Ok(None) };
+    let element = match elements.next() {
+        Ok(Some(element)) => element,
+        Ok(None) => return Ok(None),
+        Err(e) => {
+            // An input that failed takes a place in the cycle, for one turn.
+            let mut failed = Some(e);
+            return Ok(Some(Elements::new(move || failed.take().map_or(Ok(None), Err))));
+        }
+    };
     let (f, their_ctx, gate) = (f.clone(), ctx.clone(), gate.clone());
     let (mut element, mut inner) = (Some(element), None);
     let mut pipe = Pipe::new(ctx, PipeOptions { workers: 1, capacity, ordered: true }, move || {

@@ -1,7 +1,7 @@
 //! Elements that functions compute or choose one by one: `MapDataset`, `ParallelMapDataset`, `FilterDataset`, `ScanDataset`, `TakeWhileDataset`.
 
 use super::args::{Call, dataset_kernel};
-use super::batch::{batch_arguments, num_batches, stack, take_batch};
+use super::batch::{batch_arguments, num_batches, stack};
 use super::context::{Function, FunctionAttr, IteratorContext};
 use super::element::{Dataset, Element, Elements, UNKNOWN};
 use super::parallel::{AUTOTUNE, Pipe, PipeOptions, Task};
@@ -139,10 +139,27 @@ fn make_map_and_batch(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let source = input.clone();
         let dataset = Dataset::new(call.signature()?, cardinality, move |ctx| {
             let mut elements = mapped_ahead(ctx, source.elements(ctx)?, &f, options, preserve);
-            Ok(Elements::new(move || take_batch(&mut elements, size, drop_remainder)?.map(|batch| stack(&batch)).transpose()))
+            Ok(Elements::new(move || take_whole_batch(&mut elements, size, drop_remainder)?.map(|batch| stack(&batch)).transpose()))
         });
         Ok(dataset.with_input(input))
     })
+}
+
+/// Takes up to `size` elements as [`take_batch`](super::batch::take_batch) does, but an element that fails costs its whole batch: the next batch begins where it would without the error.
+fn take_whole_batch(elements: &mut Elements, size: i64, drop_remainder: bool) -> Result<Option<Vec<Element>>> {
+    let (mut taken, mut failed) = (Vec::new(), None);
+    for _ in 0..size {
+        match elements.next() {
+            Ok(Some(element)) => taken.push(element),
+            Ok(None) => break,
+            Err(e) if e.code() == Code::Cancelled => return Err(e),
+            Err(e) => failed = failed.or(Some(e)),
+        }
+    }
+    match failed {
+        Some(e) => Err(e),
+        None => Ok(Some(taken).filter(|taken| !taken.is_empty() && (taken.len() as i64 == size || !drop_remainder))),
+    }
 }
 
 /// `ParseExampleDataset`: elements are vectors of serialised examples.
