@@ -10,13 +10,25 @@ use std::sync::Arc;
 
 /// Registers the family.
 pub fn register(registry: &mut KernelRegistry) {
-    registry.add("FFT", make_complex::<1, false>);
-    registry.add("FFT2D", make_complex::<2, false>);
-    registry.add("FFT3D", make_complex::<3, false>);
+    for op in ["FFT", "BatchFFT"] {
+        registry.add(op, make_complex::<1, false>);
+    }
+    for op in ["FFT2D", "BatchFFT2D"] {
+        registry.add(op, make_complex::<2, false>);
+    }
+    for op in ["FFT3D", "BatchFFT3D"] {
+        registry.add(op, make_complex::<3, false>);
+    }
     registry.add("FFTND", make_complex_nd::<false>);
-    registry.add("IFFT", make_complex::<1, true>);
-    registry.add("IFFT2D", make_complex::<2, true>);
-    registry.add("IFFT3D", make_complex::<3, true>);
+    for op in ["IFFT", "BatchIFFT"] {
+        registry.add(op, make_complex::<1, true>);
+    }
+    for op in ["IFFT2D", "BatchIFFT2D"] {
+        registry.add(op, make_complex::<2, true>);
+    }
+    for op in ["IFFT3D", "BatchIFFT3D"] {
+        registry.add(op, make_complex::<3, true>);
+    }
     registry.add("IFFTND", make_complex_nd::<true>);
     registry.add("IRFFT", |init| make_irfft(init, Axes::Last(1)));
     registry.add("IRFFT2D", |init| make_irfft(init, Axes::Last(2)));
@@ -106,7 +118,8 @@ fn make_complex<const RANK: usize, const INVERSE: bool>(init: &KernelInit<'_>) -
             Ok(())
         })
     }
-    for_dtype!(init.dtype("Tcomplex")?, [Complex<f32>, Complex<f64>], T => make::<<T as Parts>::Real>(RANK, INVERSE), _ => init.unsupported())
+    // The first versions are of `complex64` alone.
+    for_dtype!(init.attrs.get_or("Tcomplex", DType::C64)?, [Complex<f32>, Complex<f64>], T => make::<<T as Parts>::Real>(RANK, INVERSE), _ => init.unsupported())
 }
 
 /// The kernel of `FFTND` and `IFFTND`.

@@ -187,4 +187,8 @@ pub(crate) const OPS: &[Op] = &[
     op("ImmutableConst", "() -> (tensor: dtype)").attrs("dtype: type; shape: shape; memory_region_name: string").shape(shape::shape_attr),
     op("LowerBound", "(sorted_inputs: T, values: T) -> (output: out_type)").attrs("T: type; out_type: index = int32").shape(shape::search_sorted),
     op("UpperBound", "(sorted_inputs: T, values: T) -> (output: out_type)").attrs("T: type; out_type: index = int32").shape(shape::search_sorted),
+    op("ScatterNdNonAliasingAdd", "(input: T, indices: Tindices, updates: T) -> (output: T)")
+        .gradient(gradient::tensor_scatter_add)
+        .attrs("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64, bool}; Tindices: index; bad_indices_policy: string = ''")
+        .shape(shape::scatter_nd_update),
 ];

@@ -32,4 +32,5 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: list(type) >= 1; summarize: int = 3")
         .stateful()
         .shape(shape::unknown),
+    op("RefSelect", "(index: int32, inputs: N * Ref(T)) -> (output: Ref(T))").attrs("T: type; N: int >= 1").shape(shape::ref_select),
 ];

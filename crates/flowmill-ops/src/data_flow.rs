@@ -398,4 +398,12 @@ pub(crate) const OPS: &[Op] = &[
     op("BarrierClose", "(handle: Ref(string))").attrs("cancel_pending_enqueues: bool = false").shape(shape::barrier_scalars),
     op("BarrierReadySize", "(handle: Ref(string)) -> (size: int32)").shape(shape::barrier_scalars),
     op("BarrierIncompleteSize", "(handle: Ref(string)) -> (size: int32)").shape(shape::barrier_scalars),
+    op("TensorListPushBackBatch", "(input_handles: variant, tensor: element_dtype) -> (output_handles: variant)")
+        .not_differentiable()
+        .attrs("element_dtype: type")
+        .shape(shape::tensor_list_push_batch),
+    op("TensorListConcatLists", "(input_a: variant, input_b: variant) -> (output: variant)")
+        .not_differentiable()
+        .attrs("element_dtype: type")
+        .shape(shape::tensor_list_concat_lists),
 ];

@@ -154,4 +154,19 @@ pub(crate) const OPS: &[Op] = &[
     op("ExtractGlimpseV2", "(input: float, size: int32, offsets: float) -> (glimpse: float)")
         .attrs("centered: bool = true; normalized: bool = true; uniform_noise: bool = true; noise: string = 'uniform'")
         .shape(shape::extract_glimpse),
+    op("ScaleAndTranslate", "(images: T, size: int32, scale: float, translation: float) -> (resized_images: float)")
+        .gradient(gradient::scale_and_translate)
+        .attrs("T: {int8, uint8, int16, uint16, int32, int64, bfloat16, half, float, double}; kernel_type: string = 'lanczos3'; antialias: bool = true")
+        .shape(shape::resize),
+    op("ScaleAndTranslateGrad", "(grads: T, original_image: T, scale: float, translation: float) -> (output: T)")
+        .attrs("T: {float}; kernel_type: string = 'lanczos3'; antialias: bool = true")
+        .shape(shape::resize_bilinear_grad),
+    op("ImageProjectiveTransformV2", "(images: dtype, transforms: float, output_shape: int32) -> (transformed_images: dtype)")
+        .gradient(gradient::image_projective_transform)
+        .attrs("dtype: {uint8, int32, int64, half, bfloat16, float, double}; interpolation: string; fill_mode: string = 'CONSTANT'")
+        .shape(shape::image_projective_transform),
+    op("ImageProjectiveTransformV3", "(images: dtype, transforms: float, output_shape: int32, fill_value: float) -> (transformed_images: dtype)")
+        .gradient(gradient::image_projective_transform)
+        .attrs("dtype: {uint8, int32, int64, half, bfloat16, float, double}; interpolation: string; fill_mode: string = 'CONSTANT'")
+        .shape(shape::image_projective_transform),
 ];

@@ -32,6 +32,7 @@ mod data_flow;
 mod dataset;
 mod dataset_function;
 mod dataset_io;
+mod earlier_names;
 mod functional;
 mod fused;
 mod gradient;
@@ -43,6 +44,7 @@ mod lookup;
 mod math_binary;
 mod math_unary;
 mod nn;
+mod nn_old;
 mod parsing_io;
 mod quantized;
 mod random;
@@ -73,6 +75,7 @@ const FAMILIES: &[(&str, &[Op])] = &[
     ("reduction", reduction::OPS),
     ("linear_algebra", linear_algebra::OPS),
     ("nn", nn::OPS),
+    ("nn_old", nn_old::OPS),
     ("quantized", quantized::OPS),
     ("sequence", sequence::OPS),
     ("image", image::OPS),
@@ -81,6 +84,7 @@ const FAMILIES: &[(&str, &[Op])] = &[
     ("training", training::OPS),
     ("sdca", sdca::OPS),
     ("data_flow", data_flow::OPS),
+    ("earlier_names", earlier_names::OPS),
     ("lookup", lookup::OPS),
     ("sparse", sparse::OPS),
     ("string", string::OPS),

@@ -98,4 +98,12 @@ pub(crate) const OPS: &[Op] = &[
         .gradient(gradient::tridiagonal_solve)
         .attrs("partial_pivoting: bool = true; perturb_singular: bool = false; T: {double, float, complex64, complex128}")
         .shape(shape::tridiagonal_solve),
+    op("Eig", "(input: T) -> (e: Tout, v: Tout)")
+        .gradient(gradient::eig)
+        .attrs("compute_v: bool = true; T: {float, double, complex64, complex128}; Tout: {complex64, complex128}")
+        .shape(shape::self_adjoint_eig),
+    op("MatrixExponential", "(input: T) -> (output: T)")
+        .attrs("T: {double, float, half, complex64, complex128}")
+        .deprecated(27, "Padé approximants made of products and solutions replace it")
+        .shape(shape::square),
 ];

@@ -155,4 +155,16 @@ pub(crate) const OPS: &[Op] = &[
     op("Bucketize", "(input: T) -> (output: int32)")
         .attrs("T: {int32, int64, float, double}; boundaries: list(float)")
         .shape(shape::unchanged),
+    op("SegmentSumV2", "(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: T)")
+        .attrs("T: number; Tindices: index; Tnumsegments: index = int32")
+        .shape(shape::unsorted_segment),
+    op("SegmentProdV2", "(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: T)")
+        .attrs("T: number; Tindices: index; Tnumsegments: index = int32")
+        .shape(shape::unsorted_segment),
+    op("SegmentMinV2", "(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: T)")
+        .attrs("T: real; Tindices: index; Tnumsegments: index = int32")
+        .shape(shape::unsorted_segment),
+    op("SegmentMaxV2", "(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> (output: T)")
+        .attrs("T: real; Tindices: index; Tnumsegments: index = int32")
+        .shape(shape::unsorted_segment),
 ];

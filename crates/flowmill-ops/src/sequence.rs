@@ -85,4 +85,7 @@ pub(crate) const OPS: &[Op] = &[
     .gradient(gradient::ctc_loss)
     .attrs(ctc_labels!())
     .shape(shape::ctc_loss),
+    op("GRUBlockCellGrad", "(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T, r: T, u: T, c: T, d_h: T) -> (d_x: T, d_h_prev: T, d_c_bar: T, d_r_bar_u_bar: T)")
+        .attrs("T: {float}")
+        .shape(shape::gru_block_cell_grad),
 ];

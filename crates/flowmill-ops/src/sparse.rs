@@ -294,4 +294,13 @@ pub(crate) const OPS: &[Op] = &[
         .not_differentiable()
         .attrs("normalize: bool = true; T: type")
         .shape(shape::edit_distance),
+    op("SparseSegmentSumGradV2", "(grad: T, indices: Tidx, segment_ids: Tsegmentids, dense_output_dim0: int32) -> (output: T, sorted_unique_indices: Tidx)")
+        .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tsegmentids: index = int32")
+        .shape(shape::sparse_segment_grad_v2),
+    op("SparseSegmentMeanGradV2", "(grad: T, indices: Tidx, segment_ids: Tsegmentids, dense_output_dim0: int32) -> (output: T, sorted_unique_indices: Tidx)")
+        .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tsegmentids: index = int32")
+        .shape(shape::sparse_segment_grad_v2),
+    op("SparseSegmentSqrtNGradV2", "(grad: T, indices: Tidx, segment_ids: Tsegmentids, dense_output_dim0: int32) -> (output: T, sorted_unique_indices: Tidx)")
+        .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tsegmentids: index = int32")
+        .shape(shape::sparse_segment_grad_v2),
 ];

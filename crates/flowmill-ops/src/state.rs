@@ -162,4 +162,22 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("limit: int; T: index")
         .stateful()
         .shape(shape::resource_count_up_to),
+    op("ScatterNdMin", "(ref: Ref(T), indices: Tindices, updates: T) -> (output_ref: Ref(T))")
+        .attrs("T: number; Tindices: index; use_locking: bool = false; bad_indices_policy: string = ''")
+        .shape(shape::scatter_nd_update),
+    op("ScatterNdMax", "(ref: Ref(T), indices: Tindices, updates: T) -> (output_ref: Ref(T))")
+        .attrs("T: number; Tindices: index; use_locking: bool = false; bad_indices_policy: string = ''")
+        .shape(shape::scatter_nd_update),
+    op("ResourceScatterNdSub", "(ref: resource, indices: Tindices, updates: T)")
+        .attrs("T: type; Tindices: index; use_locking: bool = true; bad_indices_policy: string = ''")
+        .stateful()
+        .shape(shape::resource_scatter_nd_update),
+    op("ResourceScatterNdMin", "(ref: resource, indices: Tindices, updates: T)")
+        .attrs("T: type; Tindices: index; use_locking: bool = true; bad_indices_policy: string = ''")
+        .stateful()
+        .shape(shape::resource_scatter_nd_update),
+    op("ResourceScatterNdMax", "(ref: resource, indices: Tindices, updates: T)")
+        .attrs("T: type; Tindices: index; use_locking: bool = true; bad_indices_policy: string = ''")
+        .stateful()
+        .shape(shape::resource_scatter_nd_update),
 ];

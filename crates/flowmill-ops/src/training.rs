@@ -227,4 +227,8 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: number; use_locking: bool = false")
         .stateful()
         .shape(shape::optimizer_step),
+    op("ResourceSparseApplyKerasMomentum", "(var: resource, accum: resource, lr: T, grad: T, indices: Tindices, momentum: T)")
+        .attrs("T: number; Tindices: index; use_locking: bool = false; use_nesterov: bool = false")
+        .stateful()
+        .shape(shape::optimizer_step),
 ];

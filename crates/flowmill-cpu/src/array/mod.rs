@@ -27,10 +27,12 @@ mod slice;
 pub(crate) mod slice_spec;
 mod space;
 mod split;
+mod tile_grad;
 mod transpose;
 mod unique;
 
 pub(crate) use concat::joined_shape;
+pub(crate) use pad::make_mirror_pad;
 pub(crate) use shape::reshaped;
 pub(crate) use transpose::permuted;
 
@@ -56,6 +58,7 @@ pub fn register(registry: &mut KernelRegistry) {
     slice::register(registry);
     space::register(registry);
     split::register(registry);
+    tile_grad::register(registry);
     transpose::register(registry);
     unique::register(registry);
 }

@@ -125,7 +125,7 @@ impl Mirror {
     }
 }
 
-fn make_mirror_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+pub(crate) fn make_mirror_pad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let mirror = Mirror::from_attr(init)?;
     for_item!(init.dtype("T")?, T => linear_from_fn(init, move |ctx| {
         let input = ctx.input(0)?;

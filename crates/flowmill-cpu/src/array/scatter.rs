@@ -10,6 +10,10 @@ use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("ScatterNd", make_scatter_nd);
+    registry.add("ScatterNdNonAliasingAdd", |init| match init.dtype("T")? {
+        DType::Bool => tensor_scatter::<bool>(ignores_bad_indices(init)?, |a, &b| *a |= b),
+        _ => make_tensor_scatter(init, Update::Add),
+    });
     registry.add("TensorScatterAdd", |init| make_tensor_scatter(init, Update::Add));
     registry.add("TensorScatterMax", |init| make_tensor_scatter(init, Update::Max));
     registry.add("TensorScatterMin", |init| make_tensor_scatter(init, Update::Min));

@@ -8,10 +8,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("StackV2", make_stack);
-    registry.add("StackPushV2", make_push);
-    registry.add("StackPopV2", make_pop);
-    registry.add("StackCloseV2", make_close);
+    for op in ["Stack", "StackV2"] {
+        registry.add(op, make_stack);
+    }
+    for op in ["StackPush", "StackPushV2"] {
+        registry.add(op, make_push);
+    }
+    for op in ["StackPop", "StackPopV2"] {
+        registry.add(op, make_pop);
+    }
+    for op in ["StackClose", "StackCloseV2"] {
+        registry.add(op, make_close);
+    }
 }
 
 /// A stack lives as long as handles of it do, at most to the end of the step.
@@ -84,7 +92,7 @@ fn stack<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a Stack> {
     }
 }
 
-/// Input: the most values it holds at once; any where negative.
+/// Input: the most values it holds at once; any if negative, and in the first version, which has no input.
 fn make_stack(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("elem_type")?;
     let name = match init.attrs.get_or("stack_name", "")? {
@@ -93,9 +101,10 @@ fn make_stack(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     }
     .to_owned();
     from_fn(move |ctx| {
-        let size = ctx.input(0)?;
-        let Ok(size) = size.to_scalar::<i32>() else {
-            bail!(InvalidArgument, "Stack size must be a scalar, but had shape: {}", size.shape());
+        let size = match ctx.inputs_from(0).next().map(|size| (size.to_scalar::<i32>(), size)) {
+            None => -1,
+            Some((Ok(size), _)) => size,
+            Some((Err(_), size)) => bail!(InvalidArgument, "Stack size must be a scalar, but had shape: {}", size.shape()),
         };
         let name = format!("{name}_{}", NEXT.fetch_add(1, Ordering::Relaxed));
         let handle = |stack: Stack| ResourceHandle::new("_stacks", &stack.name.clone(), Some(Arc::new(stack)), Vec::new());

@@ -4,16 +4,19 @@
 
 mod codec;
 mod color;
+mod contrast_v1;
 mod crop;
 mod crop_grad;
 mod distorted_box;
 mod draw;
 mod glimpse;
 mod non_max_suppression;
+mod projective;
 mod proposals;
 pub(crate) mod resize;
 mod resize_grad;
 mod resize_smooth;
+mod scale_and_translate;
 
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{Result, Tensor, bail};
@@ -22,16 +25,19 @@ use flowmill_tensor::{Result, Tensor, bail};
 pub fn register(registry: &mut KernelRegistry) {
     codec::register(registry);
     color::register(registry);
+    contrast_v1::register(registry);
     crop::register(registry);
     crop_grad::register(registry);
     distorted_box::register(registry);
     draw::register(registry);
     glimpse::register(registry);
     non_max_suppression::register(registry);
+    projective::register(registry);
     proposals::register(registry);
     resize::register(registry);
     resize_grad::register(registry);
     resize_smooth::register(registry);
+    scale_and_translate::register(registry);
 }
 
 /// The height and width in an `int32` vector of two.

@@ -32,6 +32,11 @@ impl Grid {
         Ok(grid)
     }
 
+    /// Corners of the input that lie on corners of the output, or on the pixels there.
+    pub(crate) fn of_corners(align_corners: bool) -> Grid {
+        Grid { align_corners, half_pixel_centers: false }
+    }
+
     /// Pixels of the input for one of the output.
     pub(super) fn scale(self, input: usize, output: usize) -> f32 {
         if self.align_corners && output > 1 { (input - 1) as f32 / (output - 1) as f32 } else { input as f32 / output as f32 }

@@ -9,7 +9,9 @@ use num_traits::Zero;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("MatrixSolveLs", make);
+    for op in ["MatrixSolveLs", "BatchMatrixSolveLs"] {
+        registry.add(op, make);
+    }
 }
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {

@@ -4,7 +4,9 @@ mod banded;
 mod batch_matmul;
 mod decompose;
 mod diagonal;
+mod eig;
 mod einsum;
+mod exponential;
 mod least_squares;
 mod logarithm;
 mod lu;
@@ -25,34 +27,63 @@ pub fn register(registry: &mut KernelRegistry) {
     registry.add("BatchMatMul", batch_matmul::make_v1);
     registry.add("BatchMatMulV2", batch_matmul::make_v2);
     registry.add("BatchMatMulV3", batch_matmul::make_v3);
-    registry.add("Cholesky", decompose::make_cholesky);
-    registry.add("CholeskyGrad", decompose::make_cholesky_grad);
+    for op in ["Cholesky", "BatchCholesky"] {
+        registry.add(op, decompose::make_cholesky);
+    }
+    for op in ["CholeskyGrad", "BatchCholeskyGrad"] {
+        registry.add(op, decompose::make_cholesky_grad);
+    }
     registry.add("Diag", diagonal::make_tensor_diag);
     registry.add("DiagPart", diagonal::make_tensor_diag_part);
+    eig::register(registry);
     registry.add("Einsum", einsum::make_einsum);
+    exponential::register(registry);
     registry.add("LogMatrixDeterminant", decompose::make_log_determinant);
     least_squares::register(registry);
     logarithm::register(registry);
     lu::register(registry);
     registry.add("MatMul", matmul::make_matmul);
-    registry.add("MatrixBandPart", diagonal::make_band_part);
-    registry.add("MatrixDeterminant", decompose::make_determinant);
-    registry.add("MatrixDiag", diagonal::make_diag);
-    registry.add("MatrixDiagPart", diagonal::make_diag_part);
+    for op in ["MatrixBandPart", "BatchMatrixBandPart"] {
+        registry.add(op, diagonal::make_band_part);
+    }
+    for op in ["MatrixDeterminant", "BatchMatrixDeterminant"] {
+        registry.add(op, decompose::make_determinant);
+    }
+    for op in ["MatrixDiag", "BatchMatrixDiag"] {
+        registry.add(op, diagonal::make_diag);
+    }
+    for op in ["MatrixDiagPart", "BatchMatrixDiagPart"] {
+        registry.add(op, diagonal::make_diag_part);
+    }
     registry.add("MatrixDiagPartV2", diagonal::make_diag_part);
     registry.add("MatrixDiagPartV3", diagonal::make_diag_part);
     registry.add("MatrixDiagV2", diagonal::make_diag);
     registry.add("MatrixDiagV3", diagonal::make_diag);
-    registry.add("MatrixInverse", decompose::make_inverse);
-    registry.add("MatrixSetDiag", diagonal::make_set_diag);
+    for op in ["MatrixInverse", "BatchMatrixInverse"] {
+        registry.add(op, decompose::make_inverse);
+    }
+    for op in ["MatrixSetDiag", "BatchMatrixSetDiag"] {
+        registry.add(op, diagonal::make_set_diag);
+    }
     registry.add("MatrixSetDiagV2", diagonal::make_set_diag);
     registry.add("MatrixSetDiagV3", diagonal::make_set_diag);
     square_root::register(registry);
-    registry.add("MatrixSolve", decompose::make_solve);
-    registry.add("MatrixTriangularSolve", decompose::make_triangular_solve);
+    for op in ["MatrixSolve", "BatchMatrixSolve"] {
+        registry.add(op, decompose::make_solve);
+    }
+    for op in ["MatrixTriangularSolve", "BatchMatrixTriangularSolve"] {
+        registry.add(op, decompose::make_triangular_solve);
+    }
+    for op in ["SelfAdjointEig", "BatchSelfAdjointEig"] {
+        registry.add(op, decompose::make_self_adjoint_eig_v1);
+    }
     registry.add("Qr", decompose::make_qr);
-    registry.add("SelfAdjointEigV2", decompose::make_self_adjoint_eig);
-    registry.add("Svd", decompose::make_svd);
+    for op in ["SelfAdjointEigV2", "BatchSelfAdjointEigV2"] {
+        registry.add(op, decompose::make_self_adjoint_eig);
+    }
+    for op in ["Svd", "BatchSvd"] {
+        registry.add(op, decompose::make_svd);
+    }
     tridiagonal::register(registry);
     registry.add("_FusedMatMul", matmul::make_fused_matmul);
 }

@@ -17,27 +17,32 @@ const CHUNK: usize = 1 << 14;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Conv3D", |init| in_any_layout(init, make));
-    registry.add("Conv3DBackpropFilterV2", |init| in_any_layout(init, make_filter_grad));
-    registry.add("Conv3DBackpropInputV2", |init| in_any_layout(init, make_input_grad));
+    registry.add("Conv3DBackpropFilter", |init| make_filter_grad(init, |filter| Ok(filter.shape().clone())));
+    registry.add("Conv3DBackpropFilterV2", |init| in_any_layout(init, |init| make_filter_grad(init, Tensor::to_shape)));
+    registry.add("Conv3DBackpropInput", |init| make_input_grad(init, |input| Ok(input.shape().clone())));
+    registry.add("Conv3DBackpropInputV2", |init| in_any_layout(init, |init| make_input_grad(init, Tensor::to_shape)));
 }
 
 macro_rules! kernel {
-    ($init:expr, $run:ident) => {{
+    ($init:expr, $run:ident $(, $shape:ident)?) => {{
         let steps = Steps::new($init)?;
-        for_dtype!($init.dtype("T")?, [f16, bf16, f32, f64], T => expensive_from_fn(move |ctx| $run::<T>(ctx, steps)), _ => $init.unsupported())
+        for_dtype!($init.dtype("T")?, [f16, bf16, f32, f64], T => expensive_from_fn(move |ctx| $run::<T>(ctx, steps $(, $shape)?)), _ => $init.unsupported())
     }};
 }
+
+/// How the shape of a gradient follows from an input: from its values, or from what the first versions have in its place, the tensor itself.
+type ShapeOf = fn(&Tensor) -> Result<Shape>;
 
 pub(super) fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     kernel!(init, convolve)
 }
 
-fn make_input_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    kernel!(init, input_grad)
+fn make_input_grad(init: &KernelInit<'_>, shape_of: ShapeOf) -> Result<Arc<dyn Kernel>> {
+    kernel!(init, input_grad, shape_of)
 }
 
-fn make_filter_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    kernel!(init, filter_grad)
+fn make_filter_grad(init: &KernelInit<'_>, shape_of: ShapeOf) -> Result<Arc<dyn Kernel>> {
+    kernel!(init, filter_grad, shape_of)
 }
 
 /// The window that a filter is, and the filter's output channels.
@@ -114,9 +119,9 @@ fn convolve<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps: S
     Ok(())
 }
 
-fn filter_grad<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps: Steps) -> Result<()> {
+fn filter_grad<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps: Steps, shape_of: ShapeOf) -> Result<()> {
     let (input, gradient) = (ctx.input(0)?, ctx.input(2)?);
-    let filter = ctx.input(1)?.to_shape()?;
+    let filter = shape_of(ctx.input(1)?)?;
     let (volume, n) = window(steps, input.shape(), &filter)?;
     check_gradient(&volume, n, gradient)?;
     let mut sums = Tensor::zeros(<T::Acc as Element>::DTYPE, filter.clone())?;
@@ -135,9 +140,9 @@ fn filter_grad<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps
     Ok(())
 }
 
-fn input_grad<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps: Steps) -> Result<()> {
+fn input_grad<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps: Steps, shape_of: ShapeOf) -> Result<()> {
     let (filter, gradient) = (ctx.input(1)?, ctx.input(2)?);
-    let shape = ctx.input(0)?.to_shape()?;
+    let shape = shape_of(ctx.input(0)?)?;
     let (volume, n) = window(steps, &shape, filter.shape())?;
     check_gradient(&volume, n, gradient)?;
     let mut sums = Tensor::zeros(<T::Acc as Element>::DTYPE, shape.clone())?;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("MaxPoolGradGrad", |init| in_any_layout(init, make_grad_grad));
     registry.add("MaxPoolGradGradV2", |init| in_any_layout(init, make_grad_grad_v2));
+    registry.add("MaxPoolGradGradWithArgmax", make_grad_grad_with_argmax);
     registry.add("MaxPoolGradV2", |init| in_any_layout(init, make_grad_v2));
     registry.add("MaxPoolGradWithArgmax", make_grad_with_argmax);
     registry.add("MaxPoolV2", |init| in_any_layout(init, make_v2));
@@ -181,4 +182,33 @@ fn make_grad_grad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             grad_grad::<T>(ctx, &pool)
         })
     }, _ => init.unsupported())
+}
+
+/// Of the gradients of the input those at the given places. Inputs: the pooled tensor, the gradients, places.
+fn make_grad_grad_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let pool = Pool::new(init)?;
+    let with_batch = init.attrs.get_or("include_batch_in_index", false)?;
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => expensive_from_fn(move |ctx| {
+        let (input, gradient, at) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
+        let (_, shape) = pool.window(input.shape())?;
+        if gradient.shape() != input.shape() {
+            bail!(InvalidArgument, "Expected grad shape to be {}, but got {}", input.shape(), gradient.shape());
+        }
+        if *at.shape() != shape {
+            bail!(InvalidArgument, "Expected argmax shape to be {shape}, but got {}", at.shape());
+        }
+        let images = shape[0].max(1);
+        let (per_image, image_len) = (shape.num_elements() / images, input.num_elements() / images);
+        let g = gradient.as_slice::<T>()?;
+        let mut out = Tensor::uninit(T::DTYPE, shape)?;
+        for (i, (out, at)) in out.as_mut_slice::<T>()?.iter_mut().zip(at.to_i64_vec()?).enumerate() {
+            let first = if with_batch { 0 } else { i / per_image * image_len };
+            match usize::try_from(at).ok().and_then(|at| g.get(at.checked_add(first)?)) {
+                Some(&g) => *out = g,
+                None => bail!(InvalidArgument, "Invalid argmax index {at} for input of shape {}", input.shape()),
+            }
+        }
+        ctx.set_output(0, out);
+        Ok(())
+    }), _ => init.unsupported())
 }

@@ -2,6 +2,7 @@
 
 mod activation;
 mod batch_norm;
+mod batch_norm_global;
 mod bias;
 mod conv;
 mod conv3d;
@@ -15,6 +16,7 @@ mod fractional_pool_grad;
 mod layout;
 mod lrn;
 mod max_pool;
+mod padded_conv;
 mod pool;
 mod pool3d;
 mod softmax;
@@ -35,6 +37,7 @@ pub(crate) fn function(op: &str) -> Option<crate::elementwise::Function> {
 pub fn register(registry: &mut KernelRegistry) {
     activation::register(registry);
     batch_norm::register(registry);
+    batch_norm_global::register(registry);
     bias::register(registry);
     conv::register(registry);
     conv3d::register(registry);
@@ -47,6 +50,7 @@ pub fn register(registry: &mut KernelRegistry) {
     fractional_pool_grad::register(registry);
     lrn::register(registry);
     max_pool::register(registry);
+    padded_conv::register(registry);
     pool::register(registry);
     pool3d::register(registry);
     softmax::register(registry);

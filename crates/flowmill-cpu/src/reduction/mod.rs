@@ -88,8 +88,16 @@ pub fn register(registry: &mut KernelRegistry) {
     registry.add("SegmentSum", segment::make_sum);
     registry.add("TopK", top_k::make_top_k);
     registry.add("TopKV2", top_k::make_top_k);
-    registry.add("UnsortedSegmentMax", segment::make_unsorted_max);
-    registry.add("UnsortedSegmentMin", segment::make_unsorted_min);
-    registry.add("UnsortedSegmentProd", segment::make_unsorted_prod);
-    registry.add("UnsortedSegmentSum", segment::make_unsorted_sum);
+    for op in ["UnsortedSegmentMax", "SegmentMaxV2"] {
+        registry.add(op, segment::make_unsorted_max);
+    }
+    for op in ["UnsortedSegmentMin", "SegmentMinV2"] {
+        registry.add(op, segment::make_unsorted_min);
+    }
+    for op in ["UnsortedSegmentProd", "SegmentProdV2"] {
+        registry.add(op, segment::make_unsorted_prod);
+    }
+    for op in ["UnsortedSegmentSum", "SegmentSumV2"] {
+        registry.add(op, segment::make_unsorted_sum);
+    }
 }

@@ -3,6 +3,7 @@
 mod block_cells;
 mod block_cells_grad;
 mod ctc;
+mod gru_grad;
 
 use flowmill_runtime::KernelRegistry;
 
@@ -11,4 +12,5 @@ pub fn register(registry: &mut KernelRegistry) {
     block_cells::register(registry);
     block_cells_grad::register(registry);
     ctc::register(registry);
+    gru_grad::register(registry);
 }

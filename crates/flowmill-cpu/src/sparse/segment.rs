@@ -30,9 +30,12 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     for op in ["SparseSegmentSqrtN", "SparseSegmentSqrtNWithNumSegments"] {
         registry.add(op, |init| make(init, Divide::Root));
     }
-    registry.add("SparseSegmentSumGrad", |init| make_grad(init, Divide::One));
-    registry.add("SparseSegmentMeanGrad", |init| make_grad(init, Divide::Count));
-    registry.add("SparseSegmentSqrtNGrad", |init| make_grad(init, Divide::Root));
+    registry.add("SparseSegmentSumGrad", |init| make_grad(init, Divide::One, false));
+    registry.add("SparseSegmentSumGradV2", |init| make_grad(init, Divide::One, true));
+    registry.add("SparseSegmentMeanGrad", |init| make_grad(init, Divide::Count, false));
+    registry.add("SparseSegmentMeanGradV2", |init| make_grad(init, Divide::Count, true));
+    registry.add("SparseSegmentSqrtNGrad", |init| make_grad(init, Divide::Root, false));
+    registry.add("SparseSegmentSqrtNGradV2", |init| make_grad(init, Divide::Root, true));
 }
 
 fn make_sum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -154,41 +157,60 @@ fn runs(ids: &[i64], segments: usize) -> Result<Vec<(usize, Range<usize>)>> {
     Ok(runs)
 }
 
-fn make_grad(init: &KernelInit<'_>, divide: Divide) -> Result<Arc<dyn Kernel>> {
+/// The gradients of all rows, or, in the second version, of those alone that some segment has, with their numbers as another output.
+fn make_grad(init: &KernelInit<'_>, divide: Divide, of_used_rows: bool) -> Result<Arc<dyn Kernel>> {
+    let number = init.dtype("Tidx")?;
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => {
-        linear_from_fn(init, move |ctx| grad::<T>(ctx, |n| scale::<T>(divide, n)))
+        linear_from_fn(init, move |ctx| {
+            let (mut indices, ids) = rows_and_segments(ctx)?;
+            let rows = ctx.input(3)?;
+            if rows.rank() != 0 {
+                bail!(InvalidArgument, "output_dim0 should be a scalar.");
+            }
+            let rows = rows.to_i64()?;
+            let Ok(mut count) = usize::try_from(rows) else { bail!(InvalidArgument, "output_dim0 must be non-negative, got {rows}") };
+            if let Some(&bad) = indices.iter().find(|&&i| i < 0 || i >= rows) {
+                bail!(InvalidArgument, "Index {bad} out of range [0, {rows}).");
+            }
+            if of_used_rows {
+                let mut used = indices.clone();
+                used.sort_unstable();
+                used.dedup();
+                indices.iter_mut().for_each(|i| *i = used.partition_point(|used| used < i) as i64);
+                count = used.len();
+                ctx.set_output(1, Tensor::index_vector(number, &used)?);
+            }
+            grad::<T>(ctx, &indices, &ids, count, |n| scale::<T>(divide, n))
+        })
     }, _ => init.unsupported())
 }
 
-/// Each row's gradient: those of the segments that it was summed into, each divided as its sum was.
-fn grad<T: Number>(ctx: &mut KernelContext<'_>, divisor: impl Fn(usize) -> Option<T::Acc>) -> Result<()> {
-    let (indices, ids) = rows_and_segments(ctx)?;
-    let (gradient, rows) = (ctx.input(0)?, ctx.input(3)?);
-    if rows.rank() != 0 {
-        bail!(InvalidArgument, "output_dim0 should be a scalar.");
-    }
+/// Each row's gradient: those of the segments that it was summed into, each divided as its sum was. Of `rows` rows.
+fn grad<T: Number>(
+    ctx: &mut KernelContext<'_>,
+    indices: &[i64],
+    ids: &[i64],
+    rows: usize,
+    divisor: impl Fn(usize) -> Option<T::Acc>,
+) -> Result<()> {
+    let gradient = ctx.input(0)?;
     let Some(&segments) = gradient.shape().first() else { bail!(InvalidArgument, "grad must be at least rank 1") };
-    let rows = rows.to_i64()?;
-    let Ok(rows) = usize::try_from(rows) else { bail!(InvalidArgument, "output_dim0 must be non-negative, got {rows}") };
     let mut shape = gradient.shape().clone();
     shape[0] = rows;
     shape.checked_num_elements()?;
     check_memory::<usize>(segments)?;
     let mut counts = vec![0usize; segments];
-    for &id in &ids {
+    for &id in ids {
         match usize::try_from(id).ok().and_then(|id| counts.get_mut(id)) {
             Some(n) => *n += 1,
             None => bail!(InvalidArgument, "Segment id {id} out of range [0, {segments})."),
         }
     }
-    if let Some(&bad) = indices.iter().find(|&&i| i < 0 || i as u64 >= rows as u64) {
-        bail!(InvalidArgument, "Index {bad} out of range [0, {rows}).");
-    }
     let width: usize = gradient.shape()[1..].iter().product();
     let g = gradient.as_slice::<T>()?;
     let mut sums = Tensor::zeros(<T::Acc as flowmill_tensor::Element>::DTYPE, shape.clone())?;
     let target = sums.as_mut_slice::<T::Acc>()?;
-    for (&row, &id) in indices.iter().zip(&ids) {
+    for (&row, &id) in indices.iter().zip(ids) {
         let divisor = divisor(counts[id as usize]);
         let from = &g[id as usize * width..][..width];
         for (sum, x) in target[row as usize * width..][..width].iter_mut().zip(from) {

@@ -50,6 +50,7 @@ pub fn register(registry: &mut KernelRegistry) {
     registry.add("ResourceSparseApplyCenteredRMSProp", rules::centered_rms_prop::<true>);
     registry.add("ResourceSparseApplyFtrl", rules::ftrl::<true>);
     registry.add("ResourceSparseApplyFtrlV2", rules::ftrl_v2::<true>);
+    registry.add("ResourceSparseApplyKerasMomentum", rules::sparse_keras_momentum);
     registry.add("ResourceSparseApplyMomentum", rules::sparse_momentum);
     registry.add("ResourceSparseApplyProximalAdagrad", rules::proximal_adagrad::<true>);
     registry.add("ResourceSparseApplyProximalGradientDescent", rules::proximal_gradient_descent::<true>);

@@ -95,7 +95,16 @@ pub(super) fn keras_momentum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 /// `SparseApplyMomentum`.
 pub(super) fn sparse_momentum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let kind = momentum_of(init, false)?;
+    sparse_momentum_of(init, false)
+}
+
+/// `ResourceSparseApplyKerasMomentum`.
+pub(super) fn sparse_keras_momentum(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    sparse_momentum_of(init, true)
+}
+
+fn sparse_momentum_of(init: &KernelInit<'_>, keras: bool) -> Result<Arc<dyn Kernel>> {
+    let kind = momentum_of(init, keras)?;
     let signature = Signature { scalars: [(2, "lr"), (5, "momentum")], ..MOMENTUM };
     by_type!(init, T => sparse::<T, _, 2, 2>(init, signature, move |scalars| momentum_rule(kind, scalars)))
 }

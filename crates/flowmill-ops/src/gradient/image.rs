@@ -134,3 +134,46 @@ fn positive(b: &mut B<'_>, x: OutputId, zero: OutputId) -> Result<OutputId> {
     let dtype = b.dtype(x);
     b.cast(is_greater, dtype)
 }
+
+/// (image, size, scales, translations).
+pub(crate) fn scale_and_translate(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let inputs = [dy, op.inputs[0], op.inputs[2], op.inputs[3]];
+    first(like(b, op, "ScaleAndTranslateGrad", &inputs, &["kernel_type", "antialias"])?, 3)
+}
+
+/// (images, transforms, size, and in the third version the value outside): the gradients seen through the inverse transforms.
+pub(crate) fn image_projective_transform(b: &mut B<'_>, op: &Backward) -> Grads {
+    let dy = op.dy(b, 0)?;
+    let (images, transforms) = (op.inputs[0], op.inputs[1]);
+    // The ninth number of the matrices is one.
+    let (begin, end, step) = (b.ints(&[0])?, b.ints(&[1])?, b.ints(&[1])?);
+    let shape = b.dynamic_shape_of(transforms)?;
+    let count = b.call("StridedSlice", &[shape, begin, end, step])?;
+    let (column, axis) = (b.ints(&[1])?, b.int(0)?);
+    let ones = b.op("ConcatV2").inputs(&[count, column, axis]).output()?;
+    let one = b.number(transforms, 1.0)?;
+    let ones = b.call("Fill", &[ones, one])?;
+    let axis = b.int(1)?;
+    let nine = b.op("ConcatV2").inputs(&[transforms, ones, axis]).output()?;
+    let (square, flat) = (b.ints(&[-1, 3, 3])?, b.ints(&[-1, 9])?);
+    let matrices = b.reshape(nine, square)?;
+    let inverse = b.call("MatrixInverse", &[matrices])?;
+    let inverse = b.reshape(inverse, flat)?;
+    let (begin, all) = (b.ints(&[0, 8])?, b.ints(&[-1, 1])?);
+    let last = b.call("Slice", &[inverse, begin, all])?;
+    let inverse = b.div(inverse, last)?;
+    let (begin, all) = (b.ints(&[0, 0])?, b.ints(&[-1, 8])?);
+    let inverse = b.call("Slice", &[inverse, begin, all])?;
+    let shape = b.dynamic_shape_of(images)?;
+    let (begin, end, step) = (b.ints(&[1])?, b.ints(&[3])?, b.ints(&[1])?);
+    let size = b.call("StridedSlice", &[shape, begin, end, step])?;
+    let mut inputs = vec![dy, inverse, size];
+    let kind = if op.inputs.len() > 3 {
+        inputs.push(b.number(transforms, 0.0)?);
+        "ImageProjectiveTransformV3"
+    } else {
+        "ImageProjectiveTransformV2"
+    };
+    first(like(b, op, kind, &inputs, &["interpolation", "fill_mode"])?, op.inputs.len() - 1)
+}

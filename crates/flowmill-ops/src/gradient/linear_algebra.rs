@@ -301,3 +301,39 @@ pub(crate) fn qr(b: &mut B<'_>, op: &Backward) -> Grads {
     let axis = b.int(-1)?;
     first(b.call("ConcatV2", &[dx, dy, axis])?, 0)
 }
+
+/// Of distinct eigenvalues (Boeddeker et al.: "On the computation of complex-valued gradients with application to statistically optimum beamforming",
+/// 2017, equation 4.77): `V⁻ᴴ (diag(de) + F̄ ∘ (Vᴴ dv - Vᴴ V Re(diag(Vᴴ dv)))) Vᴴ`.
+pub(crate) fn eig(b: &mut B<'_>, op: &Backward) -> Grads {
+    let de = op.dy(b, 0)?;
+    let mut inner = b.call("MatrixDiag", &[de])?;
+    let v = if flag(b, op, "compute_v", true)? {
+        let (e, v, dv) = (op.output(0), op.output(1), op.dy(b, 1)?);
+        let differences = b.inverse_differences(e)?;
+        let differences = b.conj(differences)?;
+        let turned = b.adjoint_product(v, dv)?;
+        let diagonal = b.call("MatrixDiagPart", &[turned])?;
+        let conjugate = b.conj(diagonal)?;
+        let sum = b.add(diagonal, conjugate)?;
+        let real = b.times(sum, 0.5)?;
+        let real = b.call("MatrixDiag", &[real])?;
+        let gram = b.adjoint_product(v, v)?;
+        let along = b.product(gram, real)?;
+        let rest = b.sub(turned, along)?;
+        let rest = b.mul(differences, rest)?;
+        inner = b.add(inner, rest)?;
+        v
+    } else {
+        let tout = b.graph().node(op.node)?.attrs().0.get("Tout").cloned();
+        let mut again = b.op("Eig").input(op.inputs[0]).attr("compute_v", true);
+        if let Some(tout) = tout {
+            again = again.attr("Tout", tout);
+        }
+        again.finish()?.output(1)
+    };
+    let right = b.product_adjoint(inner, v)?;
+    let turned = b.adjoint(v)?;
+    let grad = b.call("MatrixSolve", &[turned, right])?;
+    let dtype = b.dtype(op.inputs[0]);
+    first(b.cast(grad, dtype)?, 0)
+}

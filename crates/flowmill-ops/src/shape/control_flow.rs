@@ -116,3 +116,13 @@ pub(crate) fn unbatch(c: &mut Context<'_>) -> Result<()> {
     c.set_output(0, PartialShape::new(&[dims::UNKNOWN]).concat(&dims::suffix(&rows, 1)));
     Ok(())
 }
+
+/// One of the references from input 1 on: their shape if all have one that is known.
+pub(crate) fn ref_select(c: &mut Context<'_>) -> Result<()> {
+    common::expect_scalar(c, 0)?;
+    let shape = c.input(1);
+    if shape.is_fully_defined() && (2..c.num_inputs()).all(|i| c.input(i) == shape) {
+        c.set_output(0, shape);
+    }
+    Ok(())
+}

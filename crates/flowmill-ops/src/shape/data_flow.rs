@@ -382,3 +382,54 @@ pub(crate) fn barrier_scalars(c: &mut Context<'_>) -> Result<()> {
 pub(crate) fn accumulator_step(c: &mut Context<'_>) -> Result<()> {
     common::expect_scalar(c, 1)
 }
+
+/// The handle of a TensorArray that is a string.
+pub(crate) fn tensor_array_v2(c: &mut Context<'_>) -> Result<()> {
+    common::expect_scalar(c, 0)?;
+    common::vectors_of::<2>(c)
+}
+
+/// The handle of the gradient of a TensorArray.
+pub(crate) fn tensor_array_grad_v2(c: &mut Context<'_>) -> Result<()> {
+    dims::expect(common::expect_vector(c, 0)?, 2)?;
+    common::vectors_of::<2>(c)
+}
+
+/// The elements at a vector of indices, of which nothing is known.
+pub(crate) fn tensor_array_gather_v2(c: &mut Context<'_>) -> Result<()> {
+    dims::expect(common::expect_vector(c, 0)?, 2)?;
+    common::expect_vector(c, 1)?;
+    common::expect_scalar(c, 2)
+}
+
+/// No output.
+pub(crate) fn tensor_array_close_v2(c: &mut Context<'_>) -> Result<()> {
+    dims::expect(common::expect_vector(c, 0)?, 2).map(drop)
+}
+
+/// A vector of lists, each with one more element: the row of its number.
+pub(crate) fn tensor_list_push_batch(c: &mut Context<'_>) -> Result<()> {
+    let lists = dims::with_rank(&c.input(0), 1)?;
+    let tensor = dims::with_rank_at_least(&c.input(1), 1)?;
+    let count = dims::merge(dims::size(&lists, 0), dims::size(&tensor, 0))?;
+    let held = list_element(c)?;
+    c.set_output(0, PartialShape::new(&[count]));
+    set_list(c, 0, held)
+}
+
+/// Lists with the elements of both inputs, which hold elements of one type.
+pub(crate) fn tensor_list_concat_lists(c: &mut Context<'_>) -> Result<()> {
+    let shape = c.input(0).merge(&c.input(1))?;
+    let dtype: DType = c.attrs().get("element_dtype")?;
+    let (a, b) = (element(c, 0), element(c, 1));
+    let mut held = PartialShape::unknown();
+    for (list, name) in [(a, "input_a"), (b, "input_b")] {
+        let Some((have, shape)) = list else { continue };
+        if have != dtype {
+            bail!(InvalidArgument, "{name}.type != element_dtype: {} vs. {}", common::cpp_name(have), common::cpp_name(dtype));
+        }
+        held = held.merge(&shape)?;
+    }
+    c.set_output(0, shape);
+    set_list(c, 0, held)
+}

@@ -213,3 +213,16 @@ pub(crate) fn extract_glimpse(c: &mut Context<'_>) -> Result<()> {
     c.set_output(0, PartialShape::new(&[batch, height, width, dims::size(&images, 3)]));
     Ok(())
 }
+
+/// An image with factor, least and greatest value, which are scalars.
+pub(crate) fn adjust_contrast_v1(c: &mut Context<'_>) -> Result<()> {
+    (1..4).try_for_each(|i| common::expect_scalar(c, i))?;
+    common::unchanged_with_rank_at_least::<3>(c)
+}
+
+/// Images of the size in input 2.
+pub(crate) fn image_projective_transform(c: &mut Context<'_>) -> Result<()> {
+    dims::with_rank(&c.input(0), 4)?;
+    let (height, width) = size_input(c, 2)?;
+    resized(c, height, width)
+}

@@ -330,3 +330,13 @@ fn limits(band: &[i64]) -> Option<(i64, i64)> {
         _ => None,
     }
 }
+
+/// Eigenvalues as a row before the eigenvectors.
+pub(crate) fn self_adjoint_eig_v1(c: &mut Context<'_>) -> Result<()> {
+    let input = as_square(&c.input(0))?;
+    if let Some(&[ref outer @ .., rows, columns]) = input.dims() {
+        let shape = PartialShape::new(outer).concat(&PartialShape::new(&[dims::add(rows, 1)?, columns]));
+        c.set_output(0, shape);
+    }
+    Ok(())
+}

@@ -234,3 +234,15 @@ pub(crate) fn dequantize(c: &mut Context<'_>) -> Result<()> {
     }
     common::unchanged(c)
 }
+
+/// The gradients of the input and of four vectors of its depth. Inputs: the input, three vectors, the gradient of the output.
+pub(crate) fn batch_norm_with_global_normalization_grad(c: &mut Context<'_>) -> Result<()> {
+    let input = dims::with_rank(&c.input(0), 4)?.merge(&c.input(4))?;
+    let mut depth = dims::size(&input, 3);
+    for i in 1..4 {
+        depth = dims::merge(depth, common::expect_vector(c, i)?)?;
+    }
+    common::set_all(c, &PartialShape::new(&[depth]))?;
+    c.set_output(0, dims::replaced(&input, 3, depth));
+    Ok(())
+}

@@ -81,3 +81,14 @@ pub(crate) fn ctc_loss(c: &mut Context<'_>) -> Result<()> {
     c.set_output(1, dims::replaced(&inputs, 1, batch));
     Ok(())
 }
+
+/// The gradients of one step of gated recurrent units.
+pub(crate) fn gru_block_cell_grad(c: &mut Context<'_>) -> Result<()> {
+    let (x, state) = (dims::with_rank(&c.input(0), 2)?, dims::with_rank(&c.input(1), 2)?);
+    let gates = dims::with_rank(&c.input(2), 2)?;
+    let batch = dims::size(&x, 0);
+    common::set_all(c, &PartialShape::new(&[batch, dims::size(&state, 1)]))?;
+    c.set_output(0, x);
+    c.set_output(3, PartialShape::new(&[batch, dims::size(&gates, 1)]));
+    Ok(())
+}

@@ -350,3 +350,49 @@ pub(crate) fn fractional_avg_pool_grad(c: &mut Context<'_>) -> Result<()> {
     c.set_output(0, if shape.rank().is_none() { PartialShape::unknown_of_rank(4) } else { shape });
     Ok(())
 }
+
+/// A convolution of an image with mirrored borders: inputs image, paddings and filter, with the size that the image is resized to before the paddings
+/// if `RESIZES`.
+pub(crate) fn fused_pad_conv<const RESIZES: bool>(c: &mut Context<'_>) -> Result<()> {
+    let mut image = dims::with_rank(&c.input(0), 4)?;
+    let paddings = 1 + usize::from(RESIZES);
+    if RESIZES {
+        c.input(1).merge(&PartialShape::new(&[2]))?;
+        let size = c.input_as_shape(1)?;
+        image = dims::replaced(&dims::replaced(&image, 1, dims::size(&size, 0)), 2, dims::size(&size, 1));
+    }
+    let pairs = dims::with_rank(&c.input(paddings), 2)?;
+    if let Some(rank) = dims::as_rank(dims::size(&pairs, 0)) {
+        dims::with_rank(&image, rank)?;
+    }
+    pairs.merge(&PartialShape::new(&[4, 2]))?;
+    let padded = match common::ints(c, paddings)?.as_deref() {
+        Some(pairs) if pairs.iter().any(|&p| p < 0) => bail!(InvalidArgument, "Paddings must be non-negative"),
+        Some(pairs) => (0..4)
+            .map(|i| pairs.get(2 * i..2 * i + 2).map_or(Ok(dims::UNKNOWN), |p| dims::add(dims::size(&image, i), dims::add(p[0], p[1])?)))
+            .collect::<Result<Vec<_>>>()?,
+        None => vec![dims::UNKNOWN; 4],
+    };
+    let filter = dims::with_rank(&c.input(paddings + 1), 4)?;
+    let strides: Vec<i64> = c.attrs().list("strides")?;
+    if strides.len() != 4 {
+        bail!(InvalidArgument, "Operation requires the stride attribute to contain 4 values, but got: {}", strides.len());
+    }
+    dims::merge(padded[3], dims::size(&filter, 2))?;
+    let padding: &str = c.attrs().get("padding")?;
+    let spatial = |i: usize| {
+        let window = Window { size: dims::size(&filter, i), stride: strides[i + 1], dilation: 1, padding, explicit: (0, 0) };
+        window.output_size(padded[i + 1])
+    };
+    let shape = PartialShape::new(&[padded[0], spatial(0)?, spatial(1)?, dims::size(&filter, 3)]);
+    c.set_output(0, shape);
+    Ok(())
+}
+
+/// The second gradient of pooling at the places in input 2, which has the shape of the result.
+pub(crate) fn max_pool_grad_grad_with_argmax(c: &mut Context<'_>) -> Result<()> {
+    pool::<4>(c)?;
+    let pooled = c.output_mut(0).map(|o| o.shape.clone()).unwrap_or_default();
+    c.input(0).merge(&c.input(1))?;
+    c.input(2).merge(&pooled).map(drop)
+}

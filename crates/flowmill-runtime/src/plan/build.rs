@@ -119,6 +119,11 @@ fn passes_on(op: &str) -> bool {
     )
 }
 
+/// Returns true if the op declares a string and gives a handle that holds an object. Such an edge is like a reference that nobody assigns to.
+fn has_handle_for_string(op: &str) -> bool {
+    matches!(op, "TensorArrayV2" | "TensorArrayGradV2")
+}
+
 /// Whether the engine has code for an op: a kernel, or a rule of the executor.
 pub fn is_runnable(op: &str, kernels: &KernelRegistry) -> bool {
     needs_no_kernel(op) || kernels.contains(op)
@@ -230,7 +235,8 @@ impl Builder<'_> {
         let cost = kernel.as_ref().map_or(Cost::Cheap, |k| k.cost());
         let takes_ref = node.input_types().iter().map(|t| t.is_ref || passes_reference).collect();
         let frame = FrameId(self.flow.frame_of(node.id()).0);
-        let outputs = node.output_types().iter().map(|t| OutputType { dtype: t.dtype, is_ref: t.is_ref || passes_reference }).collect();
+        let passes_object = passes_reference || has_handle_for_string(node.op());
+        let outputs = node.output_types().iter().map(|t| OutputType { dtype: t.dtype, is_ref: t.is_ref || passes_object }).collect();
         let mut made = PlanNode { name, op, kind, kernel, cost, frame, inputs, takes_ref, controls, outputs };
         if is_send(&made.op) {
             send_also_when_dead(&mut made);

@@ -57,7 +57,7 @@ const NEED_NO_KERNEL: [&str; 16] = [
     "_Retval",
 ];
 /// Ops of the catalogue that lack a kernel, and why.
-const WITHOUT_KERNEL: [(&str, &str); 20] = [
+const WITHOUT_KERNEL: [(&str, &str); 19] = [
     ("AnonymousMultiDeviceIterator", "feeds several devices"),
     ("AnonymousMultiDeviceIteratorV3", "as AnonymousMultiDeviceIterator"),
     ("Batch", "joins calls of several steps"),
@@ -73,7 +73,6 @@ const WITHOUT_KERNEL: [(&str, &str); 20] = [
     ("MultiDeviceIteratorGetNextFromShard", "as AnonymousMultiDeviceIterator"),
     ("MultiDeviceIteratorInit", "as AnonymousMultiDeviceIterator"),
     ("MultiDeviceIteratorToStringHandle", "as AnonymousMultiDeviceIterator"),
-    ("TensorArrayConcatV2", "of the second generation of tensor arrays, which nothing makes"),
     ("Unbatch", "as Batch"),
     ("_FusedBatchNormEx", "made by TensorFlow's passes for GPUs"),
 ];

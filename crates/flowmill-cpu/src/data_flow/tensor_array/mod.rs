@@ -1,6 +1,7 @@
 //! `TensorArrayV3` and its kin: arrays of tensors that loops write and read.
 //!
-//! The handle is a `resource` that holds the array, so that an array lives no longer than the step that made it. The flow is a `float` that only orders the ops.
+//! The handle is a `resource` that holds the array, so that an array lives no longer than the step that made it; so are the handles of the first two
+//! versions, which are declared as strings. The flow is a `float` that only orders the ops.
 
 mod array;
 mod read_product;
@@ -13,17 +14,37 @@ use flowmill_tensor::{DType, PartialShape, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("TensorArrayV3", make_tensor_array);
-    registry.add("TensorArrayGradV3", make_grad);
+    for op in ["TensorArray", "TensorArrayV2", "TensorArrayV3"] {
+        registry.add(op, make_tensor_array);
+    }
+    for op in ["TensorArrayGrad", "TensorArrayGradV2", "TensorArrayGradV3"] {
+        registry.add(op, make_grad);
+    }
     registry.add("TensorArrayGradWithShape", make_grad);
-    registry.add("TensorArrayWriteV3", make_write);
-    registry.add("TensorArrayReadV3", make_read);
-    registry.add("TensorArrayGatherV3", make_gather);
-    registry.add("TensorArrayScatterV3", make_scatter);
-    registry.add("TensorArrayConcatV3", make_concat);
-    registry.add("TensorArraySplitV3", make_split);
-    registry.add("TensorArraySizeV3", make_size);
-    registry.add("TensorArrayCloseV3", make_close);
+    for op in ["TensorArrayWrite", "TensorArrayWriteV2", "TensorArrayWriteV3"] {
+        registry.add(op, make_write);
+    }
+    for op in ["TensorArrayRead", "TensorArrayReadV2", "TensorArrayReadV3"] {
+        registry.add(op, make_read);
+    }
+    for op in ["TensorArrayPack", "TensorArrayGather", "TensorArrayGatherV2", "TensorArrayGatherV3"] {
+        registry.add(op, make_gather);
+    }
+    for op in ["TensorArrayUnpack", "TensorArrayScatter", "TensorArrayScatterV2", "TensorArrayScatterV3"] {
+        registry.add(op, make_scatter);
+    }
+    for op in ["TensorArrayConcat", "TensorArrayConcatV2", "TensorArrayConcatV3"] {
+        registry.add(op, make_concat);
+    }
+    for op in ["TensorArraySplit", "TensorArraySplitV2", "TensorArraySplitV3"] {
+        registry.add(op, make_split);
+    }
+    for op in ["TensorArraySize", "TensorArraySizeV2", "TensorArraySizeV3"] {
+        registry.add(op, make_size);
+    }
+    for op in ["TensorArrayClose", "TensorArrayCloseV2", "TensorArrayCloseV3"] {
+        registry.add(op, make_close);
+    }
     registry.add("_FusedReadMatMul", read_product::make);
 }
 
@@ -108,19 +129,21 @@ fn make_read(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// `TensorArrayGatherV3`: stacks the elements of the given indices, with one copy. Inputs: handle, indices, flow.
+/// `TensorArrayGatherV3`: stacks the elements of the given indices, with one copy. Inputs: handle, indices, flow; `TensorArrayPack` has no indices and
+/// stacks all elements.
 fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
+    let of_all = init.op_def.inputs.len() == 2;
     let element_shape: PartialShape = init.attrs.get_or("element_shape", PartialShape::unknown())?;
     from_fn(move |ctx| {
-        let indices = ctx.input(1)?;
-        if indices.rank() != 1 {
+        let indices = if of_all { None } else { Some(ctx.input(1)?) };
+        if let Some(indices) = indices.filter(|indices| indices.rank() != 1) {
             bail!(InvalidArgument, "Expected indices to be a vector, but received shape: {}", indices.shape());
         }
         let values = {
             let mut elements = array_of(ctx, dtype)?.lock()?;
             elements.merge_element_shape(&element_shape)?;
-            let indices = indices.to_i64_vec()?;
+            let indices = indices.map_or_else(|| Ok((0..elements.len() as i64).collect()), Tensor::to_i64_vec)?;
             if indices.is_empty() {
                 let zeros = zero_rows(dtype, elements.element_shape(), "element shape", "packing")?;
                 drop(elements);
@@ -217,21 +240,25 @@ fn check_row_shape(i: usize, value: &Tensor, first: &Tensor, except0: &PartialSh
     Ok(*rows as i64)
 }
 
-/// `TensorArrayScatterV3`: writes each row to the element of its index, as a view. Inputs: handle, indices, value, flow.
-fn make_scatter(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    from_fn(|ctx| {
-        let (indices, value) = (ctx.input(1)?, ctx.input(2)?);
-        if indices.rank() != 1 {
+/// `TensorArrayScatterV3`: writes each row to the element of its index, as a view. Inputs: handle, indices, value, flow; `TensorArrayUnpack` has no
+/// indices and writes all elements.
+fn make_scatter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let to_all = init.op_def.inputs.len() == 3;
+    from_fn(move |ctx| {
+        let value = ctx.input(if to_all { 1 } else { 2 })?;
+        let indices = if to_all { None } else { Some(ctx.input(1)?) };
+        if let Some(indices) = indices.filter(|indices| indices.rank() != 1) {
             bail!(InvalidArgument, "Expected indices to be a vector, but received shape: {}", indices.shape());
         }
         let Some(&rows) = value.shape().first() else {
             bail!(InvalidArgument, "Input value for unpack must be at least a vector but received shape: {}", value.shape());
         };
-        let indices = indices.to_i64_vec()?;
+        let mut elements = array(ctx)?.lock()?;
+        let num_written = if elements.is_dynamic() { rows } else { elements.len() };
+        let indices = indices.map_or_else(|| Ok((0..num_written as i64).collect()), Tensor::to_i64_vec)?;
         if indices.len() != rows {
             bail!(InvalidArgument, "Expected len(indices) == values.shape[0], but saw: {} vs. {rows}", indices.len());
         }
-        let mut elements = array(ctx)?.lock()?;
         if let Some(&max) = indices.iter().max().filter(|&&max| !elements.is_dynamic() && max >= elements.len() as i64) {
             bail!(InvalidArgument, "Max scatter index must be < array size ({max} vs. {})", elements.len());
         }
@@ -239,7 +266,7 @@ fn make_scatter(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             elements.write(index, value.row(i)?)?;
         }
         drop(elements);
-        ctx.forward(3, 0)
+        ctx.forward(ctx.num_inputs() - 1, 0)
     })
 }
 

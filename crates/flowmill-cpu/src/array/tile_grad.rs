@@ -1,0 +1,43 @@
+//! `TileGrad`, which the first graphs have for the gradient of `Tile`.
+
+use super::args::indices;
+use crate::from_fn::linear_from_fn;
+use crate::number::Number;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Complex, Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("TileGrad", make);
+}
+
+fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => {
+        linear_from_fn(init, grad::<T>)
+    }, _ => init.unsupported())
+}
+
+/// The sum of the repetitions. Inputs: the gradient of the tiled tensor, and how often each dimension was repeated.
+fn grad<T: Number + Element>(ctx: &mut KernelContext<'_>) -> Result<()> {
+    let (input, multiples) = (ctx.input(0)?, ctx.input(1)?);
+    if multiples.rank() != 1 || multiples.num_elements() != input.rank() {
+        bail!(InvalidArgument, "Expected multiples argument to be a vector of length {} but got shape {}", input.rank(), multiples.shape());
+    }
+    let mut shape = Shape::scalar();
+    for (i, (&size, multiple)) in input.shape().iter().zip(indices(multiples)?).enumerate() {
+        match usize::try_from(multiple) {
+            Ok(multiple) if multiple > 0 && size % multiple == 0 => shape.push(size / multiple),
+            _ => bail!(InvalidArgument, "Expected input_dim % multiple == 0 and multiples[{i}] > 0, but got {size} and {multiple}"),
+        }
+    }
+    let (from, to) = (input.shape().strides(), shape.strides());
+    let mut sums = vec![T::Acc::ZERO; shape.checked_num_elements()?];
+    for (i, x) in input.as_slice::<T>()?.iter().enumerate() {
+        let target: usize = (0..shape.rank()).map(|axis| i / from[axis] % input.shape()[axis] % shape[axis] * to[axis]).sum();
+        sums[target] = sums[target].plus(x.widen());
+    }
+    let values: Vec<T> = sums.into_iter().map(T::narrow).collect();
+    let output = Tensor::from_slice(shape, &values)?;
+    ctx.set_output(0, output);
+    Ok(())
+}

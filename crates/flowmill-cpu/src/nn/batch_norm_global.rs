@@ -1,0 +1,71 @@
+//! `BatchNormWithGlobalNormalizationGrad`, the gradient of the first batch normalization.
+
+use crate::from_fn::expensive_from_fn;
+use crate::number::Number;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Element, Result, Tensor, bail, bf16, f16, for_dtype};
+use num_traits::{AsPrimitive, Float};
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("BatchNormWithGlobalNormalizationGrad", make);
+}
+
+fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let (epsilon, scales) = (init.attrs.get::<f32>("variance_epsilon")?, init.attrs.get_or("scale_after_normalization", false)?);
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => expensive_from_fn(move |ctx| grad::<T>(ctx, epsilon, scales)), _ => init.unsupported())
+}
+
+/// Inputs: t, mean, variance, gamma, the gradient `g` of the result. Outputs, with `r = rsqrt(variance + epsilon)` and sums over all but the channels:
+/// `g r gamma`, `-sum(g) r gamma`, `-sum(g (t - mean)) gamma r³ / 2`, `sum(g)`, `sum(g (t - mean)) r`. Without scaling `gamma` is one and has a
+/// gradient of zero.
+fn grad<T: Number + Element>(ctx: &mut KernelContext<'_>, epsilon: f32, scales: bool) -> Result<()>
+where
+    T::Acc: Float + 'static,
+    f32: AsPrimitive<T::Acc>,
+{
+    let (x, g) = (ctx.input(0)?, ctx.input(4)?);
+    if x.rank() != 4 {
+        bail!(InvalidArgument, "input must be 4-dimensional{}", x.shape());
+    }
+    if x.shape() != g.shape() {
+        bail!(InvalidArgument, "input and out_backprop must have the same shape: {} vs. {}", x.shape(), g.shape());
+    }
+    let depth = x.shape()[3];
+    let mut vectors = Vec::with_capacity(3);
+    for (i, name) in [(1, "mean"), (2, "var"), (3, "gamma")] {
+        let vector = ctx.input(i)?;
+        if vector.shape().dims() != [depth] {
+            bail!(InvalidArgument, "{name} must be 1-dimensional with {depth} elements: {}", vector.shape());
+        }
+        vectors.push(vector.as_slice::<T>()?.iter().map(|v| v.widen()).collect::<Vec<T::Acc>>());
+    }
+    let (epsilon, half): (T::Acc, T::Acc) = (epsilon.as_(), 0.5f32.as_());
+    let (one, zero) = (<T::Acc as Number>::ONE, <T::Acc as Number>::ZERO);
+    let (mut sums, mut weighted) = (vec![zero; depth], vec![zero; depth]);
+    let pixels = x.as_slice::<T>()?.chunks_exact(depth.max(1)).zip(g.as_slice::<T>()?.chunks_exact(depth.max(1)));
+    for (x, g) in pixels {
+        for (c, (x, g)) in x.iter().zip(g).enumerate() {
+            sums[c] = sums[c] + g.widen();
+            weighted[c] = weighted[c] + g.widen() * (x.widen() - vectors[0][c]);
+        }
+    }
+    let inverse: Vec<T::Acc> = vectors[1].iter().map(|&v| one / (v + epsilon).sqrt()).collect();
+    let factors: Vec<T::Acc> = inverse.iter().zip(&vectors[2]).map(|(&r, &gamma)| if scales { r * gamma } else { r }).collect();
+    let mut dx = Tensor::uninit(T::DTYPE, x.shape().clone())?;
+    for (i, (out, g)) in dx.as_mut_slice::<T>()?.iter_mut().zip(g.as_slice::<T>()?).enumerate() {
+        *out = T::narrow(g.widen() * factors[i % depth]);
+    }
+    let vector = |f: &dyn Fn(usize) -> T::Acc| Tensor::from_slice([depth], &(0..depth).map(|c| T::narrow(f(c))).collect::<Vec<_>>());
+    let outputs = [
+        dx,
+        vector(&|c| -sums[c] * factors[c])?,
+        vector(&|c| -half * weighted[c] * factors[c] / (vectors[1][c] + epsilon))?,
+        vector(&|c| sums[c])?,
+        vector(&|c| if scales { weighted[c] * inverse[c] } else { zero })?,
+    ];
+    for (i, output) in outputs.into_iter().enumerate() {
+        ctx.set_output(i, output);
+    }
+    Ok(())
+}
