@@ -12,7 +12,8 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("Eig", make);
 }
 
-/// The eigenvalues in ascending order of their absolute values, as TensorFlow has them, and the eigenvectors as columns of length one.
+/// Returns the eigenvalues in ascending order of their absolute values, in which TensorFlow returns those of complex matrices, and the eigenvectors as
+/// columns of length one.
 fn eigen(matrix: DMatrix<Wide>) -> Result<(Vec<Wide>, DMatrix<Wide>)> {
     let n = matrix.nrows();
     if !is_finite(&matrix) {
