@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from flowmill._apply import call
@@ -97,6 +98,8 @@ def report_uninitialized_variables(var_list=None, name: str = "report_uninitiali
     Args:
         var_list: the variables, all global and local ones where it is None.
         name: of the scope.
+
+    The names are computed on the CPU, or on the device that `TF_DEVICE_FOR_UNINITIALIZED_VARIABLE_REPORTING` names.
     """
     if var_list is None:
         var_list = global_variables() + local_variables()
@@ -104,11 +107,13 @@ def report_uninitialized_variables(var_list=None, name: str = "report_uninitiali
             var_list = [op.outputs[0] for op in get_default_graph().get_operations() if op.type in ("Variable", "VariableV2", "AutoReloadVariable")]
     graph = get_default_graph()
     with graph.name_scope(name):
-        if not var_list:
-            return constant([], "string")
-        missing = call("LogicalNot", None, call("Pack", "stack", [is_variable_initialized(v) for v in var_list], axis=0))
-        names = constant([v.name.split(":")[0] if isinstance(v, Tensor) else v.op.name for v in var_list])
-        return _masked(names, missing)
+        has_value = [is_variable_initialized(v) for v in var_list]
+        with graph.device(os.environ.get("TF_DEVICE_FOR_UNINITIALIZED_VARIABLE_REPORTING", "/cpu:0")):
+            if not var_list:
+                return constant([], "string")
+            missing = call("LogicalNot", None, call("Pack", "stack", has_value, axis=0))
+            names = constant([v.name.split(":")[0] if isinstance(v, Tensor) else v.op.name for v in var_list])
+            return _masked(names, missing)
 
 
 def _masked(values: Tensor, mask: Tensor) -> Tensor:

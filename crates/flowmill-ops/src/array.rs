@@ -118,7 +118,7 @@ pub(crate) const OPS: &[Op] = &[
     op("UniqueV2", "(x: T, axis: Taxis) -> (y: T, idx: out_idx)")
         .attrs("T: type; Taxis: index = int64; out_idx: index = int32")
         .shape(shape::unique_v2),
-    op("UniqueWithCounts", "(x: T) -> (y: T, idx: out_idx, count: out_idx)").not_differentiable().attrs("T: type; out_idx: index = int32").shape(shape::unique),
+    op("UniqueWithCounts", "(x: T) -> (y: T, idx: out_idx, count: out_idx)").not_differentiable().attrs("T: type; out_idx: index = int32").shape(shape::unique_with_counts),
     op("UniqueWithCountsV2", "(x: T, axis: Taxis) -> (y: T, idx: out_idx, count: out_idx)")
         .attrs("T: type; Taxis: index = int64; out_idx: index = int32")
         .shape(shape::unique_v2),

@@ -111,10 +111,10 @@ def parallel_stack(values, name: str = "parallel_stack") -> Tensor:
         ValueError: where they are not.
     """
     with op_scope(name, "parallel_stack", values):
-        values = [convert_to_tensor(v) for v in values]
-        for value in values:
-            value.shape.assert_is_fully_defined()
-        return call("Pack", None, values, axis=0)
+        shape = convert_to_tensor(values[0]).shape
+        shape.assert_is_fully_defined()
+        rows = [call("ExpandDims", None, value, 0) for value in values]
+        return call("ParallelConcat", None, rows, shape=[len(rows), *shape.as_list()])
 
 
 def unstack(value, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:

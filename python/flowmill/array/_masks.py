@@ -9,8 +9,8 @@ import numpy as np
 from flowmill._apply import call, op_scope
 from flowmill._convert import constant, convert_to_tensor
 from flowmill._operators import is_ragged
-from flowmill.array._creation import rank, reshape, shape
-from flowmill.array._layout import concat, expand_dims, squeeze, tile
+from flowmill.array._creation import ones, rank, reshape, shape, zeros
+from flowmill.array._layout import concat, expand_dims, squeeze, stack, tile
 from flowmill.dtypes import as_dtype, bool as bool_, float32, int32
 from flowmill.tensor import Tensor
 from flowmill.tensor_shape import TensorShape
@@ -97,8 +97,33 @@ def batch_gather(params, indices, name: str | None = None) -> Tensor:
         params = convert_to_tensor(params, name="params")
         if indices.shape.rank is None:
             raise ValueError("batch_gather does not allow indices with unknown shape.")
-        last = indices.shape.rank - 1
-        return call("GatherV2", None, params, indices, last, batch_dims=last)
+        if not indices.shape.rank:
+            raise ValueError("batch_gather needs indices of rank 1 or more, got a scalar")
+        return _gathered_by_batch(params, indices, indices.shape.rank - 1)
+
+
+def _gathered_by_batch(params: Tensor, indices: Tensor, batch_dims: int) -> Tensor:
+    """Returns ``params[i..., indices[i..., j]]``: one gather from a tensor in which the batch's dimensions and the next one are one dimension."""
+    from flowmill.math import range as range_, reduce_prod
+
+    kind = indices.dtype.base_dtype
+    index_sizes, sizes = shape(indices), shape(params)
+    distance = ones((), kind)
+    own_sizes = call("Cast", None, sizes, DstT=kind)
+    places = indices
+    for axis in range(batch_dims - 1, -1, -1):
+        count = own_sizes[axis]
+        distance = distance * own_sizes[axis + 1]
+        starts = call("Range", None, zeros((), kind), count, ones((), kind)) * distance
+        places = places + reshape(starts, stack([1] * axis + [count] + [1] * (indices.shape.rank - 1 - axis)))
+    flat_places = reshape(places, [-1])
+    rest = sizes[batch_dims + 1:]
+    rows = reduce_prod(sizes[:batch_dims + 1], [0])
+    found = gather(reshape(params, concat([[rows], rest], 0)), flat_places)
+    result = reshape(found, concat([index_sizes, rest], 0))
+    if params.shape.rank is not None:
+        result.set_shape(indices.shape.concatenate(params.shape[batch_dims + 1:]))
+    return result
 
 
 def scatter_nd(indices, updates, shape, name: str | None = None, bad_indices_policy: str = "") -> Tensor:

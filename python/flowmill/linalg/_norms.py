@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from math import factorial
+
 import numpy as np
 
 from flowmill._apply import call, dims, op_scope
 from flowmill._arguments import one_of
 from flowmill._convert import constant, convert_to_tensor
-from flowmill.array import concat, expand_dims, identity, reshape, shape, squeeze, where_v2
+from flowmill.array import concat, expand_dims, fill, identity, reshape, shape, size, squeeze, where_v2
 from flowmill.array._layout import transpose as transpose_axes
 from flowmill.dtypes import float32, int32
 from flowmill.linalg._matrices import eye, solve, svd
-from flowmill.math import abs as abs_, cast, conj, greater, matmul, maximum, pow as pow_, reduce_max, reduce_sum, sqrt
+from flowmill.math import abs as abs_, cast, conj, floor, greater, is_finite, log, matmul, maximum, pow as pow_, reduce_max, reduce_sum, sqrt
 from flowmill.tensor import Tensor
 
 
@@ -170,54 +172,93 @@ def pinv(a, rcond=None, validate_args: bool = False, name: str | None = None) ->
         return matmul(right / cast(expand_dims(kept, -2), kind), left, adjoint_b=True)
 
 
-# The coefficients of the diagonal Padé approximants of the exponential, and the norms up to which they are exact to the precision (Higham, 2005).
-_PADE = {
-    "float32": (3.925724783138660, (17297280.0, 8648640.0, 1995840.0, 277200.0, 25200.0, 1512.0, 56.0, 1.0)),
-    "float64": (5.371920351148152, (
-        64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0, 10559470521600.0, 670442572800.0,
-        33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0)),
-}
-
-
 def expm(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The exponentials of square matrices: scaled down, approximated by a quotient of polynomials, and squared again."""
+    """Returns the exponentials of square matrices: quotients of polynomials (Higham 2005), of matrices that are scaled down where they are large.
+
+    Raises:
+        ValueError: for other numbers than floating-point and complex ones.
+    """
+    from flowmill.control_flow import cond
+
     with op_scope(name, "matrix_exponential", input):
         matrix = convert_to_tensor(input, name="input")
-        kind = matrix.dtype.base_dtype
-        bound, coefficients = _PADE[kind.real_dtype.name if kind.real_dtype.name in _PADE else "float32"]
-        sizes = shape(matrix)
-        batch = reshape(matrix, concat([[-1], sizes[-2:]], 0))
-        size = cast(reduce_max(reduce_sum(abs_(batch), -2), -1), kind.real_dtype)
-        halvings = call("Maximum", None, call("Ceil", None, call("Log", None, size / bound) / np.log(2.0)), constant(0, kind.real_dtype))
-        scaled = batch / cast(pow_(constant(2, kind.real_dtype), halvings), kind)[:, None, None]
-        odd, even = _pade(scaled, coefficients)
-        result = _squared(solve(even - odd, even + odd), halvings)
-        return reshape(result, sizes)
+        if matrix.shape[-2:] == [0, 0]:
+            return matrix
+        batch_sizes = matrix.shape[:-2]
+        if not batch_sizes.is_fully_defined():
+            batch_sizes = shape(matrix)[:-2]
+        matrix = reshape(matrix, concat(([-1], shape(matrix)[-2:]), 0))
+        norms = reduce_max(reduce_sum(abs_(matrix), size(shape(matrix)) - 2), -1)[..., None, None]
+        largest, bounds = _pade_bounds(matrix.dtype.base_dtype)
+        squarings = maximum(floor(log(norms / constant(largest, norms.dtype)) / log(constant(2.0, norms.dtype))), 0)
+        parts = [_pade(matrix, degree) for degree in range(3, 3 + 2 * len(bounds), 2)]
+        scaled = matrix / cast(pow_(constant(2.0, norms.dtype), squarings), matrix.dtype)
+        parts.append(_pade(scaled, 7 if len(bounds) == 2 else 13))
+        odd, even = (_by_norm(norms, bounds, choices) for choices in zip(*parts))
+        finite = is_finite(reduce_max(norms))
+        nan = constant(np.nan, matrix.dtype)
+        result = cond(finite, lambda: solve(-odd + even, odd + even), lambda: fill(shape(matrix), nan))
+        result = _squared(result, squarings, finite)
+        if isinstance(batch_sizes, Tensor) or not matrix.shape.is_fully_defined():
+            return reshape(result, concat((batch_sizes, shape(result)[-2:]), 0))
+        return reshape(result, batch_sizes.concatenate(result.shape[-2:]))
 
 
-def _pade(matrix: Tensor, coefficients):
-    """The odd and the even part of the polynomial."""
-    square = matmul(matrix, matrix)
-    identity = eye(shape(matrix)[-1], batch_shape=shape(matrix)[:-2], dtype=matrix.dtype)
-    kind = matrix.dtype.base_dtype
-    odd, even = identity * constant(coefficients[1], kind), identity * constant(coefficients[0], kind)
-    power = None
-    for i in range(2, len(coefficients) - 1, 2):
-        power = square if power is None else matmul(power, square)
-        odd = odd + power * constant(coefficients[i + 1], kind)
-        even = even + power * constant(coefficients[i], kind)
-    return matmul(matrix, odd), even
+def _pade_bounds(kind) -> tuple[float, tuple[float, ...]]:
+    """Returns the 1-norm up to which the polynomials of the highest degree are as exact as the type, and such norms for each lower degree."""
+    if kind.name in ("float16", "float32", "complex64"):
+        return 3.925724783138660, (4.258730016922831e-001, 1.880152677804762e+000)
+    if kind.name in ("float64", "complex128"):
+        return 5.371920351148152, (1.495585217958292e-002, 2.539398330063230e-001, 9.504178996162932e-001, 2.097847961257068e+000)
+    raise ValueError(f"tf.linalg.expm does not support matrices of type {kind}")
 
 
-def _squared(matrix: Tensor, times: Tensor) -> Tensor:
-    """Each matrix of a batch squared as often as its number says."""
+def _pade(matrix: Tensor, degree: int) -> tuple[Tensor, Tensor]:
+    """Returns the odd and the even part of the numerator of the Padé approximation of the exponential."""
+    kind = matrix.dtype
+    factors = [factorial(2 * degree - i) // (factorial(degree - i) * factorial(i)) for i in range(degree)]
+    factors = [constant(float(factor), kind) for factor in factors]
+    identity = eye(shape(matrix)[-2], batch_shape=shape(matrix)[:-2], dtype=kind)
+    powers = [identity, matmul(matrix, matrix)]
+    while 2 * len(powers) <= min(degree, 7):
+        powers.append(matmul(powers[-1], powers[1]))
+    if degree == 9:
+        powers.append(matmul(powers[-1], powers[1]))
+    if degree == 13:
+        # The terms above the sixth power are taken out as factors of it.
+        high = powers[3] + factors[11] * powers[2] + factors[9] * powers[1]
+        odd = _sum_of(factors[1:9:2], powers, matmul(powers[3], high))
+        high = factors[12] * powers[3] + factors[10] * powers[2] + factors[8] * powers[1]
+        return matmul(matrix, odd), _sum_of(factors[0:8:2], powers, matmul(powers[3], high))
+    return matmul(matrix, _sum_of(factors[1:-1:2], powers, powers[-1])), _sum_of(factors[::2], powers)
+
+
+def _sum_of(factors, powers, total: Tensor | None = None) -> Tensor:
+    """Returns `total` and the powers times their factors, the highest one first."""
+    for factor, power in reversed([*zip(factors, powers)]):
+        total = factor * power if total is None else total + factor * power
+    return total
+
+
+def _by_norm(norms: Tensor, bounds, choices) -> Tensor:
+    """Returns the first of `choices` whose bound is above the norm of a matrix, the last one where none is."""
+    if not bounds:
+        return choices[0]
+    is_below = call("Less", None, norms, constant(bounds[0], norms.dtype))
+    return where_v2(is_below, choices[0], _by_norm(norms, bounds[1:], choices[1:]))
+
+
+def _squared(matrix: Tensor, times: Tensor, finite: Tensor) -> Tensor:
+    """Returns each matrix of a batch squared as often as its number says, not at all where a norm is not finite."""
+    from flowmill.control_flow import cond
     from flowmill.loops import while_loop
 
     most = reduce_max(times)
 
+    def is_more(i, _):
+        return cond(finite, lambda: i < most, lambda: constant(False))
+
     def body(i, current):
-        return i + 1, where_v2((i < times)[:, None, None], matmul(current, current), current)
+        return i + 1, where_v2(i < times, matmul(current, current), current)
 
-    return while_loop(lambda i, _: i < most, body, [constant(0, times.dtype), matrix])[1]
-
-
+    return while_loop(is_more, body, [constant(0.0, times.dtype), matrix])[1]

@@ -114,7 +114,7 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, nam
     """How often each number is there.
 
     Args:
-        arr: integers that are not negative.
+        arr: integers that are not negative; other numbers are cast to int32.
         weights: for each of them what it counts, instead of 1.
         minlength: how long the result is at least.
         maxlength: how long it is at most; greater numbers do not count.
@@ -129,15 +129,19 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, nam
     if axis not in (None, 0, -1):
         raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
     with op_scope(name, "bincount"):
-        arr = convert_to_tensor(arr, name="arr") if axis is None or not isinstance(arr, Tensor) else arr
+        arr = convert_to_tensor(arr, name="arr")
         if weights is not None:
             weights = convert_to_tensor(weights, name="weights")
+            if binary_output:
+                raise ValueError("Arguments `binary_output` and `weights` are mutually exclusive. Please specify only one.")
+        if not arr.dtype.is_integer:
+            arr = cast(arr, int32)
         return _counts(arr, weights, minlength, maxlength, as_dtype(dtype), axis, binary_output)
 
 
 def _counts(arr: Tensor, weights, minlength, maxlength, dtype, axis, binary_output: bool) -> Tensor:
     kind = arr.dtype.base_dtype
-    not_empty = cast(call("Greater", None, size(arr), 0), kind if kind.name in ("int32", "int64") else int32)
+    not_empty = cast(call("Greater", None, size(arr), 0), kind)
     length = not_empty * (reduce_max(arr) + 1)
     if minlength is not None:
         length = maximum(convert_to_tensor(minlength, kind, "minlength"), length)

@@ -229,11 +229,29 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
     """
     losses = convert_to_tensor(per_example_loss)
     dtype = losses.dtype
+    if losses.shape.rank == 0:
+        raise ValueError(f"Invalid value passed for `per_example_loss`. Expected a tensor with at least rank 1. Received per_example_loss={losses} "
+                         "with rank 0")
     with losses.graph.as_default():
         if sample_weight is not None:
-            weights = tf.cast(convert_to_tensor(sample_weight), tf.float32)
-            losses = tf.losses.compute_weighted_loss(losses, weights, loss_collection=None, reduction=tf.losses.Reduction.NONE)
+            losses = _weighted(losses, convert_to_tensor(sample_weight))
         losses = tf.cast(losses, dtype)
         if global_batch_size is None:
-            global_batch_size = tf.shape(losses)[0]
+            # There is one replica.
+            global_batch_size = tf.shape(losses)[0] * 1
+        tf.debugging.assert_scalar(global_batch_size, message="global_batch_size must be scalar.")
+        tf.debugging.assert_integer(global_batch_size, message="global_batch_size must be an integer.")
+        tf.debugging.assert_non_negative(global_batch_size, message="global_batch_size must be non-negative.")
         return tf.div_no_nan(tf.reduce_sum(losses), tf.cast(global_batch_size, dtype))
+
+
+def _weighted(losses: Tensor, weights: Tensor) -> Tensor:
+    """Returns the losses times their weights, float32; a last dimension of 1 that only one of them has is dropped from or added to the weights."""
+    losses, weights = tf.cast(losses, tf.float32), tf.cast(weights, tf.float32)
+    ranks = losses.shape.rank, weights.shape.rank
+    if ranks[1] != 0 and None not in ranks:
+        if ranks[1] - ranks[0] == 1:
+            weights = tf.squeeze(weights, [-1])
+        elif ranks[0] - ranks[1] == 1:
+            weights = tf.expand_dims(weights, [-1])
+    return tf.multiply(losses, weights)

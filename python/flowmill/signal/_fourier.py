@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
-from flowmill._apply import call, dims, op_scope
+from flowmill._apply import call, op_scope
 from flowmill._convert import convert_to_tensor
-from flowmill.array import concat, pad, reverse, roll, shape
-from flowmill.math import cast, complex as complex_, exp, range as range_, real, rsqrt, sqrt
+from flowmill.array import concat, expand_dims, gather, pad, rank, roll, shape, where
+from flowmill.dtypes import int32
+from flowmill.math import cast, complex as complex_, exp, less, range as range_, real, rsqrt, sqrt
 from flowmill.signal._real import irfft, rfft
 from flowmill.tensor import Tensor
 
@@ -44,25 +45,24 @@ def ifft3d(input, name: str | None = None) -> Tensor:  # noqa: A002
 
 def fftshift(x, axes=None, name: str | None = None) -> Tensor:
     """A tensor with the first halves of dimensions, all by default, moved behind the others: zero frequency in the middle."""
-    return _shifted(x, axes, name, "fftshift", lambda size: size // 2)
+    return _shifted(x, axes, name, "fftshift", lambda half: half)
 
 
 def ifftshift(x, axes=None, name: str | None = None) -> Tensor:
     """What :func:`fftshift` does, undone."""
-    return _shifted(x, axes, name, "ifftshift", lambda size: -(size // 2))
+    return _shifted(x, axes, name, "ifftshift", lambda half: -half)
 
 
-def _shifted(x, axes, name, default: str, by) -> Tensor:
+def _shifted(x, axes, name, default: str, distance) -> Tensor:
     with op_scope(name, default) as scope:
         x = convert_to_tensor(x)
-        sizes = shape(x)
         if axes is None:
-            return roll(x, by(sizes), tuple(range(x.shape.rank)), scope)
+            return roll(x, distance(shape(x) // 2), tuple(range(x.shape.rank)), scope)
         if isinstance(axes, int):
-            return roll(x, by(sizes[axes]), axes, scope)
-        from flowmill.array import gather
-
-        return roll(x, by(gather(sizes, list(axes))), list(axes), scope)
+            return roll(x, distance(shape(x)[axes] // 2), axes, scope)
+        count = rank(x)
+        axes = where(less(axes, 0), axes + count, axes)
+        return roll(x, distance(gather(shape(x), axes) // 2), axes, scope)
 
 
 def dct(input, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, name: str | None = None) -> Tensor:  # noqa: A002
@@ -80,17 +80,13 @@ def dct(input, type: int = 2, n: int | None = None, axis: int = -1, norm: str | 
         ValueError: for other types, dimensions or norms.
     """
     _check_cosine(type, n, axis, norm)
-    with op_scope(name, "dct", input):
-        values = convert_to_tensor(input)
-        return _cosine(_cut(values, n), type, norm)
+    return _transformed(input, type, n, norm, name)
 
 
 def idct(input, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, name: str | None = None) -> Tensor:  # noqa: A002
     """The inverse of :func:`dct`, without a factor where there is no norm; the arguments are the same."""
     _check_cosine(type, n, axis, norm)
-    with op_scope(name, "idct", input):
-        values = convert_to_tensor(input)
-        return _cosine(_cut(values, n), {1: 1, 2: 3, 3: 2, 4: 4}[type], norm)
+    return _transformed(input, {1: 1, 2: 3, 3: 2, 4: 4}[type], n, norm, name)
 
 
 def _check_cosine(kind, n, axis, norm) -> None:
@@ -106,54 +102,55 @@ def _check_cosine(kind, n, axis, norm) -> None:
         raise ValueError("Normalization is not supported for the Type-I DCT.")
 
 
-def _cut(values: Tensor, n: int | None) -> Tensor:
-    if n is None:
-        return values
-    known = dims(values)
-    if known is None or known[-1] < 0:
-        raise ValueError("The size of the last dimension must be known where n is given.")
-    if known[-1] >= n:
-        return values[..., :n]
-    return pad(values, [[0, 0]] * (len(known) - 1) + [[0, n - known[-1]]])
+def _transformed(values, kind: int, n, norm: str | None, name: str | None = None) -> Tensor:
+    """Returns a cosine transform, whose arguments have been checked; `n` may be a scalar tensor."""
+    with op_scope(name, "dct", values):
+        values = convert_to_tensor(values)
+        zero = convert_to_tensor(0.0, values.dtype)
+        if n is not None:
+            values = _cut(values, n)
+        size = values.shape[-1].value or shape(values)[-1]
+        number = cast(size, values.dtype)
+        if kind == 1:
+            return real(rfft(concat([values, values[..., -2:0:-1]], -1)))
+        if kind == 2:
+            turns = _turns(zero, -range_(number), number)
+            result = real(rfft(values, fft_length=[2 * size])[..., :size] * turns)
+            if norm == "ortho":
+                first = 0.5 * rsqrt(number)
+                result = result * _weights(first, first * math.sqrt(2.0), size)
+            return result
+        if kind == 3:
+            if norm == "ortho":
+                first = sqrt(number)
+                values = values * _weights(first, first * math.sqrt(0.5), size)
+            else:
+                values = values * number
+            turns = _turns(zero, range_(number), number)
+            return real(irfft(turns * complex_(values, zero), fft_length=[2 * size]))[..., :size]
+        # The fourth one is every other number of the second one of twice the size.
+        result = _transformed(values, 2, 2 * size, None)[..., 1::2]
+        return result * (math.sqrt(0.5) * rsqrt(number)) if norm == "ortho" else result
 
 
-def _cosine(values: Tensor, kind: int, norm: str | None) -> Tensor:
-    known = dims(values)
-    size = known[-1] if known is not None and known[-1] >= 0 else shape(values)[-1]
-    number = cast(size, values.dtype)
-    if kind == 1:
-        return real(rfft(concat([values, reverse(values[..., 1:-1], [-1])], -1)))
-    if kind == 2:
-        return _second(values, size, number, norm)
-    if kind == 3:
-        return _third(values, size, number, norm)
-    # The fourth one is every other number of the second one of twice the size.
-    whole = _second(values, 2 * size, number * 2.0, None)[..., 1::2]
-    return whole * (math.sqrt(0.5) * rsqrt(number)) if norm == "ortho" else whole
+def _cut(values: Tensor, n) -> Tensor:
+    """Returns the first `n` numbers of the last dimension, with zeros behind where there are less."""
+    from flowmill.layers._base import smart_cond
+
+    size = values.shape[-1].value or shape(values)[-1]
+
+    def filled():
+        amounts = [[0, 0] for _ in range(values.shape.rank)]
+        amounts[-1][1] = n - size
+        return pad(values, convert_to_tensor(amounts, int32))
+
+    return smart_cond(n <= size, lambda: values[..., 0:n], filled)
 
 
-def _turns(size, number: Tensor, dtype, sign: float) -> Tensor:
-    """Points of the unit circle, at quarters of the circle divided by the size."""
-    angle = cast(range_(size), dtype) * (sign * math.pi * 0.5) / number
-    return exp(complex_(angle * 0.0, angle))
+def _turns(zero: Tensor, places: Tensor, number: Tensor) -> Tensor:
+    """Returns points of a circle of radius 2, at quarters of the circle divided by the number of points."""
+    return 2.0 * exp(complex_(zero, places * math.pi * 0.5 / number))
 
 
-def _second(values: Tensor, size, number: Tensor, norm: str | None) -> Tensor:
-    kind = values.dtype.base_dtype
-    spectrum = rfft(values, fft_length=[2 * size])[..., :size]
-    result = 2.0 * real(spectrum * _turns(size, number, kind, -1.0))
-    if norm != "ortho":
-        return result
-    first, others = 0.5 * rsqrt(number), 0.5 * rsqrt(number) * math.sqrt(2.0)
-    return concat([result[..., :1] * first, result[..., 1:] * others], -1)
-
-
-def _third(values: Tensor, size, number: Tensor, norm: str | None) -> Tensor:
-    kind = values.dtype.base_dtype
-    if norm == "ortho":
-        first, others = sqrt(number), sqrt(number) * math.sqrt(0.5)
-        values = concat([values[..., :1] * first, values[..., 1:] * others], -1)
-    else:
-        values = values * number
-    turned = complex_(values, values * 0.0) * _turns(size, number, kind, 1.0) * 2.0
-    return irfft(turned, fft_length=[2 * size])[..., :size]
+def _weights(first: Tensor, others: Tensor, size) -> Tensor:
+    return pad(expand_dims(first, 0), [[0, size - 1]], constant_values=others)

@@ -6,7 +6,7 @@ import numpy as np
 
 from flowmill._apply import call, dims, op_scope
 from flowmill._convert import convert_to_tensor
-from flowmill.array import concat, pad, shape, stack, zeros
+from flowmill.array import concat, pad, rank as rank_of, shape, stack, unstack, zeros, zeros_like
 from flowmill.dtypes import complex64, complex128, float32, float64, int32
 from flowmill.math import maximum
 from flowmill.tensor import Tensor
@@ -119,7 +119,10 @@ def _lengths(values: Tensor, given, rank: int, is_inverse: bool) -> Tensor:
         last = max(0, 2 * (known[-1] - 1)) if is_inverse else known[-1]
         return convert_to_tensor(np.array([*known[:-1], last], np.int32))
     sizes = shape(values)[-rank:]
-    return concat([sizes[:-1], maximum(0, 2 * (sizes[-1:] - 1))], 0) if is_inverse else sizes
+    if not is_inverse:
+        return sizes
+    *others, last = unstack(sizes)
+    return stack([*others, maximum(0, 2 * (last - 1))])
 
 
 def padded(values: Tensor, lengths: Tensor, rank: int, is_inverse: bool) -> Tensor:
@@ -135,8 +138,10 @@ def padded(values: Tensor, lengths: Tensor, rank: int, is_inverse: bool) -> Tens
         if not any(missing) or len(needed) != rank:
             return values
         return pad(values, [[0, 0]] * (len(known) - rank) + [[0, more] for more in missing])
-    order = shape(shape(values))[0] if known is None else len(known)
-    needed = concat([lengths[:-1], lengths[-1:] // 2 + 1], 0) if is_inverse else lengths
-    more = maximum(0, needed - shape(values)[-rank:])
-    behind = concat([zeros([order - rank], int32), more], 0)
-    return pad(values, stack([behind * 0, behind], axis=1))
+    count = rank_of(values)
+    sizes = shape(values)[-rank:]
+    outer = zeros([maximum(0, count - rank)], lengths.dtype)
+    if is_inverse:
+        lengths = concat([lengths[:-1], lengths[-1:] // 2 + 1], 0)
+    behind = concat([outer, maximum(0, lengths - sizes)], 0)
+    return pad(values, stack([zeros_like(behind), behind], axis=1))

@@ -123,67 +123,72 @@ def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name: str |
         dtype = rate.dtype.base_dtype
         steps = _cast(decay_steps, dtype)
         step = call("Minimum", None, _cast(global_step, dtype), steps)
-        return _scaled(rate, _half_cosine(step / steps), alpha)
+        decayed = 0.5 * (1.0 + _cosine(step / steps))
+        return call("Mul", None, rate, (1 - alpha) * decayed + alpha)
 
 
-def _half_cosine(fraction) -> Tensor:
-    """From 1 to 0 as `fraction` goes from 0 to 1."""
-    return 0.5 * (1.0 + call("Cos", None, convert_to_tensor(math.pi, fraction.dtype.base_dtype) * fraction))
-
-
-def _scaled(rate, decayed, alpha) -> Tensor:
-    return call("Mul", None, rate, (1 - alpha) * decayed + alpha)
+def _cosine(fraction) -> Tensor:
+    """Returns the cosine of `fraction` half turns."""
+    return call("Cos", None, convert_to_tensor(math.pi, fraction.dtype.base_dtype) * fraction)
 
 
 def cosine_decay_restarts(learning_rate, global_step, first_decay_steps, t_mul=2.0, m_mul=1.0, alpha=0.0, name: str | None = None) -> Tensor:
     """Half cosines one after another, each `t_mul` times as long as the one before and beginning at `m_mul` times its height (Loshchilov and
     Hutter 2016)."""
     _needs_step(global_step, "cosine decay restarts")
-    with get_default_graph().name_scope(name or "SGDRDecay"):
-        rate = convert_to_tensor(learning_rate, name="initial_learning_rate")
-        dtype = rate.dtype.base_dtype
-        fraction = _cast(global_step, dtype) / _cast(first_decay_steps, dtype)
-        if t_mul == 1.0:
+    from flowmill.control_flow import cond
+
+    with get_default_graph().name_scope(name or "SGDRDecay") as scope:
+        rate, first_steps, alpha, t_mul, m_mul = _rate_and(learning_rate, first_decay_steps, alpha, t_mul, m_mul)
+        fraction = _cast(global_step, rate.dtype.base_dtype) / first_steps
+
+        def of_equal_lengths():
             restarts = call("Floor", None, fraction)
-            fraction = fraction - restarts
-        else:
-            restarts = call("Floor", None, call("Log", None, 1.0 - fraction * (1.0 - t_mul)) / math.log(t_mul))
-            length = call("Pow", None, convert_to_tensor(t_mul, dtype), restarts)
-            fraction = (fraction - (1.0 - length) / (1.0 - t_mul)) / length
-        height = call("Pow", None, convert_to_tensor(m_mul, dtype), restarts)
-        return _scaled(rate, _half_cosine(fraction) * height, alpha)
+            return restarts, fraction - restarts
+
+        def of_growing_lengths():
+            restarts = call("Floor", None, call("Log", None, 1.0 - fraction * (1.0 - t_mul)) / call("Log", None, t_mul))
+            before = (1.0 - t_mul ** restarts) / (1.0 - t_mul)
+            return restarts, (fraction - before) / t_mul ** restarts
+
+        restarts, fraction = cond(call("Equal", None, t_mul, 1.0), of_equal_lengths, of_growing_lengths)
+        half_height = 0.5 * m_mul ** restarts
+        decayed = half_height * (1.0 + _cosine(fraction))
+        return call("Mul", scope, rate, (1 - alpha) * decayed + alpha)
 
 
 def linear_cosine_decay(learning_rate, global_step, decay_steps, num_periods=0.5, alpha=0.0, beta=0.001, name: str | None = None) -> Tensor:
     """A line to zero times a cosine with `num_periods` (Bello et al. 2017): ``(alpha + line) * cosine + beta`` of the rate."""
     _needs_step(global_step, "linear cosine decay")
-    with get_default_graph().name_scope(name or "LinearCosineDecay"):
-        rate, step, steps = _linear(learning_rate, global_step, decay_steps)
-        return _cosine_of_line(rate, step, steps, (steps - step) / steps, num_periods, alpha, beta)
+    with get_default_graph().name_scope(name or "LinearCosineDecay") as scope:
+        rate, steps, num_periods, alpha, beta = _rate_and(learning_rate, decay_steps, num_periods, alpha, beta)
+        step = call("Minimum", None, _cast(global_step, rate.dtype.base_dtype), steps)
+        return _cosine_of_line(scope, rate, step, steps, (steps - step) / steps, num_periods, alpha, beta)
 
 
 def noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, initial_variance=1.0, variance_decay=0.55, num_periods=0.5, alpha=0.0,
                               beta=0.001, name: str | None = None) -> Tensor:
     """As :func:`linear_cosine_decay`, with normal noise on the line whose variance is ``initial_variance / (1 + step) ** variance_decay``."""
     _needs_step(global_step, "noisy linear cosine decay")
-    from flowmill.random_seed import get_seed
+    from flowmill.random import random_normal
 
-    with get_default_graph().name_scope(name or "NoisyLinearCosineDecay"):
-        rate, step, steps = _linear(learning_rate, global_step, decay_steps)
-        variance = initial_variance / call("Pow", None, 1.0 + step, convert_to_tensor(variance_decay, rate.dtype.base_dtype))
-        seed, seed2 = get_seed(None)
-        noise = call("RandomStandardNormal", None, call("Shape", None, step), dtype=rate.dtype.base_dtype, seed=seed, seed2=seed2)
-        line = (steps - step) / steps + noise * call("Sqrt", None, variance)
-        return _cosine_of_line(rate, step, steps, line, num_periods, alpha, beta)
+    with get_default_graph().name_scope(name or "NoisyLinearCosineDecay") as scope:
+        rate, steps, variance, variance_decay, num_periods, alpha, beta = _rate_and(
+            learning_rate, decay_steps, initial_variance, variance_decay, num_periods, alpha, beta)
+        step = call("Minimum", None, _cast(global_step, rate.dtype.base_dtype), steps)
+        line = (steps - step) / steps
+        deviation = call("Sqrt", None, variance / call("Pow", None, 1.0 + step, variance_decay))
+        line = line + random_normal(step.shape, stddev=deviation)
+        return _cosine_of_line(scope, rate, step, steps, line, num_periods, alpha, beta)
 
 
-def _linear(learning_rate, global_step, decay_steps) -> tuple[Tensor, Tensor, Tensor]:
+def _rate_and(learning_rate, *values) -> list[Tensor]:
+    """Returns the rate and `values` as tensors of the rate's type."""
     rate = convert_to_tensor(learning_rate, name="initial_learning_rate")
-    steps = _cast(decay_steps, rate.dtype.base_dtype)
-    return rate, call("Minimum", None, _cast(global_step, rate.dtype.base_dtype), steps), steps
+    return [rate] + [_cast(value, rate.dtype.base_dtype) for value in values]
 
 
-def _cosine_of_line(rate, step, steps, line, num_periods, alpha, beta) -> Tensor:
-    angle = convert_to_tensor(math.pi * 2.0 * num_periods, rate.dtype.base_dtype) * (step / steps)
-    cosine = 0.5 * (1.0 + call("Cos", None, angle))
-    return call("Mul", None, rate, (alpha + line) * cosine + beta)
+def _cosine_of_line(scope, rate, step, steps, line, num_periods, alpha, beta) -> Tensor:
+    completed = step / steps
+    cosine = 0.5 * (1.0 + _cosine(2.0 * num_periods * completed))
+    return call("Mul", scope, rate, (alpha + line) * cosine + beta)

@@ -168,6 +168,11 @@ pub(crate) fn lin_space(c: &mut Context<'_>) -> Result<()> {
 /// The distinct elements of a vector, in as many as there turn out to be, and where each element went.
 pub(crate) fn unique(c: &mut Context<'_>) -> Result<()> {
     common::expect_vector(c, 0)?;
+    unique_with_counts(c)
+}
+
+/// Like [`unique`], with how often each element is there. The rank is left to the kernel, as in TensorFlow.
+pub(crate) fn unique_with_counts(c: &mut Context<'_>) -> Result<()> {
     c.set_output(0, PartialShape::new(&[dims::UNKNOWN]));
     c.set_output(1, c.input(0));
     c.set_output(2, PartialShape::new(&[dims::UNKNOWN]));
