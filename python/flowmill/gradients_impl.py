@@ -196,7 +196,7 @@ def _check_starts(ys: list[Tensor], starts: list) -> None:
             raise TypeError("Expected string, but got 1 of type 'int'." if start is None else
                             f"Tensor {y} with type string must be numeric to obtain a default gradient")
         if start is None and kind.is_complex:
-            raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {kind!r})")
+            raise TypeError(f"Gradients of complex tensors ({y}) must set grad_ys (y.dtype = {kind.name})")
 
 
 def _gradient(graph, keys):

@@ -17,17 +17,25 @@ from flowmill._apply import Signature, apply_op, outputs_of, signature
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
-def parameter_name(name: str) -> str:
-    """What an input or attribute is called in Python."""
+# The inputs and attributes whose parameters have other names.
+_RENAMED = {op: {"reduction_indices": "axis"} for op in ("All", "Any", "EuclideanNorm", "Max", "Mean", "Min", "Prod", "Sum")} | {
+    "ExpandDims": {"dim": "axis"}, "Select": {"t": "x", "e": "y"}, "Split": {"split_dim": "axis"}, "SplitV": {"split_dim": "axis"},
+    "Squeeze": {"squeeze_dims": "axis"}, "Where": {"input": "condition"},
+}
+
+
+def parameter_name(op: str, name: str) -> str:
+    """Returns what the parameter of an op's function for an input or attribute is called."""
+    name = _RENAMED.get(op, {}).get(name, name)
     return name + "_" if keyword.iskeyword(name) else name
 
 
 def parameters(op: Signature) -> list[tuple[str, str | None, bool]]:
     """The parameters of an op's function but for ``name``: what each is called, the attribute that it is if it is one, whether it must be given."""
-    attrs = [(parameter_name(attr), attr, not has_default) for attr, (_, has_default) in op.attrs.items() if attr not in op.inferred]
+    attrs = [(parameter_name(op.name, attr), attr, not has_default) for attr, (_, has_default) in op.attrs.items() if attr not in op.inferred]
     # An empty list says nothing of its type.
     inferred = [(attr, attr, False) for attr in sorted(op.inferred) if attr in op.attrs]
-    found = [*((parameter_name(i.name), None, True) for i in op.inputs), *attrs, *inferred]
+    found = [*((parameter_name(op.name, i.name), None, True) for i in op.inputs), *attrs, *inferred]
     return sorted(found, key=lambda parameter: not parameter[2])
 
 
@@ -45,7 +53,7 @@ def _function(op: str):
         if missing:
             raise TypeError(f"{op}() missing {len(missing)} required argument: '{missing[0]}'")
         given = {attrs[p]: v for p, v in arguments.items() if attrs[p] is not None}
-        return outputs_of(apply_op(op, name, [arguments[parameter_name(i.name)] for i in found.inputs], given))
+        return outputs_of(apply_op(op, name, [arguments[parameter_name(op, i.name)] for i in found.inputs], given))
 
     function.__name__ = function.__qualname__ = op
     function.__module__ = __name__

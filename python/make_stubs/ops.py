@@ -32,7 +32,7 @@ def _kind(kind: str) -> str:
 def _function(op: str) -> list[str]:
     signature = _apply.signature(op)
     parameters = raw_ops.parameters(signature)
-    lists = {raw_ops.parameter_name(i.name) for i in signature.inputs if i.is_list}
+    lists = {raw_ops.parameter_name(signature.name, i.name) for i in signature.inputs if i.is_list}
     parts = []
     for name, attr, is_required in parameters:
         kind = _kind(signature.attrs[attr][0]) if attr is not None else "Sequence[_Input]" if name in lists else "_Input"

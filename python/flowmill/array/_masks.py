@@ -104,7 +104,7 @@ def batch_gather(params, indices, name: str | None = None) -> Tensor:
 
 def _gathered_by_batch(params: Tensor, indices: Tensor, batch_dims: int) -> Tensor:
     """Returns ``params[i..., indices[i..., j]]``: one gather from a tensor in which the batch's dimensions and the next one are one dimension."""
-    from flowmill.math import range as range_, reduce_prod
+    from flowmill.math import reduce_prod
 
     kind = indices.dtype.base_dtype
     index_sizes, sizes = shape(indices), shape(params)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from flowmill._apply import call, op_scope
+from flowmill._apply import op_scope
 from flowmill._convert import convert_to_tensor
 from flowmill.array import concat, gather, pad, rank, reshape, shape, size as size_, split, strided_slice, transpose, zeros, zeros_like
 from flowmill.dtypes import int32

@@ -104,3 +104,20 @@ WITH_OTHER_NAMES = {
 @pytest.mark.parametrize("case", WITH_OTHER_NAMES.values(), ids=WITH_OTHER_NAMES.keys())
 def test_the_same_values(tf1, case):
     compare(tf1, taking_inputs(case), FEEDS, nodes=False)
+
+
+def test_functions_of_ops_have_the_parameters_of_tensorflow(tf1):
+    """Their names; what follows from the inputs may be given, which TensorFlow's functions refuse."""
+    import inspect
+
+    import flowmill
+    from flowmill import _core
+
+    different = {}
+    for op in dir(tf1.raw_ops):
+        if not op.startswith("_") and _core.op_signature(op) is not None:
+            theirs, ours = (set(inspect.signature(getattr(tf.raw_ops, op)).parameters) for tf in (tf1, flowmill))
+            required = {n for n, p in inspect.signature(getattr(flowmill.raw_ops, op)).parameters.items() if p.default is p.empty}
+            if theirs - ours or required - theirs:
+                different[op] = sorted(theirs ^ ours)
+    assert not different
