@@ -14,6 +14,7 @@ _BY_MODULE = {
     "_device": "DeviceSpec",
     "_convert": "constant convert_to_tensor register_tensor_conversion_function convert_to_tensor_or_indexed_slices",
     "default_graph": "colocate_with container control_dependencies device name_scope op_scope",
+    "batching": "nondifferentiable_batch_function",
     "cases": "case switch_case",
     "custom_gradients": "custom_gradient grad_pass_through recompute_grad",
     "script_ops": "numpy_function py_func py_function",

@@ -15,6 +15,7 @@
 
 pub mod array;
 mod audio;
+mod batching;
 mod blocks;
 mod cast;
 pub mod control_flow;
@@ -61,6 +62,7 @@ use flowmill_runtime::KernelRegistry;
 pub fn register_all(registry: &mut KernelRegistry) {
     array::register(registry);
     audio::register(registry);
+    batching::register(registry);
     cast::register(registry);
     control_flow::register(registry);
     data_flow::register(registry);

@@ -26,4 +26,7 @@ pub(crate) const OPS: &[Op] = &[
     op("Unbatch", "(batched_tensor: T, batch_index: int64, id: int64) -> (unbatched_tensor: T)")
         .attrs("timeout_micros: int; container: string = ''; shared_name: string = ''; T: type")
         .shape(shape::unbatch),
+    op("UnbatchGrad", "(original_input: T, batch_index: int64, grad: T, id: int64) -> (batched_grad: T)")
+        .attrs("container: string = ''; shared_name: string = ''; T: type")
+        .shape(shape::unbatch_grad),
 ];

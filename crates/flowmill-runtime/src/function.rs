@@ -49,6 +49,11 @@ pub trait CallableFunction: Send + Sync {
     /// What its body gives.
     fn call(&self, args: Vec<Tensor>, step: &Arc<StepContext>) -> Result<Vec<Tensor>>;
 
+    /// Returns the number of arguments that the function's signature has, if it is known.
+    fn num_args(&self) -> Option<usize> {
+        None
+    }
+
     /// Returns true if [`CallableFunction::call`] runs on this thread alone, waits for nothing and takes little time.
     ///
     /// # Errors
@@ -128,6 +133,11 @@ impl FunctionHandle {
     /// Wraps a function.
     pub fn new(function: Arc<dyn CallableFunction>) -> FunctionHandle {
         FunctionHandle(function)
+    }
+
+    /// Returns the number of arguments that the function's signature has, if it is known.
+    pub fn num_args(&self) -> Option<usize> {
+        self.0.num_args()
     }
 
     /// Calls it within the caller's step and waits for it. A kernel that does so must say that it may wait ([`Cost::Blocking`](crate::Cost::Blocking));

@@ -20,7 +20,7 @@ mod step;
 pub use call::FunctionCall;
 pub use cancel::{CancelReason, CancelToken, Registration};
 pub use compile::evaluate;
-pub use executor::{NodeStats, Plan, StatsCollector};
+pub use executor::{Alarm, NodeStats, Plan, StatsCollector, call_at};
 pub use function::{CallableFunction, Caller, FunctionDone, FunctionHandle, FunctionLibraryRuntime};
 pub use kernel::{AsyncContext, AsyncKernel, Cost, Kernel, KernelContext, ScalarOp};
 pub use registry::{KernelInit, KernelRegistry, MakeKernel};

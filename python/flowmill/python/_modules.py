@@ -108,6 +108,7 @@ MODULES: dict[str, dict[str, str]] = {
         "quantization": "quantize_and_dequantize quantize_and_dequantize_v2",
     },
     "ops.array_ops_stack": {"": "stack unstack"},
+    "ops.batch_ops": {"": "batch_function=nondifferentiable_batch_function", "python.ops.gen_batch_ops": "batch unbatch unbatch_grad"},
     "ops.bitwise_ops": {"bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift"},
     "ops.candidate_sampling_ops": {
         "nn":

@@ -110,6 +110,14 @@ pub(crate) fn batch(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The gradients of a batch's callers.
+pub(crate) fn unbatch_grad(c: &mut Context<'_>) -> Result<()> {
+    if let Some(rank) = c.input(2).rank() {
+        c.set_output(0, PartialShape::new(&vec![dims::UNKNOWN; rank]));
+    }
+    Ok(())
+}
+
 /// One caller's rows of a batch.
 pub(crate) fn unbatch(c: &mut Context<'_>) -> Result<()> {
     let rows = dims::with_rank_at_least(&c.input(0), 1)?;

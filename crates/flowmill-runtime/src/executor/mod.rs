@@ -26,3 +26,4 @@ pub use plan::{Plan, RunOptions};
 pub(crate) use run::{Done, Results};
 pub use stats::{NodeStats, StatsCollector};
 pub(crate) use threads::{is_in_run, piece, spawn_postponed};
+pub use timer::{Alarm, call_at};

@@ -1,6 +1,6 @@
-//! Deadlines: one thread of the process cancels the steps whose time is over.
+//! Deadlines: one thread of the process cancels the steps whose time is over, and makes the calls that kernels ask for.
 
-use crate::cancel::CancelToken;
+use crate::cancel::{CancelToken, Registration};
 use flowmill_tensor::Error;
 use flowmill_tensor::sync::{Condvar, Mutex};
 use std::collections::BTreeMap;
@@ -64,6 +64,23 @@ pub(super) fn watch(at: Instant, token: &CancelToken) -> Option<Deadline> {
         token.cancel(exceeded());
         return None;
     }
+    Some(insert(at, token))
+}
+
+/// A call at a given time; dropping it takes the call back, unless it is being made.
+pub struct Alarm {
+    _deadline: Deadline,
+    _registration: Option<Registration>,
+}
+
+/// Calls `f` at `at`, or soon where that is past, on the thread that all timers of the process share: so `f` must not wait or compute.
+pub fn call_at(at: Instant, f: impl FnOnce() + Send + 'static) -> Alarm {
+    let token = CancelToken::new();
+    let registration = token.on_cancel(move |_| f());
+    Alarm { _deadline: insert(at, &token), _registration: registration }
+}
+
+fn insert(at: Instant, token: &CancelToken) -> Deadline {
     let (timer, id) = (timer(), NEXT.fetch_add(1, Ordering::Relaxed));
     let mut state = timer.state.lock();
     state.deadlines.insert((at, id), token.clone());
@@ -76,7 +93,7 @@ pub(super) fn watch(at: Instant, token: &CancelToken) -> Option<Deadline> {
     } else if state.deadlines.first_key_value().is_some_and(|(key, _)| key.1 == id) {
         timer.changed.notify_one();
     }
-    Some(Deadline { timer, at, id })
+    Deadline { timer, at, id }
 }
 
 impl Drop for Deadline {
@@ -101,5 +118,25 @@ fn run(timer: &Timer) {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    #[test]
+    fn calls_come_in_the_order_of_their_times_and_a_dropped_one_not_at_all() {
+        let (calls, made) = mpsc::channel();
+        let call = |name: &'static str, after: u64| {
+            let calls = calls.clone();
+            call_at(Instant::now() + Duration::from_millis(after), move || drop(calls.send(name)))
+        };
+        let (_late, dropped, _early, _past) = (call("late", 60), call("dropped", 40), call("early", 20), call("past", 0));
+        drop(dropped);
+        let order: Vec<_> = (0..3).filter_map(|_| made.recv_timeout(Duration::from_secs(30)).ok()).collect();
+        assert_eq!(order, ["past", "early", "late"]);
     }
 }

@@ -168,6 +168,11 @@ impl CallableFunction for LibraryFunction {
         values(&self.name, results)
     }
 
+    fn num_args(&self) -> Option<usize> {
+        let source = self.source.upgrade()?;
+        source.library.get(&self.name)?.def().signature.as_ref().map(|signature| signature.input_arg.len())
+    }
+
     fn is_direct(&self) -> Result<bool> {
         self.code().map(|code| code.is_direct)
     }
