@@ -108,6 +108,37 @@ pub(crate) const OPS: &[Op] = &[
     .attrs("num_true: int >= 1; num_sampled: int >= 1; unique: bool; range_max: int >= 1; seed: int = 0; seed2: int = 0")
     .stateful()
     .shape(shape::candidate_sampler),
+    op(
+        "AllCandidateSampler",
+        "(true_classes: int64) -> (sampled_candidates: int64, true_expected_count: float, sampled_expected_count: float)",
+    )
+    .attrs("num_true: int >= 1; num_sampled: int >= 1; unique: bool; seed: int = 0; seed2: int = 0")
+    .stateful()
+    .shape(shape::candidate_sampler),
+    op(
+        "FixedUnigramCandidateSampler",
+        "(true_classes: int64) -> (sampled_candidates: int64, true_expected_count: float, sampled_expected_count: float)",
+    )
+    .attrs(
+        "num_true: int >= 1; num_sampled: int >= 1; unique: bool; range_max: int >= 1; vocab_file: string = ''; distortion: float = 1.0;
+            num_reserved_ids: int = 0; num_shards: int >= 1 = 1; shard: int >= 0 = 0; unigrams: list(float) = []; seed: int = 0; seed2: int = 0",
+    )
+    .stateful()
+    .shape(shape::candidate_sampler),
+    op(
+        "LearnedUnigramCandidateSampler",
+        "(true_classes: int64) -> (sampled_candidates: int64, true_expected_count: float, sampled_expected_count: float)",
+    )
+    .attrs("num_true: int >= 1; num_sampled: int >= 1; unique: bool; range_max: int >= 1; seed: int = 0; seed2: int = 0")
+    .stateful()
+    .shape(shape::candidate_sampler),
+    op(
+        "ThreadUnsafeUnigramCandidateSampler",
+        "(true_classes: int64) -> (sampled_candidates: int64, true_expected_count: float, sampled_expected_count: float)",
+    )
+    .attrs("num_true: int >= 1; num_sampled: int >= 1; unique: bool; range_max: int >= 1; seed: int = 0; seed2: int = 0")
+    .stateful()
+    .shape(shape::candidate_sampler),
     op("ComputeAccidentalHits", "(true_classes: int64, sampled_candidates: int64) -> (indices: int32, ids: int64, weights: float)")
         .attrs("num_true: int; seed: int = 0; seed2: int = 0")
         .shape(shape::accidental_hits),

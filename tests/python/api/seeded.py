@@ -85,8 +85,7 @@ CALLS |= {"glorot_normal": CALLS["glorot_normal_initializer"], "glorot_uniform":
 WITHOUT_GRAPH_SEED = {"fractional_avg_pool", "fractional_max_pool", "sample_distorted_bounding_box"}
 
 # What takes a seed but is no such function, or has a test of its own.
-NO_SUCH_OP = {"all_candidate_sampler", "fixed_unigram_candidate_sampler", "learned_unigram_candidate_sampler"}
-OTHERS = NO_SUCH_OP | {"get_seed", "set_random_seed", "create_rng_state", "fold_in", "split", "random_index_shuffle"}
+OTHERS = {"get_seed", "set_random_seed", "create_rng_state", "fold_in", "split", "random_index_shuffle"}
 THREADED = {"input_producer", "range_input_producer", "slice_input_producer", "string_input_producer",
             "shuffle_batch", "shuffle_batch_join", "maybe_shuffle_batch", "maybe_shuffle_batch_join"}
 

@@ -12,8 +12,7 @@ MOST = 2
 # Function: why the nodes are others.
 KNOWN = {
     "train.batch": "a shape that no kernel takes is refused when the graph is built", "sparse.bincount": "numbers that are no integers are refused",
-    "nn.all_candidate_sampler": "no such op", "nn.fixed_unigram_candidate_sampler": "no such op",
-    "nn.learned_unigram_candidate_sampler": "no such op", "strings.bytes_split": "ragged tensors of fewer checks",
+    "strings.bytes_split": "ragged tensors of fewer checks",
 }
 
 

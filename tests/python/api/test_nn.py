@@ -224,16 +224,6 @@ def test_losses_over_samples_build_what_tensorflow_does(tf1, expression):
     check(tf1, evaluated(expression), values=False)
 
 
-@pytest.mark.parametrize("name", ["learned_unigram_candidate_sampler", "fixed_unigram_candidate_sampler"])
-def test_samplers_without_a_kernel_say_so(name):
-    import flowmill as tf
-
-    with tf.Graph().as_default(), tf.Session() as session:
-        sampled = getattr(tf.nn, name)(tf.constant([[0]], tf.int64), 1, 2, True, 5)
-        with pytest.raises(tf.errors.NotFoundError, match="CandidateSampler"):
-            session.run(sampled)
-
-
 @cases(
     "tf.nn.dropout(i.x, 0.5)", "tf.nn.dropout(i.x, keep_prob=tf.constant(0.5), seed=1, name='d')", "tf.nn.dropout(i.x, rate=0.3, noise_shape=[3, 1])",
     "tf.nn.dropout(i.x, rate=0.0)", "tf.nn.dropout(i.x, keep_prob=1)",

@@ -1,55 +1,28 @@
-//! Sampled classes: `LogUniformCandidateSampler`, `UniformCandidateSampler`, `ComputeAccidentalHits`.
+//! Sampled classes: the candidate samplers and `ComputeAccidentalHits`.
 
+use super::class_distribution::{Classes, Counts, Distribution, Weights};
 use super::philox::Numbers;
 use super::stateful::SharedGenerator;
 use crate::from_fn::from_fn;
-use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry, StepContext};
+use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, Tensor, bail, check_memory, error};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("ComputeAccidentalHits", make_accidental_hits);
-    registry.add("LogUniformCandidateSampler", |init| make_sampler(init, true));
-    registry.add("UniformCandidateSampler", |init| make_sampler(init, false));
-}
-
-/// A distribution over the classes from 0 to `range`.
-#[derive(Clone, Copy)]
-struct Distribution {
-    range: i64,
-    /// The natural logarithm of one more than the range, where small numbers are likelier: as words by frequency are after Zipf.
-    log_range: Option<f64>,
-}
-
-impl Distribution {
-    fn sample(&self, numbers: &mut Numbers) -> i64 {
-        match self.log_range {
-            Some(log_range) => {
-                let (high, low) = (numbers.next(), numbers.next());
-                let mantissa = u64::from(high & 0xf_ffff) << 32 | u64::from(low);
-                let unit = f64::from_bits(1023 << 52 | mantissa) - 1.0;
-                ((unit * log_range).exp() as i64 - 1).rem_euclid(self.range)
-            }
-            None => numbers.below_long(self.range as u64) as i64,
-        }
+    registry.add("AllCandidateSampler", |init| make_sampler(init, |_, _| Ok(Distribution::All)));
+    registry.add("FixedUnigramCandidateSampler", |init| {
+        make_sampler(init, |init, range| Ok(Distribution::Fixed(Weights::from_attrs(init, range)?)))
+    });
+    for op in ["LearnedUnigramCandidateSampler", "ThreadUnsafeUnigramCandidateSampler"] {
+        registry.add(op, |init| make_sampler(init, |_, range| Ok(Distribution::Learned(Mutex::new(Counts::new(range)?)))));
     }
-
-    fn probability(&self, class: i64) -> f32 {
-        match self.log_range {
-            Some(log_range) => (((class as f64 + 2.0) / (class as f64 + 1.0)).ln() / log_range) as f32,
-            None => 1.0 / self.range as f32,
-        }
-    }
-
-    /// How often a class is expected among `count` that took so many tries.
-    fn expected(&self, class: i64, count: usize, tries: usize) -> f32 {
-        let probability = self.probability(class);
-        if tries == count {
-            return probability * count as f32;
-        }
-        -(tries as f64 * f64::from(-probability).ln_1p()).exp_m1() as f32
-    }
+    registry.add("LogUniformCandidateSampler", |init| {
+        make_sampler(init, |_, range| Ok(Distribution::LogUniform { range, log_range: (range as f64).ln_1p() }))
+    });
+    registry.add("UniformCandidateSampler", |init| make_sampler(init, |_, range| Ok(Distribution::Uniform { range })));
 }
 
 /// The true classes of a batch: a matrix with a column for each of `num_true`.
@@ -62,17 +35,19 @@ fn true_classes<'a>(ctx: &'a KernelContext<'_>, num_true: i64) -> Result<&'a [i6
     }
 }
 
-fn make_sampler(init: &KernelInit<'_>, log_uniform: bool) -> Result<Arc<dyn Kernel>> {
+fn make_sampler(init: &KernelInit<'_>, make: fn(&KernelInit<'_>, i64) -> Result<Distribution>) -> Result<Arc<dyn Kernel>> {
     /// Numbers that a call may take for each sample before it meets those of the next call.
     const NUMBERS_PER_SAMPLE: u64 = 2048;
     let attrs = init.attrs;
-    let (num_true, range): (i64, i64) = (attrs.get("num_true")?, attrs.get("range_max")?);
     let (num_sampled, unique): (i64, bool) = (attrs.get("num_sampled")?, attrs.get("unique")?);
+    let num_true: i64 = attrs.get("num_true")?;
+    // All classes are sampled where the op does not say how many there are.
+    let range: i64 = attrs.get_or("range_max", num_sampled)?;
     let count = usize::try_from(num_sampled).map_err(|_| error!(InvalidArgument, "num_sampled must be positive, got {num_sampled}"))?;
     if range < 1 {
         bail!(InvalidArgument, "range_max must be positive, got {range}");
     }
-    let distribution = Distribution { range, log_range: log_uniform.then(|| (range as f64).ln_1p()) };
+    let distribution = make(init, range)?;
     let generator = SharedGenerator::from_attrs(init)?;
     from_fn(move |ctx| {
         let classes = true_classes(ctx, num_true)?;
@@ -84,27 +59,50 @@ fn make_sampler(init: &KernelInit<'_>, log_uniform: bool) -> Result<Arc<dyn Kern
         }
         check_memory::<i64>(count)?;
         let mut numbers = Numbers::new(generator.reserve_blocks((count as u64).saturating_mul(NUMBERS_PER_SAMPLE).div_ceil(4)));
-        let (sampled, tries) = sample(distribution, count, unique, &mut numbers);
-        let expected = |classes: &[i64]| -> Vec<f32> { classes.iter().map(|&class| distribution.expected(class, count, tries)).collect() };
-        let of_true = Tensor::from_slice(ctx.input(0)?.shape().clone(), &expected(classes))?;
+        let (sampled, of_true, of_sampled) = distribution.with(|of| -> Result<_> {
+            if matches!(distribution, Distribution::All) {
+                return Ok(((0..num_sampled).collect(), vec![1.0; classes.len()], vec![1.0; count]));
+            }
+            let (sampled, tries) = sample(of, count, unique, &mut numbers, ctx.step())?;
+            let expected =
+                |classes: &[i64]| -> Vec<f32> { classes.iter().map(|&class| expected(of.probability(class), count, tries)).collect() };
+            let counts = (expected(classes), expected(&sampled));
+            Ok((sampled, counts.0, counts.1))
+        })?;
+        distribution.learn(classes);
+        let of_true = Tensor::from_slice(ctx.input(0)?.shape().clone(), &of_true)?;
         ctx.set_output(0, Tensor::vector(&sampled)?);
         ctx.set_output(1, of_true);
-        ctx.set_output(2, Tensor::vector(&expected(&sampled))?);
+        ctx.set_output(2, Tensor::vector(&of_sampled)?);
         Ok(())
     })
 }
 
+/// How often a class of this probability is expected among `count` that took so many tries.
+fn expected(probability: f32, count: usize, tries: usize) -> f32 {
+    if tries == count {
+        return probability * count as f32;
+    }
+    -(tries as f64 * f64::from(-probability).ln_1p()).exp_m1() as f32
+}
+
 /// So many classes, all different ones if `unique`, and how many were drawn for that.
-fn sample(distribution: Distribution, count: usize, unique: bool, numbers: &mut Numbers) -> (Vec<i64>, usize) {
-    let (mut sampled, mut seen, mut tries) = (Vec::new(), BTreeSet::new(), 0);
+fn sample(of: &dyn Classes, count: usize, unique: bool, numbers: &mut Numbers, step: &StepContext) -> Result<(Vec<i64>, usize)> {
+    if unique && of.num_possible().is_some_and(|possible| possible < count) {
+        bail!(InvalidArgument, "Only {} classes can be sampled, fewer than num_sampled={count}", of.num_possible().unwrap_or(0));
+    }
+    let (mut sampled, mut seen, mut tries) = (Vec::new(), BTreeSet::new(), 0usize);
     while sampled.len() < count {
-        let class = distribution.sample(numbers);
+        let class = of.draw(numbers);
         tries += 1;
+        if tries.is_multiple_of(1 << 16) {
+            step.look_up()?;
+        }
         if !unique || seen.insert(class) {
             sampled.push(class);
         }
     }
-    (sampled, tries)
+    Ok((sampled, tries))
 }
 
 fn make_accidental_hits(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {

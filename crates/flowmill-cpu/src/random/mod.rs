@@ -5,6 +5,7 @@
 mod binomial;
 mod candidate;
 mod categorical;
+mod class_distribution;
 mod distribution;
 mod gamma;
 mod generator;
