@@ -87,3 +87,13 @@ def test_sparse_elements_are_cached(tmp_path):
         return tf.data.Dataset.from_tensor_slices(rows).cache(str(tmp_path / "cache")).repeat(2)
 
     assert [value.values.tolist() for value in drained(flowmill, dataset)] == [[5], [6], [5], [6]]
+
+
+def test_caches_of_datasets_of_one_size_are_complete_when_they_are_zipped(tf1, tmp_path):
+    for tf in (tf1, flowmill):
+        prefixes = [str(tmp_path / f"{tf.__name__}{k}") for k in range(3)]
+        found = [drained(tf, lambda tf: tf.data.Dataset.zip(tuple(tf.data.Dataset.range(20).shuffle(20).cache(prefix) for prefix in prefixes)))
+                 for _ in range(2)]
+        assert len(found[0]) == 20
+        assert found[0] == found[1]
+        assert all(os.path.exists(prefix + ".index") for prefix in prefixes)

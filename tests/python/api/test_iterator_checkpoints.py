@@ -70,6 +70,19 @@ def test_the_end_is_restored(tf1, tmp_path):
     assert (first, rests) == saved_and_restored(tf1, PIPELINES["range"], tmp_path / "theirs", taken=9)
 
 
+def test_an_order_that_nobody_chose_comes_again_in_its_session(tf1, tmp_path):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as session:
+            iterator = tf.data.make_initializable_iterator(tf.data.Dataset.range(9).shuffle(9).repeat(3))
+            saver = tf.train.Saver([tf.data.experimental.make_saveable_from_iterator(iterator)])
+            following = iterator.get_next()
+            session.run(iterator.initializer)
+            path = saver.save(session, str(tmp_path / tf.__name__))
+            first = flat([session.run(following) for _ in range(27)])
+            saver.restore(session, path)
+            assert flat([session.run(following) for _ in range(27)]) == first
+
+
 def test_elements_that_failed_are_passed_over(tmp_path):
     tf = flowmill
 

@@ -128,6 +128,9 @@ impl IteratorResource {
             )
         };
         let dataset = old.dataset.clone();
+        // What this session drew after the place was saved it draws again.
+        let drawn = old.ctx.seeds.values();
+        let seeds = if drawn.starts_with(seeds) { &drawn } else { seeds };
         // What the iteration before holds, such as a cache's files, is needed again.
         drop(old);
         let ctx = IteratorContext::with_seeds(step, SeedLog::of_values(seeds)?);

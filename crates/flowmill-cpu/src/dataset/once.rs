@@ -166,18 +166,23 @@ fn zip(call: &mut Call<'_, '_>) -> Result<Dataset> {
     });
     Ok(Dataset::new(call.signature()?, cardinality, move |ctx| {
         let mut parts = inputs.iter().map(|input| input.elements(ctx)).collect::<Result<Vec<_>>>()?;
+        let mut is_over = false;
         Ok(Elements::new(move || {
+            if is_over {
+                return Ok(None);
+            }
             let mut element = Vec::new();
-            // All inputs move on together, also when one of them fails.
             let mut failed = None;
+            // All inputs move on together, also when one of them fails or ends: a cache is complete once its end was asked for.
             for part in &mut parts {
                 match part.next() {
                     Ok(Some(components)) => element.extend(components),
-                    Ok(None) => return Ok(None),
-                    Err(e) => failed = failed.or(Some(e)),
+                    Ok(None) => is_over = true,
+                    Err(e) if !is_over => failed = failed.or(Some(e)),
+                    Err(_) => {}
                 }
             }
-            failed.map_or(Ok(Some(element)), Err)
+            failed.map_or(Ok(Some(element).filter(|_| !is_over)), Err)
         }))
     }))
 }
