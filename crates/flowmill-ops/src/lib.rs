@@ -55,6 +55,7 @@ mod send_recv;
 mod sequence;
 mod sparse;
 mod spectral;
+mod staging;
 mod state;
 mod string;
 mod training;
@@ -85,6 +86,7 @@ const FAMILIES: &[(&str, &[Op])] = &[
     ("sdca", sdca::OPS),
     ("data_flow", data_flow::OPS),
     ("earlier_names", earlier_names::OPS),
+    ("staging", staging::OPS),
     ("lookup", lookup::OPS),
     ("sparse", sparse::OPS),
     ("string", string::OPS),

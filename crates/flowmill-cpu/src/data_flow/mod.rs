@@ -9,6 +9,7 @@ mod queue;
 pub(crate) mod reader;
 mod session_handle;
 mod stack;
+mod staging;
 mod tensor_array;
 mod tensor_list;
 pub(crate) mod wait_list;
@@ -28,6 +29,7 @@ pub fn register(registry: &mut KernelRegistry) {
     reader::register(registry);
     session_handle::register(registry);
     stack::register(registry);
+    staging::register(registry);
     tensor_array::register(registry);
     tensor_list::register(registry);
 }
