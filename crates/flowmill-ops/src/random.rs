@@ -13,7 +13,7 @@ pub(crate) const OPS: &[Op] = &[
     op("RandomUniformInt", "(shape: T, minval: Tout, maxval: Tout) -> (output: Tout)")
         .attrs("seed: int = 0; seed2: int = 0; Tout: index; T: index")
         .stateful()
-        .shape(shape::shape_input::<0>),
+        .shape(shape::uniform_integers),
     op("RandomStandardNormal", "(shape: T) -> (output: dtype)")
         .not_differentiable()
         .attrs("seed: int = 0; seed2: int = 0; dtype: {half, bfloat16, float, double}; T: index")

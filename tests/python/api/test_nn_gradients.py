@@ -52,3 +52,18 @@ def test_gradients(tf1, expression):
     assert len(ours) == len(theirs)
     for mine, other in zip(ours, theirs):
         same(mine, other, 1e-3, 1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("multiplier, strides, padding", [(1, 1, "SAME"), (2, 2, "VALID")])
+def test_depthwise_convolutions_of_every_float_type(tf1, dtype, multiplier, strides, padding):
+    def run(tf):
+        with tf.Graph().as_default(), tf.Session() as session:
+            x = tf.cast(FEEDS["im"], dtype)
+            w = tf.cast(FEEDS["dw"][..., :multiplier], dtype)
+            y = tf.nn.depthwise_conv2d(x, w, [1, strides, strides, 1], padding)
+            return session.run([tf.cast(t, tf.float64) for t in (y, *tf.gradients(y * y, [x, w]))])
+
+    tolerance = {"float64": 1e-12, "float16": 1e-2, "bfloat16": 5e-2}[dtype]
+    for ours, theirs in zip(run(flowmill), run(tf1)):
+        np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance * np.abs(theirs).max())

@@ -83,6 +83,7 @@ def test_the_same_nodes(tf1, case):
 
 # Calls that fail, and what both modules say.
 ERRORS = {
+    "vector bound": (lambda tf, v: tf.random_uniform([3], 0, [2, 3, 4], dtype=tf.int32), "must be "),
     "uniform integers": (lambda tf, v: tf.random_uniform([2], 5, dtype=tf.int32), "Must specify maxval for integer dtype tf.int32"),
     "stateless type": (lambda tf, v: tf.random.stateless_uniform([2], [1, 2], dtype=tf.int8),
                        "Argument `dtype` got invalid value <dtype: 'int8'>. Accepted dtypes are"),

@@ -127,11 +127,40 @@ def test_gradient_penalty_of_a_recurrent_network(cell, use_resource):
         np.testing.assert_allclose(of_frames, of_functions, rtol=1e-9, atol=1e-12)
 
 
-def test_a_loop_that_would_draw_other_numbers_is_refused():
+@pytest.mark.parametrize("seed", [None, 3])
+def test_random_numbers_of_a_loop_are_the_same_in_all_gradients(seed, form):
+    """Three squares make the eighth power: of ``y = c * x ** 8`` the slopes follow from `y`, whatever `c` the random numbers make."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float64, X.shape)
+        draw = lambda: tf.random_uniform([3], 0.5, 2.0, tf.float64, seed)  # noqa: E731
+        y = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * a * draw()), [0, x])[1]
+        slope = gradient(y, x)
+        curve = gradient(slope, x)
+        third = gradient(curve, x)
+        seen = [session.run([y, slope, curve, third], {x: X}) for _ in range(3)]
+    for values in seen:
+        expected = [values[0] * factor / X**power for power, factor in enumerate((1, 8, 56, 336))]
+        np.testing.assert_allclose(values, expected, rtol=1e-9)
+    assert not np.array_equal(seen[0][0], seen[1][0])
+
+
+def test_second_order_gradients_through_dropout_in_a_loop(form):
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float64, [50])
+        y = tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, tf.nn.dropout(a * x, rate=0.5)), [0, x])[1]
+        slope = gradient(y, x)
+        values = session.run([y, slope, gradient(slope, x)], {x: np.full(50, 0.5)})
+    kept = values[0] > 0
+    assert 0 < kept.sum() < 50
+    for value, expected in zip(values, (4 * 0.5**3, 4 * 3 * 0.5**2, 4 * 6 * 0.5)):
+        np.testing.assert_allclose(value, np.where(kept, expected, 0.0))
+
+
+def test_random_numbers_of_an_inner_loop_are_refused():
     tf.disable_control_flow_v2()
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float64, [3])
-        y = loop(3, lambda i, a, x: a * a * tf.random_uniform([3], dtype=tf.float64))(x)
+        y = loop(2, lambda i, a, x: loop(3, lambda i, a, x: a * a * tf.random_uniform([3], dtype=tf.float64))(a))(x)
         slope = tf.gradients(y, x)[0]
         with pytest.raises(tf.errors.UnimplementedError, match="would run twice"):
             tf.gradients(slope, x)

@@ -182,11 +182,13 @@ fn for_each_product(w: &Window, groups: usize, out_channels: usize, mut f: impl 
     });
 }
 
-fn widened<T: Number>(tensor: &Tensor) -> Result<Vec<T::Acc>> {
+/// Returns the elements in the type that sums of them have.
+pub(super) fn widened<T: Number>(tensor: &Tensor) -> Result<Vec<T::Acc>> {
     Ok(tensor.as_slice::<T>()?.iter().map(|x| x.widen()).collect())
 }
 
-fn narrowed<T: Number>(shape: Shape, sums: &[T::Acc]) -> Result<Tensor> {
+/// Returns a tensor of sums, rounded to its type.
+pub(super) fn narrowed<T: Number>(shape: Shape, sums: &[T::Acc]) -> Result<Tensor> {
     let mut out = Tensor::uninit(T::DTYPE, shape)?;
     out.as_mut_slice::<T>()?.iter_mut().zip(sums).for_each(|(d, &s)| *d = T::narrow(s));
     Ok(out)

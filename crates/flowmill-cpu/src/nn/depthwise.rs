@@ -1,14 +1,15 @@
 //! `DepthwiseConv2dNative` and its gradients.
 
-use super::conv::Fused;
+use super::conv::{Fused, narrowed, widened};
 use super::layout::in_any_layout;
 use super::window::Geometry;
 use crate::conv::Window;
 use crate::conv::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d};
 use crate::from_fn::{batched_from_fn, expensive_from_fn};
 use crate::gemm::Epilogue;
+use crate::number::Number;
 use flowmill_runtime::{Cost, Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -32,12 +33,40 @@ fn lay(geometry: &Geometry, input: &Shape, filter: &Shape) -> Result<(Window, us
     Ok((window, multiplier, shape))
 }
 
-fn only_f32(init: &KernelInit<'_>) -> Result<Geometry> {
-    if init.dtype("T")? == DType::F32 { Geometry::new(init) } else { init.unsupported() }
+/// Calls `f(input, filter, output)` with the places of the factors of every product of the convolution and of the sum that it is part of.
+fn for_each_product(w: &Window, multiplier: usize, mut f: impl FnMut(usize, usize, usize)) {
+    let out_channels = w.channels * multiplier;
+    for position in 0..w.positions() {
+        let (x, y) = (position % w.out_width, position / w.out_width % w.out_height);
+        let image = position / w.out_width / w.out_height;
+        for i in w.rows_inside(y) {
+            let row = (image * w.in_height + w.input_row(y, i)) * w.in_width;
+            for j in w.columns_inside(x) {
+                let (from, tap) = ((row + w.input_column(x, j)) * w.channels, (i * w.width + j) * out_channels);
+                for channel in 0..out_channels {
+                    f(from + channel / multiplier, tap + channel, position * out_channels + channel);
+                }
+            }
+        }
+    }
 }
 
 fn make(init: &KernelInit<'_>, fused: Fused) -> Result<Arc<dyn Kernel>> {
-    let geometry = only_f32(init)?;
+    let geometry = Geometry::new(init)?;
+    if init.dtype("T")? != DType::F32 {
+        if fused.bias {
+            return init.unsupported();
+        }
+        return for_dtype!(init.dtype("T")?, [f64, f16, bf16], T => expensive_from_fn(move |ctx| {
+            let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
+            let (window, multiplier, shape) = lay(&geometry, input.shape(), filter.shape())?;
+            let (x, f) = (widened::<T>(&input)?, widened::<T>(&filter)?);
+            let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
+            for_each_product(&window, multiplier, |i, w, o| sums[o] = sums[o].plus(x[i].times(f[w])));
+            ctx.set_output(0, narrowed::<T>(shape, &sums)?);
+            Ok(())
+        }), _ => init.unsupported());
+    }
     batched_from_fn(Cost::Expensive, 1, move |ctx| {
         let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
         let (window, multiplier, shape) = lay(&geometry, input.shape(), filter.shape())?;
@@ -73,7 +102,19 @@ fn check_gradient(expected: &Shape, gradient: &Tensor) -> Result<()> {
 }
 
 fn make_backprop_input(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let geometry = only_f32(init)?;
+    let geometry = Geometry::new(init)?;
+    if init.dtype("T")? != DType::F32 {
+        return for_dtype!(init.dtype("T")?, [f64, f16, bf16], T => expensive_from_fn(move |ctx| {
+            let (shape, filter, gradient) = (ctx.input(0)?.to_shape()?, ctx.take(1)?, ctx.take(2)?);
+            let (window, multiplier, expected) = lay(&geometry, &shape, filter.shape())?;
+            check_gradient(&expected, &gradient)?;
+            let (f, g) = (widened::<T>(&filter)?, widened::<T>(&gradient)?);
+            let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
+            for_each_product(&window, multiplier, |i, w, o| sums[i] = sums[i].plus(f[w].times(g[o])));
+            ctx.set_output(0, narrowed::<T>(shape, &sums)?);
+            Ok(())
+        }), _ => init.unsupported());
+    }
     expensive_from_fn(move |ctx| {
         let (shape, filter, gradient) = (ctx.input(0)?.to_shape()?, ctx.take(1)?, ctx.take(2)?);
         let (window, multiplier, expected) = lay(&geometry, &shape, filter.shape())?;
@@ -88,7 +129,19 @@ fn make_backprop_input(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 fn make_backprop_filter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let geometry = only_f32(init)?;
+    let geometry = Geometry::new(init)?;
+    if init.dtype("T")? != DType::F32 {
+        return for_dtype!(init.dtype("T")?, [f64, f16, bf16], T => expensive_from_fn(move |ctx| {
+            let (input, shape, gradient) = (ctx.take(0)?, ctx.input(1)?.to_shape()?, ctx.take(2)?);
+            let (window, multiplier, expected) = lay(&geometry, input.shape(), &shape)?;
+            check_gradient(&expected, &gradient)?;
+            let (x, g) = (widened::<T>(&input)?, widened::<T>(&gradient)?);
+            let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
+            for_each_product(&window, multiplier, |i, w, o| sums[w] = sums[w].plus(x[i].times(g[o])));
+            ctx.set_output(0, narrowed::<T>(shape, &sums)?);
+            Ok(())
+        }), _ => init.unsupported());
+    }
     expensive_from_fn(move |ctx| {
         let (input, shape, gradient) = (ctx.take(0)?, ctx.input(1)?.to_shape()?, ctx.take(2)?);
         let (window, multiplier, expected) = lay(&geometry, input.shape(), &shape)?;

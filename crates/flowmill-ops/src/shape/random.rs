@@ -18,6 +18,12 @@ pub(crate) fn multinomial(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Random integers in the shape that input 0 is, between the scalars in inputs 1 and 2.
+pub(crate) fn uniform_integers(c: &mut Context<'_>) -> Result<()> {
+    expect_range(c, 1)?;
+    common::shape_input::<0>(c)
+}
+
 /// Random numbers in the shape that input 0 gives; the seed is two numbers.
 pub(crate) fn stateless_random(c: &mut Context<'_>) -> Result<()> {
     dims::expect(common::expect_vector(c, 1)?, 2)?;

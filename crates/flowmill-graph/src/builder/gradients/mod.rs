@@ -12,6 +12,7 @@ mod functions;
 mod history;
 mod loops;
 mod reach;
+mod records;
 mod repeat;
 mod rules;
 mod tensor_arrays;

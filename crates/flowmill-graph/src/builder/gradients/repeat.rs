@@ -7,10 +7,12 @@
 //! through the second form in place of the first, any number of times; the nodes of the first stay as they are.
 //!
 //! The function runs the forward part again. That is sound for what returns the same values in one step: everything without effects, reads of
-//! variables, and TensorArrays, which the function makes anew. A part with other effects, such as random numbers, is refused.
+//! variables, and TensorArrays, which the function makes anew. What random ops return in a loop is recorded by the forward loop, and the function
+//! reads the records (`records.rs`). A part with other effects is refused.
 
 use super::functions::{define, func, is_repeatable, is_stateful, type_list};
 use super::reach::{find_between, reach};
+use super::records::{self, Record};
 use super::{Grad, GradientOptions, add_gradients, tensor_arrays};
 use crate::builder::{ContextId, GraphBuilder};
 use crate::{FunctionArg, FunctionPart, Node, NodeId, OutputId, function_def};
@@ -120,10 +122,18 @@ impl LoopGradient {
 
     /// Makes the gradients once more, through a call of what is between the `xs` and the `ys`.
     fn repeat(&self, b: &mut GraphBuilder<'_>) -> Result<Vec<Option<Grad>>> {
-        let leaves = self.leaves(b)?;
+        let (mut leaves, to_record) = self.leaves(b)?;
+        let records = to_record.into_iter().map(|n| Record::in_loop(b, n)).collect::<Result<Vec<_>>>()?;
+        leaves.extend(records.iter().map(Record::list));
+        leaves.sort_unstable();
         let args = leaves.iter().map(|&l| FunctionArg::new(b.graph(), b.state().shapes(), l)).collect::<Result<Vec<_>>>()?;
         let part = FunctionPart { args: &args, results: &self.ys, ..FunctionPart::default() };
         let mut def = function_def(b.graph(), "forward", &part)?;
+        for record in &records {
+            let arg = leaves.binary_search(&record.list()).ok().and_then(|i| def.signature.as_ref()?.input_arg.get(i));
+            let Some(arg) = arg.map(|arg| arg.name.clone()) else { bail!(Internal, "a record is no argument") };
+            records::read_in(b, &mut def, record, &arg)?;
+        }
         tensor_arrays::as_lists(&mut def)?;
         let op = if is_stateful(&def) { "StatefulPartitionedCall" } else { "PartitionedCall" };
         let f = func(define(b, def)?);
@@ -140,11 +150,11 @@ impl LoopGradient {
         add_gradients(b, &ys, &self.xs, &self.grad_ys, &GradientOptions { name: Some("again".into()), ..self.options.clone() })
     }
 
-    /// Returns the tensors that the function takes: the `xs`, and what does not depend on them.
-    fn leaves(&self, b: &GraphBuilder<'_>) -> Result<Vec<OutputId>> {
+    /// Returns the tensors that the function takes, the `xs` and what does not depend on them, and the nodes of loops whose outputs are to be recorded.
+    fn leaves(&self, b: &GraphBuilder<'_>) -> Result<(Vec<OutputId>, Vec<NodeId>)> {
         let reached = reach(b, &self.xs, &Substitutes::default());
         let cuts: FxHashSet<OutputId> = self.xs.iter().chain(&self.options.stop_gradients).copied().collect();
-        let (mut leaves, mut seen) = (Vec::new(), FxHashSet::default());
+        let (mut leaves, mut recorded, mut seen) = (Vec::new(), Vec::new(), FxHashSet::default());
         let mut todo = self.ys.clone();
         while let Some(tensor) = todo.pop() {
             if !seen.insert(tensor) {
@@ -158,13 +168,22 @@ impl LoopGradient {
                 continue;
             }
             if node.op_def().is_stateful && !runs_alike_again(b, node) {
+                if records::can_record(b, node) {
+                    recorded.push(node.id());
+                    continue;
+                }
+                if b.context_of(node.id()).is_none() && records::stops_gradients(node) {
+                    leaves.push(tensor);
+                    continue;
+                }
                 let (name, op) = (node.name(), node.op());
                 bail!(Unimplemented, "Second-order gradient for while loops not supported with '{name}' ({op}), which would run twice");
             }
             todo.extend(b.graph().inputs(node.id()));
         }
-        leaves.sort_unstable();
-        Ok(leaves)
+        recorded.sort_unstable();
+        recorded.dedup();
+        Ok((leaves, recorded))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::OutputId;
 use crate::builder::context::{ContextKind, other};
 use crate::builder::{ContextId, GraphBuilder, Scope};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16};
 
 /// Zeros up to this many elements are a constant where their shape is static; more are filled in when a step runs.
 const MAX_CONSTANT_ELEMENTS: usize = 1000;
@@ -36,7 +36,15 @@ impl GraphBuilder<'_> {
     pub(super) fn ones_like(&mut self, tensor: OutputId, name: &str) -> Result<OutputId> {
         let dtype = self.dtype(tensor);
         let shape = self.shape_of(tensor)?;
-        let one = self.scalar(1.0f32)?;
+        let one = match dtype {
+            DType::F64 => Tensor::scalar(1.0f64),
+            DType::F16 => Tensor::scalar(f16::from_f32(1.0)),
+            DType::BF16 => Tensor::scalar(bf16::from_f32(1.0)),
+            DType::I32 => Tensor::scalar(1i32),
+            DType::I64 => Tensor::scalar(1i64),
+            _ => Tensor::scalar(1.0f32),
+        };
+        let one = self.constant(&format!("{name}/Const"), &one)?;
         let one = self.cast(one, dtype)?;
         self.op("Fill").name(name).inputs(&[shape, one]).output()
     }
