@@ -160,7 +160,8 @@ def test_random_numbers_of_an_inner_loop_are_refused():
     tf.disable_control_flow_v2()
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float64, [3])
-        y = loop(2, lambda i, a, x: loop(3, lambda i, a, x: a * a * tf.random_uniform([3], dtype=tf.float64))(a))(x)
+        inner = lambda a: tf.while_loop(lambda i, b: i < 3, lambda i, b: (i + 1, b * b * tf.random_uniform([3], dtype=tf.float64)), [0, a])[1]  # noqa: E731
+        y = tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, inner(a)), [0, x])[1]
         slope = tf.gradients(y, x)[0]
         with pytest.raises(tf.errors.UnimplementedError, match="would run twice"):
             tf.gradients(slope, x)

@@ -76,10 +76,10 @@ def test_an_empty_area_waits_until_the_step_ends():
         for waiting in (stage.get(), stage.peek(0)):
             with pytest.raises(flowmill.errors.DeadlineExceededError):
                 session.run(waiting, options=flowmill.RunOptions(timeout_in_ms=50))
-        found = []
-        getter = threading.Thread(target=lambda: found.append(session.run(stage.get())))
+        get, put, found = stage.get(), stage.put(flowmill.constant(2.5)), []
+        getter = threading.Thread(target=lambda: found.append(session.run(get)))
         getter.start()
-        session.run(stage.put(flowmill.constant(2.5)))
+        session.run(put)
         getter.join()
         assert found[0] == [2.5]
 

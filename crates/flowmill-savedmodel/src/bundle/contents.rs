@@ -212,7 +212,7 @@ mod tests {
             metadata: Bytes::from(vec![k as u8; 3]),
             tensors: vec![Tensor::scalar(k), Tensor::string("text")],
         };
-        let tensor = Tensor::from_variants([2].into(), vec![Variant::new(variant(1)), Variant::new(variant(2))]).unwrap();
+        let tensor = Tensor::from_variants([2], vec![Variant::new(variant(1)), Variant::new(variant(2))]).unwrap();
         let mut bytes = Vec::new();
         let (size, crc) = encode(&tensor, |part| {
             bytes.extend_from_slice(part);

@@ -57,11 +57,9 @@ const NEED_NO_KERNEL: [&str; 16] = [
     "_Retval",
 ];
 /// Ops of the catalogue that lack a kernel, and why.
-const WITHOUT_KERNEL: [(&str, &str); 19] = [
+const WITHOUT_KERNEL: [(&str, &str); 14] = [
     ("AnonymousMultiDeviceIterator", "feeds several devices"),
     ("AnonymousMultiDeviceIteratorV3", "as AnonymousMultiDeviceIterator"),
-    ("Batch", "joins calls of several steps"),
-    ("BatchFunction", "as Batch"),
     ("DatasetToGraph", "needs datasets that know their graph"),
     ("DatasetToGraphV2", "as DatasetToGraph"),
     ("DeleteMultiDeviceIterator", "as AnonymousMultiDeviceIterator"),
@@ -73,7 +71,6 @@ const WITHOUT_KERNEL: [(&str, &str); 19] = [
     ("MultiDeviceIteratorGetNextFromShard", "as AnonymousMultiDeviceIterator"),
     ("MultiDeviceIteratorInit", "as AnonymousMultiDeviceIterator"),
     ("MultiDeviceIteratorToStringHandle", "as AnonymousMultiDeviceIterator"),
-    ("Unbatch", "as Batch"),
     ("_FusedBatchNormEx", "made by TensorFlow's passes for GPUs"),
 ];
 
