@@ -120,9 +120,10 @@ impl<T: HasSize> Queue<T> {
         }
         let mut batch = self.batches.pop_front()?;
         let cut = self.cut(&mut batch);
-        let share = size_of(&batch) as f64 / (size_of(&batch) + size_of(&cut)).max(1) as f64;
+        let (taken, all) = (size_of(&batch), (size_of(&batch) + size_of(&cut)).max(1));
+        let waited = now.saturating_duration_since(opened).as_nanos() * taken as u128 / all as u128;
         // The tasks that are left are taken to have come evenly.
-        self.opened = (!cut.is_empty()).then(|| opened + now.saturating_duration_since(opened).mul_f64(share));
+        self.opened = (!cut.is_empty()).then(|| opened + Duration::from_nanos(waited.try_into().unwrap_or(u64::MAX)));
         self.batches.push_back(cut);
         Some(batch)
     }

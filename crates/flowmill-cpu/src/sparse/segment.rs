@@ -5,7 +5,7 @@ use crate::from_fn::linear_from_fn;
 use crate::number::Number;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Tensor, bail, bf16, check_memory, f16, for_dtype};
+use flowmill_tensor::{DType, Result, Tensor, bail, bf16, check_memory, f16, for_dtype};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -159,7 +159,7 @@ fn runs(ids: &[i64], segments: usize) -> Result<Vec<(usize, Range<usize>)>> {
 
 /// The gradients of all rows, or, in the second version, of those alone that some segment has, with their numbers as another output.
 fn make_grad(init: &KernelInit<'_>, divide: Divide, of_used_rows: bool) -> Result<Arc<dyn Kernel>> {
-    let number = init.dtype("Tidx")?;
+    let number = if of_used_rows { init.dtype("Tidx")? } else { DType::I32 };
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64], T => {
         linear_from_fn(init, move |ctx| {
             let (mut indices, ids) = rows_and_segments(ctx)?;

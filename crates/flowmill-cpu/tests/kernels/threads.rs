@@ -86,6 +86,17 @@ fn calls() -> Vec<Forking> {
     call("image/crop.rs", "CropAndResize", vec![float()], vec![images.clone(), boxes, index, i(&[20, 30])]);
     let zero_noise = vec![("uniform_noise", false.into()), ("noise", "zero".into())];
     call("image/glimpse.rs", "ExtractGlimpse", zero_noise, vec![images.clone(), i(&[40, 70]), f(&[4, 2])]);
+    let transforms = vec![("dtype", ty(DType::F32)), ("interpolation", "BILINEAR".into()), ("fill_mode", "REFLECT".into())];
+    let turned = Tensor::from_slice([1, 8], &[0.8f32, 0.3, 2.0, -0.3, 0.8, 5.0, 0.0, 0.0]).unwrap();
+    call(
+        "image/projective.rs",
+        "ImageProjectiveTransformV3",
+        transforms,
+        vec![images.clone(), turned, sized.clone(), Tensor::scalar(0f32)],
+    );
+    let kernel = vec![("T", ty(DType::F32)), ("kernel_type", "lanczos3".into()), ("antialias", true.into())];
+    let (scale, translation) = (Tensor::vector(&[1.2f32, 0.7]).unwrap(), Tensor::vector(&[3f32, -2.0]).unwrap());
+    call("image/scale_and_translate.rs", "ScaleAndTranslate", kernel, vec![images.clone(), sized.clone(), scale, translation]);
     for op in ["ResizeBilinear", "ResizeNearestNeighbor"] {
         call("image/resize.rs", op, vec![float()], vec![images.clone(), sized.clone()]);
     }

@@ -411,7 +411,7 @@ pub(crate) fn tensor_array_close_v2(c: &mut Context<'_>) -> Result<()> {
 pub(crate) fn tensor_list_push_batch(c: &mut Context<'_>) -> Result<()> {
     let lists = dims::with_rank(&c.input(0), 1)?;
     let tensor = dims::with_rank_at_least(&c.input(1), 1)?;
-    let count = dims::merge(dims::size(&lists, 0), dims::size(&tensor, 0))?;
+    let count = dims::merge(dims::size(&tensor, 0), dims::size(&lists, 0))?;
     let held = list_element(c)?;
     c.set_output(0, PartialShape::new(&[count]));
     set_list(c, 0, held)

@@ -429,7 +429,8 @@ pub(crate) fn edit_distance(c: &mut Context<'_>) -> Result<()> {
 /// The gradients of the rows that some segment has, and the numbers of these rows.
 pub(crate) fn sparse_segment_grad_v2(c: &mut Context<'_>) -> Result<()> {
     let data = dims::with_rank_at_least(&c.input(0), 1)?;
-    dims::with_rank(&c.input(1), 1)?.merge(&dims::with_rank(&c.input(2), 1)?)?;
+    let indices = dims::with_rank(&c.input(1), 1)?;
+    dims::with_rank(&c.input(2), 1)?.merge(&indices)?;
     common::expect_scalar(c, 3)?;
     c.set_output(0, PartialShape::new(&[dims::UNKNOWN]).concat(&dims::suffix(&data, 1)));
     c.set_output(1, PartialShape::new(&[dims::UNKNOWN]));

@@ -159,7 +159,7 @@ fn make_pop_back(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let (list, element) = change_list(ctx, |list| {
             list.check_dtype(dtype)?;
             match list.elements.pop() {
-                Some(Some(element)) => Ok(element),
+                Some(Some(element)) => fitting(element, &shape),
                 Some(None) => match list.merged_shape(&shape, std::iter::empty())? {
                     shape if shape.is_fully_defined() => {
                         list.stack(1, &shape.to_shape().unwrap_or_default(), std::iter::once(&None))?.row(0)
@@ -175,6 +175,14 @@ fn make_pop_back(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         ctx.set_output(1, element);
         Ok(())
     })
+}
+
+/// The element, whose shape is known to be `shape` wherever static shapes were inferred.
+fn fitting(element: Tensor, shape: &PartialShape) -> Result<Tensor> {
+    if !shape.is_compatible_with(element.shape()) {
+        bail!(InvalidArgument, "Trying to read an element of shape {} with an element_shape of {shape}.", element.shape());
+    }
+    Ok(element)
 }
 
 fn make_length(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -209,7 +217,7 @@ fn make_get_item(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             bail!(InvalidArgument, "Trying to access element {index} in a list with {} elements.", list.elements.len());
         };
         let item = match element {
-            Some(item) => item.clone(),
+            Some(item) => fitting(item.clone(), &shape_of(ctx.input(2)?)?)?,
             None => {
                 let shape = list.merged_shape(&shape_of(ctx.input(2)?)?, list.elements.iter())?;
                 let Some(shape) = shape.to_shape() else {
