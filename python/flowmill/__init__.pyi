@@ -185,6 +185,7 @@ from flowmill.array import where as where
 from flowmill.array import where_v2 as where_v2
 from flowmill.array import zeros as zeros
 from flowmill.array import zeros_like as zeros_like
+from flowmill.batching import nondifferentiable_batch_function as nondifferentiable_batch_function
 from flowmill.cases import case as case
 from flowmill.cases import switch_case as switch_case
 from flowmill.clip_ops import clip_by_average_norm as clip_by_average_norm
@@ -1105,6 +1106,7 @@ __all__ = [
     "no_gradient",
     "no_op",
     "no_regularizer",
+    "nondifferentiable_batch_function",
     "norm",
     "not_equal",
     "numpy_function",

@@ -32,10 +32,34 @@ def Acosh(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tens
 def Add(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def AddN(*, inputs: Sequence[_Input], N: int | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def AddV2(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def AdjustContrast(
+    *,
+    images: _Input,
+    contrast_factor: _Input,
+    min_value: _Input,
+    max_value: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def AdjustContrastv2(*, images: _Input, contrast_factor: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def AdjustHue(*, images: _Input, delta: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def AdjustSaturation(*, images: _Input, scale: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
-def All(*, input: _Input, reduction_indices: _Input, keep_dims: bool | None = None, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
+def All(*, input: _Input, axis: _Input, keep_dims: bool | None = None, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _AllCandidateSampler(typing.NamedTuple):
+    sampled_candidates: Tensor
+    true_expected_count: Tensor
+    sampled_expected_count: Tensor
+
+def AllCandidateSampler(
+    *,
+    true_classes: _Input,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    seed: int | None = None,
+    seed2: int | None = None,
+    name: str | None = None,
+) -> _AllCandidateSampler: ...
 def Angle(*, input: _Input, Tout: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def AnonymousHashTable(*, key_dtype: _Type, value_dtype: _Type, name: str | None = None) -> Tensor: ...
 def AnonymousIterator(*, output_types: Sequence[_Type], output_shapes: Sequence[_Shape], name: str | None = None) -> Tensor: ...
@@ -97,7 +121,7 @@ class _AnonymousSeedGenerator(typing.NamedTuple):
     deleter: Tensor
 
 def AnonymousSeedGenerator(*, seed: _Input, seed2: _Input, reshuffle: _Input, name: str | None = None) -> _AnonymousSeedGenerator: ...
-def Any(*, input: _Input, reduction_indices: _Input, keep_dims: bool | None = None, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Any(*, input: _Input, axis: _Input, keep_dims: bool | None = None, Tidx: _Type | None = None, name: str | None = None) -> Tensor: ...
 def ApplyAdaMax(
     *,
     var: _Input,
@@ -535,6 +559,8 @@ def Batch(
     T: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> _Batch: ...
+def BatchCholesky(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def BatchCholeskyGrad(*, l: _Input, grad: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def BatchDataset(
     *,
     input_dataset: _Input,
@@ -555,6 +581,9 @@ def BatchDatasetV2(
     metadata: str | bytes | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def BatchFFT(*, input: _Input, name: str | None = None) -> Tensor: ...
+def BatchFFT2D(*, input: _Input, name: str | None = None) -> Tensor: ...
+def BatchFFT3D(*, input: _Input, name: str | None = None) -> Tensor: ...
 def BatchFunction(
     *,
     in_tensors: Sequence[_Input],
@@ -580,6 +609,9 @@ def BatchFunction(
     Tin: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> list[Tensor]: ...
+def BatchIFFT(*, input: _Input, name: str | None = None) -> Tensor: ...
+def BatchIFFT2D(*, input: _Input, name: str | None = None) -> Tensor: ...
+def BatchIFFT3D(*, input: _Input, name: str | None = None) -> Tensor: ...
 def BatchMatMul(
     *,
     x: _Input,
@@ -615,6 +647,31 @@ def BatchMatMulV3(
     Tb: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def BatchMatrixBandPart(*, input: _Input, num_lower: _Input, num_upper: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def BatchMatrixDeterminant(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def BatchMatrixDiag(*, diagonal: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def BatchMatrixDiagPart(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def BatchMatrixInverse(*, input: _Input, adjoint: bool | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def BatchMatrixSetDiag(*, input: _Input, diagonal: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def BatchMatrixSolve(*, matrix: _Input, rhs: _Input, adjoint: bool | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def BatchMatrixSolveLs(
+    *,
+    matrix: _Input,
+    rhs: _Input,
+    l2_regularizer: _Input,
+    fast: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def BatchMatrixTriangularSolve(
+    *,
+    matrix: _Input,
+    rhs: _Input,
+    lower: bool | None = None,
+    adjoint: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def BatchNormWithGlobalNormalization(
     *,
     t: _Input,
@@ -627,6 +684,50 @@ def BatchNormWithGlobalNormalization(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+class _BatchNormWithGlobalNormalizationGrad(typing.NamedTuple):
+    dx: Tensor
+    dm: Tensor
+    dv: Tensor
+    db: Tensor
+    dg: Tensor
+
+def BatchNormWithGlobalNormalizationGrad(
+    *,
+    t: _Input,
+    m: _Input,
+    v: _Input,
+    gamma: _Input,
+    backprop: _Input,
+    variance_epsilon: float,
+    scale_after_normalization: bool,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _BatchNormWithGlobalNormalizationGrad: ...
+def BatchSelfAdjointEig(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _BatchSelfAdjointEigV2(typing.NamedTuple):
+    e: Tensor
+    v: Tensor
+
+def BatchSelfAdjointEigV2(
+    *,
+    input: _Input,
+    compute_v: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _BatchSelfAdjointEigV2: ...
+class _BatchSvd(typing.NamedTuple):
+    s: Tensor
+    u: Tensor
+    v: Tensor
+
+def BatchSvd(
+    *,
+    input: _Input,
+    compute_uv: bool | None = None,
+    full_matrices: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _BatchSvd: ...
 def BatchToSpace(
     *,
     input: _Input,
@@ -1108,6 +1209,17 @@ def Conv3D(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def Conv3DBackpropFilter(
+    *,
+    input: _Input,
+    filter: _Input,
+    out_backprop: _Input,
+    strides: Sequence[int],
+    padding: str | bytes,
+    dilations: Sequence[int] | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Conv3DBackpropFilterV2(
     *,
     input: _Input,
@@ -1116,6 +1228,17 @@ def Conv3DBackpropFilterV2(
     strides: Sequence[int],
     padding: str | bytes,
     data_format: str | bytes | None = None,
+    dilations: Sequence[int] | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Conv3DBackpropInput(
+    *,
+    input: _Input,
+    filter: _Input,
+    out_backprop: _Input,
+    strides: Sequence[int],
+    padding: str | bytes,
     dilations: Sequence[int] | None = None,
     T: _Type | None = None,
     name: str | None = None,
@@ -1548,6 +1671,11 @@ def EditDistance(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+class _Eig(typing.NamedTuple):
+    e: Tensor
+    v: Tensor
+
+def Eig(*, input: _Input, Tout: _Type, compute_v: bool | None = None, T: _Type | None = None, name: str | None = None) -> _Eig: ...
 def Einsum(*, inputs: Sequence[_Input], equation: str | bytes, N: int | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Elu(*, features: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def EluGrad(*, gradients: _Input, outputs: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -1605,7 +1733,7 @@ def Erfinv(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Ten
 def EuclideanNorm(
     *,
     input: _Input,
-    reduction_indices: _Input,
+    axis: _Input,
     keep_dims: bool | None = None,
     T: _Type | None = None,
     Tidx: _Type | None = None,
@@ -1613,7 +1741,7 @@ def EuclideanNorm(
 ) -> Tensor: ...
 def Exit(*, data: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Exp(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
-def ExpandDims(*, input: _Input, dim: _Input, T: _Type | None = None, Tdim: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ExpandDims(*, input: _Input, axis: _Input, T: _Type | None = None, Tdim: _Type | None = None, name: str | None = None) -> Tensor: ...
 def ExperimentalAssertNextDataset(
     *,
     input_dataset: _Input,
@@ -2117,6 +2245,28 @@ def FixedLengthRecordReaderV2(
     encoding: str | bytes | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+class _FixedUnigramCandidateSampler(typing.NamedTuple):
+    sampled_candidates: Tensor
+    true_expected_count: Tensor
+    sampled_expected_count: Tensor
+
+def FixedUnigramCandidateSampler(
+    *,
+    true_classes: _Input,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    vocab_file: str | bytes | None = None,
+    distortion: float | None = None,
+    num_reserved_ids: int | None = None,
+    num_shards: int | None = None,
+    shard: int | None = None,
+    unigrams: Sequence[float] | None = None,
+    seed: int | None = None,
+    seed2: int | None = None,
+    name: str | None = None,
+) -> _FixedUnigramCandidateSampler: ...
 def FlatMapDataset(
     *,
     input_dataset: _Input,
@@ -2327,6 +2477,30 @@ def FusedBatchNormV3(
     U: _Type | None = None,
     name: str | None = None,
 ) -> _FusedBatchNormV3: ...
+def FusedPadConv2D(
+    *,
+    input: _Input,
+    paddings: _Input,
+    filter: _Input,
+    mode: str | bytes,
+    strides: Sequence[int],
+    padding: str | bytes,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def FusedResizeAndPadConv2D(
+    *,
+    input: _Input,
+    size: _Input,
+    paddings: _Input,
+    filter: _Input,
+    mode: str | bytes,
+    strides: Sequence[int],
+    padding: str | bytes,
+    resize_align_corners: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 class _GRUBlockCell(typing.NamedTuple):
     r: Tensor
     u: Tensor
@@ -2344,6 +2518,27 @@ def GRUBlockCell(
     T: _Type | None = None,
     name: str | None = None,
 ) -> _GRUBlockCell: ...
+class _GRUBlockCellGrad(typing.NamedTuple):
+    d_x: Tensor
+    d_h_prev: Tensor
+    d_c_bar: Tensor
+    d_r_bar_u_bar: Tensor
+
+def GRUBlockCellGrad(
+    *,
+    x: _Input,
+    h_prev: _Input,
+    w_ru: _Input,
+    w_c: _Input,
+    b_ru: _Input,
+    b_c: _Input,
+    r: _Input,
+    u: _Input,
+    c: _Input,
+    d_h: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _GRUBlockCellGrad: ...
 def Gather(
     *,
     params: _Input,
@@ -2520,6 +2715,27 @@ def IgnoreErrorsDataset(
     name: str | None = None,
 ) -> Tensor: ...
 def Imag(*, input: _Input, Tout: _Type | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ImageProjectiveTransformV2(
+    *,
+    images: _Input,
+    transforms: _Input,
+    output_shape: _Input,
+    interpolation: str | bytes,
+    fill_mode: str | bytes | None = None,
+    dtype: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ImageProjectiveTransformV3(
+    *,
+    images: _Input,
+    transforms: _Input,
+    output_shape: _Input,
+    fill_value: _Input,
+    interpolation: str | bytes,
+    fill_mode: str | bytes | None = None,
+    dtype: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def ImageSummary(
     *,
     tag: _Input,
@@ -2731,6 +2947,22 @@ def LatencyStatsDataset(
 ) -> Tensor: ...
 def LeakyRelu(*, features: _Input, alpha: float | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def LeakyReluGrad(*, gradients: _Input, features: _Input, alpha: float | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _LearnedUnigramCandidateSampler(typing.NamedTuple):
+    sampled_candidates: Tensor
+    true_expected_count: Tensor
+    sampled_expected_count: Tensor
+
+def LearnedUnigramCandidateSampler(
+    *,
+    true_classes: _Input,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    seed2: int | None = None,
+    name: str | None = None,
+) -> _LearnedUnigramCandidateSampler: ...
 def LeftShift(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def LegacyParallelInterleaveDatasetV2(
     *,
@@ -2960,6 +3192,7 @@ def MatrixDiagV3(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def MatrixExponential(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def MatrixInverse(*, input: _Input, adjoint: bool | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def MatrixLogarithm(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def MatrixSetDiag(*, input: _Input, diagonal: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -2996,7 +3229,7 @@ def MatrixTriangularSolve(
 def Max(
     *,
     input: _Input,
-    reduction_indices: _Input,
+    axis: _Input,
     keep_dims: bool | None = None,
     T: _Type | None = None,
     Tidx: _Type | None = None,
@@ -3093,6 +3326,19 @@ def MaxPoolGradGradV2(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def MaxPoolGradGradWithArgmax(
+    *,
+    input: _Input,
+    grad: _Input,
+    argmax: _Input,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    include_batch_in_index: bool | None = None,
+    T: _Type | None = None,
+    Targmax: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def MaxPoolGradV2(
     *,
     orig_input: _Input,
@@ -3147,7 +3393,7 @@ def Maximum(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = 
 def Mean(
     *,
     input: _Input,
-    reduction_indices: _Input,
+    axis: _Input,
     keep_dims: bool | None = None,
     T: _Type | None = None,
     Tidx: _Type | None = None,
@@ -3180,7 +3426,7 @@ def Mfcc(
 def Min(
     *,
     input: _Input,
-    reduction_indices: _Input,
+    axis: _Input,
     keep_dims: bool | None = None,
     T: _Type | None = None,
     Tidx: _Type | None = None,
@@ -3852,7 +4098,7 @@ def PrivateThreadPoolDataset(
 def Prod(
     *,
     input: _Input,
-    reduction_indices: _Input,
+    axis: _Input,
     keep_dims: bool | None = None,
     T: _Type | None = None,
     Tidx: _Type | None = None,
@@ -4686,6 +4932,7 @@ class _RefMerge(typing.NamedTuple):
 
 def RefMerge(*, inputs: Sequence[_Input], N: int | None = None, T: _Type | None = None, name: str | None = None) -> _RefMerge: ...
 def RefNextIteration(*, data: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def RefSelect(*, index: _Input, inputs: Sequence[_Input], N: int | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 class _RefSwitch(typing.NamedTuple):
     output_false: Tensor
     output_true: Tensor
@@ -5148,6 +5395,39 @@ def ResourceScatterNdAdd(
     Tindices: _Type | None = None,
     name: str | None = None,
 ) -> Operation: ...
+def ResourceScatterNdMax(
+    *,
+    ref: _Input,
+    indices: _Input,
+    updates: _Input,
+    use_locking: bool | None = None,
+    bad_indices_policy: str | bytes | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceScatterNdMin(
+    *,
+    ref: _Input,
+    indices: _Input,
+    updates: _Input,
+    use_locking: bool | None = None,
+    bad_indices_policy: str | bytes | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceScatterNdSub(
+    *,
+    ref: _Input,
+    indices: _Input,
+    updates: _Input,
+    use_locking: bool | None = None,
+    bad_indices_policy: str | bytes | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
 def ResourceScatterNdUpdate(
     *,
     ref: _Input,
@@ -5283,6 +5563,20 @@ def ResourceSparseApplyFtrlV2(
     lr_power: _Input,
     use_locking: bool | None = None,
     multiply_linear_by_lr: bool | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def ResourceSparseApplyKerasMomentum(
+    *,
+    var: _Input,
+    accum: _Input,
+    lr: _Input,
+    grad: _Input,
+    indices: _Input,
+    momentum: _Input,
+    use_locking: bool | None = None,
+    use_nesterov: bool | None = None,
     T: _Type | None = None,
     Tindices: _Type | None = None,
     name: str | None = None,
@@ -5490,6 +5784,28 @@ def SaveV2(
     name: str | None = None,
 ) -> Operation: ...
 def ScalarSummary(*, tags: _Input, values: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def ScaleAndTranslate(
+    *,
+    images: _Input,
+    size: _Input,
+    scale: _Input,
+    translation: _Input,
+    kernel_type: str | bytes | None = None,
+    antialias: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ScaleAndTranslateGrad(
+    *,
+    grads: _Input,
+    original_image: _Input,
+    scale: _Input,
+    translation: _Input,
+    kernel_type: str | bytes | None = None,
+    antialias: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def ScanDataset(
     *,
     input_dataset: _Input,
@@ -5571,6 +5887,38 @@ def ScatterNdAdd(
     indices: _Input,
     updates: _Input,
     use_locking: bool | None = None,
+    bad_indices_policy: str | bytes | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ScatterNdMax(
+    *,
+    ref: _Input,
+    indices: _Input,
+    updates: _Input,
+    use_locking: bool | None = None,
+    bad_indices_policy: str | bytes | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ScatterNdMin(
+    *,
+    ref: _Input,
+    indices: _Input,
+    updates: _Input,
+    use_locking: bool | None = None,
+    bad_indices_policy: str | bytes | None = None,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def ScatterNdNonAliasingAdd(
+    *,
+    input: _Input,
+    indices: _Input,
+    updates: _Input,
     bad_indices_policy: str | bytes | None = None,
     T: _Type | None = None,
     Tindices: _Type | None = None,
@@ -5677,12 +6025,53 @@ def SdcaOptimizerV2(
 ) -> _SdcaOptimizerV2: ...
 def SdcaShrinkL1(*, weights: Sequence[_Input], l1: float, l2: float, num_features: int | None = None, name: str | None = None) -> Operation: ...
 def SegmentMax(*, data: _Input, segment_ids: _Input, T: _Type | None = None, Tindices: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SegmentMaxV2(
+    *,
+    data: _Input,
+    segment_ids: _Input,
+    num_segments: _Input,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    Tnumsegments: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def SegmentMean(*, data: _Input, segment_ids: _Input, T: _Type | None = None, Tindices: _Type | None = None, name: str | None = None) -> Tensor: ...
 def SegmentMin(*, data: _Input, segment_ids: _Input, T: _Type | None = None, Tindices: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SegmentMinV2(
+    *,
+    data: _Input,
+    segment_ids: _Input,
+    num_segments: _Input,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    Tnumsegments: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def SegmentProd(*, data: _Input, segment_ids: _Input, T: _Type | None = None, Tindices: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SegmentProdV2(
+    *,
+    data: _Input,
+    segment_ids: _Input,
+    num_segments: _Input,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    Tnumsegments: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def SegmentSum(*, data: _Input, segment_ids: _Input, T: _Type | None = None, Tindices: _Type | None = None, name: str | None = None) -> Tensor: ...
-def Select(*, condition: _Input, t: _Input, e: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SegmentSumV2(
+    *,
+    data: _Input,
+    segment_ids: _Input,
+    num_segments: _Input,
+    T: _Type | None = None,
+    Tindices: _Type | None = None,
+    Tnumsegments: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def Select(*, condition: _Input, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def SelectV2(*, condition: _Input, t: _Input, e: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def SelfAdjointEig(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 class _SelfAdjointEigV2(typing.NamedTuple):
     e: Tensor
     v: Tensor
@@ -6349,6 +6738,21 @@ def SparseSegmentMeanGrad(
     Tsegmentids: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+class _SparseSegmentMeanGradV2(typing.NamedTuple):
+    output: Tensor
+    sorted_unique_indices: Tensor
+
+def SparseSegmentMeanGradV2(
+    *,
+    grad: _Input,
+    indices: _Input,
+    segment_ids: _Input,
+    dense_output_dim0: _Input,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    Tsegmentids: _Type | None = None,
+    name: str | None = None,
+) -> _SparseSegmentMeanGradV2: ...
 def SparseSegmentMeanWithNumSegments(
     *,
     data: _Input,
@@ -6384,6 +6788,21 @@ def SparseSegmentSqrtNGrad(
     Tsegmentids: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+class _SparseSegmentSqrtNGradV2(typing.NamedTuple):
+    output: Tensor
+    sorted_unique_indices: Tensor
+
+def SparseSegmentSqrtNGradV2(
+    *,
+    grad: _Input,
+    indices: _Input,
+    segment_ids: _Input,
+    dense_output_dim0: _Input,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    Tsegmentids: _Type | None = None,
+    name: str | None = None,
+) -> _SparseSegmentSqrtNGradV2: ...
 def SparseSegmentSqrtNWithNumSegments(
     *,
     data: _Input,
@@ -6419,6 +6838,21 @@ def SparseSegmentSumGrad(
     Tsegmentids: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+class _SparseSegmentSumGradV2(typing.NamedTuple):
+    output: Tensor
+    sorted_unique_indices: Tensor
+
+def SparseSegmentSumGradV2(
+    *,
+    grad: _Input,
+    indices: _Input,
+    segment_ids: _Input,
+    dense_output_dim0: _Input,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    Tsegmentids: _Type | None = None,
+    name: str | None = None,
+) -> _SparseSegmentSumGradV2: ...
 def SparseSegmentSumWithNumSegments(
     *,
     data: _Input,
@@ -6574,12 +7008,12 @@ def SparseToSparseSetOperation(
     name: str | None = None,
 ) -> _SparseToSparseSetOperation: ...
 def Spence(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
-def Split(*, split_dim: _Input, value: _Input, num_split: int, T: _Type | None = None, name: str | None = None) -> list[Tensor]: ...
+def Split(*, axis: _Input, value: _Input, num_split: int, T: _Type | None = None, name: str | None = None) -> list[Tensor]: ...
 def SplitV(
     *,
     value: _Input,
     size_splits: _Input,
-    split_dim: _Input,
+    axis: _Input,
     num_split: int,
     T: _Type | None = None,
     Tlen: _Type | None = None,
@@ -6589,11 +7023,53 @@ def Sqrt(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tenso
 def SqrtGrad(*, y: _Input, dy: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Square(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def SquaredDifference(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
-def Squeeze(*, input: _Input, squeeze_dims: Sequence[int] | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Squeeze(*, input: _Input, axis: Sequence[int] | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Stack(*, elem_type: _Type, stack_name: str | bytes | None = None, name: str | None = None) -> Tensor: ...
+def StackClose(*, handle: _Input, name: str | None = None) -> Operation: ...
 def StackCloseV2(*, handle: _Input, name: str | None = None) -> Operation: ...
+def StackPop(*, handle: _Input, elem_type: _Type, name: str | None = None) -> Tensor: ...
 def StackPopV2(*, handle: _Input, elem_type: _Type, name: str | None = None) -> Tensor: ...
+def StackPush(*, handle: _Input, elem: _Input, swap_memory: bool | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def StackPushV2(*, handle: _Input, elem: _Input, swap_memory: bool | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def StackV2(*, max_size: _Input, elem_type: _Type, stack_name: str | bytes | None = None, name: str | None = None) -> Tensor: ...
+def Stage(
+    *,
+    values: Sequence[_Input],
+    capacity: int | None = None,
+    memory_limit: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    dtypes: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def StageClear(
+    *,
+    dtypes: Sequence[_Type],
+    capacity: int | None = None,
+    memory_limit: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def StagePeek(
+    *,
+    index: _Input,
+    dtypes: Sequence[_Type],
+    capacity: int | None = None,
+    memory_limit: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def StageSize(
+    *,
+    dtypes: Sequence[_Type],
+    capacity: int | None = None,
+    memory_limit: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def StatefulPartitionedCall(
     *,
     args: Sequence[_Input],
@@ -6995,7 +7471,7 @@ def Substr(
 def Sum(
     *,
     input: _Input,
-    reduction_indices: _Input,
+    axis: _Input,
     keep_dims: bool | None = None,
     T: _Type | None = None,
     Tidx: _Type | None = None,
@@ -7082,7 +7558,31 @@ def Tan(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor
 def Tanh(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def TanhGrad(*, y: _Input, dy: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def TemporaryVariable(*, shape: _Shape, dtype: _Type, var_name: str | bytes | None = None, name: str | None = None) -> Tensor: ...
+def TensorArray(
+    *,
+    size: _Input,
+    dtype: _Type,
+    dynamic_size: bool | None = None,
+    clear_after_read: bool | None = None,
+    tensor_array_name: str | bytes | None = None,
+    element_shape: _Shape | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorArrayClose(*, handle: _Input, name: str | None = None) -> Operation: ...
+def TensorArrayCloseV2(*, handle: _Input, name: str | None = None) -> Operation: ...
 def TensorArrayCloseV3(*, handle: _Input, name: str | None = None) -> Operation: ...
+class _TensorArrayConcat(typing.NamedTuple):
+    value: Tensor
+    lengths: Tensor
+
+def TensorArrayConcat(
+    *,
+    handle: _Input,
+    flow_in: _Input,
+    dtype: _Type,
+    element_shape_except0: _Shape | None = None,
+    name: str | None = None,
+) -> _TensorArrayConcat: ...
 class _TensorArrayConcatV2(typing.NamedTuple):
     value: Tensor
     lengths: Tensor
@@ -7107,6 +7607,24 @@ def TensorArrayConcatV3(
     element_shape_except0: _Shape | None = None,
     name: str | None = None,
 ) -> _TensorArrayConcatV3: ...
+def TensorArrayGather(
+    *,
+    handle: _Input,
+    indices: _Input,
+    flow_in: _Input,
+    dtype: _Type,
+    element_shape: _Shape | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorArrayGatherV2(
+    *,
+    handle: _Input,
+    indices: _Input,
+    flow_in: _Input,
+    dtype: _Type,
+    element_shape: _Shape | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def TensorArrayGatherV3(
     *,
     handle: _Input,
@@ -7116,6 +7634,8 @@ def TensorArrayGatherV3(
     element_shape: _Shape | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def TensorArrayGrad(*, handle: _Input, flow_in: _Input, source: str | bytes, name: str | None = None) -> Tensor: ...
+def TensorArrayGradV2(*, handle: _Input, flow_in: _Input, source: str | bytes, name: str | None = None) -> Tensor: ...
 class _TensorArrayGradV3(typing.NamedTuple):
     grad_handle: Tensor
     flow_out: Tensor
@@ -7133,7 +7653,28 @@ def TensorArrayGradWithShape(
     source: str | bytes,
     name: str | None = None,
 ) -> _TensorArrayGradWithShape: ...
+def TensorArrayPack(*, handle: _Input, flow_in: _Input, dtype: _Type, element_shape: _Shape | None = None, name: str | None = None) -> Tensor: ...
+def TensorArrayRead(*, handle: _Input, index: _Input, flow_in: _Input, dtype: _Type, name: str | None = None) -> Tensor: ...
+def TensorArrayReadV2(*, handle: _Input, index: _Input, flow_in: _Input, dtype: _Type, name: str | None = None) -> Tensor: ...
 def TensorArrayReadV3(*, handle: _Input, index: _Input, flow_in: _Input, dtype: _Type, name: str | None = None) -> Tensor: ...
+def TensorArrayScatter(
+    *,
+    handle: _Input,
+    indices: _Input,
+    value: _Input,
+    flow_in: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorArrayScatterV2(
+    *,
+    handle: _Input,
+    indices: _Input,
+    value: _Input,
+    flow_in: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def TensorArrayScatterV3(
     *,
     handle: _Input,
@@ -7143,7 +7684,27 @@ def TensorArrayScatterV3(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def TensorArraySize(*, handle: _Input, flow_in: _Input, name: str | None = None) -> Tensor: ...
+def TensorArraySizeV2(*, handle: _Input, flow_in: _Input, name: str | None = None) -> Tensor: ...
 def TensorArraySizeV3(*, handle: _Input, flow_in: _Input, name: str | None = None) -> Tensor: ...
+def TensorArraySplit(
+    *,
+    handle: _Input,
+    value: _Input,
+    lengths: _Input,
+    flow_in: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorArraySplitV2(
+    *,
+    handle: _Input,
+    value: _Input,
+    lengths: _Input,
+    flow_in: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def TensorArraySplitV3(
     *,
     handle: _Input,
@@ -7151,6 +7712,17 @@ def TensorArraySplitV3(
     lengths: _Input,
     flow_in: _Input,
     T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorArrayUnpack(*, handle: _Input, value: _Input, flow_in: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def TensorArrayV2(
+    *,
+    size: _Input,
+    dtype: _Type,
+    element_shape: _Shape | None = None,
+    dynamic_size: bool | None = None,
+    clear_after_read: bool | None = None,
+    tensor_array_name: str | bytes | None = None,
     name: str | None = None,
 ) -> Tensor: ...
 class _TensorArrayV3(typing.NamedTuple):
@@ -7168,6 +7740,16 @@ def TensorArrayV3(
     tensor_array_name: str | bytes | None = None,
     name: str | None = None,
 ) -> _TensorArrayV3: ...
+def TensorArrayWrite(*, handle: _Input, index: _Input, value: _Input, flow_in: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def TensorArrayWriteV2(
+    *,
+    handle: _Input,
+    index: _Input,
+    value: _Input,
+    flow_in: _Input,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def TensorArrayWriteV3(
     *,
     handle: _Input,
@@ -7196,6 +7778,7 @@ def TensorListConcat(
     element_shape: _Shape | None = None,
     name: str | None = None,
 ) -> _TensorListConcat: ...
+def TensorListConcatLists(*, input_a: _Input, input_b: _Input, element_dtype: _Type, name: str | None = None) -> Tensor: ...
 class _TensorListConcatV2(typing.NamedTuple):
     tensor: Tensor
     lengths: Tensor
@@ -7235,6 +7818,7 @@ class _TensorListPopBack(typing.NamedTuple):
 
 def TensorListPopBack(*, input_handle: _Input, element_shape: _Input, element_dtype: _Type, name: str | None = None) -> _TensorListPopBack: ...
 def TensorListPushBack(*, input_handle: _Input, tensor: _Input, element_dtype: _Type | None = None, name: str | None = None) -> Tensor: ...
+def TensorListPushBackBatch(*, input_handles: _Input, tensor: _Input, element_dtype: _Type | None = None, name: str | None = None) -> Tensor: ...
 def TensorListReserve(
     *,
     element_shape: _Input,
@@ -7420,7 +8004,24 @@ def ThreadPoolHandle(
     shared_name: str | bytes | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+class _ThreadUnsafeUnigramCandidateSampler(typing.NamedTuple):
+    sampled_candidates: Tensor
+    true_expected_count: Tensor
+    sampled_expected_count: Tensor
+
+def ThreadUnsafeUnigramCandidateSampler(
+    *,
+    true_classes: _Input,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    seed2: int | None = None,
+    name: str | None = None,
+) -> _ThreadUnsafeUnigramCandidateSampler: ...
 def Tile(*, input: _Input, multiples: _Input, T: _Type | None = None, Tmultiples: _Type | None = None, name: str | None = None) -> Tensor: ...
+def TileGrad(*, input: _Input, multiples: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Timestamp(*, name: str | None = None) -> Tensor: ...
 def ToBool(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 class _TopK(typing.NamedTuple):
@@ -7489,6 +8090,17 @@ def UnbatchDataset(
     output_types: Sequence[_Type],
     output_shapes: Sequence[_Shape],
     metadata: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def UnbatchGrad(
+    *,
+    original_input: _Input,
+    batch_index: _Input,
+    grad: _Input,
+    id: _Input,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
 class _UnicodeDecode(typing.NamedTuple):
@@ -7655,6 +8267,15 @@ def UnsortedSegmentSum(
     Tnumsegments: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def Unstage(
+    *,
+    dtypes: Sequence[_Type],
+    capacity: int | None = None,
+    memory_limit: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
 def UnwrapDatasetVariant(*, input_handle: _Input, name: str | None = None) -> Tensor: ...
 def UpperBound(
     *,
@@ -7692,7 +8313,7 @@ def VariableV2(
     shared_name: str | bytes | None = None,
     name: str | None = None,
 ) -> Tensor: ...
-def Where(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def Where(*, condition: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def While(
     *,
     input: Sequence[_Input],

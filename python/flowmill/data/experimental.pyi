@@ -51,6 +51,7 @@ from flowmill.data._options import OptimizationOptions as OptimizationOptions
 from flowmill.data._options import ServiceOptions as ServiceOptions
 from flowmill.data._options import ThreadingOptions as ThreadingOptions
 from flowmill.data._options import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY
+from flowmill.data._saveable import make_saveable_from_iterator as make_saveable_from_iterator
 from flowmill.data._specs import DatasetSpec as _DatasetStructure
 DatasetStructure = _DatasetStructure
 from flowmill.data._specs import Optional as Optional
