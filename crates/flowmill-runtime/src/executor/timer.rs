@@ -132,7 +132,9 @@ mod tests {
         let (calls, made) = mpsc::channel();
         let call = |name: &'static str, after: u64| {
             let calls = calls.clone();
-            call_at(Instant::now() + Duration::from_millis(after), move || drop(calls.send(name)))
+            call_at(Instant::now() + Duration::from_millis(after), move || {
+                let _ = calls.send(name);
+            })
         };
         let (_late, dropped, _early, _past) = (call("late", 60), call("dropped", 40), call("early", 20), call("past", 0));
         drop(dropped);
