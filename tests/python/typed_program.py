@@ -48,7 +48,7 @@ tf.reduce_sum(x, axes=0)  # error: Unexpected keyword argument "axes" for "reduc
 # Every op of the catalogue.
 reveal_type(tf.raw_ops.MatMul(a=x, b=y, transpose_a=True))  # type: flowmill.tensor.Tensor
 reveal_type(tf.raw_ops.TopKV2(input=x, k=1).values)  # type: flowmill.tensor.Tensor
-reveal_type(tf.raw_ops.Split(split_dim=0, value=x, num_split=2))  # type: list[flowmill.tensor.Tensor]
+reveal_type(tf.raw_ops.Split(axis=0, value=x, num_split=2))  # type: list[flowmill.tensor.Tensor]
 reveal_type(tf.raw_ops.NoOp())  # type: flowmill.tensor.Operation
 tf.raw_ops.MatMul(a=x)  # error: Missing named argument "b" for "MatMul"
 tf.raw_ops.MatMul(x, y)  # error: Too many positional arguments for "MatMul"

@@ -10,7 +10,7 @@ use crate::blocks::{concat_blocks, rows};
 use crate::from_fn::from_fn;
 use array::{Elements, Options, TensorArray};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, PartialShape, Result, Shape, Tensor, bail};
+use flowmill_tensor::{DType, Error, PartialShape, Result, Shape, Tensor, bail, error};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -49,10 +49,24 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 fn array<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a TensorArray> {
-    let handle = ctx.handle(0)?;
+    let handle = match ctx.handle(0) {
+        Ok(handle) => handle,
+        Err(error) => return Err(ctx.input(0).map_or(error, no_array)),
+    };
     match handle.get() {
         Some(array) => Ok(array),
         None => bail!(InvalidArgument, "Unexpected non-TensorArray resource passed: {handle:?}"),
+    }
+}
+
+/// The error for a handle of the first two versions that is not one: the names of a container and of an array in it.
+fn no_array(handle: &Tensor) -> Error {
+    match handle.as_strings() {
+        Ok([container, name]) => {
+            let (container, name) = (String::from_utf8_lossy(container), String::from_utf8_lossy(name));
+            error!(NotFound, "Container {container} does not exist. (Could not find resource: {container}/{name})")
+        }
+        _ => error!(InvalidArgument, "Tensor array handle must be 2-element vector, but had shape: {}", handle.shape()),
     }
 }
 
