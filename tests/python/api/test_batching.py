@@ -2,7 +2,7 @@
 
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import numpy as np
 import pytest
@@ -236,9 +236,7 @@ def test_a_queue_without_room_refuses_steps(session):
     y = flowmill.nondifferentiable_batch_function(1, 1, 0, max_enqueued_batches=1, enable_large_batch_splitting=False)(slowly)(x)
     with ThreadPoolExecutor(8) as pool:
         running = [pool.submit(session.run, y, {x: [i]}) for i in range(8)]
-        refused = None
-        while refused is None:
-            refused = next((r for r in running if r.done()), None)
+        refused = next(as_completed(running, timeout=60))
         assert isinstance(refused.exception(), flowmill.errors.UnavailableError)
         assert "The batch scheduling queue to which this task was submitted is full; currently 1 batches enqueued" in str(refused.exception())
         go_on.set()
