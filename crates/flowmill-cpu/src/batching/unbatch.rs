@@ -80,16 +80,20 @@ impl Unbatcher {
         if let Some(fault) = fault {
             return ctx.done(Err(error!(AlreadyExists, "{fault}")));
         }
-        let alarm = call_at(
-            at,
-            self.on_alarm(move |this| {
-                let late = this.list.lock().calls.remove_all(|call| call.id == id);
-                for call in late {
-                    call.end(Err(error!(DeadlineExceeded, "Batched data did not arrive within timeout window.")));
-                }
-            }),
-        );
+        let alarm = call_at(at, self.on_alarm(move |this| this.end_late(id)));
         self.list.wait(Request { id, _alarm: alarm }, ctx);
+        if at <= Instant::now() {
+            // The alarm may have rung before the call was in the list.
+            self.end_late(id);
+        }
+    }
+
+    /// Ends the calls with this id that still wait, since their time is over.
+    fn end_late(&self, id: i64) {
+        let late = self.list.lock().calls.remove_all(|call| call.id == id);
+        for call in late {
+            call.end(Err(error!(DeadlineExceeded, "Batched data did not arrive within timeout window.")));
+        }
     }
 
     fn on_alarm(self: &Arc<Unbatcher>, f: impl FnOnce(&Unbatcher) + Send + 'static) -> impl FnOnce() + Send + 'static {
