@@ -59,12 +59,12 @@ class StagingArea:
 
     @property
     def capacity(self):
-        """How many tuples fit, 0 for any number."""
+        """The number of tuples that fit, 0 for any number."""
         return self._capacity
 
     @property
     def memory_limit(self):
-        """How many bytes fit, 0 for any number."""
+        """The number of bytes that fit, 0 for any number."""
         return self._memory_limit
 
     def _attributes(self):

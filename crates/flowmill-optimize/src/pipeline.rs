@@ -91,7 +91,7 @@ pub struct PassReport {
     pub error: Option<Error>,
 }
 
-/// What [`lower`] and [`optimize`] did.
+/// A record of what [`lower`] or [`optimize`] did.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The passes in the order they ran, disabled ones left out.

@@ -1,4 +1,4 @@
-//! What sessions keep between steps: each signature is compiled once, and the least recently used are dropped.
+//! Plans that sessions keep between steps: each signature is compiled once, and the least recently used are dropped.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use flowmill::{Code, Graph, Result, Session, SessionOptions, Tensor, kernels_with};

@@ -163,7 +163,7 @@ def inverse_mdct(mdcts, window_fn=vorbis_window, norm: str | None = None, name: 
 
 def linear_to_mel_weight_matrix(num_mel_bins=20, num_spectrogram_bins=129, sample_rate=8000, lower_edge_hertz: float = 125.0,
                                 upper_edge_hertz: float = 3800.0, dtype=float32, name: str | None = None) -> Tensor:
-    """What spectra are multiplied by for the energies in bands of the mel scale.
+    """Makes the matrix that turns spectra into energies in bands of the mel scale.
 
     Args:
         num_mel_bins: how many bands there are.

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Instant;
 
-/// What a batcher is made with.
+/// Options of a batcher.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
-    /// How many batches are at work at once.
+    /// The number of batches that are at work at once.
     pub(super) num_batch_threads: usize,
     /// Limits of each queue.
     pub(super) queue: QueueOptions,

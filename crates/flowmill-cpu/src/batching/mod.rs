@@ -28,7 +28,7 @@ pub fn register(registry: &mut KernelRegistry) {
     registry.add("UnbatchGrad", unbatch_grad::make);
 }
 
-/// How many batches are at work at once if the node leaves that to the scheduler.
+/// The number of batches that are at work at once if the node leaves that to the scheduler.
 const ADAPTIVE_BATCH_THREADS: usize = 64;
 
 /// `Batch` and `BatchFunction`: puts the inputs of concurrent calls together.
@@ -37,7 +37,7 @@ struct Batching {
     name: String,
     queue: String,
     node: String,
-    /// What the node's batcher is made with, or why it cannot be made.
+    /// The options of the node's batcher, or the reason that it cannot be made.
     options: Result<Options>,
     num_batched: usize,
     output_types: Vec<DType>,

@@ -14,11 +14,11 @@ pub(super) struct QueueOptions {
     pub(super) max_task_size: usize,
     /// The most rows in a batch.
     pub(super) max_batch_size: usize,
-    /// How many batches may wait.
+    /// The number of batches that may wait.
     pub(super) max_enqueued_batches: usize,
-    /// How long the first task of an open batch waits for others.
+    /// The time that the first task of an open batch waits for others.
     pub(super) timeout: Duration,
-    /// Whether tasks are split so that batches are full.
+    /// True if tasks are split so that batches are full.
     pub(super) splits: bool,
     /// The sizes to which an open batch is cut when its time is over, in ascending order. Empty: it leaves as it is.
     pub(super) cut_to: Vec<usize>,

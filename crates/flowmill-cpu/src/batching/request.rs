@@ -11,17 +11,17 @@ use std::sync::Arc;
 pub(super) struct Request {
     /// Unique in the process.
     pub(super) id: i64,
-    /// Where functions for the call's batch may be called from, while the call has not ended.
+    /// The place that functions for the call's batch may be called from, while the call has not ended.
     pub(super) caller: Caller,
-    /// What the kernel does with the batch.
+    /// The kernel's work on the batch.
     pub(super) work: Work,
     state: Mutex<Option<Pending>>,
 }
 
-/// What a kernel does with a batch of which its call is the last.
+/// The work of a kernel on a batch of which its call is the last.
 #[derive(Clone)]
 pub(super) enum Work {
-    /// Gives the batch to that call and nothing to the others.
+    /// The kernel gives the batch to that call and nothing to the others.
     PassOn,
     /// Calls a function and gives each call its rows of the results.
     Call {

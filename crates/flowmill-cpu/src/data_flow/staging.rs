@@ -28,15 +28,15 @@ impl Resource for StagingBuffer {
 }
 
 struct State {
-    /// How many tuples fit; any number if `None`.
+    /// The number of tuples that fit; any number if `None`.
     capacity: Option<usize>,
-    /// How many bytes fit; any number if `None`.
+    /// The number of bytes that fit; any number if `None`.
     memory_limit: Option<usize>,
     tuples: VecDeque<Vec<Tensor>>,
     bytes: usize,
 }
 
-/// What a call wants.
+/// The wish of a call.
 enum Request {
     /// To add a tuple.
     Put(Vec<Tensor>),

@@ -114,7 +114,7 @@ impl Cycle {
     }
 }
 
-/// How many iterators are opened ahead for each that takes turns.
+/// The number of iterators that are opened ahead for each that takes turns.
 const ITERATORS_AHEAD: u64 = 2;
 
 /// The number of iterators that take turns, and the elements in a turn.

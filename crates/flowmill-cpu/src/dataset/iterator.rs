@@ -36,7 +36,7 @@ struct Served {
     ready: VecDeque<Result<Option<Element>>>,
     /// The process in which a job works on the next element.
     server: Option<u32>,
-    /// How many elements were made, or failed.
+    /// The number of elements that were made, or failed.
     num_made: i64,
 }
 

@@ -110,7 +110,7 @@ struct Log {
 /// The numbers that a draw takes in [`SeedLog::values`].
 const DRAW_LEN: usize = 3;
 
-/// How many numbers a restored generator may have to pass over.
+/// The most numbers that a restored generator passes over.
 const MAX_DRAWN: i64 = 1 << 32;
 
 impl SeedLog {

@@ -13,7 +13,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("ImageProjectiveTransformV3", make);
 }
 
-/// What lies outside of an image.
+/// The pixels outside of an image.
 #[derive(Clone, Copy)]
 enum Outside {
     /// The image mirrored, its border repeated.

@@ -60,7 +60,7 @@ impl Kernel1d {
     }
 }
 
-/// How the places of one dimension of the output lie in the input.
+/// The places of one dimension of the output in the input.
 #[derive(Clone, Copy)]
 struct Axis {
     scale: f32,

@@ -30,7 +30,7 @@ macro_rules! kernel {
     }};
 }
 
-/// How the shape of a gradient follows from an input: from its values, or from what the first versions have in its place, the tensor itself.
+/// The way in which the shape of a gradient follows from an input: from its values, or from what the first versions have in its place, the tensor itself.
 type ShapeOf = fn(&Tensor) -> Result<Shape>;
 
 pub(super) fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {

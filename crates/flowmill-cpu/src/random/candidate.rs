@@ -78,7 +78,7 @@ fn make_sampler(init: &KernelInit<'_>, make: fn(&KernelInit<'_>, i64) -> Result<
     })
 }
 
-/// How often a class of this probability is expected among `count` that took so many tries.
+/// The number of times that a class of this probability is expected among `count` that took so many tries.
 fn expected(probability: f32, count: usize, tries: usize) -> f32 {
     if tries == count {
         return probability * count as f32;

@@ -9,7 +9,7 @@ use flowmill_tensor::{Result, bail, check_memory, error};
 /// The longest file of weights that is read, in bytes.
 const MAX_FILE_BYTES: usize = 1 << 32;
 
-/// How likely each class is.
+/// The probabilities of the classes.
 pub(super) enum Distribution {
     /// All classes, once each, in order.
     All,
@@ -193,7 +193,7 @@ impl Classes for Weights {
     }
 }
 
-/// How often classes were right, one more each, as a tree of sums: the children of node `i` are `2 * i + 1` and `2 * i + 2`.
+/// The number of times that each class was right, plus one, as a tree of sums: the children of node `i` are `2 * i + 1` and `2 * i + 2`.
 pub(super) struct Counts {
     tree: Vec<i32>,
     num_leaves: usize,

@@ -27,7 +27,7 @@ impl Dump {
         write(&self.name, stage, || graph.to_string());
     }
 
-    /// The same, with what the passes did in comments above the graph.
+    /// Like [`Dump::graph`], with what the passes did in comments above the graph.
     pub(super) fn graph_with_report(&self, graph: &Graph, stage: &str, report: &Report) {
         write(&self.name, stage, || {
             let passes = report.passes.iter().filter(|p| p.num_changes > 0 || p.error.is_some());

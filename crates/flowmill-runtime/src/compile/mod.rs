@@ -38,7 +38,7 @@ use flowmill_optimize::{Options, Report};
 use flowmill_tensor::{Result, Tensor};
 use std::sync::Arc;
 
-/// What everything that is compiled for a session shares.
+/// The surroundings that everything compiled for a session shares.
 pub(crate) struct Environment {
     pub(crate) kernels: Arc<KernelRegistry>,
     pub(crate) resources: Arc<ResourceManager>,
@@ -48,14 +48,14 @@ pub(crate) struct Environment {
 
 /// A unit that is ready to run.
 pub(crate) struct Compiled {
-    /// What the passes did.
+    /// A record of what the passes did.
     pub(crate) report: Report,
     /// Before strands and loops were fused: every node is there.
     pub(crate) unfused: PlanGraph,
     /// The results of a step that are references, by their place, with the names of their nodes. They are read when the step has ended.
     pub(crate) references: Vec<(usize, Arc<str>)>,
     pub(crate) code: Code,
-    /// Whether a run may wait for something that others do: other nodes, or somebody outside of the step.
+    /// True if a run may wait for something that others do: other nodes, or somebody outside of the step.
     pub(crate) may_wait: bool,
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn lower(unit: &mut Unit<'_>, options: &SessionOptions) -> Report {
     flowmill_optimize::lower(&mut unit.graph, &Options { disabled: &options.disabled_passes, function: unit.function })
 }
 
-/// Gives each node a device.
+/// Assigns a device to each node.
 ///
 /// # Errors
 /// `InvalidArgument` for a device that a node of a step asks for and that does not exist. Nodes of functions take what there is.
@@ -153,7 +153,7 @@ pub(crate) fn fuse(graph: PlanGraph, options: &SessionOptions) -> Result<PlanGra
     program::fuse(graph, FuseOptions { single_thread: options.fuse.single_thread || single, ..options.fuse })
 }
 
-/// Whether the graph has a loop that may go on until something outside of the graph changes, such as a variable.
+/// Returns true if the graph has a loop that may go on until something outside of the graph changes, such as a variable.
 fn may_loop_until_others_act(graph: &Graph) -> bool {
     graph.op_nodes().any(Node::is_enter) && graph.op_nodes().any(|node| node.op_def().is_stateful)
 }

@@ -5,7 +5,7 @@ use flowmill_graph::{Graph, Node};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Error, Result, error};
 
-/// Where the nodes of a unit are.
+/// The devices of the nodes of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Placement {
     /// All on the session's one device.

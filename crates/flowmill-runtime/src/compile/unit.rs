@@ -1,4 +1,4 @@
-//! What is compiled at once: the part of a graph that a step or a function needs.
+//! The unit of compilation: the part of a graph that a step or a function needs.
 
 use super::reference_reads::read_after_updates;
 use crate::function::FunctionLibraryRuntime;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// A graph whose arguments are `_Arg` nodes and whose results are `_Retval` nodes. What has to run for its effect has a control edge to `_SINK`.
 pub(crate) struct Unit<'a> {
-    /// What people know it by: a fetch or target of the step, or the function.
+    /// The name that people know it by: a fetch or target of the step, or the function.
     pub(crate) name: String,
     /// The function whose body it is; empty for a step.
     pub(crate) function: &'a str,
@@ -22,7 +22,7 @@ pub(crate) struct Unit<'a> {
 }
 
 impl<'a> Unit<'a> {
-    /// What a step with this signature runs. `graph` is the part of the session's graph that it may need.
+    /// Makes the unit that a step with this signature runs. `graph` is the part of the session's graph that it may need.
     ///
     /// # Errors
     /// `InvalidArgument` and `NotFound` for feeds, fetches and targets that the graph does not have or that contradict each other.
@@ -38,7 +38,7 @@ impl<'a> Unit<'a> {
         Ok(Unit { name, function: "", graph, arg_types: execution.arg_types, num_results: execution.retval_types.len(), functions })
     }
 
-    /// What a call of a function runs.
+    /// Makes the unit that a call of a function runs.
     ///
     /// # Errors
     /// `Internal` for a body whose nodes do not fit together.
@@ -51,7 +51,7 @@ impl<'a> Unit<'a> {
         Ok(Unit { name: function.to_owned(), function, graph: body.graph, arg_types: body.arg_types, num_results, functions })
     }
 
-    /// Whether it is a step, and not a function's body.
+    /// Returns true for a step, false for a function's body.
     pub(crate) fn is_step(&self) -> bool {
         self.function.is_empty()
     }

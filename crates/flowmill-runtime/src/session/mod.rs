@@ -178,7 +178,7 @@ impl Session {
         Ok(Callable { session: self.clone(), executable: self.prepared(feeds, fetches, targets, connections)? })
     }
 
-    /// How many prepared signatures were dropped because there were more than [`SessionOptions::max_plans`].
+    /// The number of prepared signatures that were dropped because there were more than [`SessionOptions::max_plans`].
     pub fn num_evicted_plans(&self) -> u64 {
         self.plans.num_evicted()
     }

@@ -42,7 +42,7 @@ enum Landed {
 }
 
 thread_local! {
-    /// Whether this thread is compiling. Then it waits for no flight, which might wait for what this thread compiles.
+    /// True while this thread compiles. Then it waits for no flight, which might wait for what this thread compiles.
     static IS_COMPILING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -57,7 +57,7 @@ impl Plans {
         }
     }
 
-    /// How many plans were dropped to make room.
+    /// The number of plans that were dropped to make room.
     pub(super) fn num_evicted(&self) -> u64 {
         self.num_evicted.load(Ordering::Relaxed)
     }

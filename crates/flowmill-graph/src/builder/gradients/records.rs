@@ -23,7 +23,7 @@ pub(super) fn can_record(b: &GraphBuilder<'_>, node: &Node) -> bool {
     is_in_outer_loop && stops_gradients(node) && node.op_def().outputs.len() == 1 && node.op_def().outputs[0].number_attr.is_none()
 }
 
-/// What one node of a loop returned, an element per iteration.
+/// The results of one node of a loop, an element per iteration.
 pub(super) struct Record {
     node: NodeId,
     context: ContextId,
