@@ -1,6 +1,7 @@
 //! Compilation: from a graph to code that runs it.
 //!
-//! Steps of sessions and bodies of functions are compiled alike, in stages. Each stage is a function, and `FLOWMILL_DUMP` shows what it leaves:
+//! Steps of sessions and bodies of functions are compiled alike, in stages. Each stage is a function. `FLOWMILL_DUMP` shows the graph or plan
+//! that each leaves; placing changes neither:
 //!
 //! | stage | makes |
 //! |---|---|
@@ -103,7 +104,7 @@ pub(crate) fn lower(unit: &mut Unit<'_>, options: &SessionOptions) -> Report {
 /// Assigns a device to each node.
 ///
 /// # Errors
-/// `InvalidArgument` for a device that a node of a step asks for and that does not exist. Nodes of functions take what there is.
+/// `InvalidArgument` for a device that a node of a step asks for and that does not exist. Functions that are called take what there is.
 pub(crate) fn place(unit: &Unit<'_>, options: &SessionOptions) -> Result<Placement> {
     if unit.is_step() && options.place_pruned_graph {
         unit.graph.op_nodes().try_for_each(|node| check(node, options))?;
