@@ -29,19 +29,7 @@ class _Saveable(SaveableObject):
         """Lets the table hold these keys and no others."""
         graph, (keys, values) = get_default_graph(), restored_tensors
         with graph.name_scope(f"{self.name}_table_restore"), graph.colocate_with(self.op.resource_handle):
-            if self.op._reserved_keys:
-                keys, values = _without(self.op._reserved_keys, keys, values)
             return call("LookupTableImportV2", None, self.op.resource_handle, keys, values)
-
-
-def _without(reserved: tuple[Tensor, ...], keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    """Keys that no place is empty for, with their values: TensorFlow writes dense tables with their empty places."""
-    from flowmill.array import boolean_mask
-    from flowmill.math import logical_and, not_equal
-
-    keys.set_shape([None])
-    is_held = logical_and(*(not_equal(keys, key) for key in reserved))
-    return boolean_mask(keys, is_held), boolean_mask(values, is_held)
 
 
 class MutableHashTable(Table):
@@ -54,9 +42,6 @@ class MutableHashTable(Table):
         name: what to call it.
         checkpoint: whether a `Saver` writes what it holds to checkpoints, under `name`.
     """
-
-    # Keys that it cannot hold.
-    _reserved_keys: tuple[Tensor, ...] = ()
 
     def __init__(self, key_dtype, value_dtype, default_value, name: str = "MutableHashTable", checkpoint: bool = True,
                  experimental_is_anonymous: bool = False):
@@ -134,7 +119,7 @@ class DenseHashTable(MutableHashTable):
         deleted_key: another one.
         initial_num_buckets: how many places it begins with, a power of two.
         name: what to call it.
-        checkpoint: whether a `Saver` writes what it holds to checkpoints, under `name`. TensorFlow does not read them: it writes places, not keys.
+        checkpoint: whether a `Saver` writes what it holds to checkpoints, under `name`.
     """
 
     def __init__(self, key_dtype, value_dtype, default_value, empty_key, deleted_key, initial_num_buckets: int | None = None,
@@ -145,7 +130,6 @@ class DenseHashTable(MutableHashTable):
         deleted_key = convert_to_tensor(deleted_key, self._key_dtype, "deleted_key")
         self._handle = call("MutableDenseHashTableV2", name, empty_key, deleted_key, value_dtype=self._value_dtype,
                             value_shape=self._default_value.shape, use_node_name_sharing=True, initial_num_buckets=initial_num_buckets)
-        self._reserved_keys = empty_key, deleted_key
         self._finish(name, checkpoint)
 
     def insert_or_assign(self, keys, values, name: str | None = None) -> Operation:

@@ -120,7 +120,7 @@ def test_tables_that_change(tf1, dense):
             remove, exported = table.remove(tf.constant([2, 9], tf.int64)), table.export()
             assert table.key_dtype == tf.int64 and table.value_dtype == tf.int64
             values = [sess.run(ask), sess.run(insert), sess.run(ask), sess.run(remove), sess.run(ask),
-                      len(exported) if dense else sorted(zip(*map(list, sess.run(exported))))]
+                      [a.tolist() for a in sess.run(exported)] if dense else sorted(zip(*map(list, sess.run(exported))))]
             found.append((_described(graph), [str(t.shape) for t in ask], values))
     assert found[1][:2] == found[0][:2]
     np.testing.assert_equal(found[1][2], found[0][2])
@@ -150,7 +150,7 @@ def test_nothing_to_initialize(tf1):
 
 @pytest.mark.parametrize("dense", [False, True])
 def test_checkpoints_hold_tables_that_change(tf1, tmp_path, dense):
-    """Each module writes a checkpoint that both read, with the same nodes; but TensorFlow reads dense tables by the places that its keys have."""
+    """Each module writes a checkpoint that both read, with the same nodes."""
     def build(tf):
         if dense:
             table = tf.lookup.experimental.DenseHashTable(tf.int64, tf.float32, -1.0, 0, -2, name="seen")
@@ -170,13 +170,82 @@ def test_checkpoints_hold_tables_that_change(tf1, tmp_path, dense):
             sess.run(insert)
             saver.save(sess, path, write_meta_graph=False)
             described.append(_described(graph))
-        for reader in (flowmill,) if dense and writer is flowmill else (tf1, flowmill):
+        for reader in (tf1, flowmill):
             with reader.Graph().as_default(), reader.Session() as sess:
                 _, other, found, size, saver = build(reader)
                 sess.run(other)
                 saver.restore(sess, path)
                 assert (sess.run(found).tolist(), sess.run(size)) == ([1, 2, 1, -1], 2)
-    assert dense or described[0] == described[1]
+    assert described[0] == described[1]
+
+
+@pytest.mark.parametrize("key_type, key_shape, value_type, value_shape", [
+    ("int64", (), "int64", ()), ("int32", (), "float32", ()), ("string", (), "int64", ()), ("string", (), "bool", ()),
+    ("int64", (2,), "float64", (3,)), ("int32", (3,), "int32", ()), ("string", (2,), "float32", (2,)), ("int64", (1,), "int64", (1,)),
+])
+@pytest.mark.parametrize("num_buckets", [4, 16])
+def test_buckets_of_dense_tables(tf1, key_type, key_shape, value_type, value_shape, num_buckets):
+    """Exports hold every bucket in its place, whatever was inserted and removed before."""
+    r = np.random.RandomState(7)
+
+    def of(dtype, numbers):
+        return numbers.astype(str).astype(object) if dtype == "string" else numbers.astype(dtype)
+
+    steps = []
+    seen = np.unique(r.randint(-10**6, 10**6, (40,) + key_shape), axis=0)
+    for i in range(0, 40, 4):
+        keys = seen[i:i + 4]
+        steps.append(("insert", of(key_type, keys), of(value_type, r.randint(0, 100, (len(keys),) + value_shape))))
+        if i % 3 == 0:
+            steps.append(("remove", of(key_type, seen[[i, i + 1]]), None))
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            reserved = [of(key_type, np.full(key_shape, n)) for n in (-10**7, -10**7 - 1)]
+            reserved = [key.tolist() for key in reserved]
+            table = tf.lookup.experimental.DenseHashTable(
+                tf.as_dtype(key_type), tf.as_dtype(value_type), of(value_type, np.zeros(value_shape)).tolist(), *reserved, initial_num_buckets=num_buckets)
+            keys = tf.placeholder(key_type, (None,) + key_shape)
+            values = tf.placeholder(value_type, (None,) + value_shape)
+            ops, exported, size = {"insert": table.insert(keys, values), "remove": table.remove(keys)}, table.export(), table.size()
+            results = []
+            for op, some_keys, some_values in steps:
+                sess.run(ops[op], {keys: some_keys} if some_values is None else {keys: some_keys, values: some_values})
+                results.append([sess.run(size), *(a.tolist() for a in sess.run(exported))])
+            found.append(results)
+    assert found[1] == found[0]
+
+
+@pytest.mark.parametrize("rows, match", [(3, "at least 4 and a power of 2, got: 3"), (8, None), (0, "at least 4 and a power of 2, got: 0")])
+def test_imported_buckets(rows, match):
+    """A table takes as many buckets as it is given, also full ones, in which each key that is not at its place is not found."""
+    tf = flowmill
+    with tf.Graph().as_default(), tf.Session() as sess:
+        table = tf.lookup.experimental.DenseHashTable(tf.int64, tf.int64, -1, 0, -2)
+        keys, values = tf.placeholder(tf.int64, None), tf.placeholder(tf.int64, None)
+        buckets = {keys: np.arange(1, rows + 1).reshape(rows, 1), values: np.arange(rows).reshape(rows, 1)}
+        imported = tf.raw_ops.LookupTableImportV2(table_handle=table.resource_handle, keys=keys, values=values)
+        if match:
+            with pytest.raises(tf.errors.InvalidArgumentError, match=match):
+                sess.run(imported, buckets)
+        else:
+            sess.run(imported, buckets)
+            lookups = table.lookup(tf.constant([1, 2, 8, 9, 100], tf.int64)), table.size()
+            assert [a.tolist() for a in sess.run(lookups)] == [[0, 1, 7, -1, -1], 8]
+            sess.run(table.insert(tf.constant([9], tf.int64), tf.constant([90], tf.int64)))
+            assert [a.tolist() for a in sess.run(lookups)] == [[0, 1, 7, 90, -1], 9]
+
+
+@pytest.mark.parametrize("attrs, match", [
+    ({"initial_num_buckets": 12}, "power of 2, got: 12"), ({"initial_num_buckets": 2}, "power of 2, got: 2"), ({"max_load_factor": 1.0}, "max_load_factor"),
+    ({"value_shape": [2, 2]}, "scalar or a vector"),
+])
+def test_wrong_dense_tables(tf1, attrs, match):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            handle = tf.raw_ops.MutableDenseHashTableV2(empty_key=0, deleted_key=-1, value_dtype=tf.float32, **attrs)
+            with pytest.raises(tf.errors.InvalidArgumentError, match=match):
+                sess.run(tf.raw_ops.LookupTableSizeV2(table_handle=handle))
 
 
 def test_a_table_that_is_not_saved():

@@ -1,10 +1,12 @@
 //! Lookup tables: filled once by an initialiser, or changed at any time.
 
+mod buckets;
 mod table;
 mod text_file;
 
 use crate::from_fn::from_fn;
 use crate::state::resource_name;
+use buckets::DenseOptions;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{PartialShape, ResourceHandle, Result, Shape, Tensor, bail};
 use std::sync::Arc;
@@ -28,10 +30,10 @@ pub fn register(registry: &mut KernelRegistry) {
         registry.add(op, |_| from_fn(|ctx| table(ctx)?.initialize(ctx.input(1)?, ctx.input(2)?)));
     }
     for op in ["LookupTableInsert", "LookupTableInsertV2"] {
-        registry.add(op, |_| from_fn(|ctx| table(ctx)?.insert(ctx.input(1)?, ctx.input(2)?, false)));
+        registry.add(op, |_| from_fn(|ctx| table(ctx)?.insert(ctx.input(1)?, ctx.input(2)?)));
     }
     for op in ["LookupTableImport", "LookupTableImportV2"] {
-        registry.add(op, |_| from_fn(|ctx| table(ctx)?.insert(ctx.input(1)?, ctx.input(2)?, true)));
+        registry.add(op, |_| from_fn(|ctx| table(ctx)?.import(ctx.input(1)?, ctx.input(2)?)));
     }
     registry.add("LookupTableRemoveV2", |_| from_fn(|ctx| table(ctx)?.remove(ctx.input(1)?)));
     for op in ["LookupTableFind", "LookupTableFindV2"] {
@@ -125,6 +127,12 @@ fn make_table(init: &KernelInit<'_>, kind: Kind) -> Result<Arc<dyn Kernel>> {
 /// Inputs: the keys that mark free and removed places. A key has their shape.
 fn make_dense_table(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let (key_dtype, value_dtype, value_shape) = (init.dtype("key_dtype")?, init.dtype("value_dtype")?, value_shape(init)?);
+    let max_load_factor: f32 = init.attrs.get_or("max_load_factor", 0.8)?;
+    let num_buckets: i64 = init.attrs.get_or("initial_num_buckets", 1 << 17)?;
+    let num_buckets = usize::try_from(num_buckets).unwrap_or(0);
+    if value_shape.rank() > 1 {
+        bail!(InvalidArgument, "Empty value must be a scalar or a vector, got shape {value_shape}");
+    }
     let anonymous = is_anonymous(init);
     let container = init.attrs.get_or("container", "")?.to_owned();
     let name = resource_name(init)?.to_owned();
@@ -137,11 +145,10 @@ fn make_dense_table(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             bail!(InvalidArgument, "Empty key must be a scalar or a vector, got shape {}", empty.shape());
         }
         let key_shape = empty.shape().clone();
-        let kind = Kind::Dense { empty: item(empty, &key_shape)?, deleted: item(deleted, &key_shape)? };
-        if matches!(&kind, Kind::Dense { empty, deleted } if empty == deleted) {
-            bail!(InvalidArgument, "Empty and deleted keys cannot be equal");
-        }
-        let make = || Table::new(kind, key_dtype, key_shape, value_dtype, value_shape.clone());
+        let (empty, deleted) = (item(empty, &key_shape)?, item(deleted, &key_shape)?);
+        let options = DenseOptions { key_dtype, empty, deleted, num_buckets, max_load_factor };
+        options.check()?;
+        let make = || Table::new(Kind::Dense(options), key_dtype, key_shape, value_dtype, value_shape.clone());
         let table = if anonymous { Arc::new(make()) } else { ctx.step().resources.lookup_or_create(&container, &name, || Ok(make()))? };
         ctx.set_output(0, to_handle(&container, &name, table));
         Ok(())

@@ -1,6 +1,6 @@
 //! The object behind a lookup table's handle.
 
-use crate::blocks::concat_blocks;
+use super::buckets::{Buckets, DenseOptions};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Bytes, DType, Resource, Result, Shape, Tensor, bail, error};
 use rustc_hash::FxHashMap;
@@ -17,24 +17,18 @@ pub(super) enum Item {
 }
 
 /// What tells the kinds of tables apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) enum Kind {
     /// Filled once by an initialiser.
     Static,
     /// Changed at any time.
     Mutable,
-    /// The same with two keys that may not be used.
-    Dense {
-        /// Marks free places in TensorFlow's table.
-        empty: Item,
-        /// Marks removed ones.
-        deleted: Item,
-    },
+    /// The same with two keys that may not be used, and an order that TensorFlow's checkpoints fix.
+    Dense(DenseOptions),
 }
 
-/// Keys and values of fixed types and shapes, in order of insertion.
+/// Keys and values of fixed types and shapes.
 pub(super) struct Table {
-    pub(super) kind: Kind,
     pub(super) key_dtype: DType,
     pub(super) value_dtype: DType,
     pub(super) key_shape: Shape,
@@ -42,9 +36,16 @@ pub(super) struct Table {
     entries: Mutex<Entries>,
 }
 
+enum Entries {
+    /// None until it is initialised.
+    Static(Option<Pairs>),
+    Mutable(Pairs),
+    Dense(Buckets),
+}
+
+/// Keys and values in order of insertion; a removal moves the last pair into the gap.
 #[derive(Default)]
-struct Entries {
-    initialized: bool,
+struct Pairs {
     places: FxHashMap<Item, usize>,
     pairs: Vec<(Item, Item)>,
 }
@@ -81,27 +82,43 @@ pub(super) fn item(tensor: &Tensor, row: &Shape) -> Result<Item> {
 
 /// A tensor of shape `shape` with the elements of `items`, one after the other.
 fn to_tensor<'a>(dtype: DType, shape: Shape, items: impl Iterator<Item = &'a Item>) -> Result<Tensor> {
-    let mut scalars = Vec::with_capacity(shape.num_elements());
-    for item in items {
-        match item {
-            Item::Row(row) => scalars.extend(row),
-            scalar => scalars.push(scalar),
-        }
-    }
+    let mut scalars = items.flat_map(|item| match item {
+        Item::Row(row) => &row[..],
+        scalar => std::slice::from_ref(scalar),
+    });
     if dtype == DType::String {
-        let texts = scalars.into_iter().map(|item| if let Item::Text(text) = item { text.clone() } else { Bytes::new() });
+        // Checks the memory limit.
+        drop(Tensor::zeros(dtype, shape.clone())?);
+        let texts = scalars.map(|item| if let Item::Text(text) = item { text.clone() } else { Bytes::new() });
         return Tensor::from_strings(shape, texts.collect());
     }
-    let scalars = scalars.into_iter().map(|item| if let Item::Bits(bits) = item { Tensor::from_scalar_bits(dtype, *bits) } else { None });
-    let scalars: Vec<Tensor> =
-        scalars.collect::<Option<_>>().ok_or_else(|| error!(Unimplemented, "tables do not hold elements of type {dtype}"))?;
-    concat_blocks(dtype, shape, scalars.iter().map(|scalar| (scalar, 0..1)))
+    let Some(size) = dtype.size().filter(|&size| size <= size_of::<u64>()) else {
+        bail!(Unimplemented, "tables do not hold elements of type {dtype}");
+    };
+    Tensor::filled_by(dtype, shape, |bytes| {
+        for (element, item) in bytes.chunks_exact_mut(size).zip(&mut scalars) {
+            let Item::Bits(bits) = item else { bail!(Internal, "a table of {dtype} holds {item:?}") };
+            element.copy_from_slice(&bits.to_le_bytes()[..size]);
+        }
+        Ok(())
+    })
+}
+
+/// The value that a bucket without one exports.
+fn zero(dtype: DType, shape: &Shape) -> Item {
+    let scalar = if dtype == DType::String { Item::Text(Bytes::new()) } else { Item::Bits(0) };
+    if shape.rank() == 0 { scalar } else { Item::Row(vec![scalar; shape.num_elements()]) }
 }
 
 impl Table {
     /// An empty table.
     pub(super) fn new(kind: Kind, key_dtype: DType, key_shape: Shape, value_dtype: DType, value_shape: Shape) -> Table {
-        Table { kind, key_dtype, value_dtype, key_shape, value_shape, entries: Mutex::default() }
+        let entries = match kind {
+            Kind::Static => Entries::Static(None),
+            Kind::Mutable => Entries::Mutable(Pairs::default()),
+            Kind::Dense(options) => Entries::Dense(Buckets::new(options)),
+        };
+        Table { key_dtype, value_dtype, key_shape, value_shape, entries: Mutex::new(entries) }
     }
 
     /// Checks the types an op works with.
@@ -133,17 +150,6 @@ impl Table {
         batch.iter().chain(self.value_shape.iter()).copied().collect()
     }
 
-    fn check_keys(&self, keys: &[Item]) -> Result<()> {
-        if let Kind::Dense { empty, deleted } = &self.kind {
-            for (marker, name) in [(empty, "empty_key"), (deleted, "deleted_key")] {
-                if keys.contains(marker) {
-                    bail!(InvalidArgument, "Using the {name} as a table key is not allowed");
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// The values of `keys`; `default`, one value or one for each key, for keys that are not there.
     ///
     /// # Errors
@@ -156,70 +162,101 @@ impl Table {
         if !one && *default.shape() != shape {
             bail!(InvalidArgument, "Expected shape {} or {shape} for default value, got {}", self.value_shape, default.shape());
         }
-        let keys = items(keys, &self.key_shape)?;
-        self.check_keys(&keys)?;
-        let defaults = items(default, &self.value_shape)?;
+        let (keys, defaults) = (items(keys, &self.key_shape)?, items(default, &self.value_shape)?);
         let entries = self.entries.lock();
-        if self.kind == Kind::Static && !entries.initialized {
-            bail!(FailedPrecondition, "Table not initialized.");
-        }
-        let found = keys.iter().enumerate().map(|(i, key)| match entries.places.get(key) {
-            Some(&place) => entries.pairs.get(place).map(|(_, value)| value),
-            None => defaults.get(if one { 0 } else { i }),
-        });
-        let found: Vec<&Item> = found.collect::<Option<_>>().ok_or_else(|| error!(Internal, "a table's places and pairs disagree"))?;
+        entries.check_keys(&keys)?;
+        let found = keys.iter().enumerate().map(|(i, key)| entries.get(key).or_else(|| defaults.get(if one { 0 } else { i })));
+        let found: Vec<&Item> = found.collect::<Option<_>>().ok_or_else(|| error!(Internal, "a key has no default value"))?;
         to_tensor(self.value_dtype, shape, found.into_iter())
     }
 
-    fn pairs(&self, keys: &Tensor, values: &Tensor) -> Result<(Vec<Item>, Vec<Item>)> {
-        self.check_dtypes(keys.dtype(), values.dtype())?;
-        let expected = self.values_shape(&self.batch(keys)?);
-        if *values.shape() != expected {
-            bail!(InvalidArgument, "Expected shape {expected} for value, got {}", values.shape());
-        }
-        let keys = items(keys, &self.key_shape)?;
-        self.check_keys(&keys)?;
-        Ok((keys, items(values, &self.value_shape)?))
+    fn items_of(&self, keys: &Tensor, values: &Tensor) -> Result<(Vec<Item>, Vec<Item>)> {
+        Ok((items(keys, &self.key_shape)?, items(values, &self.value_shape)?))
     }
 
-    /// Sets values; later ones win. With `replace`, the table holds nothing else afterwards.
+    fn check_values(&self, values: &Tensor, expected: &Shape) -> Result<()> {
+        if values.shape() != expected {
+            bail!(InvalidArgument, "Expected shape {expected} for value, got {}", values.shape());
+        }
+        Ok(())
+    }
+
+    /// Sets values; later ones win.
     ///
     /// # Errors
     /// `Unimplemented` for a table that is filled once, `InvalidArgument` for wrong types and shapes and forbidden keys.
-    pub(super) fn insert(&self, keys: &Tensor, values: &Tensor, replace: bool) -> Result<()> {
-        if self.kind == Kind::Static {
-            // An import is how TensorFlow 2 fills a table that is filled once.
-            if replace {
-                return self.initialize(keys, values);
-            }
+    pub(super) fn insert(&self, keys: &Tensor, values: &Tensor) -> Result<()> {
+        let mut entries = self.entries.lock();
+        if matches!(*entries, Entries::Static(_)) {
             bail!(Unimplemented, "Insert not supported by InitializableLookupTable implementations");
         }
-        let (keys, values) = self.pairs(keys, values)?;
-        let mut entries = self.entries.lock();
-        if replace {
-            *entries = Entries::default();
+        self.check_dtypes(keys.dtype(), values.dtype())?;
+        self.check_values(values, &self.values_shape(&self.batch(keys)?))?;
+        let (keys, values) = self.items_of(keys, values)?;
+        entries.check_keys(&keys)?;
+        match &mut *entries {
+            Entries::Dense(buckets) => buckets.insert(keys, values),
+            Entries::Static(Some(pairs)) | Entries::Mutable(pairs) => pairs.insert(keys, values),
+            Entries::Static(None) => {}
         }
-        keys.into_iter().zip(values).for_each(|(key, value)| entries.set(key, value));
         Ok(())
+    }
+
+    /// Lets the table hold what [`Table::export`] gave. For a table that is filled once this is how TensorFlow 2 fills it.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for wrong types and shapes; for tables that are filled once as [`Table::initialize`].
+    pub(super) fn import(&self, keys: &Tensor, values: &Tensor) -> Result<()> {
+        let mut entries = self.entries.lock();
+        if matches!(*entries, Entries::Static(_)) {
+            drop(entries);
+            return self.initialize(keys, values);
+        }
+        self.check_dtypes(keys.dtype(), values.dtype())?;
+        if let Entries::Dense(buckets) = &mut *entries {
+            let &[num_buckets, _] = keys.shape().dims() else {
+                bail!(InvalidArgument, "Expected the keys of all buckets as a matrix, got shape {}", keys.shape());
+            };
+            let (key_shape, value_shape) = self.bucket_shapes(num_buckets);
+            if *keys.shape() != key_shape {
+                bail!(InvalidArgument, "Expected shape {key_shape} for keys, got {}", keys.shape());
+            }
+            self.check_values(values, &value_shape)?;
+            let (keys, values) = self.items_of(keys, values)?;
+            return buckets.import(keys, values);
+        }
+        self.check_values(values, &self.values_shape(&self.batch(keys)?))?;
+        let (keys, values) = self.items_of(keys, values)?;
+        let mut pairs = Pairs::default();
+        pairs.insert(keys, values);
+        *entries = Entries::Mutable(pairs);
+        Ok(())
+    }
+
+    /// The shapes of the keys and of the values of all buckets, which are matrices.
+    fn bucket_shapes(&self, num_buckets: usize) -> (Shape, Shape) {
+        let of = |row: &Shape| Shape::new(&[num_buckets, row.num_elements()]);
+        (of(&self.key_shape), of(&self.value_shape))
     }
 
     /// Fills a table that is filled once; does nothing where it is already.
     ///
     /// # Errors
-    /// `FailedPrecondition` for two values of one key, `InvalidArgument` for wrong types and numbers of elements.
+    /// `FailedPrecondition` for two values of one key, `InvalidArgument` for wrong types and numbers of elements and for tables that change.
     pub(super) fn initialize(&self, keys: &Tensor, values: &Tensor) -> Result<()> {
         self.check_dtypes(keys.dtype(), values.dtype())?;
         if keys.num_elements() != values.num_elements() {
             bail!(InvalidArgument, "Keys and values must have the same size {} vs {}", keys.num_elements(), values.num_elements());
         }
-        let (keys, values) = (items(keys, &self.key_shape)?, items(values, &self.value_shape)?);
+        let (keys, values) = self.items_of(keys, values)?;
         let mut entries = self.entries.lock();
-        if entries.initialized {
+        let Entries::Static(contents) = &mut *entries else { bail!(InvalidArgument, "the table is not initializable") };
+        if contents.is_some() {
             return Ok(());
         }
-        let mut filled = Entries { initialized: true, ..Entries::default() };
+        let mut filled = Pairs::default();
         for (key, value) in keys.into_iter().zip(values) {
-            if let Some((_, old)) = filled.places.get(&key).and_then(|&place| filled.pairs.get(place)).filter(|(_, old)| *old != value) {
+            if let Some(old) = filled.get(&key).filter(|old| **old != value) {
                 let show = |dtype, item: &Item| {
                     to_tensor(dtype, Shape::scalar(), std::iter::once(item)).map(|t| crate::summarize::summarize(&t, 1))
                 };
@@ -228,7 +265,7 @@ impl Table {
             }
             filled.set(key, value);
         }
-        *entries = filled;
+        *contents = Some(filled);
         Ok(())
     }
 
@@ -237,38 +274,86 @@ impl Table {
     /// # Errors
     /// As [`Table::insert`].
     pub(super) fn remove(&self, keys: &Tensor) -> Result<()> {
-        if self.kind == Kind::Static {
+        let mut entries = self.entries.lock();
+        if matches!(*entries, Entries::Static(_)) {
             bail!(Unimplemented, "Remove not supported by InitializableLookupTable implementations");
         }
         self.check_dtypes(keys.dtype(), self.value_dtype)?;
         self.batch(keys)?;
         let keys = items(keys, &self.key_shape)?;
-        self.check_keys(&keys)?;
-        let mut entries = self.entries.lock();
-        keys.iter().for_each(|key| entries.remove(key));
+        entries.check_keys(&keys)?;
+        match &mut *entries {
+            Entries::Dense(buckets) => keys.iter().for_each(|key| buckets.remove(key)),
+            Entries::Static(Some(pairs)) | Entries::Mutable(pairs) => keys.iter().for_each(|key| pairs.remove(key)),
+            Entries::Static(None) => {}
+        }
         Ok(())
     }
 
     /// The number of keys.
     pub(super) fn len(&self) -> usize {
-        self.entries.lock().pairs.len()
+        match &*self.entries.lock() {
+            Entries::Dense(buckets) => buckets.len(),
+            Entries::Static(Some(pairs)) | Entries::Mutable(pairs) => pairs.pairs.len(),
+            Entries::Static(None) => 0,
+        }
     }
 
-    /// All keys and values, in order of insertion (a removal moves the last one into the gap).
+    /// All keys and values; of a dense table, all buckets as two matrices.
     ///
     /// # Errors
     /// `ResourceExhausted` past the memory limit.
     pub(super) fn export(&self) -> Result<(Tensor, Tensor)> {
+        let none = Pairs::default();
         let entries = self.entries.lock();
-        let batch = Shape::new(&[entries.pairs.len()]);
+        let pairs = match &*entries {
+            Entries::Dense(buckets) => {
+                let (key_shape, value_shape) = self.bucket_shapes(buckets.num_buckets());
+                let zero = zero(self.value_dtype, &self.value_shape);
+                let keys = to_tensor(self.key_dtype, key_shape, buckets.iter().map(|(key, _)| key))?;
+                let values = to_tensor(self.value_dtype, value_shape, buckets.iter().map(|(_, value)| value.unwrap_or(&zero)))?;
+                return Ok((keys, values));
+            }
+            Entries::Static(Some(pairs)) | Entries::Mutable(pairs) => &pairs.pairs,
+            Entries::Static(None) => &none.pairs,
+        };
+        let batch = Shape::new(&[pairs.len()]);
         let key_shape = batch.iter().chain(self.key_shape.iter()).copied().collect();
-        let keys = to_tensor(self.key_dtype, key_shape, entries.pairs.iter().map(|(key, _)| key))?;
-        let values = to_tensor(self.value_dtype, self.values_shape(&batch), entries.pairs.iter().map(|(_, value)| value))?;
+        let keys = to_tensor(self.key_dtype, key_shape, pairs.iter().map(|(key, _)| key))?;
+        let values = to_tensor(self.value_dtype, self.values_shape(&batch), pairs.iter().map(|(_, value)| value))?;
         Ok((keys, values))
     }
 }
 
 impl Entries {
+    /// # Errors
+    /// `InvalidArgument` for keys that the table cannot hold, `FailedPrecondition` where it must be initialised first.
+    fn check_keys(&self, keys: &[Item]) -> Result<()> {
+        match self {
+            Entries::Static(None) => bail!(FailedPrecondition, "Table not initialized."),
+            Entries::Dense(buckets) => buckets.check_keys(keys),
+            Entries::Static(Some(_)) | Entries::Mutable(_) => Ok(()),
+        }
+    }
+
+    fn get(&self, key: &Item) -> Option<&Item> {
+        match self {
+            Entries::Dense(buckets) => buckets.get(key),
+            Entries::Static(Some(pairs)) | Entries::Mutable(pairs) => pairs.get(key),
+            Entries::Static(None) => None,
+        }
+    }
+}
+
+impl Pairs {
+    fn get(&self, key: &Item) -> Option<&Item> {
+        self.places.get(key).and_then(|&place| self.pairs.get(place)).map(|(_, value)| value)
+    }
+
+    fn insert(&mut self, keys: Vec<Item>, values: Vec<Item>) {
+        keys.into_iter().zip(values).for_each(|(key, value)| self.set(key, value));
+    }
+
     fn set(&mut self, key: Item, value: Item) {
         match self.places.get(&key).and_then(|&place| self.pairs.get_mut(place)) {
             Some(pair) => pair.1 = value,

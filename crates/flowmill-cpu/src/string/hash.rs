@@ -38,7 +38,7 @@ fn make_strong_buckets(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 }
 
 /// MurmurHash64A by Austin Appleby, with the seed of TensorFlow's `Hash64`.
-fn murmur(s: &[u8]) -> u64 {
+pub(crate) fn murmur(s: &[u8]) -> u64 {
     const SEED: u64 = 0x00DE_CAFC_AFFE;
     const MULTIPLIER: u64 = 0xc6a4_a793_5bd1_e995;
     const SHIFT: u32 = 47;

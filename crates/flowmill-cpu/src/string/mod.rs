@@ -19,6 +19,7 @@ mod unicode;
 
 pub(crate) use farm::fingerprint64;
 pub(crate) use farm128::fingerprint128;
+pub(crate) use hash::murmur;
 
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
