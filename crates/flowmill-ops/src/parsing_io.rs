@@ -30,6 +30,37 @@ pub(crate) const OPS: &[Op] = &[
                 sparse_types: list({float, int64, string}) >= 0; Tdense: list({float, int64, string}) >= 0; dense_shapes: list(shape) >= 0")
     .shape(shape::parse_example),
     op(
+        "ParseSequenceExample",
+        "(serialized: string, debug_name: string, context_dense_defaults: Tcontext_dense)
+         -> (context_sparse_indices: Ncontext_sparse * int64, context_sparse_values: context_sparse_types,
+         context_sparse_shapes: Ncontext_sparse * int64, context_dense_values: Tcontext_dense,
+         feature_list_sparse_indices: Nfeature_list_sparse * int64, feature_list_sparse_values: feature_list_sparse_types,
+         feature_list_sparse_shapes: Nfeature_list_sparse * int64, feature_list_dense_values: feature_list_dense_types,
+         feature_list_dense_lengths: Nfeature_list_dense * int64)",
+    )
+    .attrs("feature_list_dense_missing_assumed_empty: list(string) >= 0; context_sparse_keys: list(string) >= 0;
+                context_dense_keys: list(string) >= 0; feature_list_sparse_keys: list(string) >= 0; feature_list_dense_keys: list(string) >= 0;
+                Ncontext_sparse: int >= 0 = 0; Ncontext_dense: int >= 0 = 0; Nfeature_list_sparse: int >= 0 = 0; Nfeature_list_dense: int >= 0 = 0;
+                context_sparse_types: list({float, int64, string}) >= 0 = []; Tcontext_dense: list({float, int64, string}) >= 0 = [];
+                feature_list_dense_types: list({float, int64, string}) >= 0 = []; context_dense_shapes: list(shape) >= 0 = [];
+                feature_list_sparse_types: list({float, int64, string}) >= 0 = []; feature_list_dense_shapes: list(shape) >= 0 = []")
+    .shape(shape::parse_sequence_example),
+    op(
+        "ParseSingleSequenceExample",
+        "(serialized: string, feature_list_dense_missing_assumed_empty: string, context_sparse_keys: Ncontext_sparse * string,
+          context_dense_keys: Ncontext_dense * string, feature_list_sparse_keys: Nfeature_list_sparse * string,
+          feature_list_dense_keys: Nfeature_list_dense * string, context_dense_defaults: Tcontext_dense, debug_name: string)
+         -> (context_sparse_indices: Ncontext_sparse * int64, context_sparse_values: context_sparse_types,
+         context_sparse_shapes: Ncontext_sparse * int64, context_dense_values: Tcontext_dense,
+         feature_list_sparse_indices: Nfeature_list_sparse * int64, feature_list_sparse_values: feature_list_sparse_types,
+         feature_list_sparse_shapes: Nfeature_list_sparse * int64, feature_list_dense_values: feature_list_dense_types)",
+    )
+    .attrs("Ncontext_sparse: int >= 0 = 0; Ncontext_dense: int >= 0 = 0; Nfeature_list_sparse: int >= 0 = 0; Nfeature_list_dense: int >= 0 = 0;
+                context_sparse_types: list({float, int64, string}) >= 0 = []; Tcontext_dense: list({float, int64, string}) >= 0 = [];
+                feature_list_dense_types: list({float, int64, string}) >= 0 = []; context_dense_shapes: list(shape) >= 0 = [];
+                feature_list_sparse_types: list({float, int64, string}) >= 0 = []; feature_list_dense_shapes: list(shape) >= 0 = []")
+    .shape(shape::parse_single_sequence_example),
+    op(
         "ParseSequenceExampleV2",
         "(serialized: string, debug_name: string, context_sparse_keys: string, context_dense_keys: string, context_ragged_keys: string,
           feature_list_sparse_keys: string, feature_list_dense_keys: string, feature_list_ragged_keys: string,
@@ -50,7 +81,7 @@ pub(crate) const OPS: &[Op] = &[
                 feature_list_sparse_types: list({float, int64, string}) >= 0 = [];
                 feature_list_ragged_value_types: list({float, int64, string}) >= 0 = [];
                 feature_list_ragged_split_types: list(index) >= 0 = []; feature_list_dense_shapes: list(shape) >= 0 = []")
-    .shape(shape::parse_sequence_example),
+    .shape(shape::parse_sequence_example_v2),
     op("DecodeProtoV2", "(bytes: string) -> (sizes: int32, values: output_types)")
         .not_differentiable()
         .attrs(

@@ -1,5 +1,7 @@
 """Examples, files and encodings in graphs, against TensorFlow's."""
 
+import re
+
 import numpy as np
 import pytest
 from compare import compare, same_error
@@ -55,6 +57,83 @@ def test_sequence_examples(tf1):
 
     compare(tf1, lambda tf: build(tf, tf.parse_single_sequence_example, []), {"x": serialized})
     compare(tf1, lambda tf: build(tf, tf.io.parse_sequence_example, [None]), {"x": np.array([serialized, serialized], object)})
+
+
+def sequences(tf1):
+    """Three messages: both lists and the context are whole, partly there, and empty; and one whose context is too short."""
+    train = tf1.train
+
+    def feature(values):
+        values = list(values)
+        if values and isinstance(values[0], bytes):
+            return train.Feature(bytes_list=train.BytesList(value=values))
+        if values and isinstance(values[0], float):
+            return train.Feature(float_list=train.FloatList(value=values))
+        return train.Feature(int64_list=train.Int64List(value=values)) if values else train.Feature()
+
+    def message(context, lists):
+        features = train.FeatureLists(feature_list={k: train.FeatureList(feature=[feature(v) for v in steps]) for k, steps in lists.items()})
+        return train.SequenceExample(context=train.Features(feature={k: feature(v) for k, v in context.items()}), feature_lists=features).SerializeToString()
+
+    return [
+        message({"c": [7, 8], "d": [b"x", b"yz"]}, {"s": [[1, 2], [3, 4], [5, 6]], "v": [[1.0, 2.0], [], [3.0]], "t": [[b"a"], [b"b"]]}),
+        message({"c": [9, 10]}, {"s": [], "v": [[4.5]]}),
+        message({}, {"s": [[1, 2]], "t": [[], [b"c", b"d"]]}),
+        message({"c": [1]}, {"s": [[1, 2]]}),
+    ]
+
+
+LISTS = {"context_sparse_types": ["string"], "context_dense_shapes": [[2]], "feature_list_sparse_types": ["float", "string"],
+         "feature_list_dense_types": ["int64"], "feature_list_dense_shapes": [[2]]}
+
+
+def sequences_v1(tf, serialized, names=(), lackable=("s",), default=(-1, -2)):
+    return tf.raw_ops.ParseSequenceExample(
+        serialized=serialized, debug_name=tf.constant(names, tf.string, [len(names)]), context_dense_defaults=[tf.constant(default, tf.int64)],
+        feature_list_dense_missing_assumed_empty=lackable, context_sparse_keys=["d"], context_dense_keys=["c"], feature_list_sparse_keys=["v", "t"],
+        feature_list_dense_keys=["s"], Ncontext_sparse=1, Ncontext_dense=1, Nfeature_list_sparse=2, Nfeature_list_dense=1,
+        **{k: [tf.as_dtype(t) for t in v] if k.endswith("types") else v for k, v in LISTS.items()})
+
+
+def single_sequence(tf, serialized, names=(), lackable=("s",), default=(-1, -2)):
+    return tf.raw_ops.ParseSingleSequenceExample(
+        serialized=serialized, feature_list_dense_missing_assumed_empty=tf.constant(lackable, tf.string, [len(lackable)]), context_sparse_keys=["d"],
+        context_dense_keys=["c"], feature_list_sparse_keys=["v", "t"], feature_list_dense_keys=["s"],
+        context_dense_defaults=[tf.constant(default, tf.int64)], debug_name=tf.constant(names[0] if names else ""),
+        **{k: [tf.as_dtype(t) for t in v] if k.endswith("types") else v for k, v in LISTS.items()})
+
+
+def flat(outputs):
+    return [t for part in outputs for t in (part if isinstance(part, (list, tuple)) else [part])]
+
+
+@pytest.mark.parametrize("messages", [[0], [0, 1], [2, 1, 0], []])
+def test_sequence_examples_of_the_first_op(tf1, messages):
+    serialized = np.array([sequences(tf1)[i] for i in messages], object)
+    compare(tf1, lambda tf: flat(sequences_v1(tf, tf.placeholder(tf.string, [None], name="x"))), {"x": serialized})
+
+
+@pytest.mark.parametrize("message", [0, 1, 2])
+def test_single_sequence_examples(tf1, message):
+    compare(tf1, lambda tf: flat(single_sequence(tf, tf.placeholder(tf.string, [], name="x"))), {"x": sequences(tf1)[message]})
+
+
+@pytest.mark.parametrize("message, arguments, words", [
+    (3, {}, [r"Number of int64 values != expected|Unexpected number of elements in example m"]),
+    (2, {"default": ()}, ["[Ff]eature:? '?c'?"]),
+    ("", {"lackable": ()}, ["Name: m, Feature list 's' is required but could not be found"]),
+    ("garbage", {}, ["[Pp]arse"]),
+    (0, {"default": (1, 2, 3)}, ["shape"]),
+])
+@pytest.mark.parametrize("op", [sequences_v1, single_sequence])
+def test_wrong_sequence_examples(tf1, op, message, arguments, words):
+    """The codes are TensorFlow's, and the messages name what is wrong."""
+    serialized = sequences(tf1)[message] if isinstance(message, int) else message
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError) as raised:
+            sess.run(flat(op(tf, serialized if op is single_sequence else [serialized], ["m"], **arguments)))
+        for word in words:
+            assert re.search(word, str(raised.value)), (tf.__name__, str(raised.value))
 
 
 @pytest.mark.parametrize("build, match", [

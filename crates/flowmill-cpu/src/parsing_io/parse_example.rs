@@ -74,7 +74,7 @@ impl Features {
         self.sparse.iter().copied().chain(self.dense.iter().map(|d| d.dtype)).chain(self.ragged.iter().map(|r| r.0))
     }
 
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.sparse.len() + self.dense.len() + self.ragged.len()
     }
 

@@ -1,63 +1,175 @@
-//! `ParseSequenceExampleV2`: serialised `SequenceExample` messages. Their context is read as examples are; lists of features have a dimension more.
+//! `ParseSequenceExample`, `ParseSequenceExampleV2`, `ParseSingleSequenceExample`: serialised `SequenceExample` messages. Their context is read as
+//! examples are; lists of features have a dimension more.
 
 use super::column::Column;
 use super::example::{FeatureList, Wanted, find_lists};
 use super::parse_example::{Dense, Features, Input, features_of, give, keys, row_splits};
 use crate::from_fn::expensive_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Shape, Tensor, bail, error};
+use flowmill_tensor::{Bytes, DType, Result, Shape, Tensor, bail, error};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.add("ParseSequenceExampleV2", make);
+    registry.add("ParseSequenceExample", make_first);
+    registry.add("ParseSequenceExampleV2", make_second);
+    registry.add("ParseSingleSequenceExample", make_single);
 }
 
-/// Where the inputs begin: messages, names of messages, keys of the context (sparse, dense, ragged), keys of lists, which dense lists may lack, defaults.
-const CONTEXT_KEYS: usize = 2;
-const LIST_KEYS: usize = 5;
-const MAY_LACK: usize = 8;
-const DEFAULTS: usize = 9;
+/// The features that an op's attributes describe.
+struct Sequence {
+    context: Features,
+    lists: Features,
+}
 
-fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let of = |prefix: &str, dense: &str| {
-        let name = |rest: &str| format!("{prefix}_{rest}");
-        let names = [name("sparse_types"), dense.to_owned(), name("dense_shapes"), name("ragged_value_types"), name("ragged_split_types")];
-        Features::of_attrs(init, names.each_ref().map(String::as_str))
-    };
-    let context = of("context", "Tcontext_dense")?;
-    let lists = of("feature_list", "feature_list_dense_types")?;
-    for (features, prefix) in [(&context, "context"), (&lists, "feature_list")] {
-        if let Some(i) = features.dense.iter().position(|d| d.is_variable) {
-            bail!(InvalidArgument, "{prefix}_dense_shapes[{i}] is not fully defined");
+/// The keys of one call, in the order of [`Features::types`].
+struct Keys<'a> {
+    context: Vec<&'a [u8]>,
+    lists: Vec<&'a [u8]>,
+    /// Of each dense list: whether a message without it counts as one with an empty list.
+    may_lack: Vec<bool>,
+}
+
+impl Sequence {
+    fn new(init: &KernelInit<'_>) -> Result<Sequence> {
+        let of = |prefix: &str, dense: &str| {
+            let name = |rest: &str| format!("{prefix}_{rest}");
+            let names =
+                [name("sparse_types"), dense.to_owned(), name("dense_shapes"), name("ragged_value_types"), name("ragged_split_types")];
+            Features::of_attrs(init, names.each_ref().map(String::as_str))
+        };
+        let sequence = Sequence { context: of("context", "Tcontext_dense")?, lists: of("feature_list", "feature_list_dense_types")? };
+        for (features, prefix) in [(&sequence.context, "context"), (&sequence.lists, "feature_list")] {
+            if let Some(i) = features.dense.iter().position(|d| d.is_variable) {
+                bail!(InvalidArgument, "{prefix}_dense_shapes[{i}] is not fully defined");
+            }
+            for (kind, count) in [("sparse", features.sparse.len()), ("dense", features.dense.len())] {
+                let attr = format!("N{prefix}_{kind}");
+                if init.attrs.contains(&attr) && init.attrs.get::<i64>(&attr)? != count as i64 {
+                    bail!(InvalidArgument, "len({prefix}_{kind}_keys) != len({prefix}_{kind}_types)");
+                }
+            }
         }
+        Ok(sequence)
     }
+
+    /// Parses input 0, whose messages have `names` or none; the defaults of the context's dense features begin at input `first_default`.
+    fn parse(&self, ctx: &KernelContext<'_>, names: &[Bytes], keys: Keys<'_>, first_default: usize) -> Result<Outputs> {
+        let serialized = ctx.input(0)?;
+        let messages = serialized.as_strings()?;
+        if !names.is_empty() && names.len() != messages.len() {
+            bail!(InvalidArgument, "example_names must be empty or have the correct number of elements");
+        }
+        let mut defaults = Vec::with_capacity(self.context.dense.len());
+        for (i, dense) in self.context.dense.iter().enumerate() {
+            let given = ctx.input(first_default + i)?;
+            if given.num_elements() > 0 && !dense.shape.is_compatible_with(given.shape()) {
+                bail!(InvalidArgument, "default_value[{i}].shape() == {} != context_dense_shapes[{i}] == {}", given.shape(), dense.shape);
+            }
+            defaults.push(dense.default(i, given)?);
+        }
+        let input = Input { messages, names, keys: keys.context, defaults, is_single: serialized.rank() == 0 };
+        let context = features_of(&self.context, &input)?;
+        lists_of(&self.lists, &input, &keys.lists, &keys.may_lack, context)
+    }
+}
+
+/// The tensors of an op, in their order.
+struct Outputs {
+    context: Vec<Tensor>,
+    sparse: Vec<Tensor>,
+    dense: Vec<Tensor>,
+    /// The numbers of steps of the dense lists.
+    lengths: Vec<Tensor>,
+    ragged: Vec<Tensor>,
+}
+
+fn check_rank(tensor: &Tensor, what: &str, rank: usize) -> Result<()> {
+    if tensor.rank() != rank {
+        bail!(InvalidArgument, "Expected {what} to be a {}, got shape: {}", ["scalar", "vector"][rank.min(1)], tensor.shape());
+    }
+    Ok(())
+}
+
+fn borrowed(keys: &[Bytes]) -> Vec<&[u8]> {
+    keys.iter().map(|key| &key[..]).collect()
+}
+
+/// Keys are attributes, and the lists that messages may lack are named by theirs.
+fn make_first(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let sequence = Sequence::new(init)?;
+    let list = |name: &str| Ok(init.attrs.list::<&Bytes>(name)?.into_iter().cloned().collect::<Vec<Bytes>>());
+    let keys_of = |prefix: &str, features: &Features| -> Result<[Vec<Bytes>; 2]> {
+        let (sparse, dense) = (list(&format!("{prefix}_sparse_keys"))?, list(&format!("{prefix}_dense_keys"))?);
+        for (kind, keys, types) in [("sparse", sparse.len(), features.sparse.len()), ("dense", dense.len(), features.dense.len())] {
+            if keys != types {
+                bail!(InvalidArgument, "len({prefix}_{kind}_keys) != len({prefix}_{kind}_types)");
+            }
+        }
+        Ok([sparse, dense])
+    };
+    let (context, lists) = (keys_of("context", &sequence.context)?, keys_of("feature_list", &sequence.lists)?);
+    let may_lack = list("feature_list_dense_missing_assumed_empty")?;
+    let may_lack: Vec<bool> = lists[1].iter().map(|key| may_lack.contains(key)).collect();
+    let (context, lists) = (context.concat(), lists.concat());
     expensive_from_fn(move |ctx| {
-        let input = context_input(ctx, &context)?;
-        let mut outputs = features_of(&context, &input)?;
-        outputs.extend(lists_of(ctx, &lists, &input)?);
-        give(ctx, outputs)
+        check_rank(ctx.input(0)?, "serialized", 1)?;
+        let (context, lists) = (borrowed(&context), borrowed(&lists));
+        let keys = Keys { context, lists, may_lack: may_lack.clone() };
+        let out = sequence.parse(ctx, ctx.input(1)?.as_strings()?, keys, 2)?;
+        give(ctx, [out.context, out.sparse, out.dense, out.lengths].concat())
     })
 }
 
-fn context_input<'a>(ctx: &'a KernelContext<'_>, features: &Features) -> Result<Input<'a>> {
-    let (serialized, names) = (ctx.input(0)?, ctx.input(1)?.as_strings()?);
-    if serialized.rank() > 1 {
-        bail!(InvalidArgument, "Expected serialized to be a scalar or vector, got shape: {}", serialized.shape());
-    }
-    let messages = serialized.as_strings()?;
-    if !names.is_empty() && names.len() != messages.len() {
-        bail!(InvalidArgument, "example_names must be empty or have the correct number of elements");
-    }
-    let mut defaults = Vec::with_capacity(features.dense.len());
-    for (i, dense) in features.dense.iter().enumerate() {
-        let given = ctx.input(DEFAULTS + i)?;
-        if given.num_elements() > 0 && !dense.shape.is_compatible_with(given.shape()) {
-            bail!(InvalidArgument, "default_value[{i}].shape() == {} != context_dense_shapes[{i}] == {}", given.shape(), dense.shape);
+/// Inputs: messages, their names, keys of the context (sparse, dense, ragged), keys of lists, which dense lists messages may lack, defaults.
+fn make_second(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let sequence = Sequence::new(init)?;
+    expensive_from_fn(move |ctx| {
+        if ctx.input(0)?.rank() > 1 {
+            bail!(InvalidArgument, "Expected serialized to be a scalar or vector, got shape: {}", ctx.input(0)?.shape());
         }
-        defaults.push(dense.default(i, given)?);
-    }
-    let keys = keys(ctx, CONTEXT_KEYS, "context_", features)?;
-    Ok(Input { messages, names, keys, defaults, is_single: serialized.rank() == 0 })
+        let (num_dense, may_lack) = (sequence.lists.dense.len(), ctx.input(8)?);
+        if may_lack.rank() != 1 || may_lack.num_elements() != num_dense {
+            bail!(
+                InvalidArgument,
+                "Expected feature_list_dense_missing_assumed_empty to be a vector of {num_dense}, got shape: {}",
+                may_lack.shape()
+            );
+        }
+        let keys = Keys {
+            context: keys(ctx, 2, "context_", &sequence.context)?,
+            lists: keys(ctx, 5, "feature_list_", &sequence.lists)?,
+            may_lack: may_lack.as_slice::<bool>()?.to_vec(),
+        };
+        let out = sequence.parse(ctx, ctx.input(1)?.as_strings()?, keys, 9)?;
+        give(ctx, [out.context, out.sparse, out.dense, out.lengths, out.ragged].concat())
+    })
+}
+
+/// Inputs: the message, the lists that it may lack, a scalar for each key (sparse and dense ones of the context, then of the lists), defaults, the
+/// message's name.
+fn make_single(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let sequence = Sequence::new(init)?;
+    let (num_context, num_lists) = (sequence.context.len(), sequence.lists.len());
+    let first_default = 2 + num_context + num_lists;
+    expensive_from_fn(move |ctx| {
+        check_rank(ctx.input(0)?, "serialized", 0)?;
+        let lackable = ctx.input(1)?;
+        check_rank(lackable, "feature_list_dense_missing_assumed_empty", 1)?;
+        let key = |i: usize| {
+            check_rank(ctx.input(i)?, "the key of a feature", 0)?;
+            ctx.input(i)?.as_strings()?.first().map(|key| &key[..]).ok_or_else(|| error!(Internal, "a scalar without an element"))
+        };
+        let context = (2..2 + num_context).map(key).collect::<Result<_>>()?;
+        let lists: Vec<&[u8]> = (2 + num_context..first_default).map(key).collect::<Result<_>>()?;
+        let lackable = lackable.as_strings()?;
+        let may_lack = lists[sequence.lists.sparse.len()..].iter().map(|key| lackable.iter().any(|name| name == key)).collect();
+        let name = ctx.input(first_default + sequence.context.dense.len())?;
+        if name.num_elements() > 0 {
+            check_rank(name, "debug_name", 0)?;
+        }
+        let out = sequence.parse(ctx, name.as_strings()?, Keys { context, lists, may_lack }, first_default)?;
+        give(ctx, [out.context, out.sparse, out.dense].concat())
+    })
 }
 
 /// The values of one list over the batch: how many steps each message has, and how many values each step.
@@ -144,20 +256,11 @@ impl Lists {
     }
 }
 
-/// The outputs of the lists, in their order.
-fn lists_of(ctx: &KernelContext<'_>, features: &Features, input: &Input<'_>) -> Result<Vec<Tensor>> {
-    let keys = keys(ctx, LIST_KEYS, "feature_list_", features)?;
+/// Reads the lists of `keys`, and gives their tensors after those of the context.
+fn lists_of(features: &Features, input: &Input<'_>, keys: &[&[u8]], may_lack: &[bool], context: Vec<Tensor>) -> Result<Outputs> {
     let (num_sparse, num_dense) = (features.sparse.len(), features.dense.len());
-    let may_lack = ctx.input(MAY_LACK)?;
-    if may_lack.rank() != 1 || may_lack.num_elements() != num_dense {
-        bail!(
-            InvalidArgument,
-            "Expected feature_list_dense_missing_assumed_empty to be a vector of {num_dense}, got shape: {}",
-            may_lack.shape()
-        );
-    }
     let mut places = Wanted::default();
-    for key in &keys {
+    for &key in keys {
         let next = places.len();
         places.entry(key).or_insert(next);
     }
@@ -171,7 +274,7 @@ fn lists_of(ctx: &KernelContext<'_>, features: &Features, input: &Input<'_>) -> 
     }
     let of_key = |key: &[u8]| -> Vec<Option<&FeatureList<'_>>> { found.iter().map(|lists| lists[places[key]].as_ref()).collect() };
 
-    for (key, _) in keys[num_sparse..].iter().zip(may_lack.as_slice::<bool>()?).filter(|&(_, may_lack)| !may_lack) {
+    for (key, _) in keys[num_sparse..].iter().zip(may_lack).filter(|&(_, may_lack)| !may_lack) {
         if let Some(m) = of_key(key).iter().position(Option::is_none) {
             bail!(
                 InvalidArgument,
@@ -183,7 +286,7 @@ fn lists_of(ctx: &KernelContext<'_>, features: &Features, input: &Input<'_>) -> 
         }
     }
     let mut lists = Vec::with_capacity(keys.len());
-    for (key, dtype) in keys.iter().zip(features.types()) {
+    for (&key, dtype) in keys.iter().zip(features.types()) {
         lists.push(Lists::read(input, key, dtype, &of_key(key))?);
     }
     let mut lists = lists.into_iter();
@@ -207,5 +310,5 @@ fn lists_of(ctx: &KernelContext<'_>, features: &Features, input: &Input<'_>) -> 
         inner.push(row_splits(&list.counts, splits, false)?);
         ragged.push(list.values.into_vector()?);
     }
-    Ok([indices, values, shapes, dense, lengths, ragged, outer, inner].concat())
+    Ok(Outputs { context, sparse: [indices, values, shapes].concat(), dense, lengths, ragged: [ragged, outer, inner].concat() })
 }

@@ -2,7 +2,7 @@
 
 use super::dims;
 use flowmill_graph::InferenceContext as Context;
-use flowmill_tensor::{DType, PartialShape, Result};
+use flowmill_tensor::{DType, PartialShape, Result, bail};
 
 /// Sets outputs one after the other.
 struct Outputs {
@@ -63,25 +63,60 @@ pub(crate) fn parse_example(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Sequences: the context's features as for one example, then those of each step with time after the batch.
-pub(crate) fn parse_sequence_example(c: &mut Context<'_>) -> Result<()> {
+/// Sequences in a vector or a scalar: the context's features as for one example, then those of each step with time after the batch.
+pub(crate) fn parse_sequence_example_v2(c: &mut Context<'_>) -> Result<()> {
     let batch = dims::with_rank_at_most(&c.input(0), 1)?;
+    sequences(c, &batch, true)
+}
+
+/// Sequences in a vector, with their names.
+pub(crate) fn parse_sequence_example(c: &mut Context<'_>) -> Result<()> {
+    let batch = dims::with_rank(&c.input(0), 1)?;
+    dims::with_rank(&c.input(1), 1)?;
+    sequences(c, &batch, true)
+}
+
+/// One sequence, a scalar; without the numbers of its steps.
+pub(crate) fn parse_single_sequence_example(c: &mut Context<'_>) -> Result<()> {
+    let batch = dims::with_rank(&c.input(0), 0)?;
+    dims::with_rank(&c.input(1), 1)?;
+    sequences(c, &batch, false)
+}
+
+fn sequences(c: &mut Context<'_>, batch: &PartialShape, has_lengths: bool) -> Result<()> {
     let rank = |more: i64| batch.rank().map_or(dims::UNKNOWN, |r| r as i64 + more);
-    let splits = num_splits(&batch)?;
+    let splits = num_splits(batch)?;
     let mut outputs = Outputs { next: 0 };
     let ragged = count(c, "context_ragged_value_types")?;
-    let sparse = count(c, "context_sparse_types")?;
+    let sparse = features(c, "context", "sparse", "context_sparse_types")?;
+    features(c, "context", "dense", "Tcontext_dense")?;
     outputs.put_sparse(c, sparse, rank(1));
-    outputs.put_dense(c, "context_dense_shapes", &batch)?;
+    outputs.put_dense(c, "context_dense_shapes", batch)?;
     outputs.put(c, ragged, &vector(dims::UNKNOWN));
     outputs.put(c, ragged, &vector(splits));
-    let (sparse, dense, ragged) =
-        (count(c, "feature_list_sparse_types")?, count(c, "feature_list_dense_types")?, count(c, "feature_list_ragged_value_types")?);
+    let sparse = features(c, "feature_list", "sparse", "feature_list_sparse_types")?;
+    let dense = features(c, "feature_list", "dense", "feature_list_dense_types")?;
+    let ragged = count(c, "feature_list_ragged_value_types")?;
     outputs.put_sparse(c, sparse, rank(2));
     outputs.put_dense(c, "feature_list_dense_shapes", &batch.concat(&vector(dims::UNKNOWN)))?;
-    outputs.put(c, dense, &batch);
+    outputs.put(c, if has_lengths { dense } else { 0 }, batch);
     outputs.put(c, ragged, &vector(dims::UNKNOWN));
     outputs.put(c, ragged, &vector(splits));
     outputs.put(c, ragged, &vector(dims::UNKNOWN));
     Ok(())
+}
+
+/// How many features of a kind there are.
+///
+/// # Errors
+/// `InvalidArgument` where the op has an attribute for their number that differs from that of their types, or where there are more or less shapes.
+fn features(c: &Context<'_>, prefix: &str, kind: &str, types: &str) -> Result<usize> {
+    let (n, number, shapes) = (count(c, types)?, format!("N{prefix}_{kind}"), format!("{prefix}_{kind}_shapes"));
+    if c.attrs().contains(&number) && c.attrs().get::<i64>(&number)? != n as i64 {
+        bail!(InvalidArgument, "len({prefix}_{kind}_keys) != len({types})");
+    }
+    if kind == "dense" && c.attrs().list::<PartialShape>(&shapes)?.len() != n {
+        bail!(InvalidArgument, "len({prefix}_{kind}_keys) != len({shapes})");
+    }
+    Ok(n)
 }
