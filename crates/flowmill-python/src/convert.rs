@@ -16,6 +16,7 @@ use std::os::raw::c_int;
 use std::sync::Arc;
 
 use crate::errors::Raise;
+use crate::references::Reference;
 
 /// A tensor as Python sees it if NumPy has no type for it: resources and variants.
 #[pyclass(frozen, name = "Tensor", module = "flowmill._core")]
@@ -340,11 +341,11 @@ fn tensor_over(array: Bound<'_, PyUntypedArray>, dtype: DType, share: bool) -> P
         let bytes = if n == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(data, n * size) } };
         return Tensor::copy_from_bytes(dtype, shape, bytes).raise(py);
     }
-    fn over<T: Element>(data: *const u8, shape: Shape, owner: Py<PyAny>) -> Tensor {
+    fn over<T: Element>(data: *const u8, shape: Shape, owner: Reference) -> Tensor {
         // SAFETY: `data` is valid and aligned for the shape's elements (see the caller) as long as the array `owner` lives.
         unsafe { Tensor::from_foreign(data.cast::<T>(), shape, Arc::new(owner)) }
     }
-    let owner = array.into_any().unbind();
+    let owner = Reference::new(array.into_any().unbind());
     match size {
         1 => over::<u8>(data, shape, owner),
         2 if dtype == DType::F16 => over::<f16>(data, shape, owner),

@@ -12,6 +12,7 @@
 
 use crate::errors::Raise;
 use crate::locks::{self, Locked};
+use crate::references;
 use flowmill_runtime::{CancelToken, Poll};
 use flowmill_tensor::{Error, Result};
 use pyo3::prelude::*;
@@ -26,7 +27,9 @@ use std::sync::Arc;
 /// Runs `f` without the GIL and maps its error.
 pub fn detached<T: Send>(py: Python<'_>, f: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     locks::assert_none_held();
-    py.detach(|| caught(f)).raise(py)
+    let result = py.detach(|| caught(f));
+    references::collect(py);
+    result.raise(py)
 }
 
 /// Runs `f` with the GIL, which the thread takes unless it has it. While the interpreter finalises, and afterwards, the thread waits for ever.
@@ -84,6 +87,7 @@ pub fn step<T: Send>(py: Python<'_>, f: impl FnOnce(CancelToken, Option<Poll>) -
         })
     };
     let result = py.detach(|| caught(|| f(token, Some(poll))));
+    references::collect(py);
     match locks::with(py, &*raised, |raised| raised.take()) {
         Some(error) => Err(error),
         None => result.raise(py),

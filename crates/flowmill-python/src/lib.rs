@@ -16,6 +16,7 @@ mod graph;
 mod guarded_graph;
 mod locks;
 mod py_func;
+mod references;
 mod saved_model;
 mod session;
 mod step_stats;
