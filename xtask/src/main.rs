@@ -3,6 +3,7 @@
 mod dependencies;
 mod layers;
 mod metadata;
+mod op_names;
 mod proto;
 
 use std::env;
@@ -15,6 +16,7 @@ Usage: cargo xtask COMMAND
 Commands:
   layers            check that every crate uses only the crates below it
   dependencies      check where all dependencies come from, their licences, and that none ships twice
+  op-names          check that code asks ops' traits instead of listing their names
   proto [--check]   regenerate the wire types from crates/flowmill-proto/proto (--check: fail if they are stale)
 ";
 
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
     let result = match args.as_slice() {
         ["layers"] => layers::check(),
         ["dependencies"] => dependencies::check(),
+        ["op-names"] => op_names::check(&repository()),
         ["proto"] => proto::generate(&repository(), false),
         ["proto", "--check"] => proto::generate(&repository(), true),
         [] | ["--help" | "help"] => {

@@ -19,6 +19,11 @@ fn dependencies_may_be_used_and_shipped() {
 }
 
 #[test]
+fn ops_are_recognised_by_their_traits() {
+    succeeds(&["op-names"]);
+}
+
+#[test]
 fn generated_code_is_that_of_the_proto_files() {
     succeeds(&["proto", "--check"]);
 }

@@ -1,6 +1,6 @@
 //! The ops that graphs cannot do without.
 
-use crate::{ArgDef, ArgType, AttrDef, AttrType, OpDef};
+use crate::{ArgDef, ArgType, AttrDef, AttrType, OpDef, OpTraits, Role};
 
 /// The op of the nodes `_SOURCE` and `_SINK`.
 pub(crate) const NO_OP: &str = "NoOp";
@@ -10,7 +10,11 @@ pub const ARG: &str = "_Arg";
 pub const RETVAL: &str = "_Retval";
 
 pub(crate) fn no_op() -> OpDef {
-    OpDef { name: NO_OP.into(), ..Default::default() }
+    OpDef { name: NO_OP.into(), traits: role(Role::NoOp), ..Default::default() }
+}
+
+fn role(role: Role) -> OpTraits {
+    OpTraits { role, ..Default::default() }
 }
 
 fn attr(name: &str, ty: AttrType) -> AttrDef {
@@ -26,7 +30,21 @@ fn tensor(name: &str) -> ArgDef {
 pub(crate) fn function_ops() -> [OpDef; 2] {
     let attrs = || vec![attr("T", AttrType::Type), attr("index", AttrType::Int)];
     [
-        OpDef { name: ARG.into(), outputs: vec![tensor("output")], attrs: attrs(), is_stateful: true, ..Default::default() },
-        OpDef { name: RETVAL.into(), inputs: vec![tensor("input")], attrs: attrs(), is_stateful: true, ..Default::default() },
+        OpDef {
+            name: ARG.into(),
+            outputs: vec![tensor("output")],
+            attrs: attrs(),
+            is_stateful: true,
+            traits: role(Role::Arg),
+            ..Default::default()
+        },
+        OpDef {
+            name: RETVAL.into(),
+            inputs: vec![tensor("input")],
+            attrs: attrs(),
+            is_stateful: true,
+            traits: role(Role::Retval),
+            ..Default::default()
+        },
     ]
 }

@@ -1,6 +1,6 @@
 //! Values that kernels give before anything runs.
 
-use crate::{ARG, Graph, InferenceContext, Node, NodeId, OutputId, TensorType, ValueInfo};
+use crate::{ARG, Graph, InferenceContext, Node, NodeId, OutputId, Role, TensorType, ValueInfo};
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{DType, Result, Tensor};
@@ -24,7 +24,7 @@ pub fn is_pure(graph: &Graph, node: &Node) -> bool {
         && !node.op_def().is_stateful
         && !node.is_control_flow()
         && !node.is_op(ARG)
-        && !node.op().starts_with("Placeholder")
+        && !matches!(node.role(), Role::Placeholder | Role::PlaceholderWithDefault)
         && node.input_types().iter().chain(node.output_types()).all(is_value)
         && !calls_functions(graph, node)
 }
@@ -60,16 +60,11 @@ fn is_small(node: &Node, producer: i32, inputs: &[Tensor], max_bytes: usize) -> 
     }
     let most: usize = inputs.iter().map(Tensor::num_elements).fold(0, usize::saturating_add);
     let bytes_of = |(info, t): (ValueInfo, &TensorType)| {
-        let elements = info.shape.num_elements().or_else(|| selects(node.op()).then_some(most))?;
+        let elements = info.shape.num_elements().or_else(|| node.traits().selects.then_some(most))?;
         Some(elements.saturating_mul(t.dtype.size().unwrap_or(size_of::<usize>())))
     };
     let bytes = context.into_outputs().into_iter().zip(node.output_types()).map(bytes_of);
     bytes.sum::<Option<usize>>().is_some_and(|bytes| bytes <= max_bytes)
-}
-
-/// Ops whose outputs have no more elements than their inputs have, though how many only the values say. `Where` has as many for each dimension.
-fn selects(op: &str) -> bool {
-    matches!(op, "Unique" | "UniqueV2" | "UniqueWithCounts" | "UniqueWithCountsV2" | "ListDiff" | "SetDiff1D")
 }
 
 /// The largest value that static inference computes or reads. Shapes, axes and permutations have a few bytes; what they are made of has few more.
@@ -119,7 +114,7 @@ impl StaticValues {
         if let Some(value) = known(output).or_else(|| self.found.get(&output).cloned()) {
             return Some(value);
         }
-        let node = graph.get(output.node).filter(|n| n.is_op("Const"))?;
+        let node = graph.get(output.node).filter(|n| n.role() == Role::Const)?;
         let proto: &flowmill_proto::TensorProto = node.attrs().get("value").ok()?;
         let shape =
             proto.tensor_shape.as_ref().map_or_else(flowmill_tensor::PartialShape::scalar, flowmill_tensor::PartialShape::from_proto);

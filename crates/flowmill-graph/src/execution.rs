@@ -1,7 +1,7 @@
 //! The graph of one step: feeds and fetches instead of what is around them.
 
 use crate::traverse::{Neighbours, Visit, prune, reverse_depth_first, reverse_reachable};
-use crate::{ARG, Edge, Graph, NodeId, OutputId, RETVAL, TensorName};
+use crate::{ARG, Edge, Graph, NodeId, OutputId, RETVAL, Role, TensorName};
 use flowmill_proto::{AttrValue, DataType, NodeDef};
 use flowmill_tensor::{DType, Result, bail};
 use hashbrown::HashSet;
@@ -234,7 +234,7 @@ fn add_boundary(
 
 /// Lets an `_Arg` take the place of a fed tensor. What waits for a fed placeholder waits for the `_Arg`.
 fn redirect(graph: &mut Graph, output: OutputId, arg: NodeId) -> Result<()> {
-    let is_placeholder = matches!(graph[output.node].op(), "Placeholder" | "PlaceholderV2");
+    let is_placeholder = graph[output.node].role() == Role::Placeholder;
     let edges: Vec<Edge> = graph.out_edges(output.node).collect();
     for edge in edges {
         if edge.source() == Some(output) {

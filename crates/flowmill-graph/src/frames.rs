@@ -1,7 +1,7 @@
 //! Which loop's frame each node runs in.
 
 use crate::traverse::{is_back_edge, topological_order};
-use crate::{Graph, Node, NodeId};
+use crate::{Graph, Node, NodeId, Role};
 use flowmill_tensor::{Result, bail};
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -97,7 +97,7 @@ impl ControlFlow {
         } else {
             frame
         };
-        if node.is_op("LoopCond") {
+        if node.role() == Role::LoopCond {
             let there = &mut self.frames[frame.0 as usize];
             if let Some(other) = there.loop_cond {
                 bail!(

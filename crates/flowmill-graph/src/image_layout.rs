@@ -9,7 +9,7 @@ use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_tensor::{Result, bail};
 
 /// The inputs and outputs of an op that follow its `data_format`.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct ImageLayout {
     /// Inputs that are images.
     pub images: &'static [usize],
@@ -20,44 +20,10 @@ pub struct ImageLayout {
 }
 
 impl ImageLayout {
-    /// Returns the layout of `op`; `None` for an op without `data_format`, and for one that only moves elements from one format to another.
-    pub fn of(op: &str) -> Option<&'static ImageLayout> {
-        macro_rules! layout {
-            ([$($image:literal),*], [$($size:literal),*], $output:literal) => {
-                Some(const { &ImageLayout { images: &[$($image),*], sizes: &[$($size),*], image_output: $output } })
-            };
-        }
-        match op {
-            "AvgPool"
-            | "AvgPool3D"
-            | "BiasAdd"
-            | "Conv"
-            | "Conv2D"
-            | "Conv3D"
-            | "DepthToSpace"
-            | "DepthwiseConv2dNative"
-            | "FusedBatchNorm"
-            | "FusedBatchNormV2"
-            | "FusedBatchNormV3"
-            | "MaxPool"
-            | "MaxPool3D"
-            | "SpaceToDepth"
-            | "_FusedDepthwiseConv2dNative" => layout!([0], [], true),
-            // Input 3 is the residual.
-            "_FusedConv2D" => layout!([0, 3], [], true),
-            "MaxPoolV2" => layout!([0], [1, 2], true),
-            "BiasAddGrad" => layout!([0], [], false),
-            "AvgPoolGrad" | "AvgPool3DGrad" => layout!([1], [0], true),
-            "Conv2DBackpropInput" | "Conv3DBackpropInputV2" | "DepthwiseConv2dNativeBackpropInput" => layout!([2], [0], true),
-            "Conv2DBackpropInputV2" => layout!([0, 2], [], true),
-            "Conv2DBackpropFilter" | "Conv2DBackpropFilterV2" | "Conv3DBackpropFilterV2" | "DepthwiseConv2dNativeBackpropFilter" => {
-                layout!([0, 2], [], false)
-            }
-            "FusedBatchNormGrad" | "FusedBatchNormGradV2" | "FusedBatchNormGradV3" => layout!([0, 1], [], true),
-            "MaxPoolGrad" | "MaxPoolGradGrad" | "MaxPool3DGrad" | "MaxPool3DGradGrad" => layout!([0, 1, 2], [], true),
-            "MaxPoolGradV2" | "MaxPoolGradGradV2" => layout!([0, 1, 2], [3, 4], true),
-            _ => None,
-        }
+    /// Layout of an op whose inputs of these indices are images, `sizes` are vectors with an entry for each dimension of one, and whose output 0
+    /// is an image or not.
+    pub const fn new(images: &'static [usize], sizes: &'static [usize], image_output: bool) -> ImageLayout {
+        ImageLayout { images, sizes, image_output }
     }
 }
 

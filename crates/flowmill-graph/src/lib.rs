@@ -23,6 +23,7 @@ mod name_hash;
 mod node;
 mod op_def;
 mod op_def_proto;
+mod op_traits;
 mod registry;
 mod shape_refiner;
 mod signature;
@@ -49,6 +50,7 @@ pub use import::{ImportOptions, ImportResults, MAX_IMPORTED_OUTPUTS, import_grap
 pub use infer::{InferenceContext, ShapeFn, ValueInfo, placeholder_shape};
 pub use node::Node;
 pub use op_def::{ArgDef, ArgType, AttrDef, AttrType, Deprecation, OpDef};
+pub use op_traits::{OpTraits, Role};
 pub use registry::{Catalogue, Declaration, OpRegistry};
 pub use shape_refiner::{MAX_CONSTANT_BYTES, ShapeRefiner};
 pub use signature::{MAX_ARG_TENSORS, TensorType, arg_ranges, infer_attrs};

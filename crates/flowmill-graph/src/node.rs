@@ -1,7 +1,7 @@
 //! One node of a graph.
 
 use crate::signature::{Signature, TensorType};
-use crate::{Attrs, EdgeId, NodeId, OpDef};
+use crate::{Attrs, EdgeId, NodeId, OpDef, OpTraits, Role};
 use flowmill_proto::node_def::ExperimentalDebugInfo;
 use flowmill_proto::{FullTypeDef, NodeDef, UnknownFields};
 use smallvec::SmallVec;
@@ -113,6 +113,16 @@ impl Node {
         self.id <= NodeId::SINK
     }
 
+    /// What the engine may assume of the op.
+    pub fn traits(&self) -> &OpTraits {
+        &self.op_def.traits
+    }
+
+    /// What the node is to the engine.
+    pub fn role(&self) -> Role {
+        self.op_def.traits.role
+    }
+
     /// Whether the op is `op`.
     pub fn is_op(&self, op: &str) -> bool {
         self.op_def.name == op
@@ -120,32 +130,32 @@ impl Node {
 
     /// `Merge` or `RefMerge`.
     pub fn is_merge(&self) -> bool {
-        matches!(self.op(), "Merge" | "RefMerge" | "_XlaMerge")
+        self.role() == Role::Merge
     }
 
     /// `Switch`, `RefSwitch` or `_SwitchN`.
     pub fn is_switch(&self) -> bool {
-        matches!(self.op(), "Switch" | "RefSwitch" | "_SwitchN")
+        self.role() == Role::Switch
     }
 
     /// `Enter` or `RefEnter`.
     pub fn is_enter(&self) -> bool {
-        matches!(self.op(), "Enter" | "RefEnter")
+        self.role() == Role::Enter
     }
 
     /// `Exit` or `RefExit`.
     pub fn is_exit(&self) -> bool {
-        matches!(self.op(), "Exit" | "RefExit")
+        self.role() == Role::Exit
     }
 
     /// `NextIteration` or `RefNextIteration`.
     pub fn is_next_iteration(&self) -> bool {
-        matches!(self.op(), "NextIteration" | "RefNextIteration")
+        self.role() == Role::NextIteration
     }
 
     /// Whether the op is one that only control flow has.
     pub fn is_control_flow(&self) -> bool {
-        self.is_merge() || self.is_switch() || self.is_enter() || self.is_exit() || self.is_next_iteration() || self.is_op("LoopCond")
+        self.role().is_control_flow()
     }
 
     /// Data inputs' edges, [`EdgeId::NONE`] where not connected.

@@ -1,5 +1,6 @@
 use crate::builder::gradients::OpGradient;
 use crate::infer::ShapeFn;
+use crate::op_traits::OpTraits;
 use flowmill_proto::AttrValue;
 use flowmill_tensor::DType;
 
@@ -30,6 +31,8 @@ pub struct OpDef {
     pub shape_fn: Option<ShapeFn>,
     /// How to differentiate through the op.
     pub gradient: OpGradient,
+    /// What else the engine may assume of the op.
+    pub traits: OpTraits,
 }
 
 /// Since which GraphDef producer version an op may no longer be used, and what to use instead.

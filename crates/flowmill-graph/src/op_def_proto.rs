@@ -1,5 +1,7 @@
 //! Op definitions on the wire, and how TensorFlow's messages print them.
 
+use crate::builder::gradients::OpGradient;
+use crate::op_traits::OpTraits;
 use crate::signature::type_name;
 use crate::text::AttrText;
 use crate::{ArgDef, ArgType, AttrDef, AttrType, Deprecation, OpDef};
@@ -16,7 +18,8 @@ impl OpDef {
     pub fn from_proto(op: &proto::OpDef) -> Result<OpDef> {
         let args = |args: &[proto::op_def::ArgDef]| args.iter().map(|a| arg_from_proto(a, &op.name)).collect::<Result<Vec<_>>>();
         Ok(OpDef {
-            gradient: Default::default(),
+            gradient: OpGradient::Undefined,
+            traits: OpTraits::default(),
             name: op.name.clone(),
             inputs: args(&op.input_arg)?,
             outputs: args(&op.output_arg)?,

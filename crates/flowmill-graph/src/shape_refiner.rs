@@ -3,7 +3,7 @@
 use crate::evaluate::StaticValues;
 use crate::infer::Asked;
 use crate::traverse::{is_back_edge, topological_order};
-use crate::{ARG, Evaluator, Graph, InferenceContext, Node, NodeId, OutputId, ValueInfo};
+use crate::{ARG, Evaluator, Graph, InferenceContext, Node, NodeId, OutputId, Role, ValueInfo};
 use flowmill_proto::TensorProto;
 use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail};
 use rustc_hash::FxHashMap;
@@ -209,7 +209,7 @@ impl ShapeRefiner {
         }
         let asked = context.asked();
         let mut outputs = context.into_outputs();
-        if node.is_op("Const") {
+        if node.role() == Role::Const {
             read_constant(node, &mut outputs).map_err(|e| e.at_node(node.name(), node.op()))?;
         } else if node.is_op(ARG) {
             read_arg(node, &mut outputs);

@@ -3,22 +3,24 @@
 use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
+use flowmill_graph::Role;
+use flowmill_graph::image_layout::ImageLayout;
 
 pub(crate) const OPS: &[Op] = &[
-    op("Const", "() -> (output: dtype)").not_differentiable().attrs("value: tensor; dtype: type").shape(shape::constant),
-    op("Placeholder", "() -> (output: dtype)").attrs("dtype: type; shape: shape = unknown").shape(shape::placeholder),
-    op("PlaceholderV2", "() -> (output: dtype)")
+    op("Const", "() -> (output: dtype)").role(Role::Const).not_differentiable().attrs("value: tensor; dtype: type").shape(shape::constant),
+    op("Placeholder", "() -> (output: dtype)").role(Role::Placeholder).attrs("dtype: type; shape: shape = unknown").shape(shape::placeholder),
+    op("PlaceholderV2", "() -> (output: dtype)").role(Role::Placeholder)
         .attrs("dtype: type; shape: shape")
         .deprecated(23, "Placeholder behaves the same way")
         .shape(shape::shape_attr),
-    op("PlaceholderWithDefault", "(input: dtype) -> (output: dtype)").gradient(gradient::identity).attrs("dtype: type; shape: shape").shape(shape::placeholder_with_default),
-    op("Identity", "(input: T) -> (output: T)").gradient(gradient::identity).attrs("T: type").shape(shape::identity),
+    op("PlaceholderWithDefault", "(input: dtype) -> (output: dtype)").passes_on().role(Role::PlaceholderWithDefault).gradient(gradient::identity).attrs("dtype: type; shape: shape").shape(shape::placeholder_with_default),
+    op("Identity", "(input: T) -> (output: T)").passes_on().gradient(gradient::identity).attrs("T: type").shape(shape::identity),
     op("IdentityN", "(input: T) -> (output: T)").gradient(gradient::identity).attrs("T: list(type) >= 1").shape(shape::identity),
-    op("RefIdentity", "(input: Ref(T)) -> (output: Ref(T))").gradient(gradient::identity).attrs("T: type").allows_uninitialized_input().shape(shape::unchanged),
-    op("Shape", "(input: T) -> (output: out_type)").not_differentiable().attrs("T: type; out_type: index = int32").shape(shape::shape),
-    op("ShapeN", "(input: N * T) -> (output: N * out_type)").not_differentiable().attrs("N: int >= 1; T: type; out_type: index = int32").shape(shape::shape),
-    op("Size", "(input: T) -> (output: out_type)").not_differentiable().attrs("T: type; out_type: index = int32").shape(shape::size),
-    op("Rank", "(input: T) -> (output: int32)").not_differentiable().attrs("T: type").shape(shape::rank),
+    op("RefIdentity", "(input: Ref(T)) -> (output: Ref(T))").passes_on().gradient(gradient::identity).attrs("T: type").allows_uninitialized_input().shape(shape::unchanged),
+    op("Shape", "(input: T) -> (output: out_type)").reads_shape().not_differentiable().attrs("T: type; out_type: index = int32").shape(shape::shape),
+    op("ShapeN", "(input: N * T) -> (output: N * out_type)").reads_shape().not_differentiable().attrs("N: int >= 1; T: type; out_type: index = int32").shape(shape::shape),
+    op("Size", "(input: T) -> (output: out_type)").reads_shape().not_differentiable().attrs("T: type; out_type: index = int32").shape(shape::size),
+    op("Rank", "(input: T) -> (output: int32)").reads_shape().not_differentiable().attrs("T: type").shape(shape::rank),
     op("Reshape", "(tensor: T, shape: Tshape) -> (output: T)").gradient(gradient::reshape).attrs("T: type; Tshape: index = int32").shape(shape::reshape),
     op("ExpandDims", "(input: T, dim: Tdim) -> (output: T)").gradient(gradient::reshape).attrs("T: type; Tdim: index = int32").shape(shape::expand_dims),
     op("Squeeze", "(input: T) -> (output: T)").gradient(gradient::reshape).attrs("T: type; squeeze_dims: list(int) >= 0 = []").shape(shape::squeeze),
@@ -77,8 +79,8 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::scatter_nd_update),
     op("Tile", "(input: T, multiples: Tmultiples) -> (output: T)").gradient(gradient::tile).attrs("T: type; Tmultiples: index = int32").shape(shape::tile),
     op("Fill", "(dims: index_type, value: T) -> (output: T)").gradient(gradient::fill).attrs("T: type; index_type: index = int32").shape(shape::fill),
-    op("ZerosLike", "(x: T) -> (y: T)").not_differentiable().attrs("T: type").shape(|c| shape::unchanged_of(c, |_| Some(0))),
-    op("OnesLike", "(x: T) -> (y: T)").not_differentiable()
+    op("ZerosLike", "(x: T) -> (y: T)").elementwise().not_differentiable().attrs("T: type").shape(|c| shape::unchanged_of(c, |_| Some(0))),
+    op("OnesLike", "(x: T) -> (y: T)").elementwise().not_differentiable()
         .attrs("T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64, complex64, complex128, bool}")
         .shape(|c| shape::unchanged_of(c, |_| Some(1))),
     op("Range", "(start: Tidx, limit: Tidx, delta: Tidx) -> (output: Tidx)").not_differentiable()
@@ -114,21 +116,21 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16,
                     complex128, half, uint32, uint64, bool} = bool")
         .shape(shape::where_),
-    op("Unique", "(x: T) -> (y: T, idx: out_idx)").not_differentiable().attrs("T: type; out_idx: index = int32").shape(shape::unique),
-    op("UniqueV2", "(x: T, axis: Taxis) -> (y: T, idx: out_idx)")
+    op("Unique", "(x: T) -> (y: T, idx: out_idx)").selects().not_differentiable().attrs("T: type; out_idx: index = int32").shape(shape::unique),
+    op("UniqueV2", "(x: T, axis: Taxis) -> (y: T, idx: out_idx)").selects()
         .attrs("T: type; Taxis: index = int64; out_idx: index = int32")
         .shape(shape::unique_v2),
-    op("UniqueWithCounts", "(x: T) -> (y: T, idx: out_idx, count: out_idx)").not_differentiable().attrs("T: type; out_idx: index = int32").shape(shape::unique_with_counts),
-    op("UniqueWithCountsV2", "(x: T, axis: Taxis) -> (y: T, idx: out_idx, count: out_idx)")
+    op("UniqueWithCounts", "(x: T) -> (y: T, idx: out_idx, count: out_idx)").selects().not_differentiable().attrs("T: type; out_idx: index = int32").shape(shape::unique_with_counts),
+    op("UniqueWithCountsV2", "(x: T, axis: Taxis) -> (y: T, idx: out_idx, count: out_idx)").selects()
         .attrs("T: type; Taxis: index = int64; out_idx: index = int32")
         .shape(shape::unique_v2),
     op("InvertPermutation", "(x: T) -> (y: T)").not_differentiable().attrs("T: index = int32").shape(shape::invert_permutation),
-    op("ListDiff", "(x: T, y: T) -> (out: T, idx: out_idx)").not_differentiable().attrs("T: type; out_idx: index = int32").shape(shape::vectors),
+    op("ListDiff", "(x: T, y: T) -> (out: T, idx: out_idx)").selects().not_differentiable().attrs("T: type; out_idx: index = int32").shape(shape::vectors),
     op("BroadcastTo", "(input: T, shape: Tidx) -> (output: T)").gradient(gradient::broadcast_to).attrs("T: type; Tidx: index = int32").shape(shape::broadcast_to),
     op("BroadcastArgs", "(s0: T, s1: T) -> (r0: T)").not_differentiable().attrs("T: index = int32").shape(shape::broadcast_args),
     op("BroadcastGradientArgs", "(s0: T, s1: T) -> (r0: T, r1: T)").not_differentiable().attrs("T: index = int32").shape(shape::broadcast_gradient_args),
-    op("StopGradient", "(input: T) -> (output: T)").gradient(gradient::stop_gradient).attrs("T: type").shape(shape::identity),
-    op("PreventGradient", "(input: T) -> (output: T)").gradient(gradient::prevent_gradient).attrs("T: type; message: string = ''").shape(shape::identity),
+    op("StopGradient", "(input: T) -> (output: T)").passes_on().gradient(gradient::stop_gradient).attrs("T: type").shape(shape::identity),
+    op("PreventGradient", "(input: T) -> (output: T)").passes_on().gradient(gradient::prevent_gradient).attrs("T: type; message: string = ''").shape(shape::identity),
     op("Bitcast", "(input: T) -> (output: type)")
         .attrs("T: {bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, complex128, qint8,
                     quint8, qint16, quint16, qint32};
@@ -136,7 +138,7 @@ pub(crate) const OPS: &[Op] = &[
                     quint8, qint16, quint16, qint32}")
         .shape(shape::bitcast),
     op("EnsureShape", "(input: T) -> (output: T)").gradient(gradient::identity).attrs("shape: shape; T: type").shape(shape::ensure_shape),
-    op("Snapshot", "(input: T) -> (output: T)").gradient(gradient::identity).attrs("T: type").shape(shape::identity),
+    op("Snapshot", "(input: T) -> (output: T)").passes_on().gradient(gradient::identity).attrs("T: type").shape(shape::identity),
     op("CheckPinned", "(tensor: T) -> (output: T)").attrs("T: type").shape(shape::identity),
     op("InplaceUpdate", "(x: T, i: int32, v: T) -> (y: T)").not_differentiable().attrs("T: type").shape(shape::unchanged),
     op("InplaceAdd", "(x: T, i: int32, v: T) -> (y: T)").not_differentiable().attrs("T: type").shape(shape::unchanged),
@@ -157,10 +159,10 @@ pub(crate) const OPS: &[Op] = &[
     op("BatchToSpaceND", "(input: T, block_shape: Tblock_shape, crops: Tcrops) -> (output: T)").gradient(gradient::batch_to_space_nd)
         .attrs("T: type; Tblock_shape: index = int32; Tcrops: index = int32")
         .shape(shape::batch_to_space),
-    op("SpaceToDepth", "(input: T) -> (output: T)").gradient(gradient::space_to_depth)
+    op("SpaceToDepth", "(input: T) -> (output: T)").image_layout(&ImageLayout::new(&[0], &[], true)).gradient(gradient::space_to_depth)
         .attrs("T: type; block_size: int >= 2; data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'")
         .shape(shape::space_to_depth),
-    op("DepthToSpace", "(input: T) -> (output: T)").gradient(gradient::depth_to_space)
+    op("DepthToSpace", "(input: T) -> (output: T)").image_layout(&ImageLayout::new(&[0], &[], true)).gradient(gradient::depth_to_space)
         .attrs("T: type; block_size: int >= 2; data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'")
         .shape(shape::depth_to_space),
     op("ExtractImagePatches", "(images: T) -> (patches: T)").gradient(gradient::extract_image_patches)
@@ -182,7 +184,7 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("T: {bfloat16, half, float, double}; message: string")
         .stateful()
         .shape(shape::unchanged),
-    op("GuaranteeConst", "(input: T) -> (output: T)").attrs("T: type").stateful().shape(shape::identity),
+    op("GuaranteeConst", "(input: T) -> (output: T)").passes_on().attrs("T: type").stateful().shape(shape::identity),
     op("Empty", "(shape: int32) -> (output: dtype)").attrs("dtype: type; init: bool = false").stateful().shape(shape::shape_input::<0>),
     op("ImmutableConst", "() -> (tensor: dtype)").attrs("dtype: type; shape: shape; memory_region_name: string").shape(shape::shape_attr),
     op("LowerBound", "(sorted_inputs: T, values: T) -> (output: out_type)").attrs("T: type; out_type: index = int32").shape(shape::search_sorted),

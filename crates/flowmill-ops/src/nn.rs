@@ -3,9 +3,10 @@
 use crate::gradient;
 use crate::op::{Op, op};
 use crate::shape;
+use flowmill_graph::image_layout::ImageLayout;
 
 pub(crate) const OPS: &[Op] = &[
-    op("Conv2D", "(input: T, filter: T) -> (output: T)")
+    op("Conv2D", "(input: T, filter: T) -> (output: T)").image_layout(&ImageLayout::new(&[0], &[], true))
         .gradient(gradient::conv_2d)
         .attrs(
             "T: {half, bfloat16, float, double, int32}; strides: list(int); use_cudnn_on_gpu: bool = true;
@@ -13,7 +14,7 @@ pub(crate) const OPS: &[Op] = &[
                 dilations: list(int) = [1, 1, 1, 1]",
         )
         .shape(shape::conv::<4>),
-    op("Conv2DBackpropInput", "(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)")
+    op("Conv2DBackpropInput", "(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)").image_layout(&ImageLayout::new(&[2], &[0], true))
         .gradient(gradient::conv_2d_backprop_input)
         .attrs(
             "T: {half, bfloat16, float, double, int32}; strides: list(int); use_cudnn_on_gpu: bool = true;
@@ -21,129 +22,129 @@ pub(crate) const OPS: &[Op] = &[
                 dilations: list(int) = [1, 1, 1, 1]",
         )
         .shape(shape::conv_backprop_input::<4>),
-    op("Conv2DBackpropFilter", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)")
+    op("Conv2DBackpropFilter", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)").image_layout(&ImageLayout::new(&[0, 2], &[], false))
         .gradient(gradient::conv_2d_backprop_filter)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int); use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', 'EXPLICIT'};
                 explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]",
         )
         .shape(shape::shape_input_of_rank::<1, 4>),
-    op("Conv2DBackpropInputV2", "(input: T, filter: T, out_backprop: T) -> (output: T)")
+    op("Conv2DBackpropInputV2", "(input: T, filter: T, out_backprop: T) -> (output: T)").image_layout(&ImageLayout::new(&[0, 2], &[], true))
         .attrs(
             "T: {half, bfloat16, float, double, int32}; strides: list(int); use_cudnn_on_gpu: bool = true;
                 padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC';
                 dilations: list(int) = [1, 1, 1, 1]",
         )
         .shape(shape::unchanged_with_rank::<4>),
-    op("Conv2DBackpropFilterV2", "(input: T, filter: T, out_backprop: T) -> (output: T)")
+    op("Conv2DBackpropFilterV2", "(input: T, filter: T, out_backprop: T) -> (output: T)").image_layout(&ImageLayout::new(&[0, 2], &[], false))
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int); use_cudnn_on_gpu: bool = true;
                 padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC';
                 dilations: list(int) = [1, 1, 1, 1]",
         )
         .shape(shape::input_of_rank::<1, 4>),
-    op("Conv3D", "(input: T, filter: T) -> (output: T)")
+    op("Conv3D", "(input: T, filter: T) -> (output: T)").image_layout(&ImageLayout::new(&[0], &[], true))
         .gradient(gradient::conv_3d)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
                 data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]",
         )
         .shape(shape::conv::<5>),
-    op("Conv3DBackpropInputV2", "(input_sizes: Tshape, filter: T, out_backprop: T) -> (output: T)")
+    op("Conv3DBackpropInputV2", "(input_sizes: Tshape, filter: T, out_backprop: T) -> (output: T)").image_layout(&ImageLayout::new(&[2], &[0], true))
         .gradient(gradient::conv_3d_backprop_input)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
                 data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]; Tshape: index = int32",
         )
         .shape(shape::conv_backprop_input::<5>),
-    op("Conv3DBackpropFilterV2", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)")
+    op("Conv3DBackpropFilterV2", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)").image_layout(&ImageLayout::new(&[0, 2], &[], false))
         .gradient(gradient::conv_3d_backprop_filter)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int) >= 5; padding: {'SAME', 'VALID'};
                 data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]",
         )
         .shape(shape::shape_input_of_rank::<1, 5>),
-    op("DepthwiseConv2dNative", "(input: T, filter: T) -> (output: T)")
+    op("DepthwiseConv2dNative", "(input: T, filter: T) -> (output: T)").image_layout(&ImageLayout::new(&[0], &[], true))
         .gradient(gradient::depthwise_conv_2d)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
                 explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]",
         )
         .shape(shape::depthwise_conv),
-    op("DepthwiseConv2dNativeBackpropInput", "(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)")
+    op("DepthwiseConv2dNativeBackpropInput", "(input_sizes: int32, filter: T, out_backprop: T) -> (output: T)").image_layout(&ImageLayout::new(&[2], &[0], true))
         .gradient(gradient::depthwise_backprop_input)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
                 explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]",
         )
         .shape(shape::shape_input_of_rank::<0, 4>),
-    op("DepthwiseConv2dNativeBackpropFilter", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)")
+    op("DepthwiseConv2dNativeBackpropFilter", "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)").image_layout(&ImageLayout::new(&[0, 2], &[], false))
         .gradient(gradient::depthwise_backprop_filter)
         .attrs(
             "T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
                 explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]",
         )
         .shape(shape::shape_input_of_rank::<1, 4>),
-    op("Conv", "(input: T, filter: T) -> (output: T)")
+    op("Conv", "(input: T, filter: T) -> (output: T)").image_layout(&ImageLayout::new(&[0], &[], true))
         .attrs(
             "T: {half, bfloat16, float, double, int32}; strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'};
                 explicit_paddings: list(int) = []; data_format: {'CHANNELS_FIRST', 'CHANNELS_LAST'} = 'CHANNELS_LAST';
                 dilations: list(int) = []; batch_dims: int = 1; groups: int = 1",
         )
         .shape(shape::conv_any_rank),
-    op("BiasAdd", "(value: T, bias: T) -> (output: T)")
+    op("BiasAdd", "(value: T, bias: T) -> (output: T)").image_layout(&ImageLayout::new(&[0], &[], true))
         .gradient(gradient::bias_add)
         .attrs("T: number; data_format: {'NHWC', 'NCHW'} = 'NHWC'")
         .shape(shape::bias_add),
     op("BiasAddV1", "(value: T, bias: T) -> (output: T)").gradient(gradient::bias_add).attrs("T: number").shape(shape::bias_add),
-    op("BiasAddGrad", "(out_backprop: T) -> (output: T)")
+    op("BiasAddGrad", "(out_backprop: T) -> (output: T)").image_layout(&ImageLayout::new(&[0], &[], false))
         .gradient(gradient::bias_add_grad)
         .attrs("T: number; data_format: {'NHWC', 'NCHW'} = 'NHWC'")
         .shape(shape::bias_add_grad),
-    op("Relu", "(features: T) -> (activations: T)")
+    op("Relu", "(features: T) -> (activations: T)").elementwise()
         .gradient(gradient::relu)
         .attrs("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8}")
         .shape(shape::unchanged),
-    op("ReluGrad", "(gradients: T, features: T) -> (backprops: T)").gradient(gradient::relu_grad).attrs("T: real").shape(shape::merged),
-    op("Relu6", "(features: T) -> (activations: T)").gradient(gradient::relu6).attrs("T: real").shape(shape::unchanged),
-    op("Relu6Grad", "(gradients: T, features: T) -> (backprops: T)").gradient(gradient::relu6_grad).attrs("T: real").shape(shape::merged),
-    op("LeakyRelu", "(features: T) -> (activations: T)")
+    op("ReluGrad", "(gradients: T, features: T) -> (backprops: T)").elementwise().gradient(gradient::relu_grad).attrs("T: real").shape(shape::merged),
+    op("Relu6", "(features: T) -> (activations: T)").elementwise().gradient(gradient::relu6).attrs("T: real").shape(shape::unchanged),
+    op("Relu6Grad", "(gradients: T, features: T) -> (backprops: T)").elementwise().gradient(gradient::relu6_grad).attrs("T: real").shape(shape::merged),
+    op("LeakyRelu", "(features: T) -> (activations: T)").elementwise()
         .gradient(gradient::leaky_relu)
         .attrs("alpha: float = 0.2; T: {half, bfloat16, float, double} = float")
         .shape(shape::unchanged),
-    op("LeakyReluGrad", "(gradients: T, features: T) -> (backprops: T)")
+    op("LeakyReluGrad", "(gradients: T, features: T) -> (backprops: T)").elementwise()
         .gradient(gradient::leaky_relu_grad)
         .attrs("alpha: float = 0.2; T: {half, bfloat16, float, double} = float")
         .shape(shape::merged),
-    op("Elu", "(features: T) -> (activations: T)")
+    op("Elu", "(features: T) -> (activations: T)").elementwise()
         .gradient(gradient::elu)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::unchanged),
-    op("EluGrad", "(gradients: T, outputs: T) -> (backprops: T)")
+    op("EluGrad", "(gradients: T, outputs: T) -> (backprops: T)").elementwise()
         .gradient(gradient::elu_grad)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::merged),
-    op("Selu", "(features: T) -> (activations: T)")
+    op("Selu", "(features: T) -> (activations: T)").elementwise()
         .gradient(gradient::selu)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::unchanged),
-    op("SeluGrad", "(gradients: T, outputs: T) -> (backprops: T)")
+    op("SeluGrad", "(gradients: T, outputs: T) -> (backprops: T)").elementwise()
         .gradient(gradient::selu_grad)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::merged),
-    op("Softplus", "(features: T) -> (activations: T)")
+    op("Softplus", "(features: T) -> (activations: T)").elementwise()
         .gradient(gradient::softplus)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::unchanged),
-    op("SoftplusGrad", "(gradients: T, features: T) -> (backprops: T)")
+    op("SoftplusGrad", "(gradients: T, features: T) -> (backprops: T)").elementwise()
         .gradient(gradient::softplus_grad)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::merged),
-    op("Softsign", "(features: T) -> (activations: T)")
+    op("Softsign", "(features: T) -> (activations: T)").elementwise()
         .gradient(gradient::softsign)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::unchanged),
-    op("SoftsignGrad", "(gradients: T, features: T) -> (backprops: T)").attrs("T: {half, bfloat16, float, double}").shape(shape::merged),
+    op("SoftsignGrad", "(gradients: T, features: T) -> (backprops: T)").elementwise().attrs("T: {half, bfloat16, float, double}").shape(shape::merged),
     op("Softmax", "(logits: T) -> (softmax: T)")
         .gradient(gradient::softmax)
         .attrs("T: {half, bfloat16, float, double}")
@@ -152,7 +153,7 @@ pub(crate) const OPS: &[Op] = &[
         .gradient(gradient::log_softmax)
         .attrs("T: {half, bfloat16, float, double}")
         .shape(shape::unchanged_with_rank_at_least::<1>),
-    op("MaxPool", "(input: T) -> (output: T)")
+    op("MaxPool", "(input: T) -> (output: T)").image_layout(&ImageLayout::new(&[0], &[], true))
         .gradient(gradient::max_pool)
         .attrs(
             "T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8} = float; ksize: list(int) >= 4;
@@ -160,31 +161,31 @@ pub(crate) const OPS: &[Op] = &[
                 data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'",
         )
         .shape(shape::pool::<4>),
-    op("MaxPoolV2", "(input: T, ksize: int32, strides: int32) -> (output: T)")
+    op("MaxPoolV2", "(input: T, ksize: int32, strides: int32) -> (output: T)").image_layout(&ImageLayout::new(&[0], &[1, 2], true))
         .gradient(gradient::max_pool_v2)
         .attrs(
             "T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8} = float; padding: {'SAME', 'VALID'};
                 data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'",
         )
         .shape(shape::pool_v2),
-    op("MaxPoolGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)")
+    op("MaxPoolGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)").image_layout(&ImageLayout::new(&[0, 1, 2], &[], true))
         .gradient(gradient::max_pool_grad)
         .attrs(
             "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = [];
                 data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real = float",
         )
         .shape(shape::unchanged_with_rank::<4>),
-    op("MaxPoolGradV2", "(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> (output: T)")
+    op("MaxPoolGradV2", "(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> (output: T)").image_layout(&ImageLayout::new(&[0, 1, 2], &[3, 4], true))
         .gradient(gradient::max_pool_grad_v2)
         .attrs("padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real = float")
         .shape(shape::unchanged_with_rank::<4>),
-    op("MaxPoolGradGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)")
+    op("MaxPoolGradGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)").image_layout(&ImageLayout::new(&[0, 1, 2], &[], true))
         .gradient(gradient::max_pool_grad_grad)
         .attrs(
             "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real",
         )
         .shape(shape::max_pool_grad_grad::<4>),
-    op("MaxPoolGradGradV2", "(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> (output: T)")
+    op("MaxPoolGradGradV2", "(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> (output: T)").image_layout(&ImageLayout::new(&[0, 1, 2], &[3, 4], true))
         .gradient(gradient::max_pool_grad_grad_v2)
         .attrs("padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: real")
         .shape(shape::max_pool_grad_grad_v2),
@@ -201,42 +202,42 @@ pub(crate) const OPS: &[Op] = &[
                 Targmax: index; T: real",
         )
         .shape(shape::unchanged_with_rank::<4>),
-    op("AvgPool", "(value: T) -> (output: T)")
+    op("AvgPool", "(value: T) -> (output: T)").image_layout(&ImageLayout::new(&[0], &[], true))
         .gradient(gradient::avg_pool)
         .attrs(
             "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC';
                 T: {half, bfloat16, float, double}",
         )
         .shape(shape::pool::<4>),
-    op("AvgPoolGrad", "(orig_input_shape: int32, grad: T) -> (output: T)")
+    op("AvgPoolGrad", "(orig_input_shape: int32, grad: T) -> (output: T)").image_layout(&ImageLayout::new(&[1], &[0], true))
         .gradient(gradient::avg_pool_grad)
         .attrs(
             "ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', 'NCHW'} = 'NHWC';
                 T: {half, bfloat16, float, double}",
         )
         .shape(shape::shape_input_of_rank::<0, 4>),
-    op("MaxPool3D", "(input: T) -> (output: T)")
+    op("MaxPool3D", "(input: T) -> (output: T)").image_layout(&ImageLayout::new(&[0], &[], true))
         .gradient(gradient::max_pool_3d)
         .attrs(
             "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
                 T: {half, bfloat16, float}",
         )
         .shape(shape::pool::<5>),
-    op("MaxPool3DGrad", "(orig_input: TInput, orig_output: TInput, grad: T) -> (output: T)")
+    op("MaxPool3DGrad", "(orig_input: TInput, orig_output: TInput, grad: T) -> (output: T)").image_layout(&ImageLayout::new(&[0, 1, 2], &[], true))
         .gradient(gradient::max_pool_3d_grad)
         .attrs(
             "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
                 T: {half, bfloat16, float} = float; TInput: {half, bfloat16, float} = float",
         )
         .shape(shape::unchanged_with_rank::<5>),
-    op("AvgPool3D", "(input: T) -> (output: T)")
+    op("AvgPool3D", "(input: T) -> (output: T)").image_layout(&ImageLayout::new(&[0], &[], true))
         .gradient(gradient::avg_pool_3d)
         .attrs(
             "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
                 T: {half, bfloat16, float, double}",
         )
         .shape(shape::pool::<5>),
-    op("AvgPool3DGrad", "(orig_input_shape: int32, grad: T) -> (output: T)")
+    op("AvgPool3DGrad", "(orig_input_shape: int32, grad: T) -> (output: T)").image_layout(&ImageLayout::new(&[1], &[0], true))
         .gradient(gradient::avg_pool_grad)
         .attrs(
             "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC';
@@ -255,7 +256,7 @@ pub(crate) const OPS: &[Op] = &[
         "FusedBatchNorm",
         "(x: T, scale: T, offset: T, mean: T, variance: T)
          -> (y: T, batch_mean: T, batch_variance: T, reserve_space_1: T, reserve_space_2: T)",
-    )
+    ).image_layout(&ImageLayout::new(&[0], &[], true))
     .gradient(gradient::fused_batch_norm)
     .attrs(
         "T: {float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0; data_format: {'NHWC', 'NCHW'} = 'NHWC';
@@ -266,7 +267,7 @@ pub(crate) const OPS: &[Op] = &[
         "FusedBatchNormV2",
         "(x: T, scale: U, offset: U, mean: U, variance: U)
          -> (y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U)",
-    )
+    ).image_layout(&ImageLayout::new(&[0], &[], true))
     .gradient(gradient::fused_batch_norm)
     .attrs(
         "T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0;
@@ -277,7 +278,7 @@ pub(crate) const OPS: &[Op] = &[
         "FusedBatchNormV3",
         "(x: T, scale: U, offset: U, mean: U, variance: U)
          -> (y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U)",
-    )
+    ).image_layout(&ImageLayout::new(&[0], &[], true))
     .gradient(gradient::fused_batch_norm)
     .attrs(
         "T: {half, bfloat16, float}; U: {bfloat16, float}; epsilon: float = 0.0001; exponential_avg_factor: float = 1.0;
@@ -288,7 +289,7 @@ pub(crate) const OPS: &[Op] = &[
         "FusedBatchNormGrad",
         "(y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T)
          -> (x_backprop: T, scale_backprop: T, offset_backprop: T, reserve_space_3: T, reserve_space_4: T)",
-    )
+    ).image_layout(&ImageLayout::new(&[0, 1], &[], true))
     .gradient(gradient::fused_batch_norm_grad)
     .attrs("T: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW'} = 'NHWC'; is_training: bool = true")
     .shape(shape::fused_batch_norm_grad),
@@ -296,7 +297,7 @@ pub(crate) const OPS: &[Op] = &[
         "FusedBatchNormGradV2",
         "(y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U)
          -> (x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_3: U, reserve_space_4: U)",
-    )
+    ).image_layout(&ImageLayout::new(&[0, 1], &[], true))
     .gradient(gradient::fused_batch_norm_grad)
     .attrs(
         "T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW'} = 'NHWC';
@@ -307,7 +308,7 @@ pub(crate) const OPS: &[Op] = &[
         "FusedBatchNormGradV3",
         "(y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U)
          -> (x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_4: U, reserve_space_5: U)",
-    )
+    ).image_layout(&ImageLayout::new(&[0, 1], &[], true))
     .gradient(gradient::fused_batch_norm_grad)
     .attrs(
         "T: {half, bfloat16, float}; U: {float}; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC';
@@ -385,7 +386,7 @@ pub(crate) const OPS: &[Op] = &[
     op("DataFormatDimMap", "(x: T) -> (y: T)")
         .attrs("T: index = int32; src_format: string = 'NHWC'; dst_format: string = 'NCHW'")
         .shape(shape::unchanged),
-    op("_FusedConv2D", "(input: T, filter: T, args: TArgs, host_args: num_host_args * float) -> (output: T)")
+    op("_FusedConv2D", "(input: T, filter: T, args: TArgs, host_args: num_host_args * float) -> (output: T)").image_layout(&ImageLayout::new(&[0, 3], &[], true))
         .attrs(
             "T: {half, float, double, int8, qint8}; TArgs: list(type) >= 1; num_args: int >= 0; num_host_args: int >= 0 = 0;
                 strides: list(int); padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = [];
@@ -394,7 +395,7 @@ pub(crate) const OPS: &[Op] = &[
                 leakyrelu_alpha: float = 0.2",
         )
         .shape(shape::conv::<4>),
-    op("_FusedDepthwiseConv2dNative", "(input: T, filter: T, args: num_args * T) -> (output: T)")
+    op("_FusedDepthwiseConv2dNative", "(input: T, filter: T, args: num_args * T) -> (output: T)").image_layout(&ImageLayout::new(&[0], &[], true))
         .attrs(
             "T: {half, bfloat16, float, double}; num_args: int >= 0; strides: list(int); padding: {'SAME', 'VALID'};
                 data_format: {'NHWC', 'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]; fused_ops: list(string) = [];
@@ -418,7 +419,7 @@ pub(crate) const OPS: &[Op] = &[
                 is_training: bool = true",
     )
     .shape(shape::fused_batch_norm),
-    op("MaxPool3DGradGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)")
+    op("MaxPool3DGradGrad", "(orig_input: T, orig_output: T, grad: T) -> (output: T)").image_layout(&ImageLayout::new(&[0, 1, 2], &[], true))
         .gradient(gradient::max_pool_3d_grad_grad)
         .attrs(
             "ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; T: real",

@@ -1,7 +1,8 @@
 //! One op's declaration, as the family files write it.
 
 use flowmill_graph::builder::gradients::{GradientFn, OpGradient};
-use flowmill_graph::{Declaration, Deprecation, OpDef, ShapeFn};
+use flowmill_graph::image_layout::ImageLayout;
+use flowmill_graph::{Declaration, Deprecation, OpDef, OpTraits, Role, ShapeFn};
 use flowmill_tensor::Result;
 
 /// A declared op: text that becomes an [`OpDef`] when someone asks for the op. Declarations are constants, so that starting up costs nothing.
@@ -17,6 +18,7 @@ pub struct Op {
     deprecated: Option<(i32, &'static str)>,
     shape_fn: Option<ShapeFn>,
     gradient: OpGradient,
+    traits: OpTraits,
 }
 
 /// Declares the op `name` with arguments as in `(x: T, rest: N * T, cell: Ref(T), values: Tin) -> (y: float)`.
@@ -34,8 +36,23 @@ pub(crate) const fn op(name: &'static str, signature: &'static str) -> Op {
         deprecated: None,
         shape_fn: None,
         gradient: OpGradient::Undefined,
+        traits: NOTHING_KNOWN,
     }
 }
+
+/// [`OpTraits::default`], for constants.
+const NOTHING_KNOWN: OpTraits = OpTraits {
+    role: Role::Kernel,
+    passes_on: false,
+    elementwise: None,
+    reduces: false,
+    reads_shape: false,
+    selects: false,
+    leaves_outputs_dead: false,
+    distinct: false,
+    gives_handle_for_string: false,
+    image_layout: None,
+};
 
 impl Op {
     /// Attributes in order, separated by semicolons: `T: {float, half} = float; N: int >= 1; mode: {'up', 'down'}; sizes: list(int) = [1, 1]`.
@@ -84,6 +101,61 @@ impl Op {
         Op { gradient: OpGradient::NotDifferentiable, ..self }
     }
 
+    /// What its nodes are to the engine.
+    pub(crate) const fn role(self, role: Role) -> Op {
+        Op { traits: OpTraits { role, ..self.traits }, ..self }
+    }
+
+    /// The output is input 0, the same value.
+    pub(crate) const fn passes_on(self) -> Op {
+        Op { traits: OpTraits { passes_on: true, ..self.traits }, ..self }
+    }
+
+    /// Each element of the output follows from those at the same place of the inputs, by a function of the op's own name.
+    pub(crate) const fn elementwise(self) -> Op {
+        self.elementwise_as(self.name)
+    }
+
+    /// As [`Op::elementwise`], by the function of another op's name.
+    pub(crate) const fn elementwise_as(self, function: &'static str) -> Op {
+        Op { traits: OpTraits { elementwise: Some(function), ..self.traits }, ..self }
+    }
+
+    /// Input 0 is reduced over the axes in input 1.
+    pub(crate) const fn reduces(self) -> Op {
+        Op { traits: OpTraits { reduces: true, ..self.traits }, ..self }
+    }
+
+    /// The outputs depend on the shapes of the inputs alone.
+    pub(crate) const fn reads_shape(self) -> Op {
+        Op { traits: OpTraits { reads_shape: true, ..self.traits }, ..self }
+    }
+
+    /// The outputs have no more elements than the inputs; how many of them only the values say.
+    pub(crate) const fn selects(self) -> Op {
+        Op { traits: OpTraits { selects: true, ..self.traits }, ..self }
+    }
+
+    /// The kernel may leave outputs unset, which makes them dead.
+    pub(crate) const fn leaves_outputs_dead(self) -> Op {
+        Op { traits: OpTraits { leaves_outputs_dead: true, ..self.traits }, ..self }
+    }
+
+    /// Two nodes are never the same: each makes or changes an object.
+    pub(crate) const fn distinct(self) -> Op {
+        Op { traits: OpTraits { distinct: true, ..self.traits }, ..self }
+    }
+
+    /// An output of type `string` is a handle that holds an object.
+    pub(crate) const fn gives_handle_for_string(self) -> Op {
+        Op { traits: OpTraits { gives_handle_for_string: true, ..self.traits }, ..self }
+    }
+
+    /// Which inputs and outputs follow the attribute `data_format`.
+    pub(crate) const fn image_layout(self, layout: &'static ImageLayout) -> Op {
+        Op { traits: OpTraits { image_layout: Some(layout), ..self.traits }, ..self }
+    }
+
     /// The op's type.
     pub const fn name(&self) -> &'static str {
         self.name
@@ -104,6 +176,7 @@ impl Op {
         def.deprecation = self.deprecated.map(|(version, explanation)| Deprecation { version, explanation: explanation.to_owned() });
         def.shape_fn = self.shape_fn;
         def.gradient = self.gradient;
+        def.traits = self.traits;
         Ok(def)
     }
 }

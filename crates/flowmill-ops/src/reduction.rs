@@ -6,18 +6,22 @@ use crate::shape;
 
 pub(crate) const OPS: &[Op] = &[
     op("Sum", "(input: T, reduction_indices: Tidx) -> (output: T)")
+        .reduces()
         .gradient(gradient::sum)
         .attrs("keep_dims: bool = false; T: number; Tidx: index = int32")
         .shape(|c| shape::reduction_of(c, shape::value::sum)),
     op("Mean", "(input: T, reduction_indices: Tidx) -> (output: T)")
+        .reduces()
         .gradient(gradient::mean)
         .attrs("keep_dims: bool = false; T: number; Tidx: index = int32")
         .shape(shape::reduction),
     op("Prod", "(input: T, reduction_indices: Tidx) -> (output: T)")
+        .reduces()
         .gradient(gradient::prod)
         .attrs("keep_dims: bool = false; T: number; Tidx: index = int32")
         .shape(|c| shape::reduction_of(c, shape::value::product)),
     op("Max", "(input: T, reduction_indices: Tidx) -> (output: T)")
+        .reduces()
         .gradient(gradient::extreme)
         .attrs(
             "keep_dims: bool = false;
@@ -26,6 +30,7 @@ pub(crate) const OPS: &[Op] = &[
         )
         .shape(|c| shape::reduction_of(c, |v| v.iter().copied().max())),
     op("Min", "(input: T, reduction_indices: Tidx) -> (output: T)")
+        .reduces()
         .gradient(gradient::extreme)
         .attrs(
             "keep_dims: bool = false;
@@ -34,14 +39,17 @@ pub(crate) const OPS: &[Op] = &[
         )
         .shape(|c| shape::reduction_of(c, |v| v.iter().copied().min())),
     op("All", "(input: bool, reduction_indices: Tidx) -> (output: bool)")
+        .reduces()
         .not_differentiable()
         .attrs("keep_dims: bool = false; Tidx: index = int32")
         .shape(shape::reduction),
     op("Any", "(input: bool, reduction_indices: Tidx) -> (output: bool)")
+        .reduces()
         .not_differentiable()
         .attrs("keep_dims: bool = false; Tidx: index = int32")
         .shape(shape::reduction),
     op("EuclideanNorm", "(input: T, reduction_indices: Tidx) -> (output: T)")
+        .reduces()
         .gradient(gradient::euclidean_norm)
         .attrs("keep_dims: bool = false; T: number; Tidx: index = int32")
         .shape(shape::reduction),

@@ -3,7 +3,7 @@
 //! Each tensor has a set of *gates*: outputs of `Switch` nodes, named by what they look at, and nodes whose liveness follows from nothing
 //! else, such as `Merge`. It is alive where all its gates are; so tensors with equal sets are alive in the same iterations of the same steps.
 
-use flowmill_graph::{Graph, Node, NodeId, OutputId};
+use flowmill_graph::{Graph, Node, NodeId, OutputId, Role};
 use rustc_hash::FxHashMap;
 
 /// What lets a tensor through or not.
@@ -70,8 +70,9 @@ impl Liveness {
             || node.is_next_iteration()
             || node.is_exit()
             || node.is_enter() && !node.attrs().get_or("is_constant", false).unwrap_or(false)
-            || matches!(node.op(), "_SwitchN" | "RefSelect" | "ControlTrigger")
-            || node.op().ends_with("Recv");
+            || matches!(node.role(), Role::ControlTrigger | Role::Recv)
+            // Which output or input is live is more than a predicate says.
+            || matches!(node.op(), "_SwitchN" | "RefSelect");
         if is_source {
             return self.intern(vec![Gate::Node(node.id())], node.id());
         }

@@ -84,7 +84,7 @@ impl Support {
         let (mut missing, mut found) = (Nodes::new(), Support::default());
         let of_functions = functions.iter().flat_map(|(name, body)| body.iter().map(move |node| (node, format!("{name}/{}", node.name))));
         for (node, name) in def.node.iter().map(|node| (node, node.name.clone())).chain(of_functions) {
-            if functions.contains_key(node.op.as_str()) || (registry.get(&node.op).is_some() && is_runnable(&node.op, &kernels)) {
+            if functions.contains_key(node.op.as_str()) || registry.get(&node.op).is_some_and(|op| is_runnable(op, &kernels)) {
                 continue;
             }
             let is_defined = registry.get(&node.op).is_some() || producer_ops.iter().any(|op| op.name == node.op);

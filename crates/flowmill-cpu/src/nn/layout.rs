@@ -19,7 +19,7 @@ pub(super) fn in_any_layout(
 ) -> Result<Arc<dyn Kernel>> {
     let op = init.op_def.name.as_str();
     let Some(rank) = channels_first_rank(op, init.attrs)? else { return make(init) };
-    let Some(layout) = ImageLayout::of(op) else { bail!(Internal, "{op} has a data format but no layout") };
+    let Some(layout) = init.op_def.traits.image_layout else { bail!(Internal, "{op} has a data format but no layout") };
     let attrs = channels_last_attrs(init.attrs, rank)?;
     // Shapes in another order would mislead the inner kernel.
     let inner = make(&KernelInit { attrs: &attrs, input_shapes: &[], constants: &[], ..*init })?;

@@ -1,7 +1,9 @@
 //! The functions of a graph, and the book the lowering passes keep.
 
 use super::conditional::{Class, Classes, Liveness};
-use flowmill_graph::{ARG, Attrs, ControlFlow, FrameId, Function, FunctionBody, Graph, Node, NodeId, TensorType, instantiate_function};
+use flowmill_graph::{
+    ARG, Attrs, ControlFlow, FrameId, Function, FunctionBody, Graph, Node, NodeId, Role, TensorType, instantiate_function,
+};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::{AttrValue, NameAttrList};
 use flowmill_tensor::Result;
@@ -273,7 +275,7 @@ pub(crate) fn is_noinline(attrs: &Attrs) -> bool {
 /// The function that a node is a call of.
 pub(crate) fn call_of(graph: &Graph, node: &Node) -> Option<NameAttrList> {
     match node.op() {
-        "PartitionedCall" | "StatefulPartitionedCall" => node.attrs().get::<&NameAttrList>("f").ok().cloned(),
+        _ if node.role() == Role::Call => node.attrs().get::<&NameAttrList>("f").ok().cloned(),
         op if graph.library().get(op).is_some() => {
             Some(NameAttrList { name: op.to_owned(), attr: node.attrs().0.clone(), ..Default::default() })
         }
@@ -284,10 +286,10 @@ pub(crate) fn call_of(graph: &Graph, node: &Node) -> Option<NameAttrList> {
 /// The functions that a call, branch or loop runs, where it does nothing besides. `None` for other nodes.
 pub(crate) fn called(graph: &Graph, node: &Node) -> Option<Vec<NameAttrList>> {
     let of = |attr: &str| node.attrs().get::<&NameAttrList>(attr).ok().cloned();
-    match node.op() {
-        "If" | "StatelessIf" | "_If" => Some(vec![of("then_branch")?, of("else_branch")?]),
-        "While" | "StatelessWhile" | "_While" => Some(vec![of("cond")?, of("body")?]),
-        "Case" | "StatelessCase" => match node.attrs().value("branches")? {
+    match node.role() {
+        Role::If => Some(vec![of("then_branch")?, of("else_branch")?]),
+        Role::While => Some(vec![of("cond")?, of("body")?]),
+        Role::Case => match node.attrs().value("branches")? {
             Value::List(list) => Some(list.func.clone()),
             _ => None,
         },

@@ -19,7 +19,7 @@
 use crate::Evaluator;
 use crate::rewrite::{add_constant, bypass, constant, constant_input, has_no_control_inputs, node_def, text};
 use crate::shapes::integers;
-use flowmill_graph::image_layout::{ImageLayout, channels_first_rank, channels_last_attrs, to_channels_first, to_channels_last};
+use flowmill_graph::image_layout::{channels_first_rank, channels_last_attrs, to_channels_first, to_channels_last};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{ControlFlow, FrameId, Graph, Node, NodeId, OutputId};
 use flowmill_proto::AttrValue;
@@ -27,62 +27,6 @@ use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{DType, Result, Shape, Tensor};
 use rustc_hash::FxHashMap;
 
-/// Functions of each element of one tensor.
-const UNARY: &[&str] = &[
-    "Abs",
-    "Cast",
-    "Ceil",
-    "Elu",
-    "Erf",
-    "Exp",
-    "Floor",
-    "Identity",
-    "LeakyRelu",
-    "Log",
-    "Neg",
-    "Reciprocal",
-    "Relu",
-    "Relu6",
-    "Rint",
-    "Round",
-    "Rsqrt",
-    "Selu",
-    "Sigmoid",
-    "Sign",
-    "Softplus",
-    "Softsign",
-    "Sqrt",
-    "Square",
-    "StopGradient",
-    "Tanh",
-    "ZerosLike",
-];
-/// Functions of the elements of several tensors, of equal shapes or broadcast.
-const ELEMENTWISE: &[&str] = &[
-    "Add",
-    "AddN",
-    "AddV2",
-    "Div",
-    "DivNoNan",
-    "EluGrad",
-    "LeakyReluGrad",
-    "Maximum",
-    "Minimum",
-    "Mul",
-    "Pow",
-    "RealDiv",
-    "Relu6Grad",
-    "ReluGrad",
-    "RsqrtGrad",
-    "SeluGrad",
-    "SigmoidGrad",
-    "SoftplusGrad",
-    "SqrtGrad",
-    "SquaredDifference",
-    "Sub",
-    "TanhGrad",
-];
-const REDUCTIONS: &[&str] = &["Max", "Mean", "Min", "Prod", "Sum"];
 /// Ops that have kernels for both layouts.
 const OF_EITHER_LAYOUT: &[&str] = &["BiasAdd", "BiasAddGrad", "DepthToSpace", "SpaceToDepth"];
 
@@ -131,6 +75,7 @@ impl Layouts {
     /// Rewrites one node, whose producers are done. Returns true if it changed.
     fn visit(&mut self, graph: &mut Graph, id: NodeId) -> Result<bool> {
         let node = graph.node(id)?;
+        let traits = node.traits();
         match node.op() {
             "Transpose" => self.visit_transpose(graph, id),
             "Shape" => self.visit_shape(graph, id),
@@ -138,9 +83,9 @@ impl Layouts {
             "Pad" | "PadV2" | "MirrorPad" => self.visit_pad(graph, id),
             "Split" => self.visit_split(graph, id, 1, 0),
             "SplitV" => self.visit_split(graph, id, 0, 2),
-            op if UNARY.contains(&op) || ELEMENTWISE.contains(&op) => self.visit_elementwise(graph, id),
-            op if REDUCTIONS.contains(&op) => self.visit_reduction(graph, id),
-            op if is_channels_first(node) && ImageLayout::of(op).is_some() => self.visit_image_op(graph, id),
+            _ if traits.elementwise.is_some() || traits.passes_on && !node.is_control_flow() => self.visit_elementwise(graph, id),
+            _ if traits.reduces => self.visit_reduction(graph, id),
+            _ if is_channels_first(node) && traits.image_layout.is_some() => self.visit_image_op(graph, id),
             _ => Ok(false),
         }
     }
@@ -212,7 +157,7 @@ impl Layouts {
 
     fn visit_image_op(&mut self, graph: &mut Graph, id: NodeId) -> Result<bool> {
         let node = graph.node(id)?;
-        let (Some(layout), Ok(Some(rank))) = (ImageLayout::of(node.op()), channels_first_rank(node.op(), node.attrs())) else {
+        let (Some(layout), Ok(Some(rank))) = (node.traits().image_layout, channels_first_rank(node.op(), node.attrs())) else {
             return Ok(false);
         };
         let Ok(attrs) = channels_last_attrs(node.attrs(), rank) else { return Ok(false) };

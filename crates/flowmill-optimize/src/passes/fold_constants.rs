@@ -42,7 +42,7 @@ pub(crate) fn run(graph: &mut Graph, evaluator: &dyn Evaluator) -> Result<usize>
 /// Puts constants in the place of the shapes, sizes and ranks that static inference knows, of tensors that every step has once. So the constants need
 /// not wait for the tensors, which may go if nobody else needs them.
 fn fold_shapes(graph: &mut Graph, order: &[NodeId]) -> Result<usize> {
-    let asked: Vec<NodeId> = order.iter().copied().filter(|&id| matches!(graph[id].op(), "Shape" | "ShapeN" | "Size" | "Rank")).collect();
+    let asked: Vec<NodeId> = order.iter().copied().filter(|&id| graph[id].traits().reads_shape).collect();
     let mut shapes = ShapeRefiner::new();
     // Where inference finds a fault, the step that gets there gives the error.
     if asked.is_empty() || shapes.infer_graph(graph).is_err() {

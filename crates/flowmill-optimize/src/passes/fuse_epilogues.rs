@@ -103,7 +103,7 @@ fn bias(graph: &Graph, node: &Node, op: Linear, edge: Edge) -> Option<OutputId> 
 
 /// What the end of `edge`, if it is a sum, adds to the tensor of `edge`.
 fn addend(graph: &Graph, sum: &Node, edge: Edge) -> Option<OutputId> {
-    let is_sum = matches!(sum.op(), "Add" | "AddV2") && is_of_type(sum, DType::F32);
+    let is_sum = sum.traits().elementwise == Some("Add") && is_of_type(sum, DType::F32);
     graph.input(sum.id(), usize::from(edge.dst_input == 0)).filter(|_| is_sum)
 }
 

@@ -11,13 +11,13 @@
 //! Needs nothing to run before it.
 
 use crate::lowering::{Body, Branch, Functions, Reason, add, lower_branches, type_attr};
-use flowmill_graph::{Graph, NodeId};
+use flowmill_graph::{Graph, NodeId, Role};
 use flowmill_proto::NameAttrList;
 use flowmill_tensor::{Result, bail};
 use std::sync::Arc;
 
 pub(crate) fn run(graph: &mut Graph, functions: &mut Functions) -> Result<usize> {
-    let nodes = functions.candidates(graph, |n| matches!(n.op(), "If" | "StatelessIf" | "_If"));
+    let nodes = functions.candidates(graph, |n| n.role() == Role::If);
     if nodes.is_empty() {
         return Ok(0);
     }

@@ -17,14 +17,14 @@
 use crate::lowering::{
     Argument, Body, Class, Functions, Liveness, Place, Reason, add, gate_of, identity, inputs_gate, redirect, splice, type_attr,
 };
-use flowmill_graph::{Graph, Node, NodeId, OutputId};
+use flowmill_graph::{Graph, Node, NodeId, OutputId, Role};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::{AttrValue, NameAttrList};
 use flowmill_tensor::{Bytes, DType, Result, bail};
 use std::sync::Arc;
 
 pub(crate) fn run(graph: &mut Graph, functions: &mut Functions) -> Result<usize> {
-    let nodes = functions.candidates(graph, |n| matches!(n.op(), "While" | "StatelessWhile" | "_While"));
+    let nodes = functions.candidates(graph, |n| n.role() == Role::While);
     if nodes.is_empty() {
         return Ok(0);
     }

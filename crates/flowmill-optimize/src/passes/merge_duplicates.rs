@@ -11,7 +11,7 @@
 
 use crate::Evaluator;
 use flowmill_graph::traverse::topological_order;
-use flowmill_graph::{ARG, Graph, Node, NodeId, OutputId, TensorType, calls_functions};
+use flowmill_graph::{ARG, Graph, Node, NodeId, OutputId, Role, TensorType, calls_functions};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::{AttrValue, Message};
 use flowmill_tensor::{DType, Result};
@@ -55,11 +55,10 @@ fn is_mergeable(graph: &Graph, node: &Node) -> bool {
     let has_handle = |t: &TensorType| t.is_ref || t.dtype == DType::Resource;
     !node.op_def().is_stateful
         && node.num_outputs() > 0
-        && (node.num_inputs() > 0 || node.is_op("Const"))
+        && (node.num_inputs() > 0 || node.role() == Role::Const)
         && !node.is_control_flow()
         && !node.is_op(ARG)
-        && !node.op().starts_with("TensorArray")
-        && !node.op().starts_with("Stack")
+        && !node.traits().distinct
         && !node.input_types().iter().chain(node.output_types()).any(has_handle)
         && !graph.inputs(node.id()).any(|o| graph.output_type(o).is_ok_and(|t| t.is_ref))
         && !calls_functions(graph, node)

@@ -17,13 +17,10 @@ use crate::rewrite::bypass;
 use flowmill_graph::{Edge, Graph, Node, NodeId};
 use flowmill_tensor::{DType, Result};
 
-/// Ops that give their first input, where nobody differentiates or feeds.
-const PASSING_ON: &[&str] = &["Identity", "StopGradient", "PreventGradient", "Snapshot", "GuaranteeConst", "PlaceholderWithDefault"];
-
 pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
     let mut count = 0;
     for id in graph.op_node_ids() {
-        let Some(node) = graph.get(id).filter(|n| PASSING_ON.contains(&n.op()) && is_removable(graph, n)) else { continue };
+        let Some(node) = graph.get(id).filter(|n| passes_on(n) && is_removable(graph, n)) else { continue };
         let Some(source) = graph.input(node.id(), 0) else { continue };
         let controls: Vec<NodeId> = graph.control_inputs(id).collect();
         let successors: Vec<NodeId> = graph.out_edges(id).map(|e| e.dst).collect();
@@ -34,6 +31,11 @@ pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
         count += 1;
     }
     Ok(count)
+}
+
+/// Whether the node gives its first input where nobody differentiates or feeds. What brings a tensor into or out of a frame does more.
+fn passes_on(node: &Node) -> bool {
+    node.traits().passes_on && !node.is_control_flow() && node.output_types().iter().all(|t| !t.is_ref)
 }
 
 fn is_removable(graph: &Graph, node: &Node) -> bool {

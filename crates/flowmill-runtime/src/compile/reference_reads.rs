@@ -7,12 +7,9 @@
 //!
 //! Consumers without a dependency on an update keep the value that the `Identity` read: TensorFlow's value is a matter of timing for them.
 
-use flowmill_graph::{Graph, Node, NodeId, OutputId};
+use flowmill_graph::{Graph, Node, NodeId, OutputId, Role};
 use flowmill_tensor::Result;
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// Ops that return their input as it is.
-const ALIASES: [&str; 4] = ["Identity", "PreventGradient", "Snapshot", "StopGradient"];
 
 /// Moves the inputs of consumers that run after an update, and of fetches, from aliases of references to the references.
 ///
@@ -36,7 +33,7 @@ pub(super) fn read_after_updates(graph: &mut Graph) -> Result<()> {
         let Some(aliases) = aliases.get(&variable) else { continue };
         let later = reached(graph, &updates);
         for &(alias, reference) in aliases {
-            let reads_later = |id: NodeId| later.contains(&id) || graph.get(id).is_some_and(|n| n.is_op("_Retval"));
+            let reads_later = |id: NodeId| later.contains(&id) || graph.get(id).is_some_and(|n| n.role() == Role::Retval);
             moves.extend(
                 graph.out_edges(alias).filter(|e| !e.is_control() && reads_later(e.dst)).map(|e| (alias, reference, e.dst, e.dst_input)),
             );
@@ -76,7 +73,8 @@ fn is_reference(graph: &Graph, output: OutputId) -> bool {
 fn aliased(graph: &Graph, node: &Node) -> Option<OutputId> {
     let mut node = node;
     loop {
-        if !ALIASES.iter().any(|op| node.is_op(op)) {
+        let gives_value = node.output_types().iter().all(|t| !t.is_ref);
+        if !node.traits().passes_on || node.role() != Role::Kernel || !gives_value {
             return None;
         }
         let input = graph.input(node.id(), 0)?;

@@ -14,10 +14,6 @@ use flowmill_tensor::{DType, Result, Tensor};
 /// The most iterations of a loop that run at once, whatever the graph asks for.
 pub const MAX_PARALLEL_ITERATIONS: u32 = 1024;
 
-/// Ops whose kernels decide which outputs are live. An output that any other op leaves unset is an error.
-const MAY_LEAVE_OUTPUTS_DEAD: [&str; 8] =
-    ["Switch", "RefSwitch", "_SwitchN", "_Recv", "_HostRecv", "Recv", "_ScopedAllocatorSplit", "_ParallelConcatStart"];
-
 pub(super) fn freeze(graph: PlanGraph) -> Result<Tables> {
     validate(&graph)?;
     Ok(Freezer::new(&graph).freeze())
@@ -167,7 +163,7 @@ impl<'a> Freezer<'a> {
             }
             _ => {}
         }
-        if kind == Kind::Program || MAY_LEAVE_OUTPUTS_DEAD.contains(&&*node.op) {
+        if kind == Kind::Program || node.traits.leaves_outputs_dead {
             flags |= MAY_BE_DEAD;
         }
         Node {

@@ -6,7 +6,7 @@ use crate::function::FunctionLibraryRuntime;
 use crate::kernel::{Cost, Kernel, KernelContext};
 use crate::registry::{KernelInit, KernelRegistry};
 use crate::resource::ResourceManager;
-use flowmill_graph::{ControlFlow, Graph, Node, NodeId, OutputId};
+use flowmill_graph::{ControlFlow, Graph, Node, NodeId, OpDef, OpTraits, OutputId, Role};
 use flowmill_proto::TensorProto;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Bytes, DType, PartialShape, Result, Tensor, bail, error};
@@ -60,7 +60,7 @@ pub fn build(graph: &Graph, args: Vec<DType>, num_results: usize, env: &PlanEnv<
     let mut builder = Builder { graph, env, flow, ids: FxHashMap::default(), constants: FxHashMap::default(), passes_reference };
     for (i, node) in graph.op_nodes().enumerate() {
         builder.ids.insert(node.id(), PlanNodeId(i as u32));
-        if node.is_op("Const") {
+        if node.role() == Role::Const {
             let value = builder.constant(node)?;
             builder.constants.insert(node.id(), value);
         }
@@ -72,11 +72,6 @@ pub fn build(graph: &Graph, args: Vec<DType>, num_results: usize, env: &PlanEnv<
     Ok(plan)
 }
 
-/// Whether the op hands a tensor to a receive, which waits for it though it be dead.
-pub(crate) fn is_send(op: &str) -> bool {
-    matches!(op, "_Send" | "_HostSend")
-}
-
 /// Makes the node one that runs with dead inputs, and takes control inputs like others.
 fn send_also_when_dead(node: &mut PlanNode) {
     node.kind = NodeKind::Program;
@@ -84,56 +79,25 @@ fn send_also_when_dead(node: &mut PlanNode) {
     node.inputs.append(&mut node.controls);
 }
 
-/// Ops that the executor runs without a kernel.
-fn needs_no_kernel(op: &str) -> bool {
-    matches!(
-        op,
-        "_Arg"
-            | "_Retval"
-            | "Const"
-            | "Merge"
-            | "RefMerge"
-            | "Enter"
-            | "RefEnter"
-            | "Exit"
-            | "RefExit"
-            | "NextIteration"
-            | "RefNextIteration"
-            | "ControlTrigger"
-    ) || passes_on(op)
-}
-
-/// Ops that give their one input as it is, or do nothing at all.
-fn passes_on(op: &str) -> bool {
-    matches!(
-        op,
-        "NoOp"
-            | "Identity"
-            | "RefIdentity"
-            | "LoopCond"
-            | "StopGradient"
-            | "PreventGradient"
-            | "PlaceholderWithDefault"
-            | "Snapshot"
-            | "GuaranteeConst"
-    )
-}
-
-/// Returns true if the op declares a string and gives a handle that holds an object. Such an edge is like a reference that nobody assigns to.
-fn has_handle_for_string(op: &str) -> bool {
-    matches!(op, "TensorArrayV2" | "TensorArrayGradV2")
+/// Whether the executor runs the op without a kernel.
+fn needs_no_kernel(traits: &OpTraits) -> bool {
+    match traits.role {
+        Role::Arg | Role::Retval | Role::Const | Role::NoOp | Role::ControlTrigger | Role::LoopCond | Role::PlaceholderWithDefault => true,
+        Role::Merge | Role::Enter | Role::Exit | Role::NextIteration => true,
+        _ => traits.passes_on,
+    }
 }
 
 /// Whether the engine has code for an op: a kernel, or a rule of the executor.
-pub fn is_runnable(op: &str, kernels: &KernelRegistry) -> bool {
-    needs_no_kernel(op) || kernels.contains(op)
+pub fn is_runnable(op: &OpDef, kernels: &KernelRegistry) -> bool {
+    needs_no_kernel(&op.traits) || kernels.contains(&op.name)
 }
 
 /// Returns the ops of a graph that the engine has no code for, with the names of their nodes. Calls of functions are not among them.
 pub fn without_kernels<'a>(graph: &'a Graph, kernels: &KernelRegistry) -> BTreeMap<&'a str, Vec<&'a str>> {
     let mut missing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for node in graph.op_nodes() {
-        if !is_runnable(node.op(), kernels) && graph.library().get(node.op()).is_none() {
+        if !is_runnable(node.op_def(), kernels) && graph.library().get(node.op()).is_none() {
             missing.entry(node.op()).or_default().push(node.name());
         }
     }
@@ -165,7 +129,7 @@ fn check_kernels(graph: &Graph, kernels: &KernelRegistry) -> Result<()> {
 fn reads_in_every_iteration(graph: &Graph) -> FxHashSet<NodeId> {
     let is_ref = |output: OutputId| graph.output_type(output).is_ok_and(|t| t.is_ref);
     let mut found = FxHashSet::default();
-    for enter in graph.op_nodes().filter(|n| n.is_op("Enter") && n.attrs().get("is_constant").unwrap_or(false)) {
+    for enter in graph.op_nodes().filter(|n| n.is_enter() && n.attrs().get("is_constant").unwrap_or(false)) {
         let Some(source) = graph.input(enter.id(), 0) else { continue };
         let identity = graph.get(source.node).filter(|n| n.is_op("Identity")).map(|n| n.id());
         if is_ref(source) {
@@ -228,17 +192,17 @@ impl Builder<'_> {
                 let error = error!(InvalidArgument, "Input tensor cannot be a resource variable handle.");
                 return Err(error.at_node(node.name(), node.op()));
             }
-            op if needs_no_kernel(op) => None,
+            _ if needs_no_kernel(node.traits()) => None,
             _ => Some(self.kernel(node)?),
         };
         let (name, op) = (node.shared_name().clone(), Arc::from(node.op()));
         let cost = kernel.as_ref().map_or(Cost::Cheap, |k| k.cost());
         let takes_ref = node.input_types().iter().map(|t| t.is_ref || passes_reference).collect();
         let frame = FrameId(self.flow.frame_of(node.id()).0);
-        let passes_object = passes_reference || has_handle_for_string(node.op());
+        let passes_object = passes_reference || node.traits().gives_handle_for_string;
         let outputs = node.output_types().iter().map(|t| OutputType { dtype: t.dtype, is_ref: t.is_ref || passes_object }).collect();
-        let mut made = PlanNode { name, op, kind, kernel, cost, frame, inputs, takes_ref, controls, outputs };
-        if is_send(&made.op) {
+        let mut made = PlanNode { name, op, traits: *node.traits(), kind, kernel, cost, frame, inputs, takes_ref, controls, outputs };
+        if node.role() == Role::Send {
             send_also_when_dead(&mut made);
         }
         Ok(made)
@@ -248,18 +212,18 @@ impl Builder<'_> {
         let index = || {
             node.attrs().get::<i64>("index").and_then(|i| usize::try_from(i).map_err(|_| error!(InvalidArgument, "index {i} is negative")))
         };
-        Ok(match node.op() {
-            "_Arg" => NodeKind::Arg(index()?),
-            "_Retval" => NodeKind::Ret(index()?),
-            "Const" => match self.constants.get(&node.id()) {
+        Ok(match node.role() {
+            Role::Arg => NodeKind::Arg(index()?),
+            Role::Retval => NodeKind::Ret(index()?),
+            Role::Const => match self.constants.get(&node.id()) {
                 Some(value) => NodeKind::Const(value.clone()),
                 None => bail!(Internal, "a constant without a value"),
             },
-            "ControlTrigger" => NodeKind::ControlTrigger,
-            _ if node.is_merge() => NodeKind::Merge,
-            _ if node.is_exit() => NodeKind::Exit,
-            _ if node.is_next_iteration() => NodeKind::NextIteration,
-            _ if node.is_enter() => {
+            Role::ControlTrigger => NodeKind::ControlTrigger,
+            Role::Merge => NodeKind::Merge,
+            Role::Exit => NodeKind::Exit,
+            Role::NextIteration => NodeKind::NextIteration,
+            Role::Enter => {
                 let frame = FrameId(self.flow.output_frame_of(node.id()).0);
                 NodeKind::Enter { frame, is_constant: node.attrs().get("is_constant")? }
             }

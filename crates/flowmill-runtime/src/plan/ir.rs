@@ -1,4 +1,5 @@
 use crate::kernel::{Cost, Kernel};
+use flowmill_graph::OpTraits;
 use flowmill_tensor::{DType, Result, Tensor, error};
 use std::sync::Arc;
 
@@ -77,6 +78,8 @@ pub struct PlanNode {
     pub name: Arc<str>,
     /// Its op.
     pub op: Arc<str>,
+    /// What the op's declaration says of it; the default for programs.
+    pub traits: OpTraits,
     /// What the executor does with it.
     pub kind: NodeKind,
     /// The code of [`NodeKind::Op`] and [`NodeKind::Program`]. `None` for an op that does nothing or passes its one input on (`NoOp`, `Identity`, `LoopCond`).

@@ -9,7 +9,6 @@ mod direct;
 mod ir;
 mod print;
 
-pub(crate) use build::is_send;
 pub use build::{NodeCache, PlanEnv, build, is_runnable, without_kernels};
 pub use direct::DirectPlan;
 pub use ir::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};

@@ -9,6 +9,7 @@ use super::rewrite::Rewriter;
 use super::tiles::{BatchProgram, Instruction, Operand, Register};
 use crate::kernel::Cost;
 use crate::plan::{NodeKind, PlanEdge, PlanNode, PlanNodeId};
+use flowmill_graph::OpTraits;
 use flowmill_tensor::{DType, Result, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -114,6 +115,7 @@ fn replace(graph: &mut Rewriter, source: PlanEdge, members: &FxHashSet<PlanNodeI
     let program = PlanNode {
         name: last.name.clone(),
         op: Arc::from("_BatchProgram"),
+        traits: OpTraits::default(),
         kind: NodeKind::Program,
         frame: last.frame,
         outputs: results.iter().map(|&edge| graph.edge_type(edge)).collect(),

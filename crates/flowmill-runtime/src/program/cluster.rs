@@ -11,6 +11,7 @@ use super::rewrite::{Rewriter, cost_of};
 use super::run::{Code, Instr, Operand, Reg, RegisterPool, Strand};
 use crate::kernel::Cost;
 use crate::plan::{FrameId, NodeKind, OutputType, PlanEdge, PlanNode, PlanNodeId};
+use flowmill_graph::OpTraits;
 use flowmill_tensor::{DType, Result};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -199,6 +200,7 @@ fn fuse(graph: &mut Rewriter, members: &FxHashSet<PlanNodeId>) -> Result<()> {
     let program = PlanNode {
         name: name.into(),
         op: "_Strand".into(),
+        traits: OpTraits::default(),
         kind: NodeKind::Program,
         kernel: Some(Arc::new(strand)),
         cost,

@@ -11,8 +11,8 @@ use super::lower::{Lowering, is_switch, mark_last_uses};
 use super::rewrite::{Rewriter, cost_of};
 use super::run::{Code, Entry, Loop, Operand, Reg, RegisterPool};
 use crate::kernel::Cost;
-use crate::plan::is_send;
 use crate::plan::{FrameId, NodeKind, OutputType, PlanEdge, PlanNode, PlanNodeId};
+use flowmill_graph::{OpTraits, Role};
 use flowmill_tensor::{Result, Tensor};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -84,10 +84,10 @@ impl LoopShape {
                 NodeKind::Enter { .. } | NodeKind::Arg(_) | NodeKind::Ret(_) => return None,
                 NodeKind::Exit => shape.exits.push(id),
                 NodeKind::Merge if node.inputs.iter().any(|e| is_next_iteration(graph, *e)) => merges.push(id),
-                NodeKind::Op if &*node.op == "LoopCond" => conditions.push(id),
+                NodeKind::Op if node.traits.role == Role::LoopCond => conditions.push(id),
                 _ if node.may_wait() => return None,
                 // It sends a dead tensor in the last iteration, which the loop's body does not run in.
-                _ if is_send(&node.op) => return None,
+                _ if node.traits.role == Role::Send => return None,
                 _ => {}
             }
             shape.members.insert(id);
@@ -331,6 +331,7 @@ fn build(graph: &Rewriter, shape: &LoopShape) -> Result<Option<Built>> {
     let node = PlanNode {
         name: condition.name.clone(),
         op: "_Loop".into(),
+        traits: OpTraits::default(),
         kind: NodeKind::Program,
         kernel: Some(Arc::new(program)),
         cost,

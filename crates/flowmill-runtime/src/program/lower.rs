@@ -3,6 +3,7 @@
 use super::rewrite::Rewriter;
 use super::run::{Call, Code, Instr, Operand, Reg, scalar_instr};
 use crate::plan::{NodeKind, PlanEdge, PlanNode, PlanNodeId};
+use flowmill_graph::Role;
 use flowmill_tensor::{Result, Tensor, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -179,7 +180,7 @@ impl<'g> Lowering<'g> {
             NodeKind::Op | NodeKind::Program => {
                 let is_program = matches!(node.kind, NodeKind::Program);
                 let dst = self.fresh_many(node.outputs.len());
-                let needs_live = (is_program || node.outputs.is_empty() || may_leave_unset(node)) && self.graph.is_waited_for(id);
+                let needs_live = (is_program || node.outputs.is_empty() || node.traits.leaves_outputs_dead) && self.graph.is_waited_for(id);
                 let live = needs_live.then(|| self.fresh());
                 let plain = controls.is_empty() && live.is_none();
                 let call = self.push_call(code, node, dst, live, controls)?;
@@ -190,7 +191,7 @@ impl<'g> Lowering<'g> {
                     self.bind(out(slot), dst + slot);
                 }
                 self.bind(control, live.unwrap_or(dst));
-                if inputs_live && !is_program && !may_leave_unset(node) {
+                if inputs_live && !is_program && !node.traits.leaves_outputs_dead {
                     self.live.extend((0..node.outputs.len() as u32).map(out));
                     self.live.insert(control);
                 }
@@ -227,7 +228,7 @@ impl<'g> Lowering<'g> {
             types: node.outputs.iter().copied().collect(),
             live,
             accepts_dead: matches!(node.kind, NodeKind::Program),
-            may_leave_unset: matches!(node.kind, NodeKind::Program) || may_leave_unset(node),
+            may_leave_unset: matches!(node.kind, NodeKind::Program) || node.traits.leaves_outputs_dead,
         });
         Ok(code.calls.len() as u32 - 1)
     }
@@ -235,12 +236,8 @@ impl<'g> Lowering<'g> {
 
 /// Whether the node is a two-way switch, which programs run without a call.
 pub(super) fn is_switch(node: &PlanNode) -> bool {
-    matches!(&*node.op, "Switch" | "RefSwitch") && node.inputs.len() == 2 && node.outputs.len() == 2
-}
-
-/// Whether an output of the op may be dead though the node is not.
-pub(super) fn may_leave_unset(node: &PlanNode) -> bool {
-    matches!(&*node.op, "Switch" | "RefSwitch" | "_SwitchN")
+    // `_SwitchN` has an index for a predicate.
+    node.traits.role == Role::Switch && &*node.op != "_SwitchN" && node.inputs.len() == 2 && node.outputs.len() == 2
 }
 
 /// Marks the last reads of registers as takes, walking the code backwards. `seen` holds registers that are needed afterwards, and at the

@@ -155,7 +155,9 @@ impl Session {
             missing.map(|(op, nodes)| (op.to_owned(), nodes.into_iter().map(str::to_owned).collect())).collect();
         for function in optimized.library().reachable(optimized.op_nodes().map(|node| (node.op(), &node.attrs().0))) {
             for node in &function.def().node_def {
-                if !is_runnable(&node.op, &self.env.kernels) && optimized.library().get(&node.op).is_none() {
+                if !optimized.op_def(&node.op).is_ok_and(|op| is_runnable(op, &self.env.kernels))
+                    && optimized.library().get(&node.op).is_none()
+                {
                     missing.entry(node.op.clone()).or_default().push(format!("{}/{}", function.name(), node.name));
                 }
             }

@@ -1,5 +1,6 @@
 //! Graphs by hand: small kernels on `i64` scalars, and names for edges.
 
+use flowmill_graph::{OpTraits, Role};
 use flowmill_runtime::executor::RunOptions;
 use flowmill_runtime::plan::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};
 use flowmill_runtime::{
@@ -112,6 +113,7 @@ impl Builder {
         self.graph.nodes.push(PlanNode {
             name: format!("{op}{}", id.0).into(),
             op: op.into(),
+            traits: traits(op),
             kind,
             kernel,
             cost,
@@ -258,4 +260,16 @@ pub fn eventually(condition: impl Fn() -> bool) {
         assert!(start.elapsed() < Duration::from_secs(20), "waited for too long");
         std::thread::yield_now();
     }
+}
+
+/// What the declarations of the ops used here say.
+fn traits(op: &str) -> OpTraits {
+    let role = match op {
+        "Switch" | "RefSwitch" | "_SwitchN" => Role::Switch,
+        "LoopCond" => Role::LoopCond,
+        "_Recv" => Role::Recv,
+        "_Send" => Role::Send,
+        _ => Role::Kernel,
+    };
+    OpTraits { role, leaves_outputs_dead: matches!(role, Role::Switch | Role::Recv), ..OpTraits::default() }
 }

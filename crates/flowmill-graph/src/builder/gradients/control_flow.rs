@@ -1,9 +1,9 @@
 //! Gradients of the ops that move tensors into, out of and through conditionals and loops.
 
 use super::{Backward, Grad, IndexedSlices};
-use crate::OutputId;
 use crate::builder::context::ContextKind;
 use crate::builder::{ContextId, GraphBuilder};
+use crate::{OutputId, Role};
 use flowmill_tensor::{DType, Result, Tensor, bail};
 
 type Grads = Result<Vec<Option<Grad>>>;
@@ -11,14 +11,14 @@ type Grads = Result<Vec<Option<Grad>>>;
 /// The gradients of a control-flow node's inputs.
 pub(super) fn differentiate(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
     let node = b.graph.node(op.node)?;
-    match node.op() {
-        "Switch" | "RefSwitch" => switch(b, op),
-        "Merge" | "RefMerge" => merge(b, op),
-        "Enter" | "RefEnter" => enter(b, op),
-        "Exit" | "RefExit" => exit(b, op),
-        "NextIteration" | "RefNextIteration" => Ok(op.grads.clone()),
-        "LoopCond" => Ok(vec![None]),
-        other => bail!(NotFound, "No gradient defined for operation '{}' (op type: {other}).", node.name()),
+    match node.role() {
+        Role::Switch if !node.is_op("_SwitchN") => switch(b, op),
+        Role::Merge => merge(b, op),
+        Role::Enter => enter(b, op),
+        Role::Exit => exit(b, op),
+        Role::NextIteration => Ok(op.grads.clone()),
+        Role::LoopCond => Ok(vec![None]),
+        _ => bail!(NotFound, "No gradient defined for operation '{}' (op type: {}).", node.name(), node.op()),
     }
 }
 

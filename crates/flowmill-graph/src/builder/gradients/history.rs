@@ -2,7 +2,7 @@
 
 use crate::builder::context::{ContextKind, other};
 use crate::builder::{ContextId, GraphBuilder};
-use crate::{NodeId, OutputId};
+use crate::{NodeId, OutputId, Role};
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{Result, Tensor, bail};
@@ -62,7 +62,7 @@ impl GraphBuilder<'_> {
     /// The `Enter` of a loop invariant that a tensor is, or is an identity of.
     fn invariant_behind(&self, value: OutputId) -> Option<NodeId> {
         let mut node = value.node;
-        while self.graph.get(node).is_some_and(|n| matches!(n.op(), "Identity" | "RefIdentity"))
+        while self.graph.get(node).is_some_and(|n| n.traits().passes_on && n.role() == Role::Kernel)
             && let Some(producer) = self.graph.input_node(node, 0)
         {
             node = producer;

@@ -4,7 +4,7 @@ use super::joint::{Joint, Needs};
 use super::{CallGradient, define, func, is_stateful, run_attrs, shape_list, tensors_of, type_list, with_tensors};
 use crate::builder::GraphBuilder;
 use crate::builder::gradients::{Grad, IndexedSlices};
-use crate::{FunctionArg, OutputId};
+use crate::{FunctionArg, OutputId, Role};
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, FunctionDef};
 use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail};
@@ -75,7 +75,7 @@ impl CallGradient {
         let old: Vec<PartialShape> = (0..forward.num_outputs() as u32).map(|slot| b.shape(self.node.output(slot))).collect();
         let new: Vec<PartialShape> = slots.iter().map(|s| s.shape.clone()).collect();
         attrs.set("output_shapes", shape_list(old.iter().chain(&new)));
-        for (name, value) in branch_attrs(forward.op(), functions) {
+        for (name, value) in branch_attrs(forward.role(), functions) {
             attrs.set(name, value);
         }
         b.extend_call(self.node, None, attrs, &new)
@@ -109,9 +109,10 @@ impl CallGradient {
         let has_state = defs.iter().any(is_stateful);
         let functions = defs.into_iter().map(|def| define(b, def)).collect::<Result<Vec<_>>>()?;
         let forward = b.graph().node(self.node)?;
-        let op = match (forward.op(), has_state) {
-            ("Case" | "StatelessCase", true) => "Case",
-            ("Case" | "StatelessCase", false) => "StatelessCase",
+        let role = forward.role();
+        let op = match (role, has_state) {
+            (Role::Case, true) => "Case",
+            (Role::Case, false) => "StatelessCase",
             (_, true) => "If",
             (_, false) => "StatelessIf",
         };
@@ -122,7 +123,7 @@ impl CallGradient {
         let tout = results[0].iter().map(|&r| self.joints[0].dtype(r));
         let mut node = b.op(op).input(choice).inputs(inputs).attr("output_shapes", shape_list(&shapes));
         node = node.attr("Tin", type_list(tin)).attr("Tout", type_list(tout));
-        for (name, value) in branch_attrs(op, functions) {
+        for (name, value) in branch_attrs(role, functions) {
             node = node.attr(name, value);
         }
         for (name, value) in attrs {
@@ -204,9 +205,9 @@ impl CallGradient {
 }
 
 /// A conditional's attributes for its functions, by the number that chooses them.
-fn branch_attrs(op: &str, functions: Vec<String>) -> Vec<(&'static str, AttrValue)> {
+fn branch_attrs(role: Role, functions: Vec<String>) -> Vec<(&'static str, AttrValue)> {
     let functions: Vec<_> = functions.into_iter().map(func).collect();
-    if matches!(op, "Case" | "StatelessCase") {
+    if role == Role::Case {
         return vec![("branches", Value::List(Box::new(ListValue { func: functions, ..ListValue::default() })).into())];
     }
     ["else_branch", "then_branch"].into_iter().zip(functions).map(|(name, f)| (name, f.into())).collect()

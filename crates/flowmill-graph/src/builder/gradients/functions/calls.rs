@@ -3,7 +3,7 @@
 use super::{CallGradient, define, func, is_stateful, run_attrs, tensors_of, type_list, with_tensors};
 use crate::builder::GraphBuilder;
 use crate::builder::gradients::Grad;
-use crate::{Attrs, FunctionArg, OutputId};
+use crate::{Attrs, FunctionArg, OutputId, Role};
 use flowmill_tensor::{DType, PartialShape, Result, bail};
 use rustc_hash::FxHashMap;
 
@@ -79,7 +79,7 @@ impl CallGradient {
         let tout = node.output_types().iter().map(|t| t.dtype).chain(more.iter().map(|&t| joint.dtype(t)));
         let tout = type_list(tout);
         let mut attrs = node.attrs().clone();
-        let op = if matches!(node.op(), "PartitionedCall" | "StatefulPartitionedCall") {
+        let op = if node.role() == Role::Call {
             None
         } else {
             let op = if node.op_def().is_stateful { "StatefulPartitionedCall" } else { "PartitionedCall" };

@@ -137,7 +137,7 @@ pub(in crate::builder::gradients) fn is_repeatable(node: &Node) -> bool {
 
 /// Ops of small results that say how large something is.
 fn is_size(node: &Node) -> bool {
-    matches!(node.op(), "Shape" | "ShapeN" | "Size" | "Rank" | "TensorListLength" | "TensorListElementShape")
+    node.traits().reads_shape || matches!(node.op(), "TensorListLength" | "TensorListElementShape")
 }
 
 pub(super) fn type_attr(dtype: DType) -> AttrValue {

@@ -95,7 +95,7 @@ fn counts(b: &GraphBuilder<'_>, node: NodeId, body: &FunctionBody, i: usize, nex
         let one = graph.get(other.node).filter(|n| both && n.is_op("Const"))?;
         Tensor::from_proto(one.attrs().get("value").ok()?).ok()
     };
-    is_int(starts, 0) && matches!(graph[next.node].op(), "Add" | "AddV2") && is_int(step().as_ref(), 1)
+    is_int(starts, 0) && graph[next.node].traits().elementwise == Some("Add") && is_int(step().as_ref(), 1)
 }
 
 /// The sum of what is the same in all iterations: which variable it is of, the argument that holds it, its next value, where it starts.

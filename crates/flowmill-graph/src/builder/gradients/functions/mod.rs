@@ -19,7 +19,7 @@ pub(super) use joint::is_repeatable;
 use super::{Grad, GradientOptions, GradientWalk, IndexedSlices, Step, add_gradients};
 use crate::builder::{BuilderState, GraphBuilder, Scope};
 use crate::{
-    ARG, Attrs, Function, FunctionArg, FunctionBody, FunctionLibrary, Graph, Node, NodeId, OpDef, OpRegistry, OutputId, RETVAL,
+    ARG, Attrs, Function, FunctionArg, FunctionBody, FunctionLibrary, Graph, Node, NodeId, OpDef, OpRegistry, OutputId, RETVAL, Role,
     instantiate_function,
 };
 use flowmill_proto::attr_value::{ListValue, Value};
@@ -31,29 +31,16 @@ use std::sync::atomic::AtomicUsize;
 
 /// Whether a node runs functions of the graph's library.
 pub(super) fn is_call(graph: &Graph, node: &Node) -> bool {
-    match node.op() {
-        "PartitionedCall"
-        | "StatefulPartitionedCall"
-        | "If"
-        | "StatelessIf"
-        | "_If"
-        | "Case"
-        | "StatelessCase"
-        | "While"
-        | "StatelessWhile"
-        | "_While" => true,
-        op => graph.library().get(op).is_some(),
-    }
+    matches!(node.role(), Role::Call | Role::If | Role::Case | Role::While) || graph.library().get(node.op()).is_some()
 }
 
 /// The function that a node calls, where it does nothing else.
 fn call_of(graph: &Graph, node: &Node) -> Option<NameAttrList> {
-    match node.op() {
-        "PartitionedCall" | "StatefulPartitionedCall" => node.attrs().get::<&NameAttrList>("f").ok().cloned(),
-        op => {
-            graph.library().get(op).map(|_| NameAttrList { name: op.to_owned(), attr: node.attrs().0.clone(), ..NameAttrList::default() })
-        }
+    if node.role() == Role::Call {
+        return node.attrs().get::<&NameAttrList>("f").ok().cloned();
     }
+    graph.library().get(node.op())?;
+    Some(NameAttrList { name: node.op().to_owned(), attr: node.attrs().0.clone(), ..NameAttrList::default() })
 }
 
 pub(super) fn type_list(types: impl IntoIterator<Item = DType>) -> AttrValue {
@@ -123,13 +110,13 @@ impl CallGradient {
         let forward = b.graph().node(node)?;
         let (op, attrs) = (forward.op().to_owned(), forward.attrs().clone());
         let mut inputs: Vec<OutputId> = b.graph().inputs(node).collect();
-        let (kind, functions) = match op.as_str() {
-            "If" | "StatelessIf" | "_If" => {
+        let (kind, functions) = match forward.role() {
+            Role::If => {
                 let branches = [attrs.get::<&NameAttrList>("else_branch")?.clone(), attrs.get::<&NameAttrList>("then_branch")?.clone()];
                 (Kind::Branches, branches.to_vec())
             }
-            "Case" | "StatelessCase" => (Kind::Branches, attrs.list::<&NameAttrList>("branches")?.into_iter().cloned().collect()),
-            "While" | "StatelessWhile" | "_While" => {
+            Role::Case => (Kind::Branches, attrs.list::<&NameAttrList>("branches")?.into_iter().cloned().collect()),
+            Role::While => {
                 let body = attrs.get::<&NameAttrList>("body")?.clone();
                 (Kind::Loop(loops::Variables::default()), vec![body])
             }

@@ -1,0 +1,84 @@
+//! What the engine may assume of an op besides its signature, its shape function and its gradient.
+//!
+//! An op's declaration says all of it once. Passes, the planner and the executor ask; they do not keep lists of names.
+
+use crate::image_layout::ImageLayout;
+
+/// What a node is to the engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// A kernel computes its outputs.
+    #[default]
+    Kernel,
+    /// Its output is the attribute `value`.
+    Const,
+    /// Its output must be fed.
+    Placeholder,
+    /// Its output is its input unless it is fed.
+    PlaceholderWithDefault,
+    /// Its output is an argument of the function or of the step.
+    Arg,
+    /// Its input is a result of the function or of the step.
+    Retval,
+    /// It computes nothing: other nodes wait for it.
+    NoOp,
+    /// As [`Role::NoOp`], and live though what it waits for is dead.
+    ControlTrigger,
+    /// It hands its data input to one of its outputs; the others are dead.
+    Switch,
+    /// Its output is the first live one of its inputs.
+    Merge,
+    /// It brings a tensor into a frame.
+    Enter,
+    /// It brings a tensor out of a frame.
+    Exit,
+    /// It brings a tensor into the next iteration of its frame.
+    NextIteration,
+    /// It says whether a frame goes on.
+    LoopCond,
+    /// It calls the function in its attribute `f`.
+    Call,
+    /// It calls one of the functions in `then_branch` and `else_branch`.
+    If,
+    /// It calls one of the functions in `branches`.
+    Case,
+    /// It calls the functions in `cond` and `body`, one after the other.
+    While,
+    /// It hands a tensor to a [`Role::Recv`], dead ones too.
+    Send,
+    /// It waits for a tensor of a [`Role::Send`].
+    Recv,
+}
+
+impl Role {
+    /// Returns true for what only graphs with branches and loops of nodes have.
+    pub const fn is_control_flow(self) -> bool {
+        matches!(self, Role::Switch | Role::Merge | Role::Enter | Role::Exit | Role::NextIteration | Role::LoopCond)
+    }
+}
+
+/// The traits of an op. The default is that of an op of which nothing is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpTraits {
+    /// What its nodes are to the engine.
+    pub role: Role,
+    /// Output 0 is input 0, the same value. It is the only output.
+    pub passes_on: bool,
+    /// The name of the function that gives each element of the one output from the elements at the same place of the inputs, which are broadcast.
+    /// Ops of several versions have one function.
+    pub elementwise: Option<&'static str>,
+    /// Input 0 is reduced over the axes in input 1. The attribute `keep_dims` says whether they stay as dimensions of size 1.
+    pub reduces: bool,
+    /// The outputs depend on the shapes of the inputs alone.
+    pub reads_shape: bool,
+    /// The outputs have no more elements than the inputs, but how many of them is known only from the values.
+    pub selects: bool,
+    /// The kernel may leave outputs unset, which makes them dead.
+    pub leaves_outputs_dead: bool,
+    /// Two nodes are never the same, whatever their inputs are: each makes or changes an object that a handle names.
+    pub distinct: bool,
+    /// An output of type `string` is a handle that holds an object. Its edges are like references that nobody assigns to.
+    pub gives_handle_for_string: bool,
+    /// Which inputs and outputs follow the attribute `data_format`.
+    pub image_layout: Option<&'static ImageLayout>,
+}
