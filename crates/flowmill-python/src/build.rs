@@ -5,7 +5,7 @@ use crate::convert::{from_python, quick_scalar};
 use crate::dtypes;
 use crate::errors::Raise;
 use crate::graph::PyGraph;
-use flowmill::builder::{ContextId, GraphBuilder, Scope, check_scope_name};
+use flowmill::builder::{ContextId, Scope, ScopedBuilder, check_scope_name};
 use flowmill_graph::{ArgType, NodeId, OpDef, OutputId};
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::{ListValue, Value};
@@ -205,7 +205,7 @@ pub fn add_node(
 }
 
 /// The numbers of the types of a node's outputs.
-fn output_types(b: &GraphBuilder<'_>, id: NodeId) -> Result<Vec<i32>> {
+fn output_types(b: &ScopedBuilder<'_>, id: NodeId) -> Result<Vec<i32>> {
     Ok(b.graph().node(id)?.output_types().iter().map(|t| dtypes::number(t.dtype, t.is_ref)).collect())
 }
 
@@ -248,7 +248,7 @@ impl NewNode {
         Ok((name, NewNode::Op(op.to_owned(), value.extract()?, attrs, beside)))
     }
 
-    fn add(&mut self, b: &mut GraphBuilder<'_>, name: &str, earlier: &[NodeId]) -> Result<NodeId> {
+    fn add(&mut self, b: &mut ScopedBuilder<'_>, name: &str, earlier: &[NodeId]) -> Result<NodeId> {
         let (op, inputs, attrs, beside) = match self {
             NewNode::Constant(value) => return Ok(b.constant(name, value)?.node),
             NewNode::Op(op, inputs, attrs, beside) => (op, inputs, attrs, beside),
@@ -279,7 +279,7 @@ impl NewNode {
 }
 
 /// The whole name of the scope that is opened as `name`: with a slash at its end it is that very scope.
-pub fn scope_name(b: &mut GraphBuilder<'_>, name: &str) -> Result<String> {
+pub fn scope_name(b: &mut ScopedBuilder<'_>, name: &str) -> Result<String> {
     if let Some(whole) = name.strip_suffix('/') {
         return Ok(whole.to_owned());
     }

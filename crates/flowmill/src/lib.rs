@@ -29,12 +29,12 @@
 //! A graph built here, with its derivative:
 //!
 //! ```
-//! use flowmill::builder::{BuilderState, GraphBuilder, Scope, gradients::{GradientOptions, add_gradients}};
+//! use flowmill::builder::{BuilderState, ScopedBuilder, Scope, gradients::{GradientOptions, add_gradients}};
 //! use flowmill::{SessionOptions, Tensor};
 //!
 //! # fn main() -> flowmill::Result<()> {
 //! let (mut graph, mut state) = (flowmill::new_graph()?, BuilderState::default());
-//! let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root())?;
+//! let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root())?;
 //! let x = b.constant("x", &Tensor::scalar(3.0f32))?;
 //! let y = b.op("Square").name("y").input(x).output()?;
 //! let slope = add_gradients(&mut b, &[y], &[x], &[], &GradientOptions::default())?.remove(0).ok_or_else(|| flowmill::Error::internal("none"))?;
