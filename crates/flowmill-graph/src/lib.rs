@@ -1,4 +1,5 @@
 //! The dataflow graph: arena, op registry, attributes, GraphDef import and export, traversals, text form.
+#![deny(missing_docs, unreachable_pub, unnameable_types)]
 #![forbid(unsafe_code)]
 
 mod arena;

@@ -3,7 +3,7 @@
 //! [`add_gradients`] walks back from the `ys`, a [`GradientWalk`] does it in steps. A node is visited when all consumers between the `xs` and the `ys` have been; the gradients that
 //! they gave for its outputs are summed, and its op's [`GradientFn`] makes those of its inputs from them. Conditionals and loops are part of that
 //! walk: `Switch` and `Merge` are each other's gradients, and so are `Enter` and `Exit`; a loop gets a second loop that runs its iterations
-//! backwards ([`loops`]). The nodes follow TensorFlow's `tf.gradients`.
+//! backwards (`loops`). The nodes follow TensorFlow's `tf.gradients`.
 
 mod aggregate;
 mod control_flow;

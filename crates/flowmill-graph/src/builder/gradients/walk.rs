@@ -23,7 +23,7 @@ pub enum Step {
         node: NodeId,
         /// What the caller listed in [`GradientOptions::custom`]: the node's `_gradient_op_type`, or its op.
         kind: String,
-        /// Gradients of the node's outputs, as in [`Backward::grads`].
+        /// Gradients of the node's outputs, as in [`Backward::grads`](super::Backward::grads).
         grads: Vec<Option<Grad>>,
         /// Where the new nodes are made: name, control-flow context and colocation.
         scope: Scope,
