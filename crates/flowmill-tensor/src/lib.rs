@@ -32,3 +32,4 @@ pub use tensor::Tensor;
 pub use bytes::Bytes;
 pub use half::{bf16, f16};
 pub use num_complex::Complex;
+pub use smallvec::SmallVec;

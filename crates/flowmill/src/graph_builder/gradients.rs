@@ -49,7 +49,7 @@ impl GraphBuilder {
     /// # Errors
     /// `InvalidArgument` if the `ys` do not depend on one of the `xs`; `NotFound` for an op that has no gradient.
     pub fn gradients<'b, const N: usize>(&'b self, ys: impl Ys<'b>, xs: [Output<'b>; N]) -> Result<[Output<'b>; N]> {
-        let grads = self.gradients_with(ys, &xs, &GradientOptions::default())?;
+        let grads = self.gradients_with(ys, &xs, &[], &GradientOptions::default())?;
         let mut dense = Vec::with_capacity(N);
         for (x, grad) in xs.iter().zip(grads) {
             match grad {
@@ -60,12 +60,22 @@ impl GraphBuilder {
         self.array(dense)
     }
 
-    /// Like [`GraphBuilder::gradients`], with options, and with sparse gradients as they are; `None` for an x on which the `ys` do not depend.
+    /// Like [`GraphBuilder::gradients`], with weights and options, and with sparse gradients as they are; `None` for an x on which the `ys` do not
+    /// depend.
+    ///
+    /// `grad_ys` are the weights of the `ys`, one for each or none at all; `None` stands for ones.
     ///
     /// # Errors
-    /// As [`GraphBuilder::gradients`].
-    pub fn gradients_with<'b>(&'b self, ys: impl Ys<'b>, xs: &[Output<'b>], options: &GradientOptions) -> Result<Vec<Option<Grad>>> {
+    /// `InvalidArgument` for weights that do not fit; `NotFound` for an op that has no gradient.
+    pub fn gradients_with<'b>(
+        &'b self,
+        ys: impl Ys<'b>,
+        xs: &[Output<'b>],
+        grad_ys: &[Option<Output<'b>>],
+        options: &GradientOptions,
+    ) -> Result<Vec<Option<Grad>>> {
         let (ys, xs) = (ids(ys.ys())?, ids(xs.iter().copied())?);
-        self.scoped(|b| add_gradients(b, &ys, &xs, &[], options))
+        let grad_ys = grad_ys.iter().map(|weight| weight.map(|w| Ok(w.ok()?.id())).transpose()).collect::<Result<Vec<_>>>()?;
+        self.scoped(|b| add_gradients(b, &ys, &xs, &grad_ys, options))
     }
 }

@@ -101,6 +101,12 @@ macro_rules! from_numbers {
             }
         }
 
+        impl<const N: usize> From<&[$number; N]> for Input<'_> {
+            fn from(values: &[$number; N]) -> Self {
+                number(Tensor::vector(values))
+            }
+        }
+
         impl From<&[$number]> for Input<'_> {
             fn from(values: &[$number]) -> Self {
                 number(Tensor::vector(values))

@@ -83,15 +83,11 @@ impl GraphBuilder {
         GraphBuilder { ops, graph: Arc::new(RwLock::new(graph)), building: RefCell::default() }
     }
 
-    /// Adds nodes through the builder that borrows the graph, in the present scope. It has what control flow and gradients need in steps.
+    /// Adds nodes through the builder that borrows the graph, in the present scope.
     ///
-    /// # Errors
-    /// Those of `f`, and `FailedPrecondition` if `f` uses the owning builder.
-    pub fn scoped<T>(&self, f: impl FnOnce(&mut ScopedBuilder<'_>) -> Result<T>) -> Result<T> {
-        let Ok(mut building) = self.building.try_borrow_mut() else {
-            bail!(FailedPrecondition, "the builder is used by a closure that it runs");
-        };
-        let Building { state, scope, .. } = &mut *building;
+    /// `f` holds the graph's lock, so it must not run code of a user.
+    fn scoped<T>(&self, f: impl FnOnce(&mut ScopedBuilder<'_>) -> Result<T>) -> Result<T> {
+        let Building { state, scope, .. } = &mut *self.building.borrow_mut();
         let mut graph = self.graph.write();
         let mut b = ScopedBuilder::new(&mut graph, state, std::mem::take(scope))?;
         let result = f(&mut b);
@@ -122,11 +118,10 @@ impl GraphBuilder {
         let Some((node, slot)) = TensorName::parse(name).and_then(|parts| Some((parts.node, u32::try_from(parts.slot).ok()?))) else {
             bail!(InvalidArgument, "'{name}' is not the name of a tensor");
         };
-        let graph = self.graph.read();
-        match graph.find_node(node).filter(|found| (slot as usize) < found.num_outputs()) {
+        self.scoped(|b| match b.graph().find_node(node).filter(|found| (slot as usize) < found.num_outputs()) {
             Some(found) => Ok(Output::new(self, found.id().output(slot))),
             None => bail!(NotFound, "the graph has no tensor '{name}'"),
-        }
+        })
     }
 
     /// Runs `f` with the name scope `name`, or `name_1` and so on if the name is taken, inside of the present one.
