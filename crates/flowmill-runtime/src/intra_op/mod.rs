@@ -12,7 +12,8 @@ mod team;
 #[cfg(test)]
 mod tests;
 
-use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+use rayon::ThreadPoolBuilder;
+pub use rayon::{ThreadPool, ThreadPoolBuildError};
 use std::cell::Cell;
 use std::error::Error;
 use std::sync::Arc;
