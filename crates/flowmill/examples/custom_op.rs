@@ -11,14 +11,14 @@ fn softsign2() -> CustomOp {
             context.set_output(0, context.input(0));
             Ok(())
         })
-        // dx = dy / (1 + x²)^1.5 = dy (y / x)³, without the division by zero.
-        .gradient(|b, op| {
-            let dy = op.dy(b, 0)?;
-            let (one, exponent) = (b.scalar(1.0f32)?, b.scalar(-1.5f32)?);
-            let square = b.call("Square", &op.inputs)?;
-            let sum = b.call("AddV2", &[one, square])?;
-            let slope = b.call("Pow", &[sum, exponent])?;
-            Ok(vec![Some(b.call("Mul", &[dy, slope])?.into())])
+        // dx = dy / (1 + x²)^1.5
+        .gradient(|scoped, op| {
+            let dy = op.dy(scoped, 0)?;
+            GraphBuilder::lend(scoped, |b| {
+                let (x, dy) = (b.output(op.inputs[0]), b.output(dy));
+                let dx = dy * b.pow(x * x + 1.0, -1.5)?;
+                Ok(vec![Some(dx.ok()?.id().into())])
+            })
         })
         .kernel(|_node| {
             from_fn(|context| {

@@ -24,11 +24,13 @@ use std::sync::Arc;
 /// # fn main() -> flowmill::Result<()> {
 /// let cube = CustomOp::new("Cube", "(x: float) -> (y: float)")
 ///     .shape(|c| Ok(c.set_output(0, c.input(0))))
-///     .gradient(|b, op| {
-///         let (three, dy) = (b.scalar(3.0f32)?, op.dy(b, 0)?);
-///         let square = b.call("Square", &[op.inputs[0]])?;
-///         let slope = b.call("Mul", &[three, square])?;
-///         Ok(vec![Some(b.call("Mul", &[dy, slope])?.into())])
+///     .gradient(|scoped, op| {
+///         let dy = op.dy(scoped, 0)?;
+///         GraphBuilder::lend(scoped, |b| {
+///             let (x, dy) = (b.output(op.inputs[0]), b.output(dy));
+///             let dx = dy * 3.0 * b.square(x)?;
+///             Ok(vec![Some(dx.ok()?.id().into())])
+///         })
 ///     })
 ///     .kernel(|_| {
 ///         from_fn(|ctx| {
@@ -63,6 +65,11 @@ impl OpSet {
     /// As [`registry`](crate::registry).
     pub fn standard() -> Result<OpSet> {
         Ok(OpSet { registry: crate::registry()?, kernels: crate::kernels() })
+    }
+
+    /// Returns the ops of a graph's registry, with the standard kernels.
+    pub(crate) fn with_registry(registry: Arc<OpRegistry>) -> OpSet {
+        OpSet { registry, kernels: crate::kernels() }
     }
 
     /// Returns these ops and one more.

@@ -1,10 +1,10 @@
 //! The builder that owns its graph: methods of ops, operators, scopes, control flow, gradients, and sessions on what it builds.
 #![allow(clippy::unwrap_used)]
 
-use flowmill::builder::WhileOptions;
-use flowmill::builder::gradients::{Grad, GradientOptions};
+use flowmill::builder::gradients::{Backward, Grad, GradientOptions};
+use flowmill::builder::{ScopedBuilder, WhileOptions};
 use flowmill::prelude::*;
-use flowmill::{Code, Element, Error, PartialShape, Result};
+use flowmill::{Code, CustomOp, Element, Error, OpSet, PartialShape, Result};
 use std::time::Duration;
 
 fn run(b: &GraphBuilder, y: Output<'_>) -> Tensor {
@@ -205,6 +205,36 @@ fn gradients_are_dense_unless_asked_for_as_they_are() {
     let sparse = b.gradients_with(rows, &[x], &[], &GradientOptions::default()).unwrap();
     assert!(matches!(sparse[..], [Some(Grad::Slices(_))]), "{sparse:?}");
     check_error(b.gradients([rows, x], [other]), Code::InvalidArgument, &["do not depend on", "Const_1:0"]);
+}
+
+/// A gradient function that fails in an operator, is given back its graph, and adds what it should.
+fn twice_gradient(scoped: &mut ScopedBuilder<'_>, op: &Backward) -> Result<Vec<Option<Grad>>> {
+    let dy = op.dy(scoped, 0)?;
+    let scope = scoped.scope().name().to_owned();
+    let num_nodes = scoped.graph().num_nodes();
+    let failed = GraphBuilder::lend(scoped, |b| {
+        let _ = b.output(dy) + "text";
+        Ok(())
+    });
+    check_error(failed, Code::InvalidArgument, &["AddV2"]);
+    assert_eq!(scoped.scope().name(), scope);
+    assert!(scoped.graph().num_nodes() >= num_nodes);
+    GraphBuilder::lend(scoped, |b| Ok(vec![Some((b.output(dy) * 2.0).ok()?.id().into())]))
+}
+
+#[test]
+fn gradient_functions_of_custom_ops_use_the_owning_builder() {
+    let twice = CustomOp::new("Twice", "(x: float) -> (y: float)").gradient(twice_gradient);
+    let b = OpSet::standard().unwrap().with(twice).unwrap().graph_builder();
+    let x = b.constant(1.0f32).unwrap();
+    let y = b.op("Twice").input(x).output().unwrap();
+    let [slope] = b.gradients(y * 5.0, [x]).unwrap();
+    assert_eq!(slope.name().unwrap(), "gradients/Twice_grad/Mul:0");
+    // The op itself has no kernel, so its output is fed.
+    let session = b.session(SessionOptions::default()).unwrap();
+    check_error(session.runner().fetch(y), Code::NotFound, &["No registered", "Twice"]);
+    let value = session.runner().feed(y, Tensor::scalar(2.0f32)).fetch(slope).unwrap();
+    assert_eq!(value.to_scalar::<f32>().unwrap(), 10.0);
 }
 
 #[test]

@@ -48,14 +48,14 @@ fn shape(context: &mut InferenceContext<'_>) -> Result<()> {
 }
 
 /// `start` gets the part `1 - weight` of the gradient, `end` the part `weight`.
-fn gradient(b: &mut ScopedBuilder<'_>, op: &Backward) -> Result<Vec<Option<Grad>>> {
-    let weight: f32 = b.graph()[op.node].attrs().get("weight")?;
-    let dy = op.dy(b, 0)?;
-    let mut part = |of: f32| {
-        let of = if b.dtype(dy) == DType::F64 { b.scalar(f64::from(of))? } else { b.scalar(of)? };
-        Ok(Some(b.call("Mul", &[dy, of])?.into()))
-    };
-    Ok(vec![part(1.0 - weight)?, part(weight)?])
+fn gradient(scoped: &mut ScopedBuilder<'_>, op: &Backward) -> Result<Vec<Option<Grad>>> {
+    let weight: f32 = scoped.graph()[op.node].attrs().get("weight")?;
+    let dy = op.dy(scoped, 0)?;
+    GraphBuilder::lend(scoped, |b| {
+        let to_end = b.output(dy) * weight;
+        let to_start = b.output(dy) - to_end;
+        Ok(vec![Some(to_start.ok()?.id().into()), Some(to_end.ok()?.id().into())])
+    })
 }
 
 /// The attributes of a node are read once, when its kernel is made.

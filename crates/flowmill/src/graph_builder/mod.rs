@@ -6,6 +6,7 @@ mod control_flow;
 mod generated;
 mod gradients;
 mod input;
+mod lend;
 mod node;
 mod operators;
 mod output;
