@@ -93,6 +93,7 @@ fn required_attributes_are_arguments_and_others_are_set_before() {
     let w = b.constant([[1.0f32, 2.0]]).unwrap();
     check(b.node().attr("transpose_b", true).mat_mul(w, w).unwrap(), &[5.0f32]);
     check(b.cast(w, DType::I32).unwrap(), &[1, 2]);
+    check(b.node().name("sum").add(w, 1).unwrap(), &[2.0f32, 3.0]);
     check_error(b.node().attr("transposed", true).mat_mul(w, w), Code::InvalidArgument, &["MatMul", "'transposed'", "transpose_b"]);
     check_error(b.conv2d(image, filter, &[1, 1], "SAME"), Code::InvalidArgument, &["Conv2D"]);
 }

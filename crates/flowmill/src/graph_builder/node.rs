@@ -115,7 +115,7 @@ impl<'b> NodeBuilder<'b> {
     pub fn finish(self) -> Result<NodeId> {
         let builder = self.builder;
         let op = self.op.clone();
-        builder.scoped(|b| self.add(b)).map_err(|error| match error.node() {
+        builder.scoped(|b| self.add_to(b)).map_err(|error| match error.node() {
             Some(_) => error,
             None => error.context(format_args!("op '{op}'")),
         })
@@ -161,7 +161,7 @@ impl<'b> NodeBuilder<'b> {
         lists.try_into().map_err(|lists: Vec<_>| flowmill_tensor::error!(InvalidArgument, "op '{op}' has {} outputs, not {N}", lists.len()))
     }
 
-    fn add(mut self, b: &mut ScopedBuilder<'_>) -> Result<NodeId> {
+    fn add_to(mut self, b: &mut ScopedBuilder<'_>) -> Result<NodeId> {
         if let Some(error) = self.failure {
             return Err(error);
         }
