@@ -1,4 +1,5 @@
 //! The command `flowmill`: inspect, run and bench models.
+#![deny(missing_docs, unreachable_pub, unnameable_types)]
 #![forbid(unsafe_code)]
 
 mod bench;

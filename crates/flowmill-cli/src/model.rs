@@ -45,14 +45,8 @@ impl Model {
     fn saved_model(path: &std::path::Path, args: &ModelArgs) -> Result<Model> {
         let tags: Vec<&str> = args.tags.iter().map(String::as_str).collect();
         let model = SavedModel::load_with(path, &tags, args.session_options(), args.file_access())?;
-        let Some(signature) = model.signatures().get(&args.signature) else {
-            let known: Vec<&str> = model.signatures().keys().map(String::as_str).collect();
-            return Err(flowmill::Error::not_found(format!(
-                "the model has no signature '{}'; it has: {}",
-                args.signature,
-                known.join(", ")
-            )));
-        };
+        let function = model.signature(&args.signature)?;
+        let signature = function.signature();
         let ports = |specs: &BTreeMap<String, flowmill::TensorSpec>| {
             let port = |(name, s): (&String, &flowmill::TensorSpec)| Port {
                 name: name.clone(),

@@ -1,5 +1,5 @@
 //! The CPU device: kernels, a family a file, with rayon inside them.
-
+#![deny(missing_docs, unreachable_pub, unnameable_types)]
 // Constants carry the digits of their sources, and code stamped by macros for many types repeats conversions and clones that some of
 // the types do not need.
 #![allow(

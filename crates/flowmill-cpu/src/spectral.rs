@@ -9,7 +9,7 @@ use rustfft::{Fft, FftNum, FftPlanner};
 use std::sync::Arc;
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     for op in ["FFT", "BatchFFT"] {
         registry.add(op, make_complex::<1, false>);
     }

@@ -1,4 +1,5 @@
 //! The dataflow graph: arena, op registry, attributes, GraphDef import and export, traversals, text form.
+#![deny(missing_docs, unreachable_pub, unnameable_types)]
 #![forbid(unsafe_code)]
 
 mod arena;
@@ -56,3 +57,5 @@ pub use shape_refiner::{MAX_CONSTANT_BYTES, ShapeRefiner};
 pub use signature::{MAX_ARG_TENSORS, TensorType, arg_ranges, infer_attrs};
 pub use tensor_name::TensorName;
 pub use versions::{GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER, GRAPH_DEF_VERSION_MIN_PRODUCER, check_versions};
+
+pub use rustc_hash::FxHashMap;

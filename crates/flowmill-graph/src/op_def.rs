@@ -87,23 +87,38 @@ pub struct AttrDef {
 
 /// The kinds of attribute values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
 pub enum AttrType {
+    /// Bytes, mostly text.
     String,
+    /// An `i64`.
     Int,
+    /// An `f32`.
     Float,
+    /// A boolean.
     Bool,
+    /// An element type.
     Type,
+    /// A static shape.
     Shape,
+    /// A tensor.
     Tensor,
+    /// A function of the library, with its attributes.
     Func,
+    /// A list of strings.
     ListString,
+    /// A list of `i64`.
     ListInt,
+    /// A list of `f32`.
     ListFloat,
+    /// A list of booleans.
     ListBool,
+    /// A list of element types.
     ListType,
+    /// A list of static shapes.
     ListShape,
+    /// A list of tensors.
     ListTensor,
+    /// A list of functions.
     ListFunc,
 }
 

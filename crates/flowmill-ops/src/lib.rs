@@ -17,6 +17,7 @@
 //! 4. Add cases to `tests/shapes/*.txt`, the part before the arrow only, and let `tests/shapes/expect.py`, which needs TensorFlow, write the rest.
 //!
 //! Tests compare the declaration with TensorFlow's, the shapes with the cases, and find an op that lacks either.
+#![deny(missing_docs, unreachable_pub, unnameable_types)]
 #![forbid(unsafe_code)]
 
 mod op;
@@ -63,7 +64,7 @@ mod training;
 pub use op::Op;
 
 use flowmill_graph::{OpDef, OpRegistry};
-use flowmill_tensor::Result;
+use flowmill_tensor::{Error, Result};
 
 /// The families: the file's name and what it declares.
 const FAMILIES: &[(&str, &[Op])] = &[
@@ -123,6 +124,17 @@ pub fn registry() -> Result<OpRegistry> {
 /// and run as long as no step needs the ops.
 pub fn signatures_only() -> Vec<OpDef> {
     signatures::all().map(OpDef::clone).collect()
+}
+
+/// The definition of an op that a program declares itself, from text in the form of the declarations here; flags, shape function and gradient are left
+/// empty.
+///
+/// # Errors
+/// `InvalidArgument` for text that is malformed.
+pub fn definition(name: &str, signature: &str, attrs: &str) -> Result<OpDef> {
+    let def = parse::definition(signature, attrs);
+    let def = def.map_err(|e| Error::invalid_argument(format!("Declaration of op '{name}': {}", e.message())))?;
+    Ok(OpDef { name: name.to_owned(), ..def })
 }
 
 /// The definition of every declared op.

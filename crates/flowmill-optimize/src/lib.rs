@@ -5,6 +5,7 @@
 //! they get the same values, the same errors and the same effects in the same order. Values of floats may differ by rounding.
 //!
 //! Passes know nothing of kernels: what has to be computed goes through an [`Evaluator`].
+#![deny(missing_docs, unreachable_pub, unnameable_types)]
 #![forbid(unsafe_code)]
 
 mod linear;

@@ -23,6 +23,7 @@
 //! assert_eq!(NodeDef::decode(node.encode_to_vec().as_slice())?, node);
 //! # Ok::<(), flowmill_proto::DecodeError>(())
 //! ```
+#![deny(missing_docs, unreachable_pub, unnameable_types)]
 #![forbid(unsafe_code)]
 
 mod convert;

@@ -12,12 +12,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBool, PyBytes, PyFloat, PyInt, PyList, PyString};
 
 /// A serialised `AttrValue`.
-pub fn attr_value(bytes: &[u8]) -> PyResult<AttrValue> {
+pub(crate) fn attr_value(bytes: &[u8]) -> PyResult<AttrValue> {
     AttrValue::decode(bytes).map_err(|e| PyValueError::new_err(format!("an AttrValue that cannot be parsed: {e}")))
 }
 
 /// A Python value as an attribute of the declared kind.
-pub fn attr_from_python(value: &Bound<'_, PyAny>, attr: &AttrDef) -> PyResult<AttrValue> {
+pub(crate) fn attr_from_python(value: &Bound<'_, PyAny>, attr: &AttrDef) -> PyResult<AttrValue> {
     let wrong = || PyTypeError::new_err(format!("Expected {} for argument '{}' not {value}.", attr.ty.name(), attr.name));
     let one = |kind| element(value, kind).map_err(|_| wrong());
     Ok(match attr.ty {
@@ -106,11 +106,11 @@ fn shape_from_python(value: &Bound<'_, PyAny>) -> PyResult<TensorShapeProto> {
 }
 
 /// `None` for an unknown rank, −1 for sizes that are not known.
-pub fn partial_shape(dims: Option<Vec<i64>>) -> PartialShape {
+pub(crate) fn partial_shape(dims: Option<Vec<i64>>) -> PartialShape {
     dims.map_or_else(PartialShape::unknown, |dims| PartialShape::new(&dims))
 }
 
-pub fn attr_to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<(&'static str, Bound<'py, PyAny>)> {
+pub(crate) fn attr_to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<(&'static str, Bound<'py, PyAny>)> {
     let message = |m: &dyn Fn() -> Vec<u8>| PyBytes::new(py, &m()).into_any();
     Ok(match value {
         Value::S(s) => ("string", PyBytes::new(py, s).into_any()),
@@ -152,6 +152,6 @@ fn list_to_python<'py>(py: Python<'py>, list: &ListValue) -> PyResult<(&'static 
 }
 
 /// `None` for an unknown rank, −1 for unknown sizes.
-pub fn shape_to_python(shape: &PartialShape) -> Option<Vec<i64>> {
+pub(crate) fn shape_to_python(shape: &PartialShape) -> Option<Vec<i64>> {
     shape.dims().map(<[i64]>::to_vec)
 }

@@ -5,7 +5,7 @@ use crate::convert::{from_python, quick_scalar};
 use crate::dtypes;
 use crate::errors::Raise;
 use crate::graph::PyGraph;
-use flowmill::builder::{ContextId, GraphBuilder, Scope, check_scope_name};
+use flowmill::builder::{ContextId, Scope, ScopedBuilder, check_scope_name};
 use flowmill_graph::{ArgType, NodeId, OpDef, OutputId};
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::{ListValue, Value};
@@ -16,13 +16,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes, PyDict, PyInt, PyString, PyTuple};
 
 /// A node and one of its outputs.
-pub type Output = (u32, u32);
+pub(crate) type Output = (u32, u32);
 
-pub fn output_id((node, slot): Output) -> OutputId {
+pub(crate) fn output_id((node, slot): Output) -> OutputId {
     OutputId { node: NodeId(node), slot }
 }
 
-pub fn to_outputs(all: &[OutputId]) -> Vec<Output> {
+pub(crate) fn to_outputs(all: &[OutputId]) -> Vec<Output> {
     all.iter().map(|o| (o.node.0, o.slot)).collect()
 }
 
@@ -101,13 +101,13 @@ impl PyScope {
 
 /// The names of the catalogue's ops, sorted.
 #[pyfunction]
-pub fn op_names(py: Python<'_>) -> PyResult<Vec<String>> {
+pub(crate) fn op_names(py: Python<'_>) -> PyResult<Vec<String>> {
     Ok(flowmill::registry().raise(py)?.names().into_iter().map(str::to_owned).collect())
 }
 
 /// What an op of the catalogue takes and gives; `None` where it is not known.
 #[pyfunction]
-pub fn op_signature(py: Python<'_>, op: &str) -> PyResult<Option<Signature>> {
+pub(crate) fn op_signature(py: Python<'_>, op: &str) -> PyResult<Option<Signature>> {
     Ok(flowmill::registry().raise(py)?.get(op).map(|def| signature(def)))
 }
 
@@ -118,9 +118,9 @@ type ArgSpec = (String, Option<String>, Option<i32>, Option<String>, bool, bool)
 type AttrSpec = (String, &'static str, bool, Option<i32>, Vec<i32>);
 
 /// An op's inputs, attributes, its outputs as `(name, is a list)`, and whether it is stateful.
-pub type Signature = (Vec<ArgSpec>, Vec<AttrSpec>, Vec<(String, bool)>, bool);
+pub(crate) type Signature = (Vec<ArgSpec>, Vec<AttrSpec>, Vec<(String, bool)>, bool);
 
-pub fn signature(op: &OpDef) -> Signature {
+pub(crate) fn signature(op: &OpDef) -> Signature {
     let inputs = op.inputs.iter().map(|arg| {
         let (type_attr, fixed) = match &arg.ty {
             ArgType::Fixed(dtype) => (None, Some(dtype.number())),
@@ -143,7 +143,7 @@ pub fn signature(op: &OpDef) -> Signature {
 
 /// Adds a node; gives its id and the numbers of its outputs' types.
 #[allow(clippy::too_many_arguments, reason = "what a node is made of")]
-pub fn add_op(
+pub(crate) fn add_op(
     py: Python<'_>,
     graph: &PyGraph,
     scope: &PyScope,
@@ -178,7 +178,7 @@ fn attrs_from_python(graph: &PyGraph, op: &str, attrs: Option<&Bound<'_, PyDict>
 
 /// Adds a node; gives its id and the numbers of its outputs' types.
 #[allow(clippy::too_many_arguments, reason = "what a node is made of")]
-pub fn add_node(
+pub(crate) fn add_node(
     py: Python<'_>,
     graph: &PyGraph,
     scope: &PyScope,
@@ -205,7 +205,7 @@ pub fn add_node(
 }
 
 /// The numbers of the types of a node's outputs.
-fn output_types(b: &GraphBuilder<'_>, id: NodeId) -> Result<Vec<i32>> {
+fn output_types(b: &ScopedBuilder<'_>, id: NodeId) -> Result<Vec<i32>> {
     Ok(b.graph().node(id)?.output_types().iter().map(|t| dtypes::number(t.dtype, t.is_ref)).collect())
 }
 
@@ -248,7 +248,7 @@ impl NewNode {
         Ok((name, NewNode::Op(op.to_owned(), value.extract()?, attrs, beside)))
     }
 
-    fn add(&mut self, b: &mut GraphBuilder<'_>, name: &str, earlier: &[NodeId]) -> Result<NodeId> {
+    fn add(&mut self, b: &mut ScopedBuilder<'_>, name: &str, earlier: &[NodeId]) -> Result<NodeId> {
         let (op, inputs, attrs, beside) = match self {
             NewNode::Constant(value) => return Ok(b.constant(name, value)?.node),
             NewNode::Op(op, inputs, attrs, beside) => (op, inputs, attrs, beside),
@@ -279,7 +279,7 @@ impl NewNode {
 }
 
 /// The whole name of the scope that is opened as `name`: with a slash at its end it is that very scope.
-pub fn scope_name(b: &mut GraphBuilder<'_>, name: &str) -> Result<String> {
+pub(crate) fn scope_name(b: &mut ScopedBuilder<'_>, name: &str) -> Result<String> {
     if let Some(whole) = name.strip_suffix('/') {
         return Ok(whole.to_owned());
     }
@@ -289,7 +289,7 @@ pub fn scope_name(b: &mut GraphBuilder<'_>, name: &str) -> Result<String> {
 
 /// Adds several nodes in a name scope of their own; one without a name has the scope's. Gives their ids, and the numbers of the types of the last
 /// one's outputs.
-pub fn add_ops(graph: &PyGraph, scope: &PyScope, name: &str, nodes: &Bound<'_, PyAny>) -> PyResult<(Vec<u32>, Vec<i32>)> {
+pub(crate) fn add_ops(graph: &PyGraph, scope: &PyScope, name: &str, nodes: &Bound<'_, PyAny>) -> PyResult<(Vec<u32>, Vec<i32>)> {
     let mut new = Vec::new();
     for node in nodes.try_iter()? {
         // Values are read before the graph is locked: doing so may run Python code.
@@ -325,7 +325,7 @@ fn number(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Tensor>> {
 /// Adds a node of a tensor and a number, a constant of a type, which is input `at`, both in a name scope of their own. Gives the constant, the
 /// node, and the number of its first output's type; `None` where the number is none of that type.
 #[allow(clippy::too_many_arguments, reason = "what two nodes are made of")]
-pub fn add_with_number(
+pub(crate) fn add_with_number(
     graph: &PyGraph,
     scope: &PyScope,
     op: &str,
@@ -349,7 +349,13 @@ pub fn add_with_number(
 }
 
 /// Adds a constant with the value of a Python object; gives its node and the number of its type.
-pub fn add_constant(graph: &PyGraph, scope: &PyScope, name: &str, value: &Bound<'_, PyAny>, dtype: Option<i32>) -> PyResult<(u32, i32)> {
+pub(crate) fn add_constant(
+    graph: &PyGraph,
+    scope: &PyScope,
+    name: &str,
+    value: &Bound<'_, PyAny>,
+    dtype: Option<i32>,
+) -> PyResult<(u32, i32)> {
     let dtype = dtype.map(dtypes::from_number).transpose()?;
     let tensor = from_python(value, dtype)?;
     let number = tensor.dtype().number();

@@ -44,21 +44,21 @@ impl PyCheckpointReader {
 
 /// The prefix of the newest checkpoint that the state file `file_name` of a directory names; `None` where it is not there.
 #[pyfunction]
-pub fn latest_checkpoint(py: Python<'_>, directory: PathBuf, file_name: &str) -> PyResult<Option<String>> {
+pub(crate) fn latest_checkpoint(py: Python<'_>, directory: PathBuf, file_name: &str) -> PyResult<Option<String>> {
     let state = detached(py, || read_checkpoint_state(&directory, file_name))?;
     Ok(state.map(|s| s.model_checkpoint_path).filter(|path| !path.is_empty() && checkpoint_exists(Path::new(path))))
 }
 
 /// What the state file `file_name` of a directory says, as a serialised `CheckpointState`.
 #[pyfunction]
-pub fn checkpoint_state<'py>(py: Python<'py>, directory: PathBuf, file_name: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
+pub(crate) fn checkpoint_state<'py>(py: Python<'py>, directory: PathBuf, file_name: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
     let state = detached(py, || read_checkpoint_state(&directory, file_name))?;
     Ok(state.map(|s| PyBytes::new(py, &s.encode_to_vec())))
 }
 
 /// The `MetaGraphDef` in a file, binary or text, serialised.
 #[pyfunction]
-pub fn meta_graph_of_file(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyBytes>> {
+pub(crate) fn meta_graph_of_file(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyBytes>> {
     let bytes = detached(py, || Ok(load_meta_graph(path)?.encode_to_vec()))?;
     Ok(PyBytes::new(py, &bytes))
 }

@@ -3,7 +3,7 @@
 use crate::build::{Output, PyScope, output_id, to_outputs};
 use crate::graph::PyGraph;
 use crate::locks::{self, Locked};
-use flowmill::builder::{Branch, CondBuilder, GraphBuilder, Scope, WhileBuilder, WhileOptions};
+use flowmill::builder::{Branch, CondBuilder, Scope, ScopedBuilder, WhileBuilder, WhileOptions};
 use flowmill_graph::OutputId;
 use flowmill_tensor::Result;
 use pyo3::prelude::*;
@@ -22,7 +22,7 @@ impl PyCond {
         Ok(PyCond { graph: graph.unbind(), outer: scope.0.clone(), cond: Locked::new(cond) })
     }
 
-    fn build<T: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut GraphBuilder<'_>, &mut CondBuilder) -> Result<T> + Send) -> PyResult<T> {
+    fn build<T: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut ScopedBuilder<'_>, &mut CondBuilder) -> Result<T> + Send) -> PyResult<T> {
         self.graph.get().build_with(py, &PyScope(self.outer.clone()), &self.cond, |b, cond| f(b, cond))
     }
 }
@@ -71,7 +71,7 @@ impl PyWhile {
         Ok(PyWhile { graph: graph.unbind(), inside, looped: Locked::new(looped) })
     }
 
-    fn build<T: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut GraphBuilder<'_>, &mut WhileBuilder) -> Result<T> + Send) -> PyResult<T> {
+    fn build<T: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut ScopedBuilder<'_>, &mut WhileBuilder) -> Result<T> + Send) -> PyResult<T> {
         self.graph.get().build_with(py, &PyScope(self.inside.clone()), &self.looped, |b, looped| f(b, looped))
     }
 }

@@ -59,7 +59,7 @@ fn type_number(dtype: DType) -> Option<NPY_TYPES> {
 }
 
 /// The `numpy.dtype` of an element type; `bfloat16`, the 8-bit floats and the 4-bit integers are those of `ml_dtypes`.
-pub fn numpy_dtype(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, PyArrayDescr>> {
+pub(crate) fn numpy_dtype(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, PyArrayDescr>> {
     if let Some(number) = type_number(dtype) {
         // SAFETY: NumPy gives a new reference to the descriptor of a type that it knows.
         return unsafe {
@@ -79,7 +79,7 @@ pub fn numpy_dtype(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, PyArrayDe
 
 /// Whether each item of a list or tuple is a number or a string, or a list or tuple of those: of these very types, and of no class made from them.
 #[pyfunction]
-pub fn are_plain(values: &Bound<'_, PyAny>) -> bool {
+pub(crate) fn are_plain(values: &Bound<'_, PyAny>) -> bool {
     let is_simple = |value: &Bound<'_, PyAny>| {
         value.is_exact_instance_of::<PyInt>()
             || value.is_exact_instance_of::<PyFloat>()
@@ -102,7 +102,7 @@ fn all_items(values: &Bound<'_, PyAny>, fits: impl Fn(&Bound<'_, PyAny>) -> bool
 }
 
 /// An array, or for a scalar a NumPy scalar (`bytes` for a string), with the tensor's value.
-pub fn to_numpy(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn to_numpy(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
     match tensor.dtype() {
         DType::String => strings_to_numpy(py, &tensor),
         DType::Resource | DType::Variant => Ok(Bound::new(py, PyTensor(tensor))?.into_any()),
@@ -191,7 +191,7 @@ unsafe fn new_array<'py>(
 ///
 /// With `dtype`, the value is converted to it, as `numpy.asarray` does; large arrays of the right type are not copied and must not change
 /// while a step uses them.
-pub fn from_python(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {
+pub(crate) fn from_python(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {
     converted(value, dtype, |_| true)
 }
 
@@ -199,7 +199,7 @@ pub fn from_python(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<T
 ///
 /// The memory of an array is taken over only if the tuple holds the only reference to it. Others are copied: a function may return an array that it
 /// keeps and fills again, a view of one, or one array twice.
-pub fn from_item(item: Borrowed<'_, '_, PyAny>) -> PyResult<Tensor> {
+pub(crate) fn from_item(item: Borrowed<'_, '_, PyAny>) -> PyResult<Tensor> {
     let references = references_to(&item);
     // Converting an array that is what it should be adds a reference to it; else it makes a new array.
     converted(&item, None, |array| {
@@ -268,7 +268,7 @@ fn converted(
 }
 
 /// Python and NumPy scalars for a known type, without an array in between.
-pub fn quick_scalar(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Tensor>> {
+pub(crate) fn quick_scalar(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Tensor>> {
     if value.is_exact_instance_of::<PyFloat>() {
         let x: f64 = value.extract()?;
         return Ok(match dtype {
@@ -309,7 +309,7 @@ fn int_vector(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> Option<Tensor> 
 }
 
 /// The element type of a NumPy type.
-pub fn dtype_of(descr: &Bound<'_, PyArrayDescr>) -> PyResult<DType> {
+pub(crate) fn dtype_of(descr: &Bound<'_, PyArrayDescr>) -> PyResult<DType> {
     let name: String = descr.getattr("name")?.extract()?;
     let is_text = matches!(descr.kind(), b'S' | b'U' | b'O' | b'T');
     match DType::from_name(&name) {

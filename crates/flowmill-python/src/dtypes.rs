@@ -11,25 +11,25 @@ use pyo3::types::{PyAny, PyBytes};
 const REF_OFFSET: i32 = 100;
 
 /// The number of a type.
-pub fn number(dtype: DType, is_ref: bool) -> i32 {
+pub(crate) fn number(dtype: DType, is_ref: bool) -> i32 {
     dtype.number() + if is_ref { REF_OFFSET } else { 0 }
 }
 
 /// The type with a number; a reference's gives what it refers to.
-pub fn from_number(number: i32) -> PyResult<DType> {
+pub(crate) fn from_number(number: i32) -> PyResult<DType> {
     let plain = if number > REF_OFFSET { number - REF_OFFSET } else { number };
     DType::from_number(plain).ok_or_else(|| PyTypeError::new_err(format!("there is no type number {number}")))
 }
 
 /// `numpy.dtype` of the type with a number.
 #[pyfunction]
-pub fn numpy_dtype(py: Python<'_>, number: i32) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn numpy_dtype(py: Python<'_>, number: i32) -> PyResult<Bound<'_, PyAny>> {
     Ok(crate::convert::numpy_dtype(py, from_number(number)?)?.into_any())
 }
 
 /// The serialised `OpDef` of an op; `None` where it is not known.
 #[pyfunction]
-pub fn op_def<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
+pub(crate) fn op_def<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
     let registry = flowmill::registry().raise(py)?;
     Ok(registry.get(name).map(|op| PyBytes::new(py, &op.to_proto().encode_to_vec())))
 }

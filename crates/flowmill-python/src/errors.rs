@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 ///
 /// Making an exception runs Python code, so it needs the token of an attached thread. Closures of [`crate::locks::with`] cannot capture that
 /// token: they return the error, which is converted after the locks are released.
-pub trait Raise<T> {
+pub(crate) trait Raise<T> {
     /// Maps the error to its exception.
     fn raise(self, py: Python<'_>) -> PyResult<T>;
 }
@@ -28,6 +28,6 @@ fn to_py_err(py: Python<'_>, error: &Error) -> PyErr {
 }
 
 /// Returns an `InvalidArgumentError` with this message.
-pub fn invalid_argument(py: Python<'_>, message: impl Into<String>) -> PyErr {
+pub(crate) fn invalid_argument(py: Python<'_>, message: impl Into<String>) -> PyErr {
     to_py_err(py, &Error::new(Code::InvalidArgument, message))
 }

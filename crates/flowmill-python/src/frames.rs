@@ -7,7 +7,7 @@ use pyo3::types::{PyString, PyTuple};
 /// The code and the instruction of each frame in turn, from `frame` outwards, at most `most` of them. Frames of files whose names begin with `package`
 /// are left out as long as there is none of another file.
 #[pyfunction]
-pub fn frames<'py>(frame: Bound<'py, PyAny>, package: &str, most: usize) -> PyResult<Bound<'py, PyTuple>> {
+pub(crate) fn frames<'py>(frame: Bound<'py, PyAny>, package: &str, most: usize) -> PyResult<Bound<'py, PyTuple>> {
     let py = frame.py();
     let mut next = Some(frame);
     let mut found = Vec::with_capacity(2 * most);

@@ -25,7 +25,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Runs `f` without the GIL and maps its error.
-pub fn detached<T: Send>(py: Python<'_>, f: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+pub(crate) fn detached<T: Send>(py: Python<'_>, f: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     locks::assert_none_held();
     let result = py.detach(|| caught(f));
     references::collect(py);
@@ -34,7 +34,7 @@ pub fn detached<T: Send>(py: Python<'_>, f: impl FnOnce() -> Result<T> + Send) -
 
 /// Runs `f` with the GIL, which the thread takes unless it has it. While the interpreter finalises, and afterwards, the thread waits for ever.
 #[allow(clippy::disallowed_methods, reason = "this is the checked way to attach")]
-pub fn attach<T>(f: impl FnOnce(Python<'_>) -> T) -> T {
+pub(crate) fn attach<T>(f: impl FnOnce(Python<'_>) -> T) -> T {
     locks::assert_none_held();
     match Python::try_attach(f) {
         Some(result) => result,
@@ -64,7 +64,7 @@ fn caught<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
 ///
 /// # Errors
 /// What a signal's handler raised; else the step's error.
-pub fn step<T: Send>(py: Python<'_>, f: impl FnOnce(CancelToken, Option<Poll>) -> Result<T> + Send) -> PyResult<T> {
+pub(crate) fn step<T: Send>(py: Python<'_>, f: impl FnOnce(CancelToken, Option<Poll>) -> Result<T> + Send) -> PyResult<T> {
     let token = CancelToken::new();
     if !is_main_thread(py)? {
         return detached(py, || f(token, None));
@@ -109,19 +109,19 @@ fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
 }
 
 /// A function of the package's Python modules, imported when it is first called.
-pub struct PythonFunction {
+pub(crate) struct PythonFunction {
     module: &'static str,
     name: &'static str,
     function: PyOnceLock<Py<PyAny>>,
 }
 
 impl PythonFunction {
-    pub const fn new(module: &'static str, name: &'static str) -> PythonFunction {
+    pub(crate) const fn new(module: &'static str, name: &'static str) -> PythonFunction {
         PythonFunction { module, name, function: PyOnceLock::new() }
     }
 
     /// Calls the function. If the interpreter finalises meanwhile, the thread waits for ever.
-    pub fn call<'py, A>(&self, py: Python<'py>, args: A) -> PyResult<Bound<'py, PyAny>>
+    pub(crate) fn call<'py, A>(&self, py: Python<'py>, args: A) -> PyResult<Bound<'py, PyAny>>
     where
         A: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>>,
         A::Error: Into<PyErr>,

@@ -424,7 +424,7 @@ impl PyGraph {
 }
 
 /// How the argument `map_file` of Python's functions gets files into memory.
-pub fn file_access(map_file: bool) -> FileAccess {
+pub(crate) fn file_access(map_file: bool) -> FileAccess {
     if map_file { FileAccess::Map } else { FileAccess::Read }
 }
 

@@ -4,7 +4,7 @@ use crate::build::PyScope;
 use crate::errors::Raise;
 use crate::locks::{self, Lock, Locked, Reading, Writing};
 use flowmill::builder::gradients::FunctionGraph;
-use flowmill::builder::{BuilderState, GraphBuilder};
+use flowmill::builder::{BuilderState, ScopedBuilder};
 use flowmill_graph::{Graph, ImportOptions, ImportResults, Node, NodeId, OpDef, import_graph_def};
 use flowmill_proto::{GraphDef, Message};
 use flowmill_tensor::Result;
@@ -57,7 +57,7 @@ impl GuardedGraph {
         &self,
         py: Python<'_>,
         scope: &PyScope,
-        f: impl FnOnce(&mut GraphBuilder<'_>) -> Result<T> + Send,
+        f: impl FnOnce(&mut ScopedBuilder<'_>) -> Result<T> + Send,
     ) -> PyResult<T> {
         self.build_with(py, scope, (), |b, ()| f(b))
     }
@@ -73,10 +73,10 @@ impl GuardedGraph {
         py: Python<'_>,
         scope: &PyScope,
         lock: L,
-        f: impl FnOnce(&mut GraphBuilder<'_>, &mut L::Guard) -> Result<T> + Send,
+        f: impl FnOnce(&mut ScopedBuilder<'_>, &mut L::Guard) -> Result<T> + Send,
     ) -> PyResult<T> {
         locks::with(py, self.and(lock), |(guard, (state, graph))| {
-            GraphBuilder::new(graph, state, scope.0.clone()).and_then(|mut b| f(&mut b, guard))
+            ScopedBuilder::new(graph, state, scope.0.clone()).and_then(|mut b| f(&mut b, guard))
         })
         .raise(py)
     }
@@ -87,10 +87,10 @@ impl GuardedGraph {
         py: Python<'_>,
         scope: &PyScope,
         lock: L,
-        f: impl FnOnce(&mut GraphBuilder<'_>, &mut L::Guard) -> Result<T> + Send,
+        f: impl FnOnce(&mut ScopedBuilder<'_>, &mut L::Guard) -> Result<T> + Send,
     ) -> PyResult<T> {
         locks::with_detached(py, self.and(lock), |(guard, (state, graph))| {
-            GraphBuilder::new(graph, state, scope.0.clone()).and_then(|mut b| f(&mut b, guard))
+            ScopedBuilder::new(graph, state, scope.0.clone()).and_then(|mut b| f(&mut b, guard))
         })
         .raise(py)
     }

@@ -1,6 +1,7 @@
 //! Flowmill's Python module `flowmill._core`.
 //!
 //! Thin: what a Rust user would miss is in the crate `flowmill`. Classes are frozen and lock inside, so that the module is safe without the GIL.
+#![deny(missing_docs, unreachable_pub)]
 
 mod attrs;
 mod build;

@@ -54,10 +54,10 @@ impl<'a, T: Send> acquire::Acquire for &'a Locked<T> {
 }
 
 /// A value to be locked for reading beside others.
-pub struct Reading<'a, T>(pub &'a RwLock<T>);
+pub(crate) struct Reading<'a, T>(pub &'a RwLock<T>);
 
 /// A value to be locked for writing.
-pub struct Writing<'a, T>(pub &'a RwLock<T>);
+pub(crate) struct Writing<'a, T>(pub &'a RwLock<T>);
 
 impl<T> Clone for Reading<'_, T> {
     fn clone(&self) -> Self {
@@ -124,7 +124,7 @@ impl<A: acquire::Acquire, B: acquire::Acquire> acquire::Acquire for (A, B) {
 }
 
 /// Runs `f` with the guard of a lock, or with the guards of several. See the module for what `f` may do.
-pub fn with<L: Lock, R: Send>(py: Python<'_>, lock: L, f: impl FnOnce(&mut L::Guard) -> R + Send) -> R {
+pub(crate) fn with<L: Lock, R: Send>(py: Python<'_>, lock: L, f: impl FnOnce(&mut L::Guard) -> R + Send) -> R {
     assert_none_held();
     if let Some(mut guard) = lock.try_acquire() {
         let _held = Held::new();
@@ -134,7 +134,7 @@ pub fn with<L: Lock, R: Send>(py: Python<'_>, lock: L, f: impl FnOnce(&mut L::Gu
 }
 
 /// Like [`with`], for an `f` that takes long: the GIL is released in any case.
-pub fn with_detached<L: Lock, R: Send>(py: Python<'_>, lock: L, f: impl FnOnce(&mut L::Guard) -> R + Send) -> R {
+pub(crate) fn with_detached<L: Lock, R: Send>(py: Python<'_>, lock: L, f: impl FnOnce(&mut L::Guard) -> R + Send) -> R {
     assert_none_held();
     py.detach(move || {
         let mut guard = lock.acquire();
@@ -169,6 +169,6 @@ impl Drop for Held {
 }
 
 /// Panics in debug builds if this thread holds a lock: what follows may wait for the GIL, for another lock, or run Python code.
-pub fn assert_none_held() {
+pub(crate) fn assert_none_held() {
     debug_assert!(!IS_HELD.get(), "this thread holds a lock while it needs the GIL or another lock");
 }

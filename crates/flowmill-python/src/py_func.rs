@@ -10,7 +10,7 @@ use pyo3::types::{PyList, PyTuple};
 use std::sync::{Arc, LazyLock};
 
 /// The kernels of sessions that Python makes.
-pub fn kernels() -> Arc<KernelRegistry> {
+pub(crate) fn kernels() -> Arc<KernelRegistry> {
     static KERNELS: LazyLock<Arc<KernelRegistry>> = LazyLock::new(|| {
         flowmill::kernels_with(|registry| {
             for op in ["PyFunc", "PyFuncStateless", "EagerPyFunc"] {

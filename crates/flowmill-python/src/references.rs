@@ -17,7 +17,7 @@ struct Node {
 }
 
 /// A reference that any thread may drop. The object loses it when a thread with the GIL next calls [`collect`].
-pub struct Reference(ManuallyDrop<Box<Node>>);
+pub(crate) struct Reference(ManuallyDrop<Box<Node>>);
 
 // SAFETY: `Py` is both; `next` is null until the node is in the list, which hands it to one thread.
 unsafe impl Send for Reference {}
@@ -25,7 +25,7 @@ unsafe impl Send for Reference {}
 unsafe impl Sync for Reference {}
 
 impl Reference {
-    pub fn new(object: Py<PyAny>) -> Reference {
+    pub(crate) fn new(object: Py<PyAny>) -> Reference {
         Reference(ManuallyDrop::new(Box::new(Node { object, next: null_mut() })))
     }
 }
@@ -47,7 +47,7 @@ impl Drop for Reference {
 }
 
 /// Drops the objects whose references were given back. They may run Python code.
-pub fn collect(_: Python<'_>) {
+pub(crate) fn collect(_: Python<'_>) {
     if RETURNED.load(Ordering::Relaxed).is_null() {
         return;
     }

@@ -7,7 +7,7 @@ use flowmill_runtime::StatsCollector;
 const DEVICE: &str = "/job:localhost/replica:0/task:0/device:CPU:0";
 
 /// Takes what was collected and serialises it.
-pub fn step_stats(stats: &StatsCollector) -> Vec<u8> {
+pub(crate) fn step_stats(stats: &StatsCollector) -> Vec<u8> {
     let start = stats.start_time() as i64;
     let nodes = stats.take().into_iter().map(|node| {
         let nanos = |t: u64| start.saturating_mul(1000).saturating_add(t as i64);

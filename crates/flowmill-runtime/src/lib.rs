@@ -1,4 +1,5 @@
 //! The runtime: kernels' interface, plans, the executor of frames and iterations, sessions.
+#![deny(missing_docs, unreachable_pub, unnameable_types)]
 
 mod call;
 mod cancel;
@@ -26,5 +27,5 @@ pub use kernel::{AsyncContext, AsyncKernel, Cost, Kernel, KernelContext, ScalarO
 pub use registry::{KernelInit, KernelRegistry, MakeKernel};
 pub use rendezvous::Rendezvous;
 pub use resource::{RefVariable, ResourceManager, VariableCell, container_name};
-pub use session::{Callable, RunOptions, RunOutcome, Session, SessionOptions, ThreadPoolOption};
+pub use session::{Callable, Fetches, RunOptions, RunOutcome, Runner, Session, SessionOptions, ThreadPoolOption, ToNodeName, ToTensorName};
 pub use step::{Pace, Poll, StepContext};

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub type MakeKernel = fn(&KernelInit<'_>) -> Result<Arc<dyn Kernel>>;
 
 /// The kernels of one device type, by op.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct KernelRegistry {
     by_op: FxHashMap<&'static str, MakeKernel>,
 }

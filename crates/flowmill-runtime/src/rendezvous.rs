@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// A tensor on its way, or `None` for a dead one.
-pub type Sent = Option<Tensor>;
+pub(crate) type Sent = Option<Tensor>;
 
 type Waiter = Box<dyn FnOnce(Result<Sent>) + Send>;
 

@@ -9,6 +9,7 @@
 //! changes them in place.
 //!
 //! Messages are read in wire format and as protobuf's text, which are told apart by their contents.
+#![deny(missing_docs, unreachable_pub, unnameable_types)]
 #![deny(unsafe_code)]
 
 mod assembly;

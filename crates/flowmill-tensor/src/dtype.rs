@@ -6,39 +6,70 @@ use std::fmt;
 /// beside the element type wherever it matters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
-#[allow(missing_docs)]
 pub enum DType {
+    /// `f32`.
     F32 = 1,
+    /// `f64`.
     F64 = 2,
+    /// `i32`.
     I32 = 3,
+    /// `u8`.
     U8 = 4,
+    /// `i16`.
     I16 = 5,
+    /// `i8`.
     I8 = 6,
+    /// A string of bytes.
     String = 7,
+    /// A complex number of two `f32`.
     C64 = 8,
+    /// `i64`.
     I64 = 9,
+    /// `bool`.
     Bool = 10,
+    /// A quantized `i8`.
     QI8 = 11,
+    /// A quantized `u8`.
     QU8 = 12,
+    /// A quantized `i32`.
     QI32 = 13,
+    /// A float of 16 bits with the exponent of `f32`.
     BF16 = 14,
+    /// A quantized `i16`.
     QI16 = 15,
+    /// A quantized `u16`.
     QU16 = 16,
+    /// `u16`.
     U16 = 17,
+    /// A complex number of two `f64`.
     C128 = 18,
+    /// The IEEE float of 16 bits.
     F16 = 19,
+    /// A handle of a resource of the session.
     Resource = 20,
+    /// A value of any type that has no element type.
     Variant = 21,
+    /// `u32`.
     U32 = 22,
+    /// `u64`.
     U64 = 23,
+    /// A float of 8 bits, 5 of them exponent.
     F8E5M2 = 24,
+    /// A float of 8 bits, 4 of them exponent, without infinities.
     F8E4M3FN = 25,
+    /// A float of 8 bits, 4 of them exponent, without infinities and negative zero.
     F8E4M3FNUZ = 26,
+    /// Like `F8E4M3FNUZ`, with the exponent bias 11.
     F8E4M3B11FNUZ = 27,
+    /// A float of 8 bits, 5 of them exponent, without infinities and negative zero.
     F8E5M2FNUZ = 28,
+    /// An integer of 4 bits.
     I4 = 29,
+    /// An unsigned integer of 4 bits.
     U4 = 30,
+    /// An integer of 2 bits.
     I2 = 31,
+    /// An unsigned integer of 2 bits.
     U2 = 32,
 }
 

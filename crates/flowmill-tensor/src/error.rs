@@ -3,23 +3,38 @@ use std::fmt;
 /// TensorFlow's canonical status codes; discriminants are its numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
-#[allow(missing_docs)]
 pub enum Code {
+    /// The step was cancelled, by its caller or by another failure.
     Cancelled = 1,
+    /// Nothing better is known.
     Unknown = 2,
+    /// The caller passed something wrong, whatever the state of the system.
     InvalidArgument = 3,
+    /// A timeout passed before the work ended.
     DeadlineExceeded = 4,
+    /// A named thing does not exist.
     NotFound = 5,
+    /// A named thing exists already.
     AlreadyExists = 6,
+    /// The caller may not do this.
     PermissionDenied = 7,
+    /// A limit of memory or of another resource was reached.
     ResourceExhausted = 8,
+    /// The system is not in the state that the call needs.
     FailedPrecondition = 9,
+    /// The operation was given up, such as a rendezvous that was closed.
     Aborted = 10,
+    /// The end of a sequence was passed, such as a closed and empty queue.
     OutOfRange = 11,
+    /// The operation is known but not supported.
     Unimplemented = 12,
+    /// An invariant of Flowmill or of a kernel does not hold.
     Internal = 13,
+    /// A service is away for now.
     Unavailable = 14,
+    /// Data are lost or corrupted.
     DataLoss = 15,
+    /// The caller is not known.
     Unauthenticated = 16,
 }
 

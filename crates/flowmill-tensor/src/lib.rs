@@ -2,6 +2,7 @@
 //!
 //! A [`Tensor`] is two machine words. A scalar of up to eight bytes lies in them; everything else is a
 //! reference-counted block. Nothing here knows graphs or kernels.
+#![deny(missing_docs, unreachable_pub, unnameable_types)]
 
 #[cfg(target_endian = "big")]
 compile_error!("flowmill-tensor keeps inline scalars in little-endian words; big-endian targets are not supported");
@@ -31,3 +32,4 @@ pub use tensor::Tensor;
 pub use bytes::Bytes;
 pub use half::{bf16, f16};
 pub use num_complex::Complex;
+pub use smallvec::SmallVec;

@@ -143,6 +143,26 @@ impl From<Shape> for PartialShape {
     }
 }
 
+/// Sizes; −1 is not known.
+impl<const N: usize> From<[i64; N]> for PartialShape {
+    fn from(dims: [i64; N]) -> PartialShape {
+        PartialShape::new(&dims)
+    }
+}
+
+/// Sizes; −1 is not known.
+impl From<&[i64]> for PartialShape {
+    fn from(dims: &[i64]) -> PartialShape {
+        PartialShape::new(dims)
+    }
+}
+
+impl From<&PartialShape> for PartialShape {
+    fn from(shape: &PartialShape) -> PartialShape {
+        shape.clone()
+    }
+}
+
 impl FromIterator<i64> for PartialShape {
     fn from_iter<I: IntoIterator<Item = i64>>(dims: I) -> PartialShape {
         PartialShape(Some(dims.into_iter().map(|d| d.max(-1)).collect()))

@@ -15,16 +15,19 @@ pub use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 pub struct Mutex<T: ?Sized>(std::sync::Mutex<T>);
 
 impl<T> Mutex<T> {
+    /// Returns an unlocked mutex.
     pub const fn new(value: T) -> Mutex<T> {
         Mutex(std::sync::Mutex::new(value))
     }
 
+    /// Returns the value.
     pub fn into_inner(self) -> T {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<T: ?Sized> Mutex<T> {
+    /// Locks the mutex; waits until no other thread holds it.
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -34,6 +37,7 @@ impl<T: ?Sized> Mutex<T> {
         unless_taken(self.0.try_lock())
     }
 
+    /// Returns the value without locking: nobody else can hold the lock.
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
@@ -44,20 +48,24 @@ impl<T: ?Sized> Mutex<T> {
 pub struct RwLock<T: ?Sized>(std::sync::RwLock<T>);
 
 impl<T> RwLock<T> {
+    /// Returns an unlocked lock.
     pub const fn new(value: T) -> RwLock<T> {
         RwLock(std::sync::RwLock::new(value))
     }
 
+    /// Returns the value.
     pub fn into_inner(self) -> T {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<T: ?Sized> RwLock<T> {
+    /// Locks for reading; waits until no other thread writes.
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Locks for writing; waits until no other thread reads or writes.
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
@@ -72,6 +80,7 @@ impl<T: ?Sized> RwLock<T> {
         unless_taken(self.0.try_write())
     }
 
+    /// Returns the value without locking: nobody else can hold the lock.
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
@@ -82,10 +91,12 @@ impl<T: ?Sized> RwLock<T> {
 pub struct Condvar(std::sync::Condvar);
 
 impl Condvar {
+    /// Returns a condition variable for which no thread waits.
     pub const fn new() -> Condvar {
         Condvar(std::sync::Condvar::new())
     }
 
+    /// Unlocks the mutex, waits for a notification, and locks the mutex again.
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
@@ -96,10 +107,12 @@ impl Condvar {
         (guard, result.timed_out())
     }
 
+    /// Wakes one waiting thread.
     pub fn notify_one(&self) {
         self.0.notify_one();
     }
 
+    /// Wakes all waiting threads.
     pub fn notify_all(&self) {
         self.0.notify_all();
     }

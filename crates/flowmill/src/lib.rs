@@ -1,69 +1,104 @@
-//! Flowmill for Rust programs: load a TensorFlow graph and run it.
+//! Flowmill for Rust programs: load TensorFlow graphs and models, build and differentiate graphs, run and serve them.
+//!
+//! # Load a model and call it
 //!
 //! ```
-//! use flowmill::{SavedModel, SessionOptions, Tensor};
+//! use flowmill::prelude::*;
 //!
 //! # fn main() -> flowmill::Result<()> {
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/digits/1");
 //! let model = SavedModel::load(path, &["serve"], SessionOptions::default())?;
-//! let images = Tensor::zeros(flowmill::DType::F32, [1, 8, 8, 1])?;
-//! let outputs = model.run("serving_default", &[("images", images)])?;
+//! let images = Tensor::zeros(DType::F32, [1, 8, 8, 1])?;
+//! let outputs = model.signature("serving_default")?.call([("images", images)])?;
 //! assert_eq!(outputs["probabilities"].shape().dims(), [1, 10]);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! A frozen graph, with names of tensors:
+//! [`load_graph`] loads a frozen graph, whose tensors are fed and fetched by name:
 //!
 //! ```
+//! use flowmill::prelude::*;
+//!
 //! # fn main() -> flowmill::Result<()> {
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/models/bert_small.pb");
-//! let session = flowmill::session(flowmill::load_graph(path)?, Default::default())?;
-//! let x = flowmill::Tensor::zeros(flowmill::DType::I32, [1, 32])?;
-//! let y = session.run(&[("x:0", x)], &["y:0"], &[])?;
-//! assert_eq!(y[0].shape().dims(), [1, 32, 64]);
+//! let session = flowmill::session(flowmill::load_graph(path)?, SessionOptions::default())?;
+//! let tokens = Tensor::zeros(DType::I32, [1, 32])?;
+//! let states = session.runner().feed("x", tokens).fetch("y")?;
+//! assert_eq!(states.shape().dims(), [1, 32, 64]);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! A graph built here, with its derivative:
+//! # Build a graph, differentiate it, train
+//!
+//! A [`GraphBuilder`] has a method for every op ([`Ops`]); operators work on its outputs. The session runs what the builder holds, also what is added
+//! later. Tensors are fed and fetched by their handles.
 //!
 //! ```
-//! use flowmill::builder::{BuilderState, GraphBuilder, Scope, gradients::{GradientOptions, add_gradients}};
-//! use flowmill::{SessionOptions, Tensor};
+//! use flowmill::prelude::*;
 //!
 //! # fn main() -> flowmill::Result<()> {
-//! let (mut graph, mut state) = (flowmill::new_graph()?, BuilderState::default());
-//! let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root())?;
-//! let x = b.constant("x", &Tensor::scalar(3.0f32))?;
-//! let y = b.op("Square").name("y").input(x).output()?;
-//! let slope = add_gradients(&mut b, &[y], &[x], &[], &GradientOptions::default())?.remove(0).ok_or_else(|| flowmill::Error::internal("none"))?;
-//! let slope = b.densify(&slope)?;
-//! let name = b.graph().tensor_name(slope);
-//! let session = flowmill::session(graph, SessionOptions::default())?;
-//! assert_eq!(session.run(&[], &[&name], &[])?[0].to_scalar::<f32>()?, 6.0);
+//! let b = GraphBuilder::new()?;
+//! let x = b.node().name("x").placeholder(DType::F32, [-1])?;
+//! let slope = b.variable("slope", 0.0f32)?;
+//! let error = x * slope.value() - x * 3.0;
+//! let loss = b.mean(b.square(error)?, [0])?;
+//! let [gradient] = b.gradients(loss, [slope.value()])?;
+//! let train = slope.assign_sub(gradient * 0.05)?;
+//!
+//! let session = b.session(SessionOptions::default())?;
+//! session.runner().target(slope.initializer()).run()?;
+//! for _ in 0..50 {
+//!     session.runner().feed(x, Tensor::vector(&[1.0f32, 2.0])?).target(train).run()?;
+//! }
+//! let found = session.runner().fetch(slope.value())?.to_scalar::<f32>()?;
+//! assert!((found - 3.0).abs() < 1e-3);
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # More
+//!
+//! * [`GraphBuilder::cond`] and [`GraphBuilder::while_loop`] take closures; scopes are closures, too ([`GraphBuilder::name_scope`]).
+//! * [`OpSet`] takes ops of a program's own, with shape functions, gradients and kernels.
+//! * A [`Session`] runs steps of many threads at once; [`Session::callable`] prepares a step that is run often.
+//! * The directory `examples` of this crate has a program for each of these.
+//! * [`graph`], [`runtime`], [`tensor`] and [`proto`] are the crates below, with every type that appears in a signature here.
+#![deny(missing_docs, unreachable_pub, unnameable_types)]
 #![forbid(unsafe_code)]
 
+mod graph_builder;
 mod io_kernels;
+pub mod kernel;
+mod op_set;
+pub mod prelude;
 mod saved_model;
 mod signature;
 mod static_values;
 
-pub use flowmill_graph::builder;
-pub use flowmill_graph::{Graph, ImportOptions, ImportResults, NodeId, OpRegistry, OutputId, import_graph_def, placeholder_shape};
-pub use flowmill_optimize::{PIPELINE, PassReport, Report as OptimizationReport};
+pub use flowmill_graph as graph;
+pub use flowmill_optimize as optimize;
 pub use flowmill_proto as proto;
-pub use flowmill_runtime::{
-    Callable, CancelToken, KernelRegistry, NodeStats, RunOptions, RunOutcome, Session, SessionOptions, ThreadPoolOption,
-};
+pub use flowmill_runtime as runtime;
 pub use flowmill_savedmodel as files;
+pub use flowmill_tensor as tensor;
+
+pub use flowmill_graph::builder;
+pub use flowmill_graph::{
+    Graph, ImportOptions, ImportResults, NodeId, OpRegistry, OutputId, TensorName, import_graph_def, placeholder_shape,
+};
+pub use flowmill_optimize::{PIPELINE, PassReport, Report as OptimizationReport};
+pub use flowmill_runtime::{
+    Callable, CancelToken, Fetches, KernelRegistry, NodeStats, RunOptions, RunOutcome, Runner, Session, SessionOptions, ThreadPoolOption,
+    ToNodeName, ToTensorName,
+};
 pub use flowmill_savedmodel::FileAccess;
 pub use flowmill_tensor::{Bytes, Code, Complex, DType, Element, Error, PartialShape, Result, Shape, Tensor, bf16, f16};
-pub use flowmill_tensor::{live_bytes, memory_limit, set_memory_limit};
-pub use saved_model::{SavedModel, prepare};
+pub use flowmill_tensor::{live_bytes, memory_limit, set_memory_limit, sync};
+pub use graph_builder::{GraphBuilder, Input, NodeBuilder, Ops, Output, ToAttr, Variable, Ys};
+pub use op_set::{CustomOp, OpSet};
+pub use saved_model::{ModelFunction, SavedModel, prepare};
 pub use signature::{Signature, TensorSpec, signatures};
 
 use flowmill_tensor::sync::RwLock;
@@ -118,10 +153,7 @@ pub fn load_graph(path: impl AsRef<Path>) -> Result<Graph> {
 /// # Errors
 /// As [`load_graph`].
 pub fn load_graph_with(path: impl AsRef<Path>, access: FileAccess) -> Result<Graph> {
-    let mut graph = new_graph()?;
-    let (graph_def, _bytes) = files::load_graph_def_with(path, access)?;
-    import_graph_def(&mut graph, graph_def, &ImportOptions::default())?;
-    Ok(graph)
+    OpSet::standard()?.load_graph(path, access)
 }
 
 /// A session on a graph, with all kernels.

@@ -1,16 +1,17 @@
 //! SavedModels, ready to run.
 
 use crate::signature::{Signature, signatures};
-use crate::{FileAccess, ImportOptions, Result, Session, SessionOptions, Tensor, files, import_graph_def, new_graph, session};
+use crate::{FileAccess, ImportOptions, OpSet, Result, RunOptions, Session, SessionOptions, Tensor, files, import_graph_def};
 use flowmill_tensor::bail;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
 /// A model with its variables restored and its tables filled.
 pub struct SavedModel {
     session: Arc<Session>,
-    signatures: BTreeMap<String, Signature>,
+    signatures: BTreeMap<String, Arc<Signature>>,
 }
 
 impl SavedModel {
@@ -29,14 +30,29 @@ impl SavedModel {
     /// # Errors
     /// As [`SavedModel::load`].
     pub fn load_with(path: impl AsRef<Path>, tags: &[&str], options: SessionOptions, access: FileAccess) -> Result<SavedModel> {
+        SavedModel::load_from(&OpSet::standard()?, path, tags, options, access)
+    }
+
+    /// Like [`SavedModel::load_with`], with the ops of `ops`, such as custom ones that the graph uses.
+    ///
+    /// # Errors
+    /// As [`SavedModel::load`].
+    pub fn load_from(
+        ops: &OpSet,
+        path: impl AsRef<Path>,
+        tags: &[&str],
+        options: SessionOptions,
+        access: FileAccess,
+    ) -> Result<SavedModel> {
         let mut loaded = files::SavedModel::open_with(path, access)?.load(tags)?;
         let graph_def = loaded.meta_graph.graph_def.take().unwrap_or_default();
-        let mut graph = new_graph()?;
+        let mut graph = ops.new_graph();
         let producer_ops = loaded.take_producer_ops();
         import_graph_def(&mut graph, graph_def, &ImportOptions { producer_ops, ..ImportOptions::default() })?;
-        let session = session(graph, options)?;
+        let session = ops.session(graph, options)?;
         prepare(&session, &loaded)?;
-        Ok(SavedModel { session, signatures: signatures(&loaded.meta_graph)? })
+        let signatures = signatures(&loaded.meta_graph)?.into_iter().map(|(name, signature)| (name, Arc::new(signature))).collect();
+        Ok(SavedModel { session, signatures })
     }
 
     /// The session the model runs in.
@@ -45,26 +61,76 @@ impl SavedModel {
     }
 
     /// The signatures by name.
-    pub fn signatures(&self) -> &BTreeMap<String, Signature> {
+    pub fn signatures(&self) -> &BTreeMap<String, Arc<Signature>> {
         &self.signatures
     }
 
-    /// Calls a signature with inputs by name, and returns its outputs by name.
+    /// Returns the function that calls a signature: `model.signature("serving_default")?.call(inputs)`.
     ///
     /// # Errors
-    /// `NotFound` for a signature that does not exist, `InvalidArgument` for a missing or unknown input; those of the run.
-    pub fn run(&self, signature: &str, inputs: &[(&str, Tensor)]) -> Result<BTreeMap<String, Tensor>> {
-        let Some(found) = self.signatures.get(signature) else {
+    /// `NotFound` for a signature that does not exist, with the names of those that do.
+    pub fn signature(&self, name: &str) -> Result<ModelFunction> {
+        let Some(signature) = self.signatures.get(name) else {
             let known: Vec<&str> = self.signatures.keys().map(String::as_str).collect();
-            bail!(NotFound, "the model has no signature '{signature}'; it has: {}", known.join(", "));
+            bail!(NotFound, "the model has no signature '{name}'; it has: {}", known.join(", "));
         };
-        let feeds = found.feeds(inputs).map_err(|error| error.context(format_args!("signature '{signature}'")))?;
-        if found.outputs.is_empty() {
+        Ok(ModelFunction { session: self.session.clone(), name: name.into(), signature: signature.clone() })
+    }
+}
+
+impl fmt::Debug for SavedModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SavedModel").field("signatures", &self.signatures).finish_non_exhaustive()
+    }
+}
+
+/// A signature of a model, to be called. It keeps the model's session; many threads may call it at once.
+#[derive(Clone)]
+pub struct ModelFunction {
+    session: Arc<Session>,
+    name: Arc<str>,
+    signature: Arc<Signature>,
+}
+
+impl ModelFunction {
+    /// Returns the inputs and outputs.
+    pub fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// Runs the model on inputs by name and returns its outputs by name.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a missing or unknown input; as [`Session::run`].
+    pub fn call<N: AsRef<str>>(&self, inputs: impl IntoIterator<Item = (N, Tensor)>) -> Result<BTreeMap<String, Tensor>> {
+        self.call_with(inputs, &RunOptions::default())
+    }
+
+    /// Like [`ModelFunction::call`], with options such as a timeout.
+    ///
+    /// # Errors
+    /// As [`ModelFunction::call`] and [`Session::run_with`].
+    pub fn call_with<N: AsRef<str>>(
+        &self,
+        inputs: impl IntoIterator<Item = (N, Tensor)>,
+        options: &RunOptions,
+    ) -> Result<BTreeMap<String, Tensor>> {
+        let inputs: Vec<(N, Tensor)> = inputs.into_iter().collect();
+        let inputs: Vec<(&str, Tensor)> = inputs.iter().map(|(name, value)| (name.as_ref(), value.clone())).collect();
+        let feeds = self.signature.feeds(&inputs).map_err(|error| error.context(format_args!("signature '{}'", self.name)))?;
+        let outputs = &self.signature.outputs;
+        if outputs.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let fetches: Vec<&str> = found.outputs.values().map(|s| s.tensor.as_str()).collect();
-        let values = self.session.run(&feeds, &fetches, &[])?;
-        Ok(found.outputs.keys().cloned().zip(values).collect())
+        let fetches: Vec<&str> = outputs.values().map(|s| s.tensor.as_str()).collect();
+        let values = self.session.run_with(&feeds, &fetches, &[], options)?.values;
+        Ok(outputs.keys().cloned().zip(values).collect())
+    }
+}
+
+impl fmt::Debug for ModelFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ModelFunction").field("name", &self.name).field("signature", &self.signature).finish_non_exhaustive()
     }
 }
 

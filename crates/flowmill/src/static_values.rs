@@ -1,25 +1,37 @@
 //! The kernels for values that static shapes depend on.
 
 use flowmill_graph::{Evaluator, Graph, NodeId};
-use flowmill_runtime::{FunctionLibraryRuntime, ResourceManager};
+use flowmill_runtime::{FunctionLibraryRuntime, KernelRegistry, ResourceManager};
 use flowmill_tensor::{Result, Tensor, bail};
 use std::sync::{Arc, LazyLock};
 
-/// All kernels, in steps that have neither resources nor functions. They are registered when the first value is asked for.
+/// All kernels, in steps that have neither resources nor functions. The standard ones are registered when the first value is asked for.
 pub(crate) struct Kernels {
+    kernels: LazyLock<Arc<KernelRegistry>, Box<dyn FnOnce() -> Arc<KernelRegistry> + Send + Sync>>,
     resources: Arc<ResourceManager>,
     functions: LazyLock<Arc<FunctionLibraryRuntime>>,
 }
 
+impl Kernels {
+    /// Returns an evaluator with these kernels.
+    pub(crate) fn new(kernels: Arc<KernelRegistry>) -> Kernels {
+        Kernels::made_by(move || kernels)
+    }
+
+    fn made_by(make: impl FnOnce() -> Arc<KernelRegistry> + Send + Sync + 'static) -> Kernels {
+        let functions = || Arc::new(FunctionLibraryRuntime::new(|name, _| bail!(NotFound, "Function {name} is not defined.")));
+        Kernels { kernels: LazyLock::new(Box::new(make)), resources: Arc::default(), functions: LazyLock::new(functions) }
+    }
+}
+
 impl Default for Kernels {
     fn default() -> Kernels {
-        let functions = || Arc::new(FunctionLibraryRuntime::new(|name, _| bail!(NotFound, "Function {name} is not defined.")));
-        Kernels { resources: Arc::default(), functions: LazyLock::new(functions) }
+        Kernels::made_by(crate::kernels)
     }
 }
 
 impl Evaluator for Kernels {
     fn evaluate(&self, graph: &Graph, node: NodeId, inputs: &[Tensor]) -> Result<Option<Vec<Tensor>>> {
-        flowmill_runtime::evaluate(&crate::kernels(), &self.resources, &self.functions, graph, node, inputs)
+        flowmill_runtime::evaluate(&self.kernels, &self.resources, &self.functions, graph, node, inputs)
     }
 }

@@ -1,7 +1,7 @@
 //! Pipelines of datasets, run by sessions: places of iterators, ends, errors, cardinalities, and sessions that are closed meanwhile.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use flowmill::builder::{BuilderState, GraphBuilder, Scope};
+use flowmill::builder::{BuilderState, Scope, ScopedBuilder};
 use flowmill::proto::attr_value::ListValue;
 use flowmill::{Code, DType, Graph, OutputId, PartialShape, Result, RunOptions, Session, SessionOptions, Tensor};
 use std::sync::Arc;
@@ -16,9 +16,9 @@ fn shapes() -> ListValue {
 }
 
 /// A graph with the dataset that `build` makes, an iterator over it called `next`, and its initialiser, `init`.
-fn graph(build: impl FnOnce(&mut GraphBuilder<'_>) -> Result<OutputId>) -> Graph {
+fn graph(build: impl FnOnce(&mut ScopedBuilder<'_>) -> Result<OutputId>) -> Graph {
     let (mut graph, mut state) = (flowmill::new_graph().unwrap(), BuilderState::default());
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
     let dataset = build(&mut b).unwrap();
     let iterator = b.op("IteratorV2").attr("output_types", types()).attr("output_shapes", shapes());
     let iterator = iterator.attr("container", "").attr("shared_name", "").output().unwrap();
@@ -28,17 +28,17 @@ fn graph(build: impl FnOnce(&mut GraphBuilder<'_>) -> Result<OutputId>) -> Graph
     graph
 }
 
-fn number(b: &mut GraphBuilder<'_>, value: i64) -> Result<OutputId> {
+fn number(b: &mut ScopedBuilder<'_>, value: i64) -> Result<OutputId> {
     b.constant("n", &Tensor::scalar(value))
 }
 
-fn range(b: &mut GraphBuilder<'_>, stop: i64) -> Result<OutputId> {
+fn range(b: &mut ScopedBuilder<'_>, stop: i64) -> Result<OutputId> {
     let (start, stop, step) = (number(b, 0)?, number(b, stop)?, number(b, 1)?);
     b.op("RangeDataset").input(start).input(stop).input(step).attr("output_types", types()).attr("output_shapes", shapes()).output()
 }
 
 /// An op of one dataset and numbers.
-fn change(b: &mut GraphBuilder<'_>, op: &str, input: OutputId, numbers: &[i64]) -> Result<OutputId> {
+fn change(b: &mut ScopedBuilder<'_>, op: &str, input: OutputId, numbers: &[i64]) -> Result<OutputId> {
     let numbers = numbers.iter().map(|&n| number(b, n)).collect::<Result<Vec<_>>>()?;
     b.op(op).input(input).inputs(&numbers).attr("output_types", types()).attr("output_shapes", shapes()).output()
 }

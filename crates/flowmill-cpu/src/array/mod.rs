@@ -1,6 +1,6 @@
 //! Kernels that move, select, repeat and number elements without computing with them.
 //!
-//! Most are compiled once for each class of elements ([`item`]), not for each type, and copy through one engine ([`nd`]). Those whose
+//! Most are compiled once for each class of elements (`item`), not for each type, and copy through one engine (`nd`). Those whose
 //! result is a run of their input's elements share its memory.
 
 #![forbid(unsafe_code)]

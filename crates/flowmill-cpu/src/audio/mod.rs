@@ -8,7 +8,7 @@ mod spectrogram;
 use flowmill_runtime::KernelRegistry;
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     mfcc::register(registry);
     spectrogram::register(registry);
 }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("Batch", make_batch);
     registry.add("BatchFunction", make_batch_function);
     registry.add("Unbatch", unbatch::make);

@@ -23,22 +23,33 @@ use patches::Patches;
 /// The sliding window of a convolution or pooling over a batch of NHWC images: sizes in elements, steps in positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
+    /// Images.
     pub batch: usize,
+    /// Rows of the input.
     pub in_height: usize,
+    /// Columns of the input.
     pub in_width: usize,
     /// Input channels.
     pub channels: usize,
+    /// Rows of the window.
     pub height: usize,
+    /// Columns of the window.
     pub width: usize,
+    /// Input rows between windows.
     pub stride_height: usize,
+    /// Input columns between windows.
     pub stride_width: usize,
+    /// Input rows between rows of the window.
     pub dilation_height: usize,
+    /// Input columns between columns of the window.
     pub dilation_width: usize,
     /// Rows of padding above the first input row.
     pub pad_top: usize,
     /// Columns of padding left of the first input column.
     pub pad_left: usize,
+    /// Rows of the output.
     pub out_height: usize,
+    /// Columns of the output.
     pub out_width: usize,
 }
 

@@ -10,6 +10,7 @@ use super::depthwise::for_each_row;
 pub trait Pooled: Copy + PartialOrd + Send + Sync + std::ops::AddAssign {
     /// What the maximum of nothing is.
     const LOWEST: Self;
+    /// The sum of nothing.
     const ZERO: Self;
     /// `self / count`.
     fn divide(self, count: usize) -> Self;

@@ -1,9 +1,9 @@
 //! Datasets and iterators: the ops of `tf.data`.
 //!
-//! A dataset is a value, a scalar of type `variant`; it never changes. [`element::Dataset`] makes iterators, which are closures that return an
-//! element at each call. An iterator that a session keeps is a resource ([`iterator::IteratorResource`]); `IteratorGetNext` waits for its next element
-//! without holding a thread of the session: elements are made on threads of the iterator's own ([`threads::Threads`]), one at a time, and work ahead of
-//! the consumer is done by a [`parallel::Pipe`]. Functions run in steps of their own, which end when the iterator is closed.
+//! A dataset is a value, a scalar of type `variant`; it never changes. `element::Dataset` makes iterators, which are closures that return an
+//! element at each call. An iterator that a session keeps is a resource (`iterator::IteratorResource`); `IteratorGetNext` waits for its next element
+//! without holding a thread of the session: elements are made on threads of the iterator's own (`threads::Threads`), one at a time, and work ahead of
+//! the consumer is done by a `parallel::Pipe`. Functions run in steps of their own, which end when the iterator is closed.
 
 mod any_order;
 mod args;

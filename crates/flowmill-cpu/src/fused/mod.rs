@@ -8,7 +8,7 @@ mod program;
 use flowmill_runtime::KernelRegistry;
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("_FusedElementwise", elementwise::make);
     registry.add("_FusedLayerNorm", layer_norm::make);
 }

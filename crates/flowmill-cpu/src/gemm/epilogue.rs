@@ -6,6 +6,7 @@ use crate::simd::unary;
 /// An element-wise function at the end of a product or convolution, as in TensorFlow's fused operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Activation {
+    /// `x`.
     #[default]
     None,
     /// `max(x, 0)`; NaN stays NaN.
@@ -18,6 +19,7 @@ pub enum Activation {
     Elu,
     /// `1 / (1 + exp(-x))`.
     Sigmoid,
+    /// `tanh(x)`.
     Tanh,
     /// `x / 2 * (1 + erf(x / sqrt(2)))`.
     GeluExact,
@@ -63,7 +65,9 @@ pub struct Epilogue<'a> {
     pub bias: Option<&'a [f32]>,
     /// A matrix of the shape of C, and the distance of its rows.
     pub residual: Option<(&'a [f32], usize)>,
+    /// The function applied last.
     pub activation: Activation,
+    /// Adds the product to what C holds instead of replacing it.
     pub accumulate: bool,
 }
 

@@ -7,6 +7,7 @@ use crate::parallel;
 
 /// What a product needs of its elements. Integers wrap around.
 pub trait Ring: Copy + Send + Sync {
+    /// The sum of nothing.
     const ZERO: Self;
     /// `self + a * b`.
     fn add_product(self, a: Self, b: Self) -> Self;

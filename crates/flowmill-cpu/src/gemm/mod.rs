@@ -87,6 +87,7 @@ pub(crate) fn gemm_rows<A: Rows<f32>>(a: &A, m: usize, b: &PackedB, c: &mut [f32
 /// A plain matrix operand: row-major `[rows, cols]`, or stored as its transpose.
 #[derive(Debug)]
 pub struct MatrixRef<'a, T> {
+    /// The elements.
     pub data: &'a [T],
     /// Distance of two stored rows.
     pub ld: usize,

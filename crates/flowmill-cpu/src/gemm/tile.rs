@@ -193,6 +193,8 @@ pub trait Element: bytemuck::Pod + Send + Sync + num_traits::Float + sealed::Sea
     fn kernels(isa: Isa) -> &'static sealed::KernelsOf<Self>;
 }
 
+// Nobody outside can implement the trait.
+#[allow(unnameable_types)]
 pub(crate) mod sealed {
     pub trait Sealed {}
     pub struct KernelsOf<T: 'static>(pub(crate) super::Kernels<T>);

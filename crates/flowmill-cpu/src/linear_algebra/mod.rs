@@ -22,7 +22,7 @@ pub(crate) use product::Sizes;
 use flowmill_runtime::KernelRegistry;
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     banded::register(registry);
     registry.add("BatchMatMul", batch_matmul::make_v1);
     registry.add("BatchMatMulV2", batch_matmul::make_v2);

@@ -33,7 +33,7 @@ pub(crate) fn function(op: &str) -> Option<Function> {
 }
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     macro_rules! numbers {
         ($($name:literal $op:ty;)*) => { $(registry.add($name, binary!($op, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>]));)* };
     }

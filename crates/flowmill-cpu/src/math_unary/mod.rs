@@ -41,7 +41,7 @@ pub(crate) fn function(op: &str) -> Option<Function> {
 }
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     macro_rules! with_complex {
         ($($name:literal $make:ident $op:ty;)*) => { $(registry.add($name, $make!($op, [f16, bf16, f32, f64, Complex<f32>, Complex<f64>]));)* };
     }

@@ -34,7 +34,7 @@ pub(crate) fn function(op: &str) -> Option<crate::elementwise::Function> {
 }
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     activation::register(registry);
     batch_norm::register(registry);
     batch_norm_global::register(registry);

@@ -15,7 +15,7 @@ mod resize;
 use flowmill_runtime::KernelRegistry;
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     activation::register(registry);
     binary::register(registry);
     concat::register(registry);

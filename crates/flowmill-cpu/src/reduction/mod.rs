@@ -41,7 +41,7 @@ pub(crate) fn row_max<T: Ordered>(row: &[T]) -> T {
 }
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     macro_rules! numbers {
         ($($name:literal $reducer:ty;)*) => {
             $(registry.add($name, |init| for_dtype!(init.dtype("T")?,

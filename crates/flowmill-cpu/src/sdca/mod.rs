@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("SdcaFprint", make_fingerprint);
     registry.add("SdcaOptimizer", |init| make_optimizer(init, "adaptative"));
     registry.add("SdcaOptimizerV2", |init| make_optimizer(init, "adaptive"));

@@ -8,7 +8,7 @@ mod gru_grad;
 use flowmill_runtime::KernelRegistry;
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     block_cells::register(registry);
     block_cells_grad::register(registry);
     ctc::register(registry);

@@ -7,7 +7,7 @@ mod step;
 use flowmill_runtime::KernelRegistry;
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("ApplyAdaMax", rules::adamax);
     registry.add("ApplyAdadelta", rules::adadelta::<false>);
     registry.add("ApplyAdagrad", rules::adagrad);

@@ -1,12 +1,12 @@
 //! Conditionals: both branches in the graph, guarded by `Switch`, joined by `Merge`.
 
 use super::context::{Context, ContextKind};
-use super::{Branch, ContextId, GraphBuilder, Scope};
+use super::{Branch, ContextId, Scope, ScopedBuilder};
 use crate::OutputId;
 use flowmill_tensor::{DType, Result, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A conditional whose branches are being built, one after the other. Whoever builds with closures uses [`GraphBuilder::cond`].
+/// A conditional whose branches are being built, one after the other. Whoever builds with closures uses [`ScopedBuilder::cond`].
 #[derive(Debug)]
 pub struct CondBuilder {
     pred: OutputId,
@@ -16,7 +16,7 @@ pub struct CondBuilder {
     open: Option<(Branch, ContextId)>,
 }
 
-impl GraphBuilder<'_> {
+impl ScopedBuilder<'_> {
     /// `then_fn()` where `pred` is true, `else_fn()` where it is false: as many tensors, of the same types, from both. Gives the tensors that
     /// have the values of the branch taken.
     ///
@@ -47,7 +47,7 @@ impl CondBuilder {
     ///
     /// # Errors
     /// `InvalidArgument` where `pred` is no boolean.
-    pub fn begin(b: &mut GraphBuilder<'_>, pred: OutputId) -> Result<CondBuilder> {
+    pub fn begin(b: &mut ScopedBuilder<'_>, pred: OutputId) -> Result<CondBuilder> {
         if b.graph.output_type(pred)?.dtype != DType::Bool {
             bail!(InvalidArgument, "pred of a conditional is a boolean, not {} as '{}'", b.dtype(pred), b.graph.tensor_name(pred));
         }
@@ -70,7 +70,7 @@ impl CondBuilder {
     ///
     /// # Errors
     /// `FailedPrecondition` where a branch is open.
-    pub fn open(&mut self, b: &mut GraphBuilder<'_>, branch: Branch) -> Result<ContextId> {
+    pub fn open(&mut self, b: &mut ScopedBuilder<'_>, branch: Branch) -> Result<ContextId> {
         if self.open.is_some() {
             bail!(FailedPrecondition, "A branch of the conditional is open");
         }
@@ -94,7 +94,7 @@ impl CondBuilder {
     ///
     /// # Errors
     /// The branch's, and `FailedPrecondition` where none is open.
-    pub fn close(&mut self, b: &mut GraphBuilder<'_>, results: Result<Vec<OutputId>>) -> Result<()> {
+    pub fn close(&mut self, b: &mut ScopedBuilder<'_>, results: Result<Vec<OutputId>>) -> Result<()> {
         let Some((branch, id)) = self.open.take() else { bail!(FailedPrecondition, "No branch of the conditional is open") };
         let inside = self.outer.in_context(Some(id));
         let results = results.and_then(|r| b.within(inside, |b| r.into_iter().map(|r| self.hand_out(b, id, branch, r)).collect()));
@@ -104,7 +104,7 @@ impl CondBuilder {
     }
 
     /// A branch's result as it leaves the branch: one from outside passes through a `Switch`, so that it is dead where the branch is not taken.
-    fn hand_out(&self, b: &mut GraphBuilder<'_>, id: ContextId, branch: Branch, value: OutputId) -> Result<OutputId> {
+    fn hand_out(&self, b: &mut ScopedBuilder<'_>, id: ContextId, branch: Branch, value: OutputId) -> Result<OutputId> {
         if b.context(id).known.contains(&value) {
             return Ok(b.context(id).stands_for.get(&value).copied().unwrap_or(value));
         }
@@ -126,7 +126,7 @@ impl CondBuilder {
     ///
     /// # Errors
     /// `InvalidArgument` where their results differ in number or types, `FailedPrecondition` where a branch is missing.
-    pub fn finish(&mut self, b: &mut GraphBuilder<'_>) -> Result<Vec<OutputId>> {
+    pub fn finish(&mut self, b: &mut ScopedBuilder<'_>) -> Result<Vec<OutputId>> {
         let [Some(if_false), Some(if_true)] = std::mem::take(&mut self.results) else {
             bail!(FailedPrecondition, "A conditional needs both branches");
         };

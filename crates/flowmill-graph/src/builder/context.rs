@@ -5,7 +5,7 @@
 //! `WhileContext` behave so; exported graphs are equal.
 
 use super::gradients::BackwardLoop;
-use super::{GraphBuilder, Scope};
+use super::{Scope, ScopedBuilder};
 use crate::{NodeId, OpDef, OutputId};
 use flowmill_tensor::Result;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -79,7 +79,7 @@ impl Context {
     }
 }
 
-impl GraphBuilder<'_> {
+impl ScopedBuilder<'_> {
     pub(super) fn add_context(&mut self, context: Context) -> ContextId {
         let id = ContextId(self.state.contexts.len() as u32);
         self.state.contexts.push(context);

@@ -1,14 +1,14 @@
 //! Control-flow contexts as the messages that collections of MetaGraphs hold, and back.
 
 use super::context::{Branch, Context, ContextKind, WhileContext};
-use super::{ContextId, GraphBuilder};
+use super::{ContextId, ScopedBuilder};
 use crate::{OutputId, TensorName};
 use flowmill_proto::control_flow_context_def::Ctxt;
 use flowmill_proto::{CondContextDef, ControlFlowContextDef, ValuesDef, WhileContextDef};
 use flowmill_tensor::{Result, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-impl GraphBuilder<'_> {
+impl ScopedBuilder<'_> {
     /// The context, and those inside of it, as a message.
     ///
     /// # Errors

@@ -1,11 +1,11 @@
 //! Functions of the library as graphs.
 
-use super::GraphBuilder;
+use super::ScopedBuilder;
 use crate::{Attrs, FunctionBody, instantiate_function};
 use flowmill_proto::NameAttrList;
 use flowmill_tensor::{Result, bail};
 
-impl GraphBuilder<'_> {
+impl ScopedBuilder<'_> {
     /// The body of a function of the graph's library.
     ///
     /// # Errors

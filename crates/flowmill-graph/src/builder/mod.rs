@@ -1,10 +1,11 @@
 //! Building graphs: the one place where new nodes get their name, device, control inputs, control-flow context and static shape.
 //!
-//! A [`GraphBuilder`] is a short-lived view: the graph, what building keeps about it ([`BuilderState`]), and a [`Scope`]. Whoever shares a graph
-//! among threads locks the two, makes a builder with its own scope, and drops it when the node is made.
+//! A [`ScopedBuilder`] borrows a graph, what building keeps about it ([`BuilderState`]), and a [`Scope`], for as long as it takes to add some nodes.
+//! Whoever shares a graph among threads locks the two, makes a builder with its own scope, and drops it when the node is made. The builder that
+//! owns its graph is `flowmill::GraphBuilder`, a layer above this one.
 //!
 //! ```
-//! use flowmill_graph::{Graph, OpRegistry, builder::{BuilderState, GraphBuilder, Scope}};
+//! use flowmill_graph::{Graph, OpRegistry, builder::{BuilderState, ScopedBuilder, Scope}};
 //! use flowmill_tensor::Tensor;
 //! use std::sync::Arc;
 //!
@@ -12,7 +13,7 @@
 //! let registry = OpRegistry::new(flowmill_ops::catalogue())?;
 //! let mut graph = Graph::new(Arc::new(registry));
 //! let mut state = BuilderState::default();
-//! let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root())?;
+//! let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root())?;
 //! let x = b.constant("x", &Tensor::vector(&[1.0f32, 2.0])?)?;
 //! let y = b.call("Mul", &[x, x])?;
 //! assert_eq!(b.graph().tensor_name(y), "Mul:0");
@@ -122,19 +123,19 @@ impl BuilderState {
     }
 }
 
-/// Adds nodes to a graph. See the [module](self).
+/// A builder that borrows its graph: it adds nodes in one scope. See the [module](self).
 #[derive(Debug)]
-pub struct GraphBuilder<'g> {
+pub struct ScopedBuilder<'g> {
     graph: &'g mut Graph,
     state: &'g mut BuilderState,
     scope: Scope,
 }
 
-impl<'g> GraphBuilder<'g> {
+impl<'g> ScopedBuilder<'g> {
     /// A builder for `graph`; `state` is the one that all builders of this graph use.
-    pub fn new(graph: &'g mut Graph, state: &'g mut BuilderState, scope: Scope) -> Result<GraphBuilder<'g>> {
+    pub fn new(graph: &'g mut Graph, state: &'g mut BuilderState, scope: Scope) -> Result<ScopedBuilder<'g>> {
         state.catch_up(graph);
-        Ok(GraphBuilder { graph, state, scope })
+        Ok(ScopedBuilder { graph, state, scope })
     }
 
     /// The graph.
@@ -142,7 +143,7 @@ impl<'g> GraphBuilder<'g> {
         self.graph
     }
 
-    /// The graph, for changes that are no additions. Nodes are added by [`GraphBuilder::op`].
+    /// The graph, for changes that are no additions. Nodes are added by [`ScopedBuilder::op`].
     pub fn graph_mut(&mut self) -> &mut Graph {
         self.graph
     }

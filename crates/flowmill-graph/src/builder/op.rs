@@ -1,6 +1,6 @@
 //! One node being made.
 
-use super::{GraphBuilder, context};
+use super::{ScopedBuilder, context};
 use crate::graph::NodeParts;
 use crate::signature::infer_attrs;
 use crate::{Attrs, NodeId, OpDef, OutputId, is_valid_node_name};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 #[must_use = "a node is added by `finish` or `output`"]
 pub struct OpBuilder<'b, 'g> {
-    builder: &'b mut GraphBuilder<'g>,
+    builder: &'b mut ScopedBuilder<'g>,
     /// The op's definition; where there is none, `finish` says so.
     op: Result<Arc<OpDef>>,
     name: Option<String>,
@@ -25,7 +25,7 @@ pub struct OpBuilder<'b, 'g> {
 }
 
 impl<'b, 'g> OpBuilder<'b, 'g> {
-    pub(super) fn new(builder: &'b mut GraphBuilder<'g>, op: &str) -> Self {
+    pub(super) fn new(builder: &'b mut ScopedBuilder<'g>, op: &str) -> Self {
         let op = builder.graph.op_def(op).cloned();
         OpBuilder { builder, op, name: None, inputs: SmallVec::new(), attrs: Attrs::default(), control: Vec::new(), device: None }
     }
@@ -89,7 +89,7 @@ impl<'b, 'g> OpBuilder<'b, 'g> {
         Ok(self.add()?.1)
     }
 
-    fn add(mut self) -> Result<(&'b mut GraphBuilder<'g>, NodeId)> {
+    fn add(mut self) -> Result<(&'b mut ScopedBuilder<'g>, NodeId)> {
         let b = self.builder;
         let op_def = self.op?;
         let scope_context = b.context_for(&op_def.name, &self.inputs);
@@ -135,7 +135,7 @@ impl<'b, 'g> OpBuilder<'b, 'g> {
     }
 }
 
-impl GraphBuilder<'_> {
+impl ScopedBuilder<'_> {
     /// The whole name of a new node.
     fn node_name(&mut self, name: &str) -> Result<String> {
         if let Some(whole) = name.strip_suffix('/') {

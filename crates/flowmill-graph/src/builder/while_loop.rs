@@ -1,7 +1,7 @@
 //! Loops: `Enter`, `Merge`, `Switch`, `NextIteration` and `Exit` around a condition and a body.
 
 use super::context::{Context, ContextKind, WhileContext};
-use super::{ContextId, GraphBuilder, Scope};
+use super::{ContextId, Scope, ScopedBuilder};
 use crate::{NodeId, OutputId};
 use flowmill_tensor::{DType, PartialShape, Result, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -33,7 +33,7 @@ impl Default for WhileOptions {
     }
 }
 
-/// A loop being built: first its condition, then its body. Whoever builds with closures uses [`GraphBuilder::while_loop`].
+/// A loop being built: first its condition, then its body. Whoever builds with closures uses [`ScopedBuilder::while_loop`].
 #[derive(Debug)]
 pub struct WhileBuilder {
     context: ContextId,
@@ -42,7 +42,7 @@ pub struct WhileBuilder {
     switches: Vec<NodeId>,
 }
 
-impl GraphBuilder<'_> {
+impl ScopedBuilder<'_> {
     /// Runs `body` on the variables as long as `cond` gives true; gives the variables' last values.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl WhileBuilder {
     ///
     /// # Errors
     /// `InvalidArgument` for a loop without variables, and where a variable does not enter with a shape that its invariant allows.
-    pub fn begin(b: &mut GraphBuilder<'_>, vars: &[OutputId], options: &WhileOptions) -> Result<WhileBuilder> {
+    pub fn begin(b: &mut ScopedBuilder<'_>, vars: &[OutputId], options: &WhileOptions) -> Result<WhileBuilder> {
         if vars.is_empty() {
             bail!(InvalidArgument, "'loop_vars' must be provided.");
         }
@@ -111,7 +111,7 @@ impl WhileBuilder {
     }
 
     fn enter(
-        b: &mut GraphBuilder<'_>,
+        b: &mut ScopedBuilder<'_>,
         context: ContextId,
         outer: &Scope,
         vars: &[OutputId],
@@ -167,7 +167,7 @@ impl WhileBuilder {
     ///
     /// # Errors
     /// `InvalidArgument` where the condition is no boolean scalar.
-    pub fn body_vars(&mut self, b: &mut GraphBuilder<'_>, go_on: OutputId) -> Result<Vec<OutputId>> {
+    pub fn body_vars(&mut self, b: &mut ScopedBuilder<'_>, go_on: OutputId) -> Result<Vec<OutputId>> {
         if b.dtype(go_on) != DType::Bool {
             bail!(InvalidArgument, "The loop's condition is a boolean, not {} as '{}'", b.dtype(go_on), b.graph.tensor_name(go_on));
         }
@@ -192,7 +192,7 @@ impl WhileBuilder {
     ///
     /// # Errors
     /// `InvalidArgument` where the body's results differ from the variables in number, types or shapes.
-    pub fn finish(&self, b: &mut GraphBuilder<'_>, results: &[OutputId]) -> Result<Vec<OutputId>> {
+    pub fn finish(&self, b: &mut ScopedBuilder<'_>, results: &[OutputId]) -> Result<Vec<OutputId>> {
         if results.len() != self.merges.len() {
             bail!(
                 InvalidArgument,
@@ -234,12 +234,12 @@ impl WhileBuilder {
     }
 
     /// Leaves the loop: the scope is again the one around it.
-    pub fn leave(&self, b: &mut GraphBuilder<'_>) {
+    pub fn leave(&self, b: &mut ScopedBuilder<'_>) {
         b.set_scope(self.outer.clone());
     }
 }
 
-impl GraphBuilder<'_> {
+impl ScopedBuilder<'_> {
     /// Variables that enter from an outer loop's invariants wait for that loop's pivot, so that they enter in each of its iterations.
     fn tie_to_outer_loop(&mut self, mut outer: Option<ContextId>, enters: &[OutputId]) -> Result<()> {
         let mut pivot = None;

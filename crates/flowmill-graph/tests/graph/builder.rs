@@ -1,25 +1,25 @@
 //! Building nodes, scopes, conditionals and loops.
 #![allow(clippy::unwrap_used)]
 
-use flowmill_graph::builder::{BuilderState, GraphBuilder, Scope, WhileOptions, check_scope_name};
+use flowmill_graph::builder::{BuilderState, Scope, ScopedBuilder, WhileOptions, check_scope_name};
 use flowmill_graph::{Graph, ImportOptions, NodeId, OpRegistry, OutputId, import_graph_def};
 use flowmill_proto::NodeDef;
 use flowmill_proto::control_flow_context_def::Ctxt;
 use flowmill_tensor::{Code, PartialShape, Result, Tensor};
 use std::sync::Arc;
 
-fn build(f: impl FnOnce(&mut GraphBuilder<'_>) -> Result<()>) -> Graph {
+fn build(f: impl FnOnce(&mut ScopedBuilder<'_>) -> Result<()>) -> Graph {
     let mut graph = Graph::new(Arc::new(OpRegistry::new(flowmill_ops::catalogue()).unwrap()));
     let mut state = BuilderState::default();
-    f(&mut GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap()).unwrap();
+    f(&mut ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap()).unwrap();
     graph.validate().unwrap();
     graph
 }
 
-fn error(f: impl FnOnce(&mut GraphBuilder<'_>) -> Result<()>) -> flowmill_tensor::Error {
+fn error(f: impl FnOnce(&mut ScopedBuilder<'_>) -> Result<()>) -> flowmill_tensor::Error {
     let mut graph = Graph::new(Arc::new(OpRegistry::new(flowmill_ops::catalogue()).unwrap()));
     let mut state = BuilderState::default();
-    f(&mut GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap()).unwrap_err()
+    f(&mut ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap()).unwrap_err()
 }
 
 fn node(name: &str, op: &str, inputs: &[&str]) -> NodeDef {
@@ -40,7 +40,7 @@ fn lines(graph: &Graph) -> Vec<String> {
     graph.op_node_ids().into_iter().map(line).collect()
 }
 
-fn scalar(b: &mut GraphBuilder<'_>, name: &str, value: f32) -> Result<OutputId> {
+fn scalar(b: &mut ScopedBuilder<'_>, name: &str, value: f32) -> Result<OutputId> {
     b.constant(name, &Tensor::scalar(value))
 }
 
@@ -166,7 +166,7 @@ fn a_conditional_guards_what_comes_from_outside_once() {
 }
 
 /// `while i < n: i += step`, with `n` and `step` from outside.
-fn counting(b: &mut GraphBuilder<'_>, n: OutputId, step: OutputId) -> Result<OutputId> {
+fn counting(b: &mut ScopedBuilder<'_>, n: OutputId, step: OutputId) -> Result<OutputId> {
     let zero = scalar(b, "zero", 0.0)?;
     let exits = b.while_loop(
         "while",
@@ -248,7 +248,7 @@ fn loops_nest_and_their_constants_wait_for_the_iteration() {
 
 #[test]
 fn a_loop_variable_that_grows_needs_an_invariant() {
-    let grow = |b: &mut GraphBuilder<'_>, invariants: Vec<PartialShape>| {
+    let grow = |b: &mut ScopedBuilder<'_>, invariants: Vec<PartialShape>| {
         let x = b.vector(&[1.0f32])?;
         let options = WhileOptions { shape_invariants: invariants, ..WhileOptions::default() };
         let exits = b.while_loop(
@@ -275,7 +275,7 @@ fn a_loop_variable_that_grows_needs_an_invariant() {
 }
 
 /// A loop with a conditional in it, one of whose branches gives a tensor that entered the loop already.
-fn conditional_in_loop(b: &mut GraphBuilder<'_>) -> Result<()> {
+fn conditional_in_loop(b: &mut ScopedBuilder<'_>) -> Result<()> {
     let (zero, step) = (scalar(b, "zero", 0.0)?, scalar(b, "step", 1.0)?);
     let options = WhileOptions { back_prop: false, swap_memory: true, ..WhileOptions::default() };
     b.while_loop(
@@ -304,9 +304,9 @@ fn what_entered_a_loop_passes_one_switch_on_its_way_out_of_a_branch() {
 fn contexts_become_messages_and_come_back() {
     let mut graph = Graph::new(Arc::new(OpRegistry::new(flowmill_ops::catalogue()).unwrap()));
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
     conditional_in_loop(&mut b).unwrap();
-    let context = |b: &GraphBuilder<'_>, name: &str| b.context_of(b.graph().find_node(name).unwrap().id()).unwrap();
+    let context = |b: &ScopedBuilder<'_>, name: &str| b.context_of(b.graph().find_node(name).unwrap().id()).unwrap();
     let looped = context(&b, "while/LoopCond");
     let def = b.context_def(looped).unwrap();
     let Some(Ctxt::WhileCtxt(message)) = &def.ctxt else { panic!("{def:?}") };
@@ -322,7 +322,7 @@ fn contexts_become_messages_and_come_back() {
     let options = ImportOptions { prefix: "import".to_owned(), ..ImportOptions::default() };
     import_graph_def(&mut copy, nodes, &options).unwrap();
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut copy, &mut state, Scope::root()).unwrap();
+    let mut b = ScopedBuilder::new(&mut copy, &mut state, Scope::root()).unwrap();
     let made = b.add_context_def(&def, "import").unwrap();
     assert_eq!(b.context_name(made), "import/while/while_context");
     assert_eq!(context(&b, "import/while/LoopCond"), made);
@@ -347,9 +347,9 @@ fn scope_names_are_checked() {
 fn nodes_of_others_are_seen() {
     let mut graph = Graph::new(Arc::new(OpRegistry::new(flowmill_ops::catalogue()).unwrap()));
     let mut state = BuilderState::default();
-    let x = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap().vector(&[1.0f32, 2.0]).unwrap();
+    let x = ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap().vector(&[1.0f32, 2.0]).unwrap();
     let y = graph.add_node(node("Neg", "Neg", &["Const"])).unwrap();
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
     assert_eq!(b.shape(y.output(0)), PartialShape::new(&[2]));
     let z = b.call("Neg", &[x]).unwrap();
     assert_eq!(b.graph()[z.node].name(), "Neg_1");

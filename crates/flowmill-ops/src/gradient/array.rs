@@ -3,11 +3,11 @@
 use super::formula::Formula;
 use super::{Grads, all, first};
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::{Backward, Grad, IndexedSlices};
 use flowmill_tensor::{DType, Result};
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 
 fn int_attr(b: &B<'_>, op: &Backward, name: &str) -> Result<i64> {
     b.graph().node(op.node)?.attrs().get_or(name, 0)

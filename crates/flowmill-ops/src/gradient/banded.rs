@@ -5,11 +5,11 @@ use super::linear_algebra::Matrices;
 use super::math::{batch_of, summed_batches};
 use super::{Grads, all, first};
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::Backward;
 use flowmill_tensor::Result;
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 type Out = Result<OutputId>;
 
 /// `x` moved by one along an axis that counts from the end, -1 or -2: towards its beginning where `forward` is false. Zero comes in.

@@ -4,11 +4,11 @@ use super::Grads;
 use super::formula::Formula;
 use super::math::chain;
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::Backward;
 use flowmill_tensor::Result;
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 
 /// `I₀(x)`: `I₁(x)`.
 pub(crate) fn bessel_i0(b: &mut B<'_>, op: &Backward) -> Grads {

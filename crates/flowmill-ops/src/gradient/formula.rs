@@ -1,12 +1,12 @@
 //! Short names for the nodes that gradients are made of.
 
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_tensor::{DType, Result, Shape, Tensor, f16};
 
 type Out = Result<OutputId>;
 
-/// Nodes as a formula writes them. All of them add one node or a few, and fail as [`GraphBuilder::call`] does.
+/// Nodes as a formula writes them. All of them add one node or a few, and fail as [`ScopedBuilder::call`] does.
 pub(super) trait Formula {
     fn add(&mut self, x: OutputId, y: OutputId) -> Out;
     fn sub(&mut self, x: OutputId, y: OutputId) -> Out;
@@ -37,7 +37,7 @@ pub(super) trait Formula {
     fn unbroadcast(&mut self, x: OutputId, y: OutputId, dx: OutputId, dy: OutputId) -> Result<[OutputId; 2]>;
 }
 
-impl Formula for GraphBuilder<'_> {
+impl Formula for ScopedBuilder<'_> {
     fn add(&mut self, x: OutputId, y: OutputId) -> Out {
         self.call("AddV2", &[x, y])
     }
@@ -156,7 +156,7 @@ impl Formula for GraphBuilder<'_> {
 }
 
 /// Sums over the dimensions that `shape` was repeated in to give `out`.
-fn sum_to(b: &mut GraphBuilder<'_>, grad: OutputId, shape: &Shape, out: &Shape) -> Out {
+fn sum_to(b: &mut ScopedBuilder<'_>, grad: OutputId, shape: &Shape, out: &Shape) -> Out {
     if shape == out {
         return Ok(grad);
     }

@@ -3,13 +3,13 @@
 use super::formula::Formula;
 use super::{Grads, first, like};
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::Backward;
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{DType, Result, Tensor};
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 
 const RESIZE: &[&str] = &["align_corners", "half_pixel_centers"];
 

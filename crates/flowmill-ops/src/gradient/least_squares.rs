@@ -5,11 +5,11 @@ use super::Grads;
 use super::formula::Formula;
 use super::linear_algebra::Matrices;
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::{Backward, Grad};
 use flowmill_tensor::{Result, bail};
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 type Out = Result<OutputId>;
 
 /// `A x ≈ b` with a regularizer.

@@ -8,11 +8,11 @@ use super::formula::Formula;
 use super::math::summed_batches;
 use super::{Grads, all, first};
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::Backward;
 use flowmill_tensor::{Result, bail};
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 type Out = Result<OutputId>;
 
 /// Matrices as a formula writes them.

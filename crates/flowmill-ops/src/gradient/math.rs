@@ -3,11 +3,11 @@
 use super::formula::Formula;
 use super::{Grads, all, first};
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::Backward;
 use flowmill_tensor::Result;
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 
 /// The gradient of a function of one tensor: `dy` times what `derivative` gives for input and output, conjugated.
 pub(super) fn chain(b: &mut B<'_>, op: &Backward, derivative: impl FnOnce(&mut B<'_>, OutputId, OutputId) -> Result<OutputId>) -> Grads {

@@ -4,11 +4,11 @@ use super::formula::Formula;
 use super::scatter::diagonal_of;
 use super::{Grads, all, first, like};
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::Backward;
 use flowmill_tensor::{Result, bail};
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 
 /// (input, num_lower, num_upper).
 pub(crate) fn matrix_band_part(b: &mut B<'_>, op: &Backward) -> Grads {

@@ -59,7 +59,7 @@ pub(crate) use tensor_array::*;
 pub(crate) use tensor_list::*;
 
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::{Backward, Grad};
 use flowmill_proto::AttrValue;
 use flowmill_tensor::Result;
@@ -80,13 +80,13 @@ fn first(grad: OutputId, rest: usize) -> Grads {
 }
 
 /// Some of the forward node's attributes, as they are.
-fn attrs(b: &GraphBuilder<'_>, op: &Backward, names: &[&str]) -> Result<Vec<(String, AttrValue)>> {
+fn attrs(b: &ScopedBuilder<'_>, op: &Backward, names: &[&str]) -> Result<Vec<(String, AttrValue)>> {
     let node = b.graph().node(op.node)?;
     Ok(names.iter().filter_map(|&n| node.attrs().0.get(n).map(|v| (n.to_owned(), v.clone()))).collect())
 }
 
 /// A node of another op with some of the forward node's attributes.
-fn like(b: &mut GraphBuilder<'_>, op: &Backward, kind: &str, inputs: &[OutputId], names: &[&str]) -> Result<OutputId> {
+fn like(b: &mut ScopedBuilder<'_>, op: &Backward, kind: &str, inputs: &[OutputId], names: &[&str]) -> Result<OutputId> {
     let attrs = attrs(b, op, names)?;
     let mut node = b.op(kind).inputs(inputs);
     for (name, value) in attrs {

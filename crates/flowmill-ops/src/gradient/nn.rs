@@ -3,11 +3,11 @@
 use super::formula::Formula;
 use super::{Grads, all, first, like};
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::Backward;
 use flowmill_tensor::{DType, Result};
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 
 /// An activation whose gradient is an op that takes the gradient and the input.
 macro_rules! from_input {

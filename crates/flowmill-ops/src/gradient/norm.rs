@@ -3,11 +3,11 @@
 use super::formula::Formula;
 use super::{Grads, all, like};
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::{Backward, Grad, GradientOptions, add_gradients};
 use flowmill_tensor::Result;
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 
 const BATCH_NORM: &[&str] = &["epsilon", "data_format", "is_training"];
 

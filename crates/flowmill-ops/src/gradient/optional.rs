@@ -2,12 +2,12 @@
 
 use super::{Grads, all, first};
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::Backward;
 use flowmill_proto::attr_value::ListValue;
 use flowmill_tensor::Result;
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 
 pub(crate) fn optional_from_value(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;

@@ -2,12 +2,12 @@
 
 use super::formula::Formula;
 use super::{Grads, all, first};
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::Backward;
 use flowmill_graph::{NodeId, OutputId};
 use flowmill_tensor::Result;
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 
 /// The range in which zero is a level: TensorFlow's nudged minimum and maximum, of `min` and `max`.
 fn nudged(b: &mut B<'_>, op: &Backward, min: OutputId, max: OutputId) -> Result<[OutputId; 2]> {

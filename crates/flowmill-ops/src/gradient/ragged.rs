@@ -4,13 +4,13 @@ use super::Grads;
 use super::formula::Formula;
 use super::sparse::only;
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::{Backward, Grad, IndexedSlices};
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{DType, Result, Tensor, bail};
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 
 /// A vector without its first `begin` elements.
 fn behind(b: &mut B<'_>, x: OutputId, begin: i32) -> Result<OutputId> {

@@ -3,12 +3,12 @@
 use super::formula::Formula;
 use super::{Grads, first};
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::Backward;
 use flowmill_tensor::{DType, Result, f16};
 
 /// Samples come in front of the parameters' dimensions; each sample moves with its parameter where its quantile stays.
-pub(crate) fn random_gamma(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
+pub(crate) fn random_gamma(b: &mut ScopedBuilder<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
     let (shape, alpha) = (op.inputs[0], op.inputs[1]);
     let slope = b.call("RandomGammaGrad", &[alpha, op.output(0)])?;
@@ -23,7 +23,7 @@ pub(crate) fn random_gamma(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
 }
 
 /// Input `ALPHA` holds the parameters, whose shape ends that of the samples.
-pub(crate) fn stateless_random_gamma<const ALPHA: usize>(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
+pub(crate) fn stateless_random_gamma<const ALPHA: usize>(b: &mut ScopedBuilder<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
     let (alpha, sample) = (op.inputs[ALPHA], op.output(0));
     let slope = b.call("RandomGammaGrad", &[alpha, sample])?;
@@ -33,7 +33,7 @@ pub(crate) fn stateless_random_gamma<const ALPHA: usize>(b: &mut GraphBuilder<'_
 }
 
 /// Each sample moves with the bounds where its quantile stays; with mean and deviation it moves as if the bounds moved along, as in TensorFlow.
-pub(crate) fn stateless_truncated_normal(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
+pub(crate) fn stateless_truncated_normal(b: &mut ScopedBuilder<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
     let ([mean, deviation, min, max], sample) = ([op.inputs[2], op.inputs[3], op.inputs[4], op.inputs[5]], op.output(0));
     let mut standard = |x: OutputId| {
@@ -75,7 +75,7 @@ pub(crate) fn stateless_truncated_normal(b: &mut GraphBuilder<'_>, op: &Backward
 }
 
 /// The share of the standard normal distribution below `x`.
-fn normal_quantile(b: &mut GraphBuilder<'_>, x: OutputId) -> Result<OutputId> {
+fn normal_quantile(b: &mut ScopedBuilder<'_>, x: OutputId) -> Result<OutputId> {
     let turned = b.times(x, -std::f64::consts::FRAC_1_SQRT_2)?;
     let tail = b.call("Erfc", &[turned])?;
     b.times(tail, 0.5)

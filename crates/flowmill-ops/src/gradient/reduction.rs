@@ -3,11 +3,11 @@
 use super::formula::Formula;
 use super::{Grads, first};
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::Backward;
 use flowmill_tensor::Result;
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 
 /// The axes of a reduction as a vector, from 0 on.
 fn flat_axes(b: &mut B<'_>, axes: OutputId, rank: OutputId) -> Result<OutputId> {

@@ -3,11 +3,11 @@
 use super::formula::Formula;
 use super::{Grads, all, like};
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::{Backward, Grad, IndexedSlices};
 use flowmill_tensor::{DType, Result};
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 
 /// The gradients of (tensor, indices, updates).
 fn of_scatter(tensor: OutputId, updates: OutputId) -> Grads {

@@ -3,10 +3,10 @@
 use super::formula::Formula;
 use super::{Grads, all, first};
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::Backward;
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 
 /// Through all steps at once; of the outputs the states and the last results have gradients.
 pub(crate) fn block_lstm(b: &mut B<'_>, op: &Backward) -> Grads {

@@ -2,11 +2,11 @@
 
 use super::formula::Formula;
 use super::{Grads, first, like};
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::Backward;
 use flowmill_tensor::DType;
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 
 /// An op that another one undoes, given the same further inputs and these attributes.
 macro_rules! undone_by {

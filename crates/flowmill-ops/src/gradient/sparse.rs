@@ -3,11 +3,11 @@
 use super::Grads;
 use super::formula::Formula;
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::{Backward, Grad, IndexedSlices};
 use flowmill_tensor::{DType, Result, Tensor, bail};
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 
 /// The gradient of input `i` alone.
 pub(super) fn only(op: &Backward, i: usize, grad: OutputId) -> Grads {

@@ -4,11 +4,11 @@ use super::formula::Formula;
 use super::math::chain;
 use super::{Grads, all};
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::{Backward, Grad};
 use flowmill_tensor::{DType, Result};
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 
 /// The gradient of the second of two tensors that broadcast; the first has none.
 fn second(b: &mut B<'_>, op: &Backward, slope: OutputId) -> Grads {

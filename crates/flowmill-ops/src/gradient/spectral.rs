@@ -4,13 +4,13 @@ use super::complex::{complex_of, part, real_of};
 use super::formula::Formula;
 use super::{Grads, first};
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::Backward;
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{DType, Result};
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 
 /// The number of elements that are transformed: the product of the last `rank` dimensions, as a complex scalar like `like`.
 fn size(b: &mut B<'_>, x: OutputId, rank: i32, like: OutputId) -> Result<OutputId> {

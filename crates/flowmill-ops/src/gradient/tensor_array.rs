@@ -4,13 +4,13 @@
 use super::Grads;
 use super::formula::Formula;
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::Backward;
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{Result, bail};
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 
 /// The name scope of the gradients being made: arrays of one walk are one, those of several walks are not.
 fn source(b: &B<'_>) -> Result<String> {

@@ -4,12 +4,12 @@ use super::formula::Formula;
 use super::tensor_array::element_shape;
 use super::{Grads, first};
 use flowmill_graph::OutputId;
-use flowmill_graph::builder::GraphBuilder;
+use flowmill_graph::builder::ScopedBuilder;
 use flowmill_graph::builder::gradients::Backward;
 use flowmill_proto::AttrValue;
 use flowmill_tensor::Result;
 
-type B<'a> = GraphBuilder<'a>;
+type B<'a> = ScopedBuilder<'a>;
 
 /// The forward node's element type.
 fn dtype(b: &B<'_>, op: &Backward) -> Result<AttrValue> {

@@ -3,7 +3,7 @@
 //! Kernels fork on the threads of a pool that [`pool`] has made, and nowhere else: a step whose thread belongs to none has one thread. Rayon's own
 //! pool is never used, because its threads do not exist in a forked process.
 //!
-//! A kernel's pieces go to the pool's [`Team`] where the pool was made by [`pool`], else to rayon. README.md beside this file says how a team
+//! A kernel's pieces go to the pool's `Team` where the pool was made by [`pool`], else to rayon. README.md beside this file says how a team
 //! works and what it costs.
 
 mod gate;
@@ -12,7 +12,8 @@ mod team;
 #[cfg(test)]
 mod tests;
 
-use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+use rayon::ThreadPoolBuilder;
+pub use rayon::{ThreadPool, ThreadPoolBuildError};
 use std::cell::Cell;
 use std::error::Error;
 use std::sync::Arc;

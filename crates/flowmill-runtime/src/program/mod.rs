@@ -3,11 +3,11 @@
 //! A *program* is a straight list of instructions over a small file of registers. [`fuse`] looks for three kinds of pieces in a
 //! [`PlanGraph`] and puts one [`NodeKind::Program`](crate::plan::NodeKind::Program) node in the place of each:
 //!
-//! * a **loop** whose iterations have nothing to overlap becomes a real loop ([`loops`]), innermost first, so that a nest of loops becomes
+//! * a **loop** whose iterations have nothing to overlap becomes a real loop (`loops`), innermost first, so that a nest of loops becomes
 //!   a nest of programs;
-//! * a **strand** is a set of cheap nodes that become ready at the same moment, having the same costly ancestors ([`cluster`]); running
+//! * a **strand** is a set of cheap nodes that become ready at the same moment, having the same costly ancestors (`cluster`); running
 //!   them one after the other on one thread delays nothing;
-//! * a **batch program** ([`batch`], [`tiles`]) is a set of nodes that work image by image: a batch is run through them a few images at a
+//! * a **batch program** (`batch`, `tiles`) is a set of nodes that work image by image: a batch is run through them a few images at a
 //!   time, so that what lies between them stays in the cache.
 //!
 //! The token machine stays the meaning of every graph: a dead value is an empty register, and a program gives exactly what its nodes

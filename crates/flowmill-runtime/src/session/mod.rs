@@ -2,13 +2,17 @@
 
 mod executable;
 mod functions;
+mod names;
 mod options;
 mod plans;
+mod runner;
 mod signature;
 mod threads;
 
+pub use names::{Fetches, ToNodeName, ToTensorName};
 pub use options::{RunOptions, SessionOptions, ThreadPoolOption};
-pub use signature::Signature;
+pub use runner::Runner;
+pub(crate) use signature::Signature;
 
 use crate::cancel::CancelToken;
 use crate::compile::{self, Checked, Environment, Unit};

@@ -2,14 +2,14 @@
 
 /// Feeds, fetches, targets and connections by name, in their order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Signature {
+pub(crate) struct Signature {
     /// `feeds`, `fetches`, `targets`, and both ends of each connection: a line for each name, a form feed between lists. One allocation, one hash.
     text: String,
 }
 
 impl Signature {
     /// The key of these names.
-    pub fn new(feeds: &[&str], fetches: &[&str], targets: &[&str], connections: &[(&str, &str)]) -> Signature {
+    pub(crate) fn new(feeds: &[&str], fetches: &[&str], targets: &[&str], connections: &[(&str, &str)]) -> Signature {
         // A newline occurs in no node name, a form feed neither.
         let ends: Vec<&str> = connections.iter().flat_map(|&(from, to)| [from, to]).collect();
         let lists = [feeds, fetches, targets, &ends];
@@ -28,13 +28,13 @@ impl Signature {
     }
 
     /// The feeds, fetches and targets.
-    pub fn lists(&self) -> [Vec<&str>; 3] {
+    pub(crate) fn lists(&self) -> [Vec<&str>; 3] {
         let mut parts = self.parts();
         std::array::from_fn(|_| parts.next().unwrap_or_default())
     }
 
     /// The connections.
-    pub fn connections(&self) -> Vec<(&str, &str)> {
+    pub(crate) fn connections(&self) -> Vec<(&str, &str)> {
         let ends = self.parts().nth(3).unwrap_or_default();
         ends.as_chunks().0.iter().map(|&[from, to]| (from, to)).collect()
     }

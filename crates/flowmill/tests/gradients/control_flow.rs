@@ -2,10 +2,10 @@
 
 use crate::{check, numbers};
 use flowmill::builder::gradients::{GradientOptions, add_gradients};
-use flowmill::builder::{BuilderState, GraphBuilder, Scope, WhileOptions};
+use flowmill::builder::{BuilderState, Scope, ScopedBuilder, WhileOptions};
 use flowmill::{OutputId, Result, SessionOptions, Tensor};
 
-fn greater(b: &mut GraphBuilder<'_>, x: OutputId, limit: f64) -> Result<OutputId> {
+fn greater(b: &mut ScopedBuilder<'_>, x: OutputId, limit: f64) -> Result<OutputId> {
     let all = b.vector(&[0i32])?;
     let sum = b.call("Sum", &[x, all])?;
     let limit = b.scalar(limit)?;
@@ -41,11 +41,11 @@ fn conditionals() {
 
 /// `for _ in 0..times { vars = body(vars) }`
 fn repeat(
-    b: &mut GraphBuilder<'_>,
+    b: &mut ScopedBuilder<'_>,
     times: i32,
     vars: &[OutputId],
     options: &WhileOptions,
-    body: impl FnOnce(&mut GraphBuilder<'_>, OutputId, &[OutputId]) -> Result<Vec<OutputId>>,
+    body: impl FnOnce(&mut ScopedBuilder<'_>, OutputId, &[OutputId]) -> Result<Vec<OutputId>>,
 ) -> Result<Vec<OutputId>> {
     let mut all = vec![b.scalar(0i32)?];
     all.extend_from_slice(vars);
@@ -178,7 +178,7 @@ fn rows_gathered_in_a_loop_are_summed() {
 fn the_gradient_of_a_loop_has_gradients() {
     let mut graph = flowmill::new_graph().unwrap();
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
     let x = b.scalar(1.5f64).unwrap();
     let y = repeat(&mut b, 3, &[x], &WhileOptions::default(), |b, _, vars| Ok(vec![b.call("Square", &[vars[0]])?])).unwrap();
     let mut ys = vec![y[0]];

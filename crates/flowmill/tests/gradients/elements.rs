@@ -1,7 +1,7 @@
 //! Special functions, complex numbers, and ops that move or replace elements.
 
 use crate::{check, numbers, type_attr};
-use flowmill::builder::GraphBuilder;
+use flowmill::builder::ScopedBuilder;
 use flowmill::{DType, OutputId, Result, Tensor};
 
 #[test]
@@ -52,9 +52,9 @@ fn special_functions() {
 
 #[test]
 fn complex_numbers() {
-    type Build = fn(&mut GraphBuilder<'_>, OutputId) -> Result<OutputId>;
-    let whole = |b: &mut GraphBuilder<'_>, x: &[OutputId]| b.op("Complex").inputs(x).attr("Tout", type_attr(DType::C128)).output();
-    let real = |b: &mut GraphBuilder<'_>, op: &str, z: OutputId| b.op(op).input(z).attr("Tout", type_attr(DType::F64)).output();
+    type Build = fn(&mut ScopedBuilder<'_>, OutputId) -> Result<OutputId>;
+    let whole = |b: &mut ScopedBuilder<'_>, x: &[OutputId]| b.op("Complex").inputs(x).attr("Tout", type_attr(DType::C128)).output();
+    let real = |b: &mut ScopedBuilder<'_>, op: &str, z: OutputId| b.op(op).input(z).attr("Tout", type_attr(DType::F64)).output();
     let cases: &[(&str, Build)] = &[
         ("Square", |b, z| b.call("Square", &[z])),
         ("Exp", |b, z| b.call("Exp", &[z])),
@@ -135,7 +135,7 @@ impl MapOne for Tensor {
 
 #[test]
 fn space_depth_and_batch() {
-    type Build = fn(&mut GraphBuilder<'_>, OutputId) -> Result<OutputId>;
+    type Build = fn(&mut ScopedBuilder<'_>, OutputId) -> Result<OutputId>;
     let cases: &[(&str, Build)] = &[
         ("SpaceToDepth", |b, x| b.op("SpaceToDepth").input(x).attr("block_size", 2i64).output()),
         ("DepthToSpace", |b, x| b.op("DepthToSpace").input(x).attr("block_size", 2i64).output()),

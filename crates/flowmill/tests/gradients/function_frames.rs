@@ -2,7 +2,7 @@
 
 use crate::{check, numbers, type_attr};
 use flowmill::builder::gradients::{GradientOptions, add_gradients};
-use flowmill::builder::{BuilderState, GraphBuilder, Scope, WhileOptions};
+use flowmill::builder::{BuilderState, Scope, ScopedBuilder, WhileOptions};
 use flowmill::{DType, OutputId, Result, SessionOptions, Tensor};
 use flowmill_graph::{FunctionArg, FunctionPart, function_def};
 use flowmill_proto::attr_value::{ListValue, Value};
@@ -16,14 +16,14 @@ fn types(count: usize) -> AttrValue {
 
 /// A call of a function that does what `f` does.
 fn call(
-    b: &mut GraphBuilder<'_>,
+    b: &mut ScopedBuilder<'_>,
     x: &[OutputId],
-    f: impl FnOnce(&mut GraphBuilder<'_>, &[OutputId]) -> Result<OutputId>,
+    f: impl FnOnce(&mut ScopedBuilder<'_>, &[OutputId]) -> Result<OutputId>,
 ) -> Result<OutputId> {
     let mut graph = flowmill::new_graph()?;
     let mut state = BuilderState::default();
-    let mut body = GraphBuilder::new(&mut graph, &mut state, Scope::root())?;
-    let arg = |body: &mut GraphBuilder<'_>, i: usize| body.op("_Arg").name("x").attr("T", type_attr(F64)).attr("index", i as i64).output();
+    let mut body = ScopedBuilder::new(&mut graph, &mut state, Scope::root())?;
+    let arg = |body: &mut ScopedBuilder<'_>, i: usize| body.op("_Arg").name("x").attr("T", type_attr(F64)).attr("index", i as i64).output();
     let args = (0..x.len()).map(|i| arg(&mut body, i)).collect::<Result<Vec<_>>>()?;
     let y = f(&mut body, &args)?;
     let args = args.iter().map(|&a| FunctionArg::new(body.graph(), body.state().shapes(), a)).collect::<Result<Vec<_>>>()?;
@@ -40,10 +40,10 @@ fn call(
 
 /// `for i in 0..times { x = body(i, x) }`
 fn repeat(
-    b: &mut GraphBuilder<'_>,
+    b: &mut ScopedBuilder<'_>,
     times: i32,
     x: OutputId,
-    body: impl FnOnce(&mut GraphBuilder<'_>, OutputId, OutputId) -> Result<OutputId>,
+    body: impl FnOnce(&mut ScopedBuilder<'_>, OutputId, OutputId) -> Result<OutputId>,
 ) -> Result<OutputId> {
     let zero = b.scalar(0i32)?;
     let exits = b.while_loop(
@@ -63,7 +63,7 @@ fn repeat(
 }
 
 /// `tanh(x w)` a number of times
-fn power(b: &mut GraphBuilder<'_>, x: &[OutputId], times: i32) -> Result<OutputId> {
+fn power(b: &mut ScopedBuilder<'_>, x: &[OutputId], times: i32) -> Result<OutputId> {
     let w = x[1];
     repeat(b, times, x[0], |b, _, x| {
         let product = b.call("Mul", &[x, w])?;
@@ -159,13 +159,13 @@ fn conditionals() {
     });
 }
 
-fn greater(b: &mut GraphBuilder<'_>, x: OutputId, limit: f64) -> Result<OutputId> {
+fn greater(b: &mut ScopedBuilder<'_>, x: OutputId, limit: f64) -> Result<OutputId> {
     let all = b.vector(&[0i32])?;
     let (sum, limit) = (b.call("Sum", &[x, all])?, b.scalar(limit)?);
     b.call("Greater", &[sum, limit])
 }
 
-fn choose(b: &mut GraphBuilder<'_>, x: OutputId, w: OutputId, limit: f64) -> Result<OutputId> {
+fn choose(b: &mut ScopedBuilder<'_>, x: OutputId, w: OutputId, limit: f64) -> Result<OutputId> {
     let pred = greater(b, x, limit)?;
     let chosen = b.cond(
         "cond",
@@ -187,7 +187,7 @@ fn choose(b: &mut GraphBuilder<'_>, x: OutputId, w: OutputId, limit: f64) -> Res
 fn random_numbers_of_a_loop_are_those_of_the_gradient() {
     let mut graph = flowmill::new_graph().unwrap();
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
     let x = b.constant("x", &Tensor::scalar(2.0f64)).unwrap();
     let y = call(&mut b, &[x], |b, x| {
         repeat(b, 3, x[0], |b, _, x| {

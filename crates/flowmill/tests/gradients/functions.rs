@@ -2,7 +2,7 @@
 
 use crate::{check, numbers, type_attr};
 use flowmill::builder::gradients::{Grad, GradientOptions, GradientWalk, Step, add_gradients};
-use flowmill::builder::{BuilderState, GraphBuilder, Scope};
+use flowmill::builder::{BuilderState, Scope, ScopedBuilder};
 use flowmill::{Code, DType, OutputId, Result, SessionOptions, Tensor};
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::op_def::ArgDef;
@@ -23,7 +23,13 @@ fn named(name: &str) -> AttrValue {
 type Line<'a> = (&'a str, &'a str, &'a [&'a str], Vec<(&'a str, AttrValue)>);
 
 /// Adds a function to the graph's library.
-fn define(b: &mut GraphBuilder<'_>, name: &str, args: &[(&str, DType)], lines: &[Line<'_>], results: &[(&str, DType, &str)]) -> Result<()> {
+fn define(
+    b: &mut ScopedBuilder<'_>,
+    name: &str,
+    args: &[(&str, DType)],
+    lines: &[Line<'_>],
+    results: &[(&str, DType, &str)],
+) -> Result<()> {
     let arg = |name: &str, dtype: DType| ArgDef { name: name.to_owned(), r#type: dtype.number(), ..ArgDef::default() };
     let signature = OpDef {
         name: name.to_owned(),
@@ -56,12 +62,12 @@ fn constant(value: &Tensor) -> Vec<(&'static str, AttrValue)> {
 }
 
 /// `product(x, y) = x sin(y)`
-fn define_product(b: &mut GraphBuilder<'_>) -> Result<()> {
+fn define_product(b: &mut ScopedBuilder<'_>) -> Result<()> {
     let lines: [Line<'_>; 2] = [("sine", "Sin", &["y"], t(F64)), ("product", "Mul", &["x", "sine:y:0"], t(F64))];
     define(b, "product", &[("x", F64), ("y", F64)], &lines, &[("z", F64, "product:z:0")])
 }
 
-fn call(b: &mut GraphBuilder<'_>, f: &str, inputs: &[OutputId]) -> Result<OutputId> {
+fn call(b: &mut ScopedBuilder<'_>, f: &str, inputs: &[OutputId]) -> Result<OutputId> {
     let tin = types(&vec![F64; inputs.len()]);
     b.op("PartitionedCall").inputs(inputs).attr("Tin", tin).attr("Tout", types(&[F64])).attr("f", named(f)).output()
 }
@@ -92,7 +98,7 @@ fn calls() {
 fn symbolic_gradients() {
     let mut graph = flowmill::new_graph().unwrap();
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
     define_product(&mut b).unwrap();
     let (x, y, dz) = (0.4f64, 0.7f64, 3.0f64);
     let inputs = [x, y, dz].map(|v| b.scalar(v).unwrap());
@@ -110,7 +116,7 @@ fn symbolic_gradients() {
 fn a_gradient_function_of_the_library_is_called() {
     let mut graph = flowmill::new_graph().unwrap();
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
     define_product(&mut b).unwrap();
     let lines: [Line<'_>; 1] = [("minus", "Neg", &["dz"], t(F64))];
     let args = [("x", F64), ("y", F64), ("dz", F64)];
@@ -135,7 +141,7 @@ fn a_gradient_function_of_the_library_is_called() {
 fn custom_gradients_in_functions_are_asked_for() {
     let mut graph = flowmill::new_graph().unwrap();
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
     let mut attrs = t(F64);
     attrs.push(("_gradient_op_type", "Nine".into()));
     let lines: [Line<'_>; 1] = [("marked", "Square", &["x"], attrs)];
@@ -162,7 +168,7 @@ fn numbers_of(graph: flowmill::Graph, names: &[String]) -> Vec<f64> {
 }
 
 /// `noisy(x, y) = x r y` for a random number `r`
-fn define_noisy(b: &mut GraphBuilder<'_>) -> Result<()> {
+fn define_noisy(b: &mut ScopedBuilder<'_>) -> Result<()> {
     let random = vec![("dtype", type_attr(F64)), ("T", type_attr(DType::I32))];
     let lines: [Line<'_>; 4] = [
         ("shape", "Const", &[], constant(&Tensor::vector::<i32>(&[])?)),
@@ -174,10 +180,10 @@ fn define_noisy(b: &mut GraphBuilder<'_>) -> Result<()> {
 }
 
 /// The derivative by `x` of what is `x` times something random is that, as the forward part drew it: `f` gives `y` of `x`.
-fn check_random(what: &str, f: impl FnOnce(&mut GraphBuilder<'_>, OutputId) -> Result<OutputId>) {
+fn check_random(what: &str, f: impl FnOnce(&mut ScopedBuilder<'_>, OutputId) -> Result<OutputId>) {
     let mut graph = flowmill::new_graph().unwrap();
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
     let x = b.constant("x", &Tensor::scalar(2.0f64)).unwrap();
     define_noisy(&mut b).unwrap();
     let y = f(&mut b, x).unwrap();
@@ -191,7 +197,7 @@ fn check_random(what: &str, f: impl FnOnce(&mut GraphBuilder<'_>, OutputId) -> R
 
 #[test]
 fn random_numbers_of_the_forward_part_are_those_of_the_gradient() {
-    let three = |b: &mut GraphBuilder<'_>| b.scalar(3.0f64);
+    let three = |b: &mut ScopedBuilder<'_>| b.scalar(3.0f64);
     check_random("a call", |b, x| {
         let y = three(b)?;
         let node = b.op("StatefulPartitionedCall").inputs(&[x, y]).attr("Tin", types(&[F64; 2])).attr("Tout", types(&[F64]));
@@ -231,7 +237,7 @@ fn random_numbers_of_the_forward_part_are_those_of_the_gradient() {
 }
 
 /// The sum of the squares of the gradients of `y`, of that for `order` 3, and `y` itself for 1.
-fn derived(b: &mut GraphBuilder<'_>, y: OutputId, x: &[OutputId], order: usize) -> Result<OutputId> {
+fn derived(b: &mut ScopedBuilder<'_>, y: OutputId, x: &[OutputId], order: usize) -> Result<OutputId> {
     let mut y = y;
     for _ in 1..order {
         let grads = add_gradients(b, &[y], x, &[], &GradientOptions::default())?;
@@ -281,12 +287,12 @@ fn gradients_of_gradients() {
 fn a_second_gradient_of_a_loop_uses_the_lists_of_the_first() {
     let mut graph = flowmill::new_graph().unwrap();
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
     define_loop(&mut b).unwrap();
     let x = b.constant("x", &Tensor::scalar(0.5f64)).unwrap();
     let w = b.constant("w", &Tensor::scalar(0.7f64)).unwrap();
     let [y, _] = while_node(&mut b, "While", x, w).unwrap();
-    let outputs = |b: &GraphBuilder<'_>| b.graph()[y.node].num_outputs();
+    let outputs = |b: &ScopedBuilder<'_>| b.graph()[y.node].num_outputs();
     let mut counts = vec![outputs(&b)];
     for _ in 0..2 {
         add_gradients(&mut b, &[y], &[x, w], &[], &GradientOptions::default()).unwrap();
@@ -300,7 +306,7 @@ fn a_second_gradient_of_a_loop_uses_the_lists_of_the_first() {
 fn functions_that_call_themselves_are_refused() {
     let mut graph = flowmill::new_graph().unwrap();
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
     let call_self = vec![("Tin", types(&[F64])), ("Tout", types(&[F64])), ("f", named("f"))];
     let lines: [Line<'_>; 1] = [("again", "PartitionedCall", &["x"], call_self)];
     define(&mut b, "f", &[("x", F64)], &lines, &[("y", F64, "again:output:0")]).unwrap();
@@ -349,7 +355,7 @@ fn conditionals() {
 }
 
 /// `while (i < 4) { x = tanh(x w); i += 1 }`, where `w` is handed on.
-fn define_loop(b: &mut GraphBuilder<'_>) -> Result<()> {
+fn define_loop(b: &mut ScopedBuilder<'_>) -> Result<()> {
     let int = DType::I32;
     let args = [("i", int), ("x", F64), ("w", F64)];
     let cond: [Line<'_>; 2] =
@@ -365,7 +371,7 @@ fn define_loop(b: &mut GraphBuilder<'_>) -> Result<()> {
     define(b, "body", &args, &body, &[("i2", int, "next:z:0"), ("x2", F64, "tanh:y:0"), ("w2", F64, "same:output:0")])
 }
 
-fn while_node(b: &mut GraphBuilder<'_>, op: &str, x: OutputId, w: OutputId) -> Result<[OutputId; 2]> {
+fn while_node(b: &mut ScopedBuilder<'_>, op: &str, x: OutputId, w: OutputId) -> Result<[OutputId; 2]> {
     let zero = b.scalar(0i32)?;
     let node = b.op(op).inputs(&[zero, x, w]).attr("T", types(&[DType::I32, F64, F64]));
     let node = node.attr("cond", named("cond")).attr("body", named("body")).finish()?;
@@ -408,7 +414,7 @@ fn loops() {
 fn functions_that_double_with_every_call_are_refused() {
     let mut graph = flowmill::new_graph().unwrap();
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
     define(&mut b, "f29", &[("x", F64)], &[("y", "Sin", &["x"], t(F64))], &[("y", F64, "y:y:0")]).unwrap();
     for i in (0..29).rev() {
         let next = || vec![("Tin", types(&[F64])), ("Tout", types(&[F64])), ("f", named(&format!("f{}", i + 1)))];

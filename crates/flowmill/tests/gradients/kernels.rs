@@ -1,17 +1,17 @@
 //! Gradients of ops that may have no kernel yet: they are built, and have the shapes of what they are gradients of.
 
 use crate::{DOUBLE, SINGLE, build, numbers, type_attr};
-use flowmill::builder::GraphBuilder;
+use flowmill::builder::ScopedBuilder;
 use flowmill::{DType, OutputId, Result, Tensor};
 use std::cell::Cell;
 
-type Build = fn(&mut GraphBuilder<'_>, &[OutputId]) -> Result<OutputId>;
+type Build = fn(&mut ScopedBuilder<'_>, &[OutputId]) -> Result<OutputId>;
 
-fn single(b: &mut GraphBuilder<'_>, x: &[OutputId]) -> Result<Vec<OutputId>> {
+fn single(b: &mut ScopedBuilder<'_>, x: &[OutputId]) -> Result<Vec<OutputId>> {
     x.iter().map(|&x| b.cast(x, DType::F32)).collect()
 }
 
-fn window(b: &mut GraphBuilder<'_>, op: &str, x: OutputId) -> Result<OutputId> {
+fn window(b: &mut ScopedBuilder<'_>, op: &str, x: OutputId) -> Result<OutputId> {
     let size = vec![1i64, 2, 2, 2, 1];
     b.op(op).input(x).attr("ksize", size.clone()).attr("strides", size).attr("padding", "SAME").output()
 }
@@ -265,7 +265,7 @@ const CASES: &[(&str, &[&[usize]], Build)] = &[
 ];
 
 /// `x xᵀ + 1`
-fn positive(b: &mut GraphBuilder<'_>, x: OutputId) -> Result<OutputId> {
+fn positive(b: &mut ScopedBuilder<'_>, x: OutputId) -> Result<OutputId> {
     let square = b.op("BatchMatMulV2").inputs(&[x, x]).attr("adj_y", true).output()?;
     let diagonal = b.call("MatrixDiagPart", &[square])?;
     let one = b.scalar(1f64)?;
@@ -273,14 +273,14 @@ fn positive(b: &mut GraphBuilder<'_>, x: OutputId) -> Result<OutputId> {
     b.call("MatrixSetDiag", &[square, more])
 }
 
-fn least_squares(b: &mut GraphBuilder<'_>, x: &[OutputId]) -> Result<OutputId> {
+fn least_squares(b: &mut ScopedBuilder<'_>, x: &[OutputId]) -> Result<OutputId> {
     let regularizer = b.scalar(0.1f64)?;
     let y = b.call("MatrixSolveLs", &[x[0], x[1], regularizer])?;
     b.call("Square", &[y])
 }
 
 /// A function of singular values or eigenvalues and of the vectors, whose signs do not matter.
-fn functions_of(b: &mut GraphBuilder<'_>, values: &[OutputId], vectors: &[OutputId]) -> Result<OutputId> {
+fn functions_of(b: &mut ScopedBuilder<'_>, values: &[OutputId], vectors: &[OutputId]) -> Result<OutputId> {
     let axes = b.vector(&[-2i32, -1])?;
     let mut sum = None;
     for (power, tensors) in [("Exp", values), ("Square", vectors)] {
@@ -299,7 +299,7 @@ fn functions_of(b: &mut GraphBuilder<'_>, values: &[OutputId], vectors: &[Output
 }
 
 /// Times its elements' cosines along the first dimensions, so that no two are worth the same.
-fn weighted(b: &mut GraphBuilder<'_>, y: OutputId) -> Result<OutputId> {
+fn weighted(b: &mut ScopedBuilder<'_>, y: OutputId) -> Result<OutputId> {
     let shape = b.call("Shape", &[y])?;
     let (count, zero, one) = (b.call("Size", &[y])?, b.scalar(0i32)?, b.scalar(1i32)?);
     let numbers = b.call("Range", &[zero, count, one])?;
@@ -309,12 +309,12 @@ fn weighted(b: &mut GraphBuilder<'_>, y: OutputId) -> Result<OutputId> {
     b.call("Mul", &[y, weights])
 }
 
-fn complex(b: &mut GraphBuilder<'_>, x: OutputId) -> Result<OutputId> {
+fn complex(b: &mut ScopedBuilder<'_>, x: OutputId) -> Result<OutputId> {
     let y = b.call("Sin", &[x])?;
     b.op("Complex").inputs(&[x, y]).attr("Tout", type_attr(DType::C128)).output()
 }
 
-fn squares(b: &mut GraphBuilder<'_>, z: OutputId) -> Result<OutputId> {
+fn squares(b: &mut ScopedBuilder<'_>, z: OutputId) -> Result<OutputId> {
     let square = b.call("Square", &[z])?;
     let real = b.op("Real").input(square).attr("Tout", type_attr(DType::F64)).output()?;
     let angle = b.op("Imag").input(z).attr("Tout", type_attr(DType::F64)).output()?;
@@ -322,19 +322,19 @@ fn squares(b: &mut GraphBuilder<'_>, z: OutputId) -> Result<OutputId> {
     weighted(b, sum)
 }
 
-fn spectrum(b: &mut GraphBuilder<'_>, op: &str, x: OutputId) -> Result<OutputId> {
+fn spectrum(b: &mut ScopedBuilder<'_>, op: &str, x: OutputId) -> Result<OutputId> {
     let z = complex(b, x)?;
     let z = b.op(op).input(z).attr("Tcomplex", type_attr(DType::C128)).output()?;
     squares(b, z)
 }
 
-fn rfft(b: &mut GraphBuilder<'_>, op: &str, x: OutputId, length: &[i32]) -> Result<OutputId> {
+fn rfft(b: &mut ScopedBuilder<'_>, op: &str, x: OutputId, length: &[i32]) -> Result<OutputId> {
     let length = b.vector(length)?;
     let z = b.op(op).inputs(&[x, length]).attr("Treal", type_attr(DType::F64)).attr("Tcomplex", type_attr(DType::C128)).output()?;
     squares(b, z)
 }
 
-fn irfft(b: &mut GraphBuilder<'_>, op: &str, x: OutputId, length: &[i32]) -> Result<OutputId> {
+fn irfft(b: &mut ScopedBuilder<'_>, op: &str, x: OutputId, length: &[i32]) -> Result<OutputId> {
     let (z, length) = (complex(b, x)?, b.vector(length)?);
     let y = b.op(op).inputs(&[z, length]).attr("Treal", type_attr(DType::F64)).attr("Tcomplex", type_attr(DType::C128)).output()?;
     let y = weighted(b, y)?;
@@ -342,19 +342,19 @@ fn irfft(b: &mut GraphBuilder<'_>, op: &str, x: OutputId, length: &[i32]) -> Res
 }
 
 /// Three places of a sparse matrix, not in order.
-fn places(b: &mut GraphBuilder<'_>, shape: [i64; 2]) -> Result<(OutputId, OutputId)> {
+fn places(b: &mut ScopedBuilder<'_>, shape: [i64; 2]) -> Result<(OutputId, OutputId)> {
     let indices = b.constant("i", &Tensor::from_slice([3usize, 2], &[2i64, 3, 0, 1, 2, 0])?)?;
     Ok((indices, b.vector(&shape)?))
 }
 
-fn sparse_product(b: &mut GraphBuilder<'_>, x: &[OutputId], shape: [i64; 2], adjoint_a: bool, adjoint_b: bool) -> Result<OutputId> {
+fn sparse_product(b: &mut ScopedBuilder<'_>, x: &[OutputId], shape: [i64; 2], adjoint_a: bool, adjoint_b: bool) -> Result<OutputId> {
     let (indices, shape) = places(b, shape)?;
     let y = b.op("SparseTensorDenseMatMul").inputs(&[indices, x[0], shape, x[1]]);
     let y = y.attr("adjoint_a", adjoint_a).attr("adjoint_b", adjoint_b).output()?;
     b.call("Exp", &[y])
 }
 
-fn sparse_segments(b: &mut GraphBuilder<'_>, op: &str, x: OutputId) -> Result<OutputId> {
+fn sparse_segments(b: &mut ScopedBuilder<'_>, op: &str, x: OutputId) -> Result<OutputId> {
     let (indices, segments) = (b.vector(&[3i32, 0, 1, 3])?, b.vector(&[0i32, 0, 0, 2])?);
     let y = b.call(op, &[x, indices, segments])?;
     b.call("Exp", &[y])

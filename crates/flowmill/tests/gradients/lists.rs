@@ -1,18 +1,18 @@
 //! Tensor arrays and tensor lists, also in loops.
 
 use crate::{check, numbers, type_attr};
-use flowmill::builder::{GraphBuilder, WhileOptions};
+use flowmill::builder::{ScopedBuilder, WhileOptions};
 use flowmill::{DType, OutputId, PartialShape, Result};
 
 /// A tensor array of `double`s: handle and flow.
-fn array(b: &mut GraphBuilder<'_>, size: i32) -> Result<[OutputId; 2]> {
+fn array(b: &mut ScopedBuilder<'_>, size: i32) -> Result<[OutputId; 2]> {
     let size = b.scalar(size)?;
     let node = b.op("TensorArrayV3").input(size).attr("dtype", type_attr(DType::F64)).attr("dynamic_size", false);
     let node = node.attr("clear_after_read", false).finish()?;
     Ok([node.output(0), node.output(1)])
 }
 
-fn double(b: &mut GraphBuilder<'_>, op: &str, inputs: &[OutputId]) -> Result<OutputId> {
+fn double(b: &mut ScopedBuilder<'_>, op: &str, inputs: &[OutputId]) -> Result<OutputId> {
     b.op(op).inputs(inputs).attr("dtype", type_attr(DType::F64)).output()
 }
 
@@ -83,7 +83,7 @@ fn a_loop_over_tensor_arrays() {
     });
 }
 
-fn listed(b: &mut GraphBuilder<'_>, op: &str, inputs: &[OutputId]) -> Result<OutputId> {
+fn listed(b: &mut ScopedBuilder<'_>, op: &str, inputs: &[OutputId]) -> Result<OutputId> {
     b.op(op).inputs(inputs).attr("element_dtype", type_attr(DType::F64)).output()
 }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use flowmill::builder::gradients::{GradientOptions, add_gradients};
-use flowmill::builder::{BuilderState, GraphBuilder, Scope};
+use flowmill::builder::{BuilderState, Scope, ScopedBuilder};
 use flowmill::{DType, OutputId, PartialShape, Result, Session, SessionOptions, Tensor};
 use std::sync::Arc;
 
@@ -31,10 +31,10 @@ struct Case {
 }
 
 /// Builds `f` of placeholders with the shapes of `values`, known or not, and its gradients.
-fn build(values: &[Tensor], static_shapes: bool, f: impl FnOnce(&mut GraphBuilder<'_>, &[OutputId]) -> Result<OutputId>) -> Result<Case> {
+fn build(values: &[Tensor], static_shapes: bool, f: impl FnOnce(&mut ScopedBuilder<'_>, &[OutputId]) -> Result<OutputId>) -> Result<Case> {
     let mut graph = flowmill::new_graph()?;
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root())?;
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root())?;
     let mut xs = Vec::new();
     for value in values {
         let shape = if static_shapes { PartialShape::from(value.shape().clone()) } else { PartialShape::unknown_of_rank(value.rank()) };
@@ -102,18 +102,18 @@ const DOUBLE: Precision = Precision { step: 1e-5, tolerance: 1e-5 };
 const SINGLE: Precision = Precision { step: 2e-2, tolerance: 1e-2 };
 
 /// Compares with static and with unknown shapes.
-fn check(what: &str, values: &[Tensor], f: impl Fn(&mut GraphBuilder<'_>, &[OutputId]) -> Result<OutputId>) {
+fn check(what: &str, values: &[Tensor], f: impl Fn(&mut ScopedBuilder<'_>, &[OutputId]) -> Result<OutputId>) {
     check_with(DOUBLE, what, values, f);
 }
 
-fn check_with(precision: Precision, what: &str, values: &[Tensor], f: impl Fn(&mut GraphBuilder<'_>, &[OutputId]) -> Result<OutputId>) {
+fn check_with(precision: Precision, what: &str, values: &[Tensor], f: impl Fn(&mut ScopedBuilder<'_>, &[OutputId]) -> Result<OutputId>) {
     for static_shapes in [true, false] {
         build(values, static_shapes, &f).unwrap_or_else(|e| panic!("{what}: {e}")).compare(what, values, precision);
     }
 }
 
 /// The same for a function of `float`s.
-fn check_single(what: &str, values: &[Tensor], f: impl Fn(&mut GraphBuilder<'_>, &[OutputId]) -> Result<OutputId>) {
+fn check_single(what: &str, values: &[Tensor], f: impl Fn(&mut ScopedBuilder<'_>, &[OutputId]) -> Result<OutputId>) {
     check_with(SINGLE, what, values, |b, xs| {
         let xs: Vec<OutputId> = xs.iter().map(|&x| b.cast(x, DType::F32)).collect::<Result<_>>()?;
         let y = f(b, &xs)?;

@@ -1,12 +1,12 @@
 //! Convolutions', poolings' and normalisations' first and second derivatives.
 
 use crate::{check, check_single, check_with, numbers};
-use flowmill::builder::GraphBuilder;
+use flowmill::builder::ScopedBuilder;
 use flowmill::builder::gradients::{GradientOptions, add_gradients};
 use flowmill::{OutputId, Result};
 
 /// The gradients of `exp(f)` by `xs`, weighted and summed: a function whose gradient is of second order in `f`.
-fn slope(b: &mut GraphBuilder<'_>, y: OutputId, xs: &[OutputId]) -> Result<OutputId> {
+fn slope(b: &mut ScopedBuilder<'_>, y: OutputId, xs: &[OutputId]) -> Result<OutputId> {
     let y = b.call("Exp", &[y])?;
     let grads = add_gradients(b, &[y], xs, &[], &GradientOptions::default())?;
     let mut sum = None;
@@ -25,7 +25,7 @@ fn slope(b: &mut GraphBuilder<'_>, y: OutputId, xs: &[OutputId]) -> Result<Outpu
     Ok(sum.unwrap())
 }
 
-fn conv(b: &mut GraphBuilder<'_>, op: &str, x: &[OutputId]) -> Result<OutputId> {
+fn conv(b: &mut ScopedBuilder<'_>, op: &str, x: &[OutputId]) -> Result<OutputId> {
     b.op(op).inputs(x).attr("strides", vec![1i64, 1, 1, 1]).attr("padding", "SAME").output()
 }
 
@@ -66,7 +66,7 @@ fn second_derivatives_of_activations() {
     });
 }
 
-fn batch_norm(b: &mut GraphBuilder<'_>, x: &[OutputId], is_training: bool, format: &str) -> Result<OutputId> {
+fn batch_norm(b: &mut ScopedBuilder<'_>, x: &[OutputId], is_training: bool, format: &str) -> Result<OutputId> {
     let moments = match is_training {
         true => [b.vector::<f32>(&[])?, b.vector::<f32>(&[])?],
         false => [b.vector(&[0.4f32, 0.5])?, b.vector(&[0.3f32, 0.2])?],
@@ -102,7 +102,7 @@ fn batch_normalization() {
 }
 
 /// The sum of the squares of all gradients.
-fn second_derivative_of_batch_norm(b: &mut GraphBuilder<'_>, x: &[OutputId], is_training: bool, format: &str) -> Result<OutputId> {
+fn second_derivative_of_batch_norm(b: &mut ScopedBuilder<'_>, x: &[OutputId], is_training: bool, format: &str) -> Result<OutputId> {
     let single: Vec<OutputId> = x.iter().map(|&x| b.cast(x, flowmill::DType::F32)).collect::<Result<_>>()?;
     let y = batch_norm(b, &single, is_training, format)?;
     let grads = add_gradients(b, &[y], &single, &[], &GradientOptions::default())?;

@@ -1,7 +1,7 @@
 //! Each op's gradient function.
 
 use crate::{check, numbers};
-use flowmill::builder::GraphBuilder;
+use flowmill::builder::ScopedBuilder;
 use flowmill::{DType, OutputId, Result, Tensor};
 use flowmill_proto::AttrValue;
 
@@ -92,7 +92,7 @@ fn reductions() {
 
 #[test]
 fn what_moves_elements() {
-    type Build = fn(&mut GraphBuilder<'_>, OutputId) -> Result<OutputId>;
+    type Build = fn(&mut ScopedBuilder<'_>, OutputId) -> Result<OutputId>;
     let cases: &[(&str, Build)] = &[
         ("Reshape", |b, x| {
             let shape = b.vector(&[3i32, -1])?;
@@ -191,7 +191,7 @@ fn what_moves_elements() {
 
 #[test]
 fn neural_networks() {
-    let pads = |b: &mut GraphBuilder<'_>, op: &str, x: &[OutputId]| {
+    let pads = |b: &mut ScopedBuilder<'_>, op: &str, x: &[OutputId]| {
         b.op(op).inputs(x).attr("strides", vec![1i64, 2, 2, 1]).attr("padding", "SAME").output()
     };
     check("Conv2D", &[numbers(&[1, 4, 5, 2]), numbers(&[3, 3, 2, 2])], |b, x| {

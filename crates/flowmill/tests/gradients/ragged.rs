@@ -1,17 +1,17 @@
 //! Ragged tensors and optionals, also in variants.
 
 use crate::{check, numbers, type_attr};
-use flowmill::builder::GraphBuilder;
+use flowmill::builder::ScopedBuilder;
 use flowmill::{DType, OutputId, PartialShape, Result, Tensor};
 use flowmill_proto::attr_value::ListValue;
 
 /// Splits of three rows, the second without values, of seven values.
-fn splits(b: &mut GraphBuilder<'_>) -> Result<OutputId> {
+fn splits(b: &mut ScopedBuilder<'_>) -> Result<OutputId> {
     b.vector(&[0i64, 2, 2, 7])
 }
 
 /// Times its elements' numbers.
-fn weighted(b: &mut GraphBuilder<'_>, y: OutputId) -> Result<OutputId> {
+fn weighted(b: &mut ScopedBuilder<'_>, y: OutputId) -> Result<OutputId> {
     let (shape, count, zero, one) = (b.call("Shape", &[y])?, b.call("Size", &[y])?, b.scalar(0i32)?, b.scalar(1i32)?);
     let numbers = b.call("Range", &[zero, count, one])?;
     let numbers = b.cast(numbers, DType::F64)?;
@@ -57,7 +57,7 @@ fn gathered_rows() {
 }
 
 /// The values that a variant holds.
-fn values(b: &mut GraphBuilder<'_>, variant: OutputId, input_rank: i64, output_rank: u32) -> Result<OutputId> {
+fn values(b: &mut ScopedBuilder<'_>, variant: OutputId, input_rank: i64, output_rank: u32) -> Result<OutputId> {
     let node = b.op("RaggedTensorFromVariant").input(variant).attr("input_ragged_rank", input_rank);
     let node = node.attr("output_ragged_rank", i64::from(output_rank)).attr("Tvalues", type_attr(DType::F64)).finish()?;
     Ok(node.output(output_rank))

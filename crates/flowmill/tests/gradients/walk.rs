@@ -2,7 +2,7 @@
 
 use crate::{check, numbers};
 use flowmill::builder::gradients::{Aggregation, Grad, GradientOptions, GradientWalk, Step, add_gradients};
-use flowmill::builder::{BuilderState, GraphBuilder, Scope, WhileOptions};
+use flowmill::builder::{BuilderState, Scope, ScopedBuilder, WhileOptions};
 use flowmill::{Code, Error, Graph, OutputId, Result, SessionOptions, Tensor};
 use flowmill_graph::text::{ConstantTable, parse_graph};
 
@@ -24,7 +24,7 @@ fn second_derivatives() {
 fn what_does_not_depend_has_no_gradient() {
     let mut graph = flowmill::new_graph().unwrap();
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
     let x = b.constant("x", &Tensor::scalar(1.0f64)).unwrap();
     let z = b.constant("z", &Tensor::scalar(1.0f64)).unwrap();
     let stopped = b.call("StopGradient", &[x]).unwrap();
@@ -50,7 +50,7 @@ fn what_does_not_depend_has_no_gradient() {
 fn of_product(options: &GradientOptions) -> (flowmill::Graph, Vec<OutputId>) {
     let mut graph = flowmill::new_graph().unwrap();
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
     let x = b.constant("x", &Tensor::scalar(2.0f64)).unwrap();
     let w = b.constant("w", &Tensor::scalar(3.0f64)).unwrap();
     let y = b.op("Mul").name("y").inputs(&[x, w]).output().unwrap();
@@ -88,7 +88,7 @@ fn custom(kinds: &[&str]) -> GradientOptions {
 }
 
 /// `Square` of `x`, with `kind` as the name of its gradient.
-fn marked_square(b: &mut GraphBuilder<'_>, x: OutputId, kind: &str) -> Result<OutputId> {
+fn marked_square(b: &mut ScopedBuilder<'_>, x: OutputId, kind: &str) -> Result<OutputId> {
     b.op("Square").name("outer/marked/").input(x).attr("_gradient_op_type", kind).output()
 }
 
@@ -96,12 +96,12 @@ fn marked_square(b: &mut GraphBuilder<'_>, x: OutputId, kind: &str) -> Result<Ou
 /// Custom gradients are `factor` times what comes.
 fn walk_in_steps(graph: &mut Graph, state: &mut BuilderState, walk: &mut GradientWalk, factor: f64) -> Result<Vec<Option<Grad>>> {
     loop {
-        let step = walk.advance(&mut GraphBuilder::new(graph, state, Scope::root())?)?;
+        let step = walk.advance(&mut ScopedBuilder::new(graph, state, Scope::root())?)?;
         let (grads, scope) = match step {
             Step::Done(grads) => return Ok(grads),
             Step::Custom { grads, scope, .. } => (grads, scope),
         };
-        let mut b = GraphBuilder::new(graph, state, scope)?;
+        let mut b = ScopedBuilder::new(graph, state, scope)?;
         let dy = b.densify(grads[0].as_ref().unwrap())?;
         let factor = b.scalar(factor)?;
         let dx = b.call("Mul", &[dy, factor])?;
@@ -113,7 +113,7 @@ fn walk_in_steps(graph: &mut Graph, state: &mut BuilderState, walk: &mut Gradien
 fn a_custom_gradient_replaces_the_op_s_own() {
     let mut graph = flowmill::new_graph().unwrap();
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
     let x = b.constant("x", &Tensor::scalar(3.0f64)).unwrap();
     let y = marked_square(&mut b, x, "Seven").unwrap();
     let y = b.call("Square", &[y]).unwrap();
@@ -131,7 +131,7 @@ fn a_custom_gradient_replaces_the_op_s_own() {
 fn a_custom_gradient_in_a_loop_is_made_in_the_backward_loop() {
     let mut graph = flowmill::new_graph().unwrap();
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
     let x = b.constant("x", &Tensor::scalar(1.5f64)).unwrap();
     let zero = b.scalar(0i32).unwrap();
     let exits = b.while_loop(
@@ -162,7 +162,7 @@ fn a_custom_gradient_in_a_loop_is_made_in_the_backward_loop() {
 fn of_marked(kind: &str, options: GradientOptions, answer: impl Fn(&mut GradientWalk) -> Result<()>) -> Result<Option<f64>> {
     let mut graph = flowmill::new_graph()?;
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root())?;
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root())?;
     let x = b.constant("x", &Tensor::scalar(3.0f64))?;
     let y = marked_square(&mut b, x, kind)?;
     let mut walk = GradientWalk::new(&mut b, &[y], &[x], &[], options)?;
@@ -205,7 +205,7 @@ fn gradients_are_summed_at_once_or_in_pairs() {
     for (aggregation, num_sums) in [(Aggregation::AddN, 1), (Aggregation::Pairwise, 2)] {
         let mut graph = flowmill::new_graph().unwrap();
         let mut state = BuilderState::default();
-        let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+        let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
         let x = b.constant("x", &Tensor::scalar(2.0f64)).unwrap();
         let parts = ["Square", "Neg", "Exp"].map(|op| b.call(op, &[x]).unwrap());
         let options = GradientOptions { aggregation, name: Some("back".to_owned()), ..GradientOptions::default() };
@@ -240,6 +240,6 @@ exit = Exit(push)
     let mut graph = parse_graph(text, &flowmill::registry().unwrap(), &ConstantTable::new()).unwrap();
     let [x, y] = ["x", "exit"].map(|name| graph.find_node(name).unwrap().id().output(0));
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root()).unwrap();
     drop(add_gradients(&mut b, &[y], &[x], &[], &GradientOptions::default()));
 }

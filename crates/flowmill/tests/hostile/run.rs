@@ -2,7 +2,7 @@
 
 use crate::case::{Case, Source};
 use flowmill::builder::gradients::{GradientOptions, add_gradients};
-use flowmill::builder::{BuilderState, GraphBuilder, Scope};
+use flowmill::builder::{BuilderState, Scope, ScopedBuilder};
 use flowmill::proto::DataType;
 use flowmill::{DType, OutputId, PartialShape, Result, RunOptions, SessionOptions, Tensor};
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub enum Outcome {
 pub fn run(case: &Case, optimize: bool, differentiate: bool) -> Result<Outcome> {
     let mut graph = flowmill::new_graph()?;
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut graph, &mut state, Scope::root())?;
+    let mut b = ScopedBuilder::new(&mut graph, &mut state, Scope::root())?;
     let mut built = Built { feeds: Vec::new(), initializers: Vec::new() };
     let inputs: Vec<OutputId> = case.inputs.iter().map(|i| source(&mut b, &i.source, &mut built)).collect::<Result<_>>()?;
     let mut before = Vec::new();
@@ -79,8 +79,8 @@ pub fn run(case: &Case, optimize: bool, differentiate: bool) -> Result<Outcome> 
 }
 
 /// The names of the gradients of the node's outputs by its inputs.
-fn slopes(b: &mut GraphBuilder<'_>, outputs: &[OutputId], inputs: &[OutputId]) -> Result<Vec<String>> {
-    let is_number = |b: &GraphBuilder<'_>, o: OutputId| matches!(b.graph().output_type(o), Ok(t) if t.dtype.is_floating() && !t.is_ref);
+fn slopes(b: &mut ScopedBuilder<'_>, outputs: &[OutputId], inputs: &[OutputId]) -> Result<Vec<String>> {
+    let is_number = |b: &ScopedBuilder<'_>, o: OutputId| matches!(b.graph().output_type(o), Ok(t) if t.dtype.is_floating() && !t.is_ref);
     let ys: Vec<OutputId> = outputs.iter().copied().filter(|&o| is_number(b, o)).collect();
     let xs: Vec<OutputId> = inputs.iter().copied().filter(|&o| is_number(b, o)).collect();
     if ys.is_empty() || xs.is_empty() {
@@ -95,12 +95,12 @@ fn slopes(b: &mut GraphBuilder<'_>, outputs: &[OutputId], inputs: &[OutputId]) -
     Ok(found)
 }
 
-fn add(b: &mut GraphBuilder<'_>, case: &Case, inputs: &[OutputId], name: &str) -> Result<flowmill::NodeId> {
+fn add(b: &mut ScopedBuilder<'_>, case: &Case, inputs: &[OutputId], name: &str) -> Result<flowmill::NodeId> {
     let op = b.op(&case.op).name(name).inputs(inputs);
     case.attrs.0.iter().fold(op, |op, (name, value)| op.attr(name, value.clone())).finish()
 }
 
-fn source(b: &mut GraphBuilder<'_>, source: &Source, built: &mut Built) -> Result<OutputId> {
+fn source(b: &mut ScopedBuilder<'_>, source: &Source, built: &mut Built) -> Result<OutputId> {
     match source {
         Source::Constant(value) => b.constant("constant", value),
         Source::Fed { value, known } => {
@@ -120,7 +120,7 @@ fn source(b: &mut GraphBuilder<'_>, source: &Source, built: &mut Built) -> Resul
 }
 
 /// Gives a variable a value of its type and shape.
-fn initialize(b: &mut GraphBuilder<'_>, case: &Case, variable: OutputId, built: &mut Built) -> Result<()> {
+fn initialize(b: &mut ScopedBuilder<'_>, case: &Case, variable: OutputId, built: &mut Built) -> Result<()> {
     let assign = match case.op.as_str() {
         "VarHandleOp" => "AssignVariableOp",
         "Variable" | "VariableV2" => "Assign",

@@ -2,11 +2,11 @@
 
 use super::{Aggregation, Grad, IndexedSlices};
 use crate::OutputId;
-use crate::builder::GraphBuilder;
+use crate::builder::ScopedBuilder;
 use flowmill_tensor::{DType, PartialShape, Result};
 use std::collections::BTreeMap;
 
-impl GraphBuilder<'_> {
+impl ScopedBuilder<'_> {
     /// The sum of the gradients that a tensor's consumers gave; `None` where there are none. Slices stay slices as long as all are.
     ///
     /// # Errors

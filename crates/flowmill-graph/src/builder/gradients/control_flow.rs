@@ -2,14 +2,14 @@
 
 use super::{Backward, Grad, IndexedSlices};
 use crate::builder::context::ContextKind;
-use crate::builder::{ContextId, GraphBuilder};
+use crate::builder::{ContextId, ScopedBuilder};
 use crate::{OutputId, Role};
 use flowmill_tensor::{DType, Result, Tensor, bail};
 
 type Grads = Result<Vec<Option<Grad>>>;
 
 /// The gradients of a control-flow node's inputs.
-pub(super) fn differentiate(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
+pub(super) fn differentiate(b: &mut ScopedBuilder<'_>, op: &Backward) -> Grads {
     let node = b.graph.node(op.node)?;
     match node.role() {
         Role::Switch if !node.is_op("_SwitchN") => switch(b, op),
@@ -23,16 +23,16 @@ pub(super) fn differentiate(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
 }
 
 /// Whether the loop around the nodes being made is one that runs backwards, and which.
-fn backward_loop(b: &GraphBuilder<'_>) -> Option<ContextId> {
+fn backward_loop(b: &ScopedBuilder<'_>) -> Option<ContextId> {
     let id = b.loop_of(b.scope.context())?;
     b.backward(id).map(|_| id)
 }
 
 /// In a loop, the gradient of `Switch` is a `Merge` of what comes from the loop's exit and, over a back edge, from its body. In a conditional it
 /// is a `Merge` of what both branches give.
-fn switch(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
+fn switch(b: &mut ScopedBuilder<'_>, op: &Backward) -> Grads {
     let dense =
-        |b: &mut GraphBuilder<'_>, slot: usize| -> Result<Option<OutputId>> { op.grads[slot].as_ref().map(|g| b.densify(g)).transpose() };
+        |b: &mut ScopedBuilder<'_>, slot: usize| -> Result<Option<OutputId>> { op.grads[slot].as_ref().map(|g| b.densify(g)).transpose() };
     let context = b.context_of(op.node).map(|id| (id, &b.context(id).kind));
     match context {
         Some((_, ContextKind::While(_))) => {
@@ -101,14 +101,14 @@ fn switch(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
 }
 
 /// Zeros for a handle that has no gradient, of the type of one that has.
-fn zeros_of_variable(b: &mut GraphBuilder<'_>, handle: OutputId, like: OutputId) -> Result<OutputId> {
+fn zeros_of_variable(b: &mut ScopedBuilder<'_>, handle: OutputId, like: OutputId) -> Result<OutputId> {
     let shape = b.call("VariableShape", &[handle])?;
     let zero = b.constant("Const", &Tensor::zeros(b.dtype(like), [])?)?;
     b.call("Fill", &[shape, zero])
 }
 
 /// The gradient of `Merge` goes back to the side that its value came from.
-fn merge(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
+fn merge(b: &mut ScopedBuilder<'_>, op: &Backward) -> Grads {
     let grad = op.dy(b, 0)?;
     let Some(&first) = op.inputs.first() else { return Ok(Vec::new()) };
     let context = b.output_context(first.node);
@@ -141,7 +141,7 @@ fn merge(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
 }
 
 /// The gradient of `Exit` enters the backward loop.
-fn exit(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
+fn exit(b: &mut ScopedBuilder<'_>, op: &Backward) -> Grads {
     let forward = b.context_of(op.node);
     let Some(looped) = forward.and_then(|id| b.while_context(id)) else {
         bail!(InvalidArgument, "'{}' is in no loop that was built here: its gradient is not known", b.graph.node(op.node)?.name());
@@ -161,7 +161,7 @@ fn exit(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
 }
 
 /// The gradient of a variable's `Enter` leaves the backward loop; that of an invariant is the sum over all iterations.
-fn enter(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
+fn enter(b: &mut ScopedBuilder<'_>, op: &Backward) -> Grads {
     let Some(id) = backward_loop(b) else { return Ok(op.grads.clone()) };
     if !b.is_invariant(op.node) {
         let grad = op.dy(b, 0)?;
@@ -177,7 +177,7 @@ fn enter(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
     Ok(vec![Some(sum)])
 }
 
-impl GraphBuilder<'_> {
+impl ScopedBuilder<'_> {
     /// The sum over a backward loop's iterations of the gradient of `invariant`; a tensor outside of the loop.
     fn accumulate(&mut self, id: ContextId, invariant: OutputId, grad: OutputId) -> Result<OutputId> {
         let outside = self.scope.in_context(self.context(id).outer);
@@ -230,7 +230,7 @@ impl GraphBuilder<'_> {
             }
             _ => flowmill_tensor::PartialShape::unknown(),
         };
-        let append = |b: &mut GraphBuilder<'_>, sum: OutputId, more: OutputId| {
+        let append = |b: &mut ScopedBuilder<'_>, sum: OutputId, more: OutputId| {
             let axis = b.scalar(0i32)?;
             b.call("ConcatV2", &[sum, more, axis])
         };

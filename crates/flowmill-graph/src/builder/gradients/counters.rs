@@ -2,13 +2,13 @@
 
 use super::loops::BackwardLoop;
 use crate::builder::context::{Context, ContextKind, WhileContext};
-use crate::builder::{ContextId, GraphBuilder};
+use crate::builder::{ContextId, ScopedBuilder};
 use crate::{NodeId, OutputId};
 use flowmill_tensor::{Result, Tensor, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
-impl GraphBuilder<'_> {
+impl ScopedBuilder<'_> {
     /// Adds a counter to loop `forward`, and the loop that runs backwards as often. `outer` is the backward loop of the loop around `forward`.
     pub(super) fn begin_backward(&mut self, forward: ContextId, outer: Option<ContextId>) -> Result<ContextId> {
         let root = self.scope.context();

@@ -1,13 +1,13 @@
 //! What a backward loop knows of the forward loop's iterations: values kept on stacks.
 
 use crate::builder::context::{ContextKind, other};
-use crate::builder::{ContextId, GraphBuilder};
+use crate::builder::{ContextId, ScopedBuilder};
 use crate::{NodeId, OutputId, Role};
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{Result, Tensor, bail};
 
-impl GraphBuilder<'_> {
+impl ScopedBuilder<'_> {
     /// What a forward loop's tensor was in the iteration whose gradient is made: for code in backward loop `id`, the present context.
     pub(in crate::builder) fn recall_in(&mut self, id: ContextId, value: OutputId) -> Result<OutputId> {
         if let Some(&known) = self.backward(id).and_then(|l| l.history.get(&value)) {

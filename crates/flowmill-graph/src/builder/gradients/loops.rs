@@ -6,7 +6,7 @@
 //! stacks' order is that of the iterations however many of them run at once.
 
 use crate::builder::context::{ContextKind, WhileContext};
-use crate::builder::{ContextId, GraphBuilder};
+use crate::builder::{ContextId, ScopedBuilder};
 use crate::{NodeId, OutputId};
 use flowmill_tensor::{DType, Result, Tensor, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -52,7 +52,7 @@ struct Exits {
 
 impl LoopStates {
     /// Makes the backward loops of all loops between the `xs` and the `ys`, whose exits become part of what is between.
-    pub(super) fn new(b: &mut GraphBuilder<'_>, between: &mut Vec<NodeId>) -> Result<LoopStates> {
+    pub(super) fn new(b: &mut ScopedBuilder<'_>, between: &mut Vec<NodeId>) -> Result<LoopStates> {
         let mut states = LoopStates::default();
         let mut members: FxHashSet<NodeId> = between.iter().copied().collect();
         let exits: Vec<NodeId> = between.iter().copied().filter(|&n| b.graph()[n].is_exit()).collect();
@@ -71,7 +71,7 @@ impl LoopStates {
 
     fn add(
         &mut self,
-        b: &mut GraphBuilder<'_>,
+        b: &mut ScopedBuilder<'_>,
         forward: ContextId,
         between: &mut Vec<NodeId>,
         members: &mut FxHashSet<NodeId>,
@@ -111,19 +111,19 @@ impl LoopStates {
     }
 
     /// The context in which a node's gradient is made. An exit's is summed outside of its loop, `before` it is handed in.
-    pub(super) fn backward_context(&self, b: &GraphBuilder<'_>, node: NodeId, before: bool) -> Option<ContextId> {
+    pub(super) fn backward_context(&self, b: &ScopedBuilder<'_>, node: NodeId, before: bool) -> Option<ContextId> {
         let context = if before { b.output_context(node) } else { b.context_of(node) };
         let forward = b.loop_of(context)?;
         self.state(forward).map(|s| s.backward)
     }
 
     /// Whether a node is the `Switch` of a loop's variable.
-    pub(super) fn is_loop_switch(&self, b: &GraphBuilder<'_>, node: NodeId) -> bool {
+    pub(super) fn is_loop_switch(&self, b: &ScopedBuilder<'_>, node: NodeId) -> bool {
         b.graph()[node].is_switch() && b.context_of(node).is_some_and(|c| b.while_context(c).is_some())
     }
 
     /// Exits that nothing between the `xs` and the `ys` takes, of loops all of whose exits are such; they begin the walk with zeros.
-    pub(super) fn unused_exits(&mut self, b: &GraphBuilder<'_>, pending: &mut FxHashMap<NodeId, i32>, ys: &[NodeId]) -> Vec<OutputId> {
+    pub(super) fn unused_exits(&mut self, b: &ScopedBuilder<'_>, pending: &mut FxHashMap<NodeId, i32>, ys: &[NodeId]) -> Vec<OutputId> {
         let mut found = Vec::new();
         for (forward, state) in &mut self.loops {
             for &exit in &state.all {
@@ -150,7 +150,7 @@ impl LoopStates {
     /// Notes an exit whose consumers were all visited. With the loop's last one, gives all its exits, and for each whether it begins with zeros.
     pub(super) fn defer_exit(
         &mut self,
-        b: &GraphBuilder<'_>,
+        b: &ScopedBuilder<'_>,
         exit: OutputId,
         has_grads: impl Fn(OutputId) -> bool,
     ) -> Option<Vec<(OutputId, bool)>> {
@@ -168,7 +168,7 @@ impl LoopStates {
     }
 
     /// Zeros for an exit that nothing depends on, where the loop's other exits matter. Called outside of the loop.
-    pub(super) fn zeros_for_exit(&mut self, b: &mut GraphBuilder<'_>, exit: OutputId) -> Result<OutputId> {
+    pub(super) fn zeros_for_exit(&mut self, b: &mut ScopedBuilder<'_>, exit: OutputId) -> Result<OutputId> {
         let Some(forward) = b.context_of(exit.node) else { return b.zeros_like(exit) };
         let outer_backward = b.loop_of(b.context(forward).outer).and_then(|o| self.state(o)).map(|s| s.backward);
         let scope = b.scope().in_context(outer_backward);
@@ -186,7 +186,7 @@ impl LoopStates {
     }
 
     /// Zeros for an output that has no gradient of its own, for its op's gradient function. `None` for one that needs none.
-    pub(super) fn zeros_for_output(&mut self, b: &mut GraphBuilder<'_>, output: OutputId) -> Result<Option<OutputId>> {
+    pub(super) fn zeros_for_output(&mut self, b: &mut ScopedBuilder<'_>, output: OutputId) -> Result<Option<OutputId>> {
         if self.is_loop_switch(b, output.node) || matches!(b.dtype(output), DType::Resource) {
             return Ok(None);
         }
@@ -201,7 +201,7 @@ impl LoopStates {
     }
 
     /// Gives the variables whose gradient in one iteration does not come from the next one zeros for that.
-    pub(super) fn finish(&self, b: &mut GraphBuilder<'_>) -> Result<()> {
+    pub(super) fn finish(&self, b: &mut ScopedBuilder<'_>) -> Result<()> {
         for (_, state) in &self.loops {
             let id = state.backward;
             let merges: Vec<OutputId> = b.backward(id).map(|l| l.merges.values().copied().collect()).unwrap_or_default();
@@ -228,7 +228,7 @@ impl LoopStates {
     }
 }
 
-impl GraphBuilder<'_> {
+impl ScopedBuilder<'_> {
     pub(in crate::builder) fn while_context(&self, id: ContextId) -> Option<&WhileContext> {
         match &self.context(id).kind {
             ContextKind::While(looped) => Some(looped),

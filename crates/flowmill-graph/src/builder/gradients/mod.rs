@@ -3,7 +3,7 @@
 //! [`add_gradients`] walks back from the `ys`, a [`GradientWalk`] does it in steps. A node is visited when all consumers between the `xs` and the `ys` have been; the gradients that
 //! they gave for its outputs are summed, and its op's [`GradientFn`] makes those of its inputs from them. Conditionals and loops are part of that
 //! walk: `Switch` and `Merge` are each other's gradients, and so are `Enter` and `Exit`; a loop gets a second loop that runs its iterations
-//! backwards ([`loops`]). The nodes follow TensorFlow's `tf.gradients`.
+//! backwards (`loops`). The nodes follow TensorFlow's `tf.gradients`.
 
 mod aggregate;
 mod control_flow;
@@ -24,7 +24,7 @@ pub(super) use loops::BackwardLoop;
 pub(super) use repeat::LoopGradient;
 pub use walk::{GradientWalk, Step};
 
-use super::GraphBuilder;
+use super::ScopedBuilder;
 use crate::{NodeId, OutputId};
 use flowmill_tensor::{DType, Result, bail};
 use std::collections::BTreeSet;
@@ -76,7 +76,7 @@ impl Backward {
     ///
     /// # Errors
     /// `InvalidArgument` where there is none, and what adding nodes gives.
-    pub fn dy(&self, b: &mut GraphBuilder<'_>, i: usize) -> Result<OutputId> {
+    pub fn dy(&self, b: &mut ScopedBuilder<'_>, i: usize) -> Result<OutputId> {
         match self.grads.get(i) {
             Some(Some(grad)) => b.densify(grad),
             _ => bail!(InvalidArgument, "Output {i} of '{}' has no gradient", b.graph().node(self.node)?.name()),
@@ -85,7 +85,7 @@ impl Backward {
 }
 
 /// Makes the gradients of a node's inputs, one for each, out of those of its outputs.
-pub type GradientFn = fn(&mut GraphBuilder<'_>, &Backward) -> Result<Vec<Option<Grad>>>;
+pub type GradientFn = fn(&mut ScopedBuilder<'_>, &Backward) -> Result<Vec<Option<Grad>>>;
 
 /// What is known of an op's gradient.
 #[derive(Clone, Copy, Debug, Default)]
@@ -141,7 +141,7 @@ pub fn is_differentiable(dtype: DType) -> bool {
 /// `InvalidArgument` for `ys` that have no gradient and for weights that do not fit; as [`GradientWalk::advance`], with `FailedPrecondition`
 /// for a custom gradient.
 pub fn add_gradients(
-    b: &mut GraphBuilder<'_>,
+    b: &mut ScopedBuilder<'_>,
     ys: &[OutputId],
     xs: &[OutputId],
     grad_ys: &[Option<OutputId>],

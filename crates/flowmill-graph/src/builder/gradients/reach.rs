@@ -2,14 +2,14 @@
 
 use super::is_differentiable;
 use super::repeat::Substitutes;
-use crate::builder::GraphBuilder;
+use crate::builder::ScopedBuilder;
 use crate::{NodeId, OutputId};
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
 /// The nodes that depend on the `xs` through tensors that have gradients, or through the stacks of a loop's gradient: that one's own gradient is
 /// refused rather than missing a part.
-pub(super) fn reach(b: &GraphBuilder<'_>, xs: &[OutputId], substitutes: &Substitutes) -> FxHashSet<NodeId> {
+pub(super) fn reach(b: &ScopedBuilder<'_>, xs: &[OutputId], substitutes: &Substitutes) -> FxHashSet<NodeId> {
     let mut reached = FxHashSet::default();
     let mut queue: VecDeque<NodeId> = xs.iter().map(|x| x.node).collect();
     while let Some(node) = queue.pop_front() {
@@ -28,7 +28,7 @@ pub(super) fn reach(b: &GraphBuilder<'_>, xs: &[OutputId], substitutes: &Substit
 }
 
 /// For a push, the stack, from which what pops is reached. `None` where the handle goes round in a loop that somebody wrote.
-fn stack_pushed_to(b: &GraphBuilder<'_>, node: NodeId) -> Option<NodeId> {
+fn stack_pushed_to(b: &ScopedBuilder<'_>, node: NodeId) -> Option<NodeId> {
     if !b.graph()[node].is_op("StackPushV2") {
         return None;
     }
@@ -44,7 +44,7 @@ fn stack_pushed_to(b: &GraphBuilder<'_>, node: NodeId) -> Option<NodeId> {
 }
 
 /// The reached nodes that the `ys` depend on, nearest to the `ys` first: an outer loop's exits come before an inner one's.
-pub(super) fn find_between(b: &GraphBuilder<'_>, ys: &[OutputId], reached: &FxHashSet<NodeId>, substitutes: &Substitutes) -> Vec<NodeId> {
+pub(super) fn find_between(b: &ScopedBuilder<'_>, ys: &[OutputId], reached: &FxHashSet<NodeId>, substitutes: &Substitutes) -> Vec<NodeId> {
     let mut between = Vec::new();
     let mut seen = FxHashSet::default();
     let mut queue: VecDeque<NodeId> = ys.iter().map(|&y| substitutes.of(y).node).collect();

@@ -5,7 +5,7 @@
 
 use super::OpGradient;
 use crate::builder::context::ContextKind;
-use crate::builder::{ContextId, GraphBuilder};
+use crate::builder::{ContextId, ScopedBuilder};
 use crate::{Node, NodeId, OutputId};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::{AttrValue, FunctionDef, NodeDef};
@@ -17,7 +17,7 @@ pub(super) fn stops_gradients(node: &Node) -> bool {
 }
 
 /// Returns true for a node with one output, through which no gradient flows, in a loop that is in no other loop and no conditional.
-pub(super) fn can_record(b: &GraphBuilder<'_>, node: &Node) -> bool {
+pub(super) fn can_record(b: &ScopedBuilder<'_>, node: &Node) -> bool {
     let context = b.context_of(node.id());
     let is_in_outer_loop = context.is_some_and(|c| matches!(b.context(c).kind, ContextKind::While(_)) && b.context(c).outer.is_none());
     is_in_outer_loop && stops_gradients(node) && node.op_def().outputs.len() == 1 && node.op_def().outputs[0].number_attr.is_none()
@@ -32,7 +32,7 @@ pub(super) struct Record {
 
 impl Record {
     /// Adds the list to the loop that the node is in.
-    pub(super) fn in_loop(b: &mut GraphBuilder<'_>, node: NodeId) -> Result<Record> {
+    pub(super) fn in_loop(b: &mut ScopedBuilder<'_>, node: NodeId) -> Result<Record> {
         let pivot = b.context_of(node).and_then(|c| Some((c, b.while_context(c)?.pivot?)));
         let Some((context, pivot)) = pivot else { bail!(Internal, "the loop has no condition") };
         let value = node.output(0);
@@ -61,7 +61,7 @@ impl Record {
 }
 
 /// Replaces the recorded node in a function by a read of the list, the argument `list`.
-pub(super) fn read_in(b: &GraphBuilder<'_>, def: &mut FunctionDef, record: &Record, list: &str) -> Result<()> {
+pub(super) fn read_in(b: &ScopedBuilder<'_>, def: &mut FunctionDef, record: &Record, list: &str) -> Result<()> {
     let node = b.graph().node(record.node)?;
     let (name, output) = (node.name().to_owned(), node.op_def().outputs[0].name.to_string());
     let pivot = b.while_context(record.context).and_then(|l| l.pivot);

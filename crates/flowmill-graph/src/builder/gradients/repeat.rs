@@ -14,7 +14,7 @@ use super::functions::{define, func, is_repeatable, is_stateful, type_list};
 use super::reach::{find_between, reach};
 use super::records::{self, Record};
 use super::{Grad, GradientOptions, add_gradients, tensor_arrays};
-use crate::builder::{ContextId, GraphBuilder};
+use crate::builder::{ContextId, ScopedBuilder};
 use crate::{FunctionArg, FunctionPart, Node, NodeId, OutputId, function_def};
 use flowmill_tensor::{DType, Result, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -42,12 +42,12 @@ impl Substitutes {
     }
 
     /// Returns the data inputs of a node as the walk sees them.
-    pub(super) fn inputs(&self, b: &GraphBuilder<'_>, node: NodeId) -> impl Iterator<Item = OutputId> {
+    pub(super) fn inputs(&self, b: &ScopedBuilder<'_>, node: NodeId) -> impl Iterator<Item = OutputId> {
         b.graph().inputs(node).map(|input| self.of(input))
     }
 
     /// Calls `f` with every output of a node and each of its consumers, as the walk sees them, in no particular order.
-    pub(super) fn for_each_consumer(&self, b: &GraphBuilder<'_>, node: NodeId, mut f: impl FnMut(OutputId, NodeId)) {
+    pub(super) fn for_each_consumer(&self, b: &ScopedBuilder<'_>, node: NodeId, mut f: impl FnMut(OutputId, NodeId)) {
         for edge in b.graph().out_edges(node).filter(|e| !e.is_control()) {
             let output = node.output(edge.src_output as u32);
             if !self.0.contains_key(&output) {
@@ -64,7 +64,7 @@ impl Substitutes {
 ///
 /// # Errors
 /// `Unimplemented` for a backward loop that no walk of this graph has made, as after an import, and for one that cannot be run again.
-pub(super) fn substitute_loop_gradients(b: &mut GraphBuilder<'_>, ys: &[OutputId], xs: &[OutputId]) -> Result<Substitutes> {
+pub(super) fn substitute_loop_gradients(b: &mut ScopedBuilder<'_>, ys: &[OutputId], xs: &[OutputId]) -> Result<Substitutes> {
     let mut substitutes = Substitutes::default();
     if b.state().loop_gradients.is_empty() {
         return Ok(substitutes);
@@ -94,7 +94,7 @@ pub(super) fn substitute_loop_gradients(b: &mut GraphBuilder<'_>, ys: &[OutputId
 }
 
 /// Substitutes the tensors of `new` for those of `old`. A dense gradient replaces the sums that densified the slices.
-fn pair(b: &GraphBuilder<'_>, old: &Grad, new: &Grad, substitutes: &mut Substitutes) -> Result<()> {
+fn pair(b: &ScopedBuilder<'_>, old: &Grad, new: &Grad, substitutes: &mut Substitutes) -> Result<()> {
     match (old, new) {
         (Grad::Dense(old), Grad::Dense(new)) => {
             substitutes.0.insert(*old, *new);
@@ -121,7 +121,7 @@ impl LoopGradient {
     }
 
     /// Makes the gradients once more, through a call of what is between the `xs` and the `ys`.
-    fn repeat(&self, b: &mut GraphBuilder<'_>) -> Result<Vec<Option<Grad>>> {
+    fn repeat(&self, b: &mut ScopedBuilder<'_>) -> Result<Vec<Option<Grad>>> {
         let (mut leaves, to_record) = self.leaves(b)?;
         let records = to_record.into_iter().map(|n| Record::in_loop(b, n)).collect::<Result<Vec<_>>>()?;
         leaves.extend(records.iter().map(Record::list));
@@ -151,7 +151,7 @@ impl LoopGradient {
     }
 
     /// Returns the tensors that the function takes, the `xs` and what does not depend on them, and the nodes of loops whose outputs are to be recorded.
-    fn leaves(&self, b: &GraphBuilder<'_>) -> Result<(Vec<OutputId>, Vec<NodeId>)> {
+    fn leaves(&self, b: &ScopedBuilder<'_>) -> Result<(Vec<OutputId>, Vec<NodeId>)> {
         let reached = reach(b, &self.xs, &Substitutes::default());
         let cuts: FxHashSet<OutputId> = self.xs.iter().chain(&self.options.stop_gradients).copied().collect();
         let (mut leaves, mut recorded, mut seen) = (Vec::new(), Vec::new(), FxHashSet::default());
@@ -189,12 +189,12 @@ impl LoopGradient {
 
 /// Returns true if a node with effects returns the same in each of its runs in a step: it only reads, or works on a TensorArray, of which each run
 /// has its own.
-fn runs_alike_again(b: &GraphBuilder<'_>, node: &Node) -> bool {
+fn runs_alike_again(b: &ScopedBuilder<'_>, node: &Node) -> bool {
     matches!(node.op(), "VarHandleOp" | "ReadVariableOp" | "ResourceGather" | "ResourceGatherNd") || uses_tensor_array(b, node)
 }
 
 /// Returns true for `TensorArrayV3` and every node that takes its handle.
-fn uses_tensor_array(b: &GraphBuilder<'_>, node: &Node) -> bool {
+fn uses_tensor_array(b: &ScopedBuilder<'_>, node: &Node) -> bool {
     let mut node = node;
     loop {
         if node.is_op("TensorArrayV3") {

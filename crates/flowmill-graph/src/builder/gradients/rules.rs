@@ -1,12 +1,12 @@
 //! What a walk does at one node: the gradients that it starts with, and a gradient function's call.
 
 use super::{Backward, Grad};
-use crate::builder::GraphBuilder;
+use crate::builder::ScopedBuilder;
 use crate::{NodeId, OutputId};
 use flowmill_tensor::{DType, Error, Result, bail};
 
 /// The gradient of a `y`: the one given, or ones.
-pub(super) fn first_gradient(b: &mut GraphBuilder<'_>, y: OutputId, given: Option<OutputId>, i: usize) -> Result<OutputId> {
+pub(super) fn first_gradient(b: &mut ScopedBuilder<'_>, y: OutputId, given: Option<OutputId>, i: usize) -> Result<OutputId> {
     let dtype = b.dtype(y);
     let name = b.graph().tensor_name(y);
     match given {
@@ -31,7 +31,7 @@ pub(super) fn first_gradient(b: &mut GraphBuilder<'_>, y: OutputId, given: Optio
 }
 
 /// Says in the gradient of which node an error came up.
-pub(super) fn in_gradient_of(b: &GraphBuilder<'_>, node: NodeId, error: Error) -> Error {
+pub(super) fn in_gradient_of(b: &ScopedBuilder<'_>, node: NodeId, error: Error) -> Error {
     match b.graph().node(node) {
         Ok(forward) => error.append(format_args!("\n\t in the gradient of '{}' (op type: {})", forward.name(), forward.op())),
         Err(_) => error,
@@ -40,10 +40,10 @@ pub(super) fn in_gradient_of(b: &GraphBuilder<'_>, node: NodeId, error: Error) -
 
 /// The gradients of a node's inputs by a gradient function.
 pub(super) fn differentiate(
-    b: &mut GraphBuilder<'_>,
+    b: &mut ScopedBuilder<'_>,
     node: NodeId,
     grads: Vec<Option<Grad>>,
-    rule: impl FnOnce(&mut GraphBuilder<'_>, &Backward) -> Result<Vec<Option<Grad>>>,
+    rule: impl FnOnce(&mut ScopedBuilder<'_>, &Backward) -> Result<Vec<Option<Grad>>>,
 ) -> Result<Vec<Option<Grad>>> {
     let inputs: Vec<OutputId> = b.graph().inputs(node).collect();
     let num_inputs = inputs.len();

@@ -6,7 +6,7 @@ use super::reach::{find_between, reach};
 use super::repeat::{LoopGradient, Substitutes, substitute_loop_gradients};
 use super::rules::{differentiate, first_gradient, in_gradient_of};
 use super::{Grad, GradientFn, GradientOptions, OpGradient, control_flow, functions, is_differentiable};
-use crate::builder::{GraphBuilder, Scope};
+use crate::builder::{Scope, ScopedBuilder};
 use crate::{NodeId, OutputId};
 use flowmill_tensor::{DType, Result, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -23,7 +23,7 @@ pub enum Step {
         node: NodeId,
         /// What the caller listed in [`GradientOptions::custom`]: the node's `_gradient_op_type`, or its op.
         kind: String,
-        /// Gradients of the node's outputs, as in [`Backward::grads`].
+        /// Gradients of the node's outputs, as in [`Backward::grads`](super::Backward::grads).
         grads: Vec<Option<Grad>>,
         /// Where the new nodes are made: name, control-flow context and colocation.
         scope: Scope,
@@ -100,7 +100,7 @@ impl GradientWalk {
     /// # Errors
     /// As [`add_gradients`](super::add_gradients), for what is wrong with `ys`, `xs` and `grad_ys`.
     pub fn new(
-        b: &mut GraphBuilder<'_>,
+        b: &mut ScopedBuilder<'_>,
         ys: &[OutputId],
         xs: &[OutputId],
         grad_ys: &[Option<OutputId>],
@@ -127,7 +127,7 @@ impl GradientWalk {
     }
 
     fn prepare(
-        b: &mut GraphBuilder<'_>,
+        b: &mut ScopedBuilder<'_>,
         ys: &[OutputId],
         xs: Vec<OutputId>,
         options: GradientOptions,
@@ -173,7 +173,7 @@ impl GradientWalk {
     }
 
     /// Gives the `ys` their gradients and begins with those that nothing else waits for.
-    fn seed(&mut self, b: &mut GraphBuilder<'_>, ys: &[OutputId], grad_ys: &[Option<OutputId>]) -> Result<()> {
+    fn seed(&mut self, b: &mut ScopedBuilder<'_>, ys: &[OutputId], grad_ys: &[Option<OutputId>]) -> Result<()> {
         if !grad_ys.is_empty() && grad_ys.len() != ys.len() {
             bail!(InvalidArgument, "Must specify a grad_y for each y in ys: {} for {}", grad_ys.len(), ys.len());
         }
@@ -205,7 +205,7 @@ impl GradientWalk {
     /// # Errors
     /// `NotFound` for an op on the way that has no gradient (a `LookupError` in Python), `Unimplemented` for the gradient of a loop that is a
     /// gradient itself, `FailedPrecondition` where a custom gradient is missing or the walk is over, and what the gradient functions give.
-    pub fn advance(&mut self, b: &mut GraphBuilder<'_>) -> Result<Step> {
+    pub fn advance(&mut self, b: &mut ScopedBuilder<'_>) -> Result<Step> {
         b.within(self.scope.clone(), |b| {
             loop {
                 match std::mem::replace(&mut self.state, State::Ready) {
@@ -277,7 +277,7 @@ impl GradientWalk {
         if matches!(walk.state, State::Calling(..)) { walk.body() } else { Some(body) }
     }
 
-    fn add(&mut self, b: &GraphBuilder<'_>, tensor: OutputId, grad: Grad) {
+    fn add(&mut self, b: &ScopedBuilder<'_>, tensor: OutputId, grad: Grad) {
         let num_outputs = b.graph()[tensor.node].num_outputs();
         let of_node = self.grads.entry(tensor.node).or_insert_with(|| vec![Vec::new(); num_outputs]);
         if let Some(of_output) = of_node.get_mut(tensor.slot as usize) {
@@ -286,14 +286,14 @@ impl GradientWalk {
     }
 
     /// Where the gradients of a node's outputs are summed, and where those of its inputs are made.
-    fn scopes_for(&self, b: &GraphBuilder<'_>, node: NodeId) -> (Scope, Scope) {
+    fn scopes_for(&self, b: &ScopedBuilder<'_>, node: NodeId) -> (Scope, Scope) {
         let scope = if self.options.colocate { self.scope.also_colocated_with(node) } else { self.scope.clone() };
         let context = |before| self.loops.backward_context(b, node, before).or(self.scope.context());
         (scope.in_context(context(true)), scope.in_context(context(false)))
     }
 
     /// Gives a node's inputs their gradients, or what has to be done first.
-    fn visit(&mut self, b: &mut GraphBuilder<'_>, node: NodeId) -> Result<Option<Pause>> {
+    fn visit(&mut self, b: &mut ScopedBuilder<'_>, node: NodeId) -> Result<Option<Pause>> {
         let (before, after) = self.scopes_for(b, node);
         let grads = b.within(before, |b| self.sum_outputs(b, node))?;
         let is_reached = grads.iter().any(Option::is_some);
@@ -330,14 +330,14 @@ impl GradientWalk {
     }
 
     /// The name scope for a node's gradient: `gradients/outer/name_grad`.
-    fn gradient_scope(&self, b: &mut GraphBuilder<'_>, node: NodeId) -> Result<Scope> {
+    fn gradient_scope(&self, b: &mut ScopedBuilder<'_>, node: NodeId) -> Result<Scope> {
         let name = format!("{}_grad", b.graph().node(node)?.name());
         let name = b.unique_name(&name, true);
         Ok(b.scope().named(&name))
     }
 
     /// The walks through the functions that a node runs.
-    fn walk_call(&self, b: &mut GraphBuilder<'_>, node: NodeId, grads: &[Option<Grad>]) -> Result<Pause> {
+    fn walk_call(&self, b: &mut ScopedBuilder<'_>, node: NodeId, grads: &[Option<Grad>]) -> Result<Pause> {
         if self.depth >= MAX_NESTING {
             bail!(Unimplemented, "The gradient of functions that nest deeper than {MAX_NESTING}, as those do that call themselves");
         }
@@ -356,7 +356,7 @@ impl GradientWalk {
     }
 
     /// The sums of the gradients of a node's outputs.
-    fn sum_outputs(&mut self, b: &mut GraphBuilder<'_>, node: NodeId) -> Result<Vec<Option<Grad>>> {
+    fn sum_outputs(&mut self, b: &mut ScopedBuilder<'_>, node: NodeId) -> Result<Vec<Option<Grad>>> {
         let num_outputs = b.graph()[node].num_outputs();
         // A loop's switch is visited twice: by its exit, then by its body.
         let is_loop_switch = self.loops.is_loop_switch(b, node);
@@ -374,7 +374,7 @@ impl GradientWalk {
     }
 
     /// The rule by the name in the node's `_gradient_op_type`, or by its op.
-    fn rule_for(&self, b: &GraphBuilder<'_>, node: NodeId) -> Result<Rule> {
+    fn rule_for(&self, b: &ScopedBuilder<'_>, node: NodeId) -> Result<Rule> {
         let forward = b.graph().node(node)?;
         let kind = forward.attrs().get::<&str>("_gradient_op_type").unwrap_or(forward.op());
         if self.options.custom.contains(kind) {
@@ -401,7 +401,7 @@ impl GradientWalk {
     }
 
     /// The gradients of a node's outputs with zeros where an output has none.
-    fn with_zeros(&mut self, b: &mut GraphBuilder<'_>, node: NodeId, mut grads: Vec<Option<Grad>>) -> Result<Vec<Option<Grad>>> {
+    fn with_zeros(&mut self, b: &mut ScopedBuilder<'_>, node: NodeId, mut grads: Vec<Option<Grad>>) -> Result<Vec<Option<Grad>>> {
         for (slot, grad) in grads.iter_mut().enumerate() {
             let output = node.output(slot as u32);
             if grad.is_none() && is_differentiable(b.dtype(output)) {
@@ -412,7 +412,7 @@ impl GradientWalk {
     }
 
     /// Gives the gradients of a node's inputs to their producers.
-    fn hand_on(&mut self, b: &mut GraphBuilder<'_>, node: NodeId, grads: Vec<Option<Grad>>) -> Result<()> {
+    fn hand_on(&mut self, b: &mut ScopedBuilder<'_>, node: NodeId, grads: Vec<Option<Grad>>) -> Result<()> {
         let inputs: Vec<OutputId> = self.substitutes.inputs(b, node).collect();
         let name = b.graph()[node].name();
         if grads.len() != inputs.len() {
@@ -442,7 +442,7 @@ impl GradientWalk {
     }
 
     /// Counts a node as visited, and queues producers that all consumers of have been.
-    fn release_inputs(&mut self, b: &mut GraphBuilder<'_>, node: NodeId) -> Result<()> {
+    fn release_inputs(&mut self, b: &mut ScopedBuilder<'_>, node: NodeId) -> Result<()> {
         let inputs: Vec<OutputId> = self.substitutes.inputs(b, node).collect();
         for input in inputs {
             let producer = input.node;
@@ -470,7 +470,7 @@ impl GradientWalk {
         Ok(())
     }
 
-    fn gradient_of(&self, b: &mut GraphBuilder<'_>, x: OutputId) -> Result<Option<Grad>> {
+    fn gradient_of(&self, b: &mut ScopedBuilder<'_>, x: OutputId) -> Result<Option<Grad>> {
         match self.grads.get(&x.node).and_then(|g| g.get(x.slot as usize)) {
             Some(grads) => b.sum_gradients(grads, self.options.aggregation),
             None => Ok(None),

@@ -2,13 +2,13 @@
 
 use crate::OutputId;
 use crate::builder::context::{ContextKind, other};
-use crate::builder::{ContextId, GraphBuilder, Scope};
+use crate::builder::{ContextId, Scope, ScopedBuilder};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16};
 
 /// Zeros up to this many elements are a constant where their shape is static; more are filled in when a step runs.
 const MAX_CONSTANT_ELEMENTS: usize = 1000;
 
-impl GraphBuilder<'_> {
+impl ScopedBuilder<'_> {
     /// The shape of a tensor as a vector of `int32`: a constant where it is static.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use super::joint::{Joint, Needs};
 use super::{CallGradient, define, func, is_stateful, run_attrs, shape_list, tensors_of, type_list, with_tensors};
-use crate::builder::GraphBuilder;
+use crate::builder::ScopedBuilder;
 use crate::builder::gradients::{Grad, IndexedSlices};
 use crate::{FunctionArg, OutputId, Role};
 use flowmill_proto::attr_value::{ListValue, Value};
@@ -23,7 +23,7 @@ type Passed = (OutputId, Vec<Option<OutputId>>);
 
 impl CallGradient {
     /// Extends the branches by what their gradients need, and adds those.
-    pub(super) fn finish_branches(&mut self, b: &mut GraphBuilder<'_>) -> Result<Vec<Option<Grad>>> {
+    pub(super) fn finish_branches(&mut self, b: &mut ScopedBuilder<'_>) -> Result<Vec<Option<Grad>>> {
         for i in 0..self.xs.len() {
             self.agree(i)?;
         }
@@ -62,7 +62,7 @@ impl CallGradient {
     }
 
     /// Lets each branch give its tensors of the slots besides.
-    fn extend_branches(&mut self, b: &mut GraphBuilder<'_>, slots: &[Slot]) -> Result<()> {
+    fn extend_branches(&mut self, b: &mut ScopedBuilder<'_>, slots: &[Slot]) -> Result<()> {
         let mut functions = Vec::with_capacity(self.joints.len());
         for (i, joint) in self.joints.iter_mut().enumerate() {
             let more = slots.iter().map(|s| s.tensors[i].map_or_else(|| placeholder(joint, s.dtype), Ok)).collect::<Result<Vec<_>>>()?;
@@ -82,7 +82,7 @@ impl CallGradient {
     }
 
     /// The arguments of branch `i`'s backward part.
-    fn backward_args(&self, b: &GraphBuilder<'_>, i: usize, slots: &[Slot], passed: &[Passed]) -> Result<Vec<FunctionArg>> {
+    fn backward_args(&self, b: &ScopedBuilder<'_>, i: usize, slots: &[Slot], passed: &[Passed]) -> Result<Vec<FunctionArg>> {
         let joint = &self.joints[i];
         let mut args = joint.dys.iter().map(|&dy| joint.arg(dy)).collect::<Result<Vec<_>>>()?;
         for slot in slots {
@@ -101,7 +101,7 @@ impl CallGradient {
     /// Adds the conditional of the backward parts.
     fn add_backward_branches(
         &self,
-        b: &mut GraphBuilder<'_>,
+        b: &mut ScopedBuilder<'_>,
         inputs: &[OutputId],
         defs: Vec<FunctionDef>,
         results: &[Vec<OutputId>],

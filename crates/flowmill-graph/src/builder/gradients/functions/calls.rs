@@ -1,7 +1,7 @@
 //! Gradients of calls: calls of the backward part.
 
 use super::{CallGradient, define, func, is_stateful, run_attrs, tensors_of, type_list, with_tensors};
-use crate::builder::GraphBuilder;
+use crate::builder::ScopedBuilder;
 use crate::builder::gradients::Grad;
 use crate::{Attrs, FunctionArg, OutputId, Role};
 use flowmill_tensor::{DType, PartialShape, Result, bail};
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 impl CallGradient {
     /// Extends the call by what its gradient needs, and adds that.
-    pub(super) fn finish_call(&mut self, b: &mut GraphBuilder<'_>) -> Result<Vec<Option<Grad>>> {
+    pub(super) fn finish_call(&mut self, b: &mut ScopedBuilder<'_>) -> Result<Vec<Option<Grad>>> {
         let [joint] = &mut self.joints[..] else { bail!(Internal, "a call of no function") };
         let results: Vec<OutputId> = joint.grads.iter().flatten().flat_map(tensors_of).collect();
         let stops = joint.dys.clone();
@@ -71,7 +71,7 @@ impl CallGradient {
     }
 
     /// Lets the node call a function that gives some of its tensors besides. A node whose op is the function becomes a call of it.
-    fn extend_function(&self, b: &mut GraphBuilder<'_>, more: &[OutputId]) -> Result<()> {
+    fn extend_function(&self, b: &mut ScopedBuilder<'_>, more: &[OutputId]) -> Result<()> {
         let joint = &self.joints[0];
         let name = define(b, joint.forward(&[], more)?)?;
         let node = b.graph().node(self.node)?;

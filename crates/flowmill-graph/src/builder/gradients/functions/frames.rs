@@ -6,7 +6,7 @@
 //! to the `NextIteration`s its body. When the graph runs, the lowering of `While` gives frames again.
 
 use super::{func, is_stateful, name_of, shape_list, type_list};
-use crate::builder::{BuilderState, GraphBuilder, Scope};
+use crate::builder::{BuilderState, Scope, ScopedBuilder};
 use crate::{ControlFlow, FrameId, FunctionArg, FunctionPart, Graph, NodeId, OutputId, ShapeRefiner, function_def};
 use flowmill_proto::{AttrValue, NodeDef};
 use flowmill_tensor::{PartialShape, Result, bail};
@@ -158,7 +158,7 @@ impl Loop {
     fn replace(self, graph: &mut Graph, function: &str, kept: &mut [NodeId]) -> Result<()> {
         let args = {
             let mut state = BuilderState::default();
-            let b = GraphBuilder::new(graph, &mut state, Scope::root())?;
+            let b = ScopedBuilder::new(graph, &mut state, Scope::root())?;
             self.args(b.graph(), b.state().shapes())?
         };
         let results: Vec<OutputId> = self.variables.iter().map(|v| v.next).chain(self.invariants.iter().map(|e| e.output(0))).collect();

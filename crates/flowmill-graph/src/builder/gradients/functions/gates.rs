@@ -4,7 +4,7 @@
 //! the forward part through a `Merge` with a zero from the other side, and comes back into the branch through a `Switch` on the same predicate.
 
 use super::joint::{Joint, Needs, is_repeatable, origin, type_attr};
-use crate::builder::GraphBuilder;
+use crate::builder::ScopedBuilder;
 use crate::traverse::topological_order;
 use crate::{Graph, NodeId, OutputId};
 use flowmill_tensor::{DType, PartialShape, Result, Tensor};
@@ -96,7 +96,7 @@ impl Joint {
 }
 
 /// A tensor that is alive where the predicate has the value of `slot`, and a zero where it has the other.
-fn merge_with_zero(b: &mut GraphBuilder<'_>, tensor: OutputId, predicate: OutputId, slot: u32) -> Result<OutputId> {
+fn merge_with_zero(b: &mut ScopedBuilder<'_>, tensor: OutputId, predicate: OutputId, slot: u32) -> Result<OutputId> {
     let dtype = b.dtype(tensor);
     let zero = match dtype {
         // Any will do, nobody looks at it.

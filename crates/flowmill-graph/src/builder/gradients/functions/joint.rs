@@ -6,7 +6,7 @@
 
 use super::frames::raise_loops;
 use crate::builder::gradients::{Grad, GradientOptions, GradientWalk, Step, is_differentiable};
-use crate::builder::{BuilderState, GraphBuilder, Scope};
+use crate::builder::{BuilderState, Scope, ScopedBuilder};
 use crate::{ARG, FunctionArg, FunctionBody, FunctionPart, Graph, Node, NodeId, OpRegistry, OutputId, function_def};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::{AttrValue, FunctionDef};
@@ -35,8 +35,8 @@ impl FunctionGraph {
     ///
     /// # Errors
     /// What `f` gives.
-    pub fn build<T>(&mut self, scope: Scope, f: impl FnOnce(&mut GraphBuilder<'_>) -> Result<T>) -> Result<T> {
-        let mut b = GraphBuilder::new(&mut self.graph, &mut self.state, scope)?;
+    pub fn build<T>(&mut self, scope: Scope, f: impl FnOnce(&mut ScopedBuilder<'_>) -> Result<T>) -> Result<T> {
+        let mut b = ScopedBuilder::new(&mut self.graph, &mut self.state, scope)?;
         f(&mut b)
     }
 }
@@ -198,7 +198,7 @@ impl Joint {
     }
 
     /// Adds nodes to the gradient.
-    pub(super) fn build<T>(&mut self, f: impl FnOnce(&mut GraphBuilder<'_>) -> Result<T>) -> Result<T> {
+    pub(super) fn build<T>(&mut self, f: impl FnOnce(&mut ScopedBuilder<'_>) -> Result<T>) -> Result<T> {
         self.body.build(Scope::root().named("gradients"), f)
     }
 
@@ -275,14 +275,14 @@ fn tell(graph: &mut Graph, arg: NodeId, known: &FunctionArg) -> Result<()> {
 }
 
 /// Adds an argument to a body.
-pub(super) fn add_arg(b: &mut GraphBuilder<'_>, name: &str, dtype: DType, shape: &PartialShape) -> Result<OutputId> {
+pub(super) fn add_arg(b: &mut ScopedBuilder<'_>, name: &str, dtype: DType, shape: &PartialShape) -> Result<OutputId> {
     let arg = b.op(ARG).name(name).attr("T", type_attr(dtype)).attr("index", 0i64).output()?;
     b.merge_shape(arg, shape)?;
     Ok(arg)
 }
 
 /// Zeros as the gradient of a tensor; for the handle of a variable, in the shape of what that holds.
-pub(super) fn zeros_for(b: &mut GraphBuilder<'_>, tensor: OutputId, dtype: DType) -> Result<OutputId> {
+pub(super) fn zeros_for(b: &mut ScopedBuilder<'_>, tensor: OutputId, dtype: DType) -> Result<OutputId> {
     if b.dtype(tensor) != DType::Resource {
         return b.zeros_like(tensor);
     }

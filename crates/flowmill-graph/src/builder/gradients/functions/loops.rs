@@ -7,7 +7,7 @@
 use super::joint::{self, Joint, add_arg, arguments_behind, type_attr, zeros_for};
 use super::{CallGradient, Kind, define, func, is_stateful, run_attrs, shape_list, type_list};
 use crate::builder::gradients::{Grad, GradientOptions, is_differentiable};
-use crate::builder::{GraphBuilder, Scope};
+use crate::builder::{Scope, ScopedBuilder};
 use crate::{FunctionArg, FunctionBody, FunctionPart, NodeId, OutputId, function_def, name_by_content};
 use flowmill_proto::function_def::ArgAttrs;
 use flowmill_proto::op_def::ArgDef;
@@ -30,7 +30,7 @@ pub(super) struct Variables {
 impl Variables {
     /// `with_grad` says which of the loop's results have gradients.
     pub(super) fn new(
-        b: &GraphBuilder<'_>,
+        b: &ScopedBuilder<'_>,
         node: NodeId,
         body: &FunctionBody,
         with_grad: &[bool],
@@ -84,7 +84,7 @@ impl Variables {
 }
 
 /// Whether variable `i` starts as 0 and each iteration adds 1.
-fn counts(b: &GraphBuilder<'_>, node: NodeId, body: &FunctionBody, i: usize, next: OutputId) -> bool {
+fn counts(b: &ScopedBuilder<'_>, node: NodeId, body: &FunctionBody, i: usize, next: OutputId) -> bool {
     let is_int = |value: Option<&Tensor>, int: i32| value.and_then(|v| v.to_scalar::<i32>().ok()) == Some(int);
     let starts = b.graph().input(node, i).and_then(|start| b.constant_value(start));
     let graph = &body.graph;
@@ -143,7 +143,7 @@ struct Kept {
 
 impl CallGradient {
     /// Extends the loop by a counter and lists, and adds the one that runs backwards.
-    pub(super) fn finish_loop(&mut self, b: &mut GraphBuilder<'_>) -> Result<Vec<Option<Grad>>> {
+    pub(super) fn finish_loop(&mut self, b: &mut ScopedBuilder<'_>) -> Result<Vec<Option<Grad>>> {
         let CallGradient { node, kind: Kind::Loop(variables), joints, grads, inputs, xs, .. } = self else { bail!(Internal, "no loop") };
         let ([joint], node) = (&mut joints[..], *node) else { bail!(Internal, "a loop has one body") };
         let mut found = vec![None; inputs.len()];
@@ -184,7 +184,7 @@ impl CallGradient {
 
 /// Lets the forward loop keep what the backward loop needs of it.
 fn keep(
-    b: &mut GraphBuilder<'_>,
+    b: &mut ScopedBuilder<'_>,
     joint: &mut Joint,
     node: NodeId,
     variables: &Variables,
@@ -240,7 +240,7 @@ fn keep(
 /// Adds the backward loop; gives the last values of what it hands from iteration to iteration and of its sums, which begin as `starts`.
 #[allow(clippy::too_many_arguments, reason = "the parts of one loop")]
 fn add_backward_loop(
-    b: &mut GraphBuilder<'_>,
+    b: &mut ScopedBuilder<'_>,
     joint: &mut Joint,
     node: NodeId,
     inputs: &[OutputId],
@@ -283,7 +283,7 @@ fn add_backward_loop(
 }
 
 /// The gradient of what the loop gives as it got it: that of what it gives, or zeros, as TensorFlow has it.
-fn handed_through(b: &mut GraphBuilder<'_>, input: OutputId, grad: Option<OutputId>) -> Result<Option<Grad>> {
+fn handed_through(b: &mut ScopedBuilder<'_>, input: OutputId, grad: Option<OutputId>) -> Result<Option<Grad>> {
     match (grad, b.dtype(input)) {
         (Some(grad), _) => Ok(Some(grad.into())),
         (None, DType::Resource | DType::Variant) => Ok(None),
@@ -293,7 +293,7 @@ fn handed_through(b: &mut GraphBuilder<'_>, input: OutputId, grad: Option<Output
 
 /// The gradient of what is the same in all iterations, which starts as that of the loop's result.
 fn sum_over_iterations(
-    b: &mut GraphBuilder<'_>,
+    b: &mut ScopedBuilder<'_>,
     joint: &mut Joint,
     variable: usize,
     grad: &Grad,
@@ -316,7 +316,7 @@ fn sum_over_iterations(
 }
 
 /// The output of the loop that is a list of a tensor's values already: that of a gradient made before.
-fn existing_list(b: &GraphBuilder<'_>, joint: &Joint, node: NodeId, tensor: OutputId) -> Option<usize> {
+fn existing_list(b: &ScopedBuilder<'_>, joint: &Joint, node: NodeId, tensor: OutputId) -> Option<usize> {
     let graph = &joint.body.graph;
     (0..joint.args.len()).find(|&i| {
         let push = joint.results[i].node;
@@ -329,7 +329,7 @@ fn existing_list(b: &GraphBuilder<'_>, joint: &Joint, node: NodeId, tensor: Outp
 }
 
 /// What is known of the shape of a tensor of a body, as ops that make lists take it.
-fn element_shape(b: &mut GraphBuilder<'_>, shape: &PartialShape) -> Result<OutputId> {
+fn element_shape(b: &mut ScopedBuilder<'_>, shape: &PartialShape) -> Result<OutputId> {
     match shape.dims() {
         Some(dims) => {
             let dims: Vec<i32> = dims.iter().map(|&d| i32::try_from(d).unwrap_or(-1)).collect();
@@ -344,7 +344,7 @@ fn known_shape(joint: &Joint, tensor: OutputId) -> PartialShape {
     if joint.dtype(tensor) == DType::Resource { PartialShape::unknown() } else { joint.shape(tensor) }
 }
 
-fn empty_list(b: &mut GraphBuilder<'_>, joint: &Joint, tensor: OutputId) -> Result<OutputId> {
+fn empty_list(b: &mut ScopedBuilder<'_>, joint: &Joint, tensor: OutputId) -> Result<OutputId> {
     let shape = element_shape(b, &known_shape(joint, tensor))?;
     let unlimited = b.scalar(-1i32)?;
     let dtype = type_attr(joint.dtype(tensor));
@@ -373,7 +373,7 @@ fn take_off(joint: &mut Joint, tensor: OutputId, output: usize) -> Result<(List,
 }
 
 /// Lets a loop have further variables.
-fn extend_loop(b: &mut GraphBuilder<'_>, joint: &Joint, node: NodeId, added: &Added) -> Result<()> {
+fn extend_loop(b: &mut ScopedBuilder<'_>, joint: &Joint, node: NodeId, added: &Added) -> Result<()> {
     if added.args.is_empty() {
         return Ok(());
     }
@@ -404,7 +404,7 @@ fn extend_loop(b: &mut GraphBuilder<'_>, joint: &Joint, node: NodeId, added: &Ad
 }
 
 /// A loop's condition with arguments that it does not look at.
-fn extended_condition(b: &GraphBuilder<'_>, name: &str, types: &[DType]) -> Result<FunctionDef> {
+fn extended_condition(b: &ScopedBuilder<'_>, name: &str, types: &[DType]) -> Result<FunctionDef> {
     let Some(function) = b.graph().library().get(name) else { bail!(NotFound, "Function {name} is not defined.") };
     let mut def = function.def().clone();
     let nodes: FxHashSet<String> = def.node_def.iter().map(|n| n.name.clone()).collect();
@@ -429,7 +429,7 @@ fn extended_condition(b: &GraphBuilder<'_>, name: &str, types: &[DType]) -> Resu
 }
 
 /// `args[0] > 0`
-fn while_positive(b: &GraphBuilder<'_>, base: &str, args: &[FunctionArg]) -> Result<FunctionDef> {
+fn while_positive(b: &ScopedBuilder<'_>, base: &str, args: &[FunctionArg]) -> Result<FunctionDef> {
     let mut made = joint::FunctionGraph::empty(b.graph().registry());
     let (count, go_on) = made.build(Scope::root(), |b| {
         let count = add_arg(b, "count", DType::I32, &PartialShape::scalar())?;

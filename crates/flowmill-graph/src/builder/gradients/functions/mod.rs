@@ -17,7 +17,7 @@ pub use joint::FunctionGraph;
 pub(super) use joint::is_repeatable;
 
 use super::{Grad, GradientOptions, GradientWalk, IndexedSlices, Step, add_gradients};
-use crate::builder::{BuilderState, GraphBuilder, Scope};
+use crate::builder::{BuilderState, Scope, ScopedBuilder};
 use crate::{
     ARG, Attrs, Function, FunctionArg, FunctionBody, FunctionLibrary, Graph, Node, NodeId, OpDef, OpRegistry, OutputId, RETVAL, Role,
     instantiate_function,
@@ -58,7 +58,7 @@ pub(super) fn func(name: String) -> NameAttrList {
 
 /// The gradients of a call's inputs by the gradient function that the library has for the one called: it takes the inputs and the gradients of all
 /// outputs. `None` where there is none.
-pub(super) fn call_gradient_function(b: &mut GraphBuilder<'_>, node: NodeId, grads: &[Option<Grad>]) -> Result<Option<Vec<Option<Grad>>>> {
+pub(super) fn call_gradient_function(b: &mut ScopedBuilder<'_>, node: NodeId, grads: &[Option<Grad>]) -> Result<Option<Vec<Option<Grad>>>> {
     let Some(function) = call_of(b.graph(), b.graph().node(node)?) else { return Ok(None) };
     let Some(gradient) = b.graph().library().gradient(&function.name).map(str::to_owned) else { return Ok(None) };
     let mut args: Vec<OutputId> = b.graph().inputs(node).collect();
@@ -106,7 +106,7 @@ enum Kind {
 
 impl CallGradient {
     /// Begins, in the present scope.
-    pub(super) fn new(b: &mut GraphBuilder<'_>, node: NodeId, grads: &[Option<Grad>], options: &GradientOptions) -> Result<CallGradient> {
+    pub(super) fn new(b: &mut ScopedBuilder<'_>, node: NodeId, grads: &[Option<Grad>], options: &GradientOptions) -> Result<CallGradient> {
         let forward = b.graph().node(node)?;
         let (op, attrs) = (forward.op().to_owned(), forward.attrs().clone());
         let mut inputs: Vec<OutputId> = b.graph().inputs(node).collect();
@@ -148,7 +148,7 @@ impl CallGradient {
 
     fn begin(
         &mut self,
-        b: &mut GraphBuilder<'_>,
+        b: &mut ScopedBuilder<'_>,
         functions: &[NameAttrList],
         bodies: Vec<FunctionBody>,
         options: &GradientOptions,
@@ -157,7 +157,7 @@ impl CallGradient {
         for &input in &self.inputs {
             known.push(FunctionArg::new(b.graph(), b.state().shapes(), input)?);
         }
-        let is_differentiable = |b: &GraphBuilder<'_>, i: usize| super::is_differentiable(b.dtype(self.inputs[i]));
+        let is_differentiable = |b: &ScopedBuilder<'_>, i: usize| super::is_differentiable(b.dtype(self.inputs[i]));
         let ys: Vec<usize>;
         if let (Kind::Loop(variables), [body]) = (&mut self.kind, &bodies[..]) {
             let with_grad: Vec<bool> = self.grads.iter().map(Option::is_some).collect();
@@ -194,7 +194,7 @@ impl CallGradient {
     }
 
     /// Goes on to the next custom gradient or to the gradients of all the node's inputs.
-    pub(super) fn advance(&mut self, b: &mut GraphBuilder<'_>) -> Result<Step> {
+    pub(super) fn advance(&mut self, b: &mut ScopedBuilder<'_>) -> Result<Step> {
         while let Some(joint) = self.joints.get_mut(self.done) {
             add_missing(&mut joint.body.graph, b.graph().library())?;
             if let Some(custom) = joint.advance()? {
@@ -230,7 +230,7 @@ impl CallGradient {
     }
 
     /// The gradient of an input that no function gives one for: zeros where it counts in results without gradients, as TensorFlow has it.
-    fn unreached(&self, b: &mut GraphBuilder<'_>, i: usize) -> Result<Option<Grad>> {
+    fn unreached(&self, b: &mut ScopedBuilder<'_>, i: usize) -> Result<Option<Grad>> {
         let is_zero = self.is_reached[i] && !matches!(b.dtype(self.inputs[i]), DType::Resource | DType::Variant);
         if is_zero { b.zeros_like(self.inputs[i]).map(|zeros| Some(zeros.into())) } else { Ok(None) }
     }
@@ -280,7 +280,7 @@ pub(super) fn is_stateful(def: &FunctionDef) -> bool {
 }
 
 /// Adds a function to the library; gives its name.
-pub(super) fn define(b: &mut GraphBuilder<'_>, def: FunctionDef) -> Result<String> {
+pub(super) fn define(b: &mut ScopedBuilder<'_>, def: FunctionDef) -> Result<String> {
     let name = name_of(&def);
     b.graph_mut().library_mut().add(def)?;
     Ok(name)
@@ -311,7 +311,7 @@ pub fn gradient_body(
         body.graph.remove_node(retval)?;
     }
     let mut state = BuilderState::default();
-    let mut b = GraphBuilder::new(&mut body.graph, &mut state, Scope::root())?;
+    let mut b = ScopedBuilder::new(&mut body.graph, &mut state, Scope::root())?;
     let place =
         |dtype: DType, index: usize| [("T", AttrValue::from(Value::Type(dtype.number()))), ("index", AttrValue::from(index as i64))];
     let (mut grad_ys, mut differentiable) = (Vec::new(), Vec::new());
@@ -342,7 +342,7 @@ pub fn gradient_body(
     Ok(body)
 }
 
-impl GraphBuilder<'_> {
+impl ScopedBuilder<'_> {
     /// Extends a node as gradients have extended one like it in a copy of the graph: it becomes a node of `op` with these attributes, takes
     /// `more_inputs` besides those that it has, and its new outputs have `shapes`.
     ///
