@@ -137,7 +137,7 @@ MODULES: dict[str, dict[str, str]] = {
         "":
             "ConditionalAccumulator ConditionalAccumulatorBase FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue "
             "SparseConditionalAccumulator dynamic_partition dynamic_stitch",
-        "_staging": "StagingArea",
+        "_staging": "MapStagingArea StagingArea",
     },
     "ops.distributions.distribution": {"distributions": "Distribution FULLY_REPARAMETERIZED NOT_REPARAMETERIZED ReparameterizationType"},
     "ops.distributions.distributions": {"distributions": "*"},

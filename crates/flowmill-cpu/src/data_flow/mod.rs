@@ -3,6 +3,7 @@
 mod accumulator;
 pub(crate) mod arithmetic;
 mod barrier;
+mod map_staging;
 mod mutex;
 pub(crate) mod optional;
 mod queue;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 pub fn register(registry: &mut KernelRegistry) {
     accumulator::register(registry);
     barrier::register(registry);
+    map_staging::register(registry);
     mutex::register(registry);
     optional::register(registry);
     queue::register(registry);
