@@ -4,6 +4,7 @@
 
 mod add;
 mod convert;
+mod counts;
 mod cross;
 mod dense;
 mod edit_distance;
@@ -28,6 +29,7 @@ use flowmill_tensor::{DType, Result, Shape, Tensor, bail, check_memory, error};
 pub fn register(registry: &mut KernelRegistry) {
     add::register(registry);
     convert::register(registry);
+    counts::register(registry);
     cross::register(registry);
     dense::register(registry);
     edit_distance::register(registry);

@@ -436,3 +436,26 @@ pub(crate) fn sparse_segment_grad_v2(c: &mut Context<'_>) -> Result<()> {
     c.set_output(1, PartialShape::new(&[dims::UNKNOWN]));
     Ok(())
 }
+
+/// Counts of the values of a vector or a matrix, of the same rank; weights have the same shape or no elements.
+pub(crate) fn dense_count(c: &mut Context<'_>) -> Result<()> {
+    let (values, weights) = (c.input(0), c.input(1));
+    let shape = if weights.num_elements() == Some(0) { values } else { weights.merge(&values)? };
+    set_sparse(c, 0, dims::UNKNOWN, shape.rank().map_or(dims::UNKNOWN, |rank| rank as i64));
+    Ok(())
+}
+
+/// Counts of the values of a sparse tensor, of the same rank.
+pub(crate) fn sparse_count(c: &mut Context<'_>) -> Result<()> {
+    let indices = c.input(0);
+    dims::with_rank(&indices, 2)?;
+    set_sparse(c, 0, dims::UNKNOWN, dims::size(&indices, 1));
+    Ok(())
+}
+
+/// Counts of the values of a ragged tensor, whose rank is one more than that of its values.
+pub(crate) fn ragged_count(c: &mut Context<'_>) -> Result<()> {
+    let rank = c.input(1).rank().map_or(dims::UNKNOWN, |rank| rank as i64 + 1);
+    set_sparse(c, 0, dims::UNKNOWN, rank);
+    Ok(())
+}
