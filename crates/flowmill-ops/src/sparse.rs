@@ -333,4 +333,19 @@ pub(crate) const OPS: &[Op] = &[
     )
     .attrs(COUNTS)
     .shape(shape::ragged_count),
+    op("AddSparseToTensorsMap", "(sparse_indices: int64, sparse_values: T, sparse_shape: int64) -> (sparse_handle: int64)")
+        .attrs("T: type; container: string = ''; shared_name: string = ''")
+        .stateful()
+        .shape(shape::add_sparse_to_tensors_map),
+    op("AddManySparseToTensorsMap", "(sparse_indices: int64, sparse_values: T, sparse_shape: int64) -> (sparse_handles: int64)")
+        .attrs("T: type; container: string = ''; shared_name: string = ''")
+        .stateful()
+        .shape(shape::add_many_sparse_to_tensors_map),
+    op(
+        "TakeManySparseFromTensorsMap",
+        "(sparse_handles: int64) -> (sparse_indices: int64, sparse_values: dtype, sparse_shape: int64)",
+    )
+    .attrs("dtype: type; container: string = ''; shared_name: string = ''")
+    .stateful()
+    .shape(shape::take_many_sparse_from_tensors_map),
 ];

@@ -20,6 +20,7 @@ mod reduce;
 mod segment;
 pub(crate) mod serialize;
 mod set;
+mod tensors_map;
 
 use crate::array::item::{Item, for_item};
 use flowmill_runtime::{KernelContext, KernelRegistry};
@@ -45,6 +46,7 @@ pub fn register(registry: &mut KernelRegistry) {
     segment::register(registry);
     serialize::register(registry);
     set::register(registry);
+    tensors_map::register(registry);
 }
 
 /// A sparse tensor: three tensors that were checked against each other. Indices may lie outside of the shape and in any order.

@@ -459,3 +459,32 @@ pub(crate) fn ragged_count(c: &mut Context<'_>) -> Result<()> {
     set_sparse(c, 0, dims::UNKNOWN, rank);
     Ok(())
 }
+
+/// The number of a sparse tensor.
+pub(crate) fn add_sparse_to_tensors_map(c: &mut Context<'_>) -> Result<()> {
+    parts_of_rank(c)?;
+    c.set_output(0, PartialShape::scalar());
+    Ok(())
+}
+
+/// The numbers of the sparse tensors along the first dimension.
+pub(crate) fn add_many_sparse_to_tensors_map(c: &mut Context<'_>) -> Result<()> {
+    parts_of_rank(c)?;
+    c.set_output(0, PartialShape::new(&[dims::UNKNOWN]));
+    Ok(())
+}
+
+/// Inputs 0 to 2 have the ranks of a sparse tensor's parts; their sizes are not compared.
+fn parts_of_rank(c: &Context<'_>) -> Result<()> {
+    dims::with_rank(&c.input(0), 2)?;
+    common::expect_vector(c, 1)?;
+    common::expect_vector(c, 2)?;
+    Ok(())
+}
+
+/// A sparse tensor of unknown sizes.
+pub(crate) fn take_many_sparse_from_tensors_map(c: &mut Context<'_>) -> Result<()> {
+    common::expect_vector(c, 0)?;
+    set_sparse(c, 0, dims::UNKNOWN, dims::UNKNOWN);
+    Ok(())
+}
