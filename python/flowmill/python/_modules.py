@@ -380,6 +380,11 @@ MODULES: dict[str, dict[str, str]] = {
             "checkpoint_exists generate_checkpoint_state_proto get_checkpoint_mtimes get_checkpoint_state latest_checkpoint remove_checkpoint "
             "update_checkpoint_state",
     },
+    "training.checkpoint_ops": {
+        "train._checkpoint_ops":
+            "_load_and_remap_matrix=load_and_remap_matrix _load_and_remap_matrix_initializer=load_and_remap_matrix_initializer "
+            "_load_embedding_initializer=load_embedding_initializer",
+    },
     "training.checkpoint_utils": {"train": "checkpoints_iterator init_from_checkpoint list_variables load_checkpoint load_variable"},
     "training.coordinator": {"train": "Coordinator LooperThread"},
     "training.device_setter": {"train": "replica_device_setter"},
