@@ -27,6 +27,7 @@ mod signatures;
 mod array;
 mod audio;
 mod batching;
+mod clustering;
 mod control_flow;
 mod data_flow;
 mod dataset;
@@ -78,6 +79,7 @@ const FAMILIES: &[(&str, &[Op])] = &[
     ("nn", nn::OPS),
     ("nn_old", nn_old::OPS),
     ("quantized", quantized::OPS),
+    ("clustering", clustering::OPS),
     ("sequence", sequence::OPS),
     ("image", image::OPS),
     ("random", random::OPS),
