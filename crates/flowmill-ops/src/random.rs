@@ -183,6 +183,11 @@ pub(crate) const OPS: &[Op] = &[
                 T: index; Tseed: index = int64",
         )
         .shape(shape::stateless_random),
+    op("ParameterizedTruncatedNormal", "(shape: T, means: dtype, stdevs: dtype, minvals: dtype, maxvals: dtype) -> (output: dtype)")
+        .not_differentiable()
+        .attrs("seed: int = 0; seed2: int = 0; dtype: {half, bfloat16, float, double}; T: {int32, int64}")
+        .stateful()
+        .shape(shape::parameterized_truncated_normal),
     op(
         "StatelessParameterizedTruncatedNormal",
         "(shape: S, seed: Tseed, means: dtype, stddevs: dtype, minvals: dtype, maxvals: dtype) -> (output: dtype)",

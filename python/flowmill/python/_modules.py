@@ -272,7 +272,7 @@ MODULES: dict[str, dict[str, str]] = {
     "ops.ragged.ragged_tensor": {"": "RaggedTensor RaggedTensorSpec"},
     "ops.random_ops": {
         "": "multinomial random_gamma random_normal random_poisson random_shuffle random_uniform truncated_normal",
-        "random": "categorical",
+        "random": "categorical", "random._stateful": "parameterized_truncated_normal",
     },
     "ops.ref_variable": {"_ref_variable": "RefVariable"},
     "ops.resource_variable_ops": {"resource_variable": "ResourceVariable"},
