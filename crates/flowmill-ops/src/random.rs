@@ -210,6 +210,11 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("dtype: type = int64; shape_dtype: type = int64")
         .stateful()
         .shape(shape::stateful_range),
+    op("StatefulStandardNormal", "(resource: resource, shape: shape_dtype) -> (output: dtype)")
+        .attrs("dtype: type = float; shape_dtype: type = int64")
+        .stateful()
+        .deprecated(29, "Use StatefulStandardNormalV2 instead")
+        .shape(shape::shape_input::<1>),
     op("StatefulStandardNormalV2", "(resource: resource, algorithm: int64, shape: shape_dtype) -> (output: dtype)")
         .attrs("dtype: type = float; shape_dtype: type = int64")
         .stateful()
