@@ -59,6 +59,7 @@ mod spectral;
 mod staging;
 mod state;
 mod string;
+mod tensor_map;
 mod training;
 
 pub use op::Op;
@@ -89,6 +90,7 @@ const FAMILIES: &[(&str, &[Op])] = &[
     ("data_flow", data_flow::OPS),
     ("earlier_names", earlier_names::OPS),
     ("staging", staging::OPS),
+    ("tensor_map", tensor_map::OPS),
     ("lookup", lookup::OPS),
     ("sparse", sparse::OPS),
     ("string", string::OPS),

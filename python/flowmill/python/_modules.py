@@ -210,6 +210,7 @@ MODULES: dict[str, dict[str, str]] = {
     "ops.losses.util": {"losses": "add_loss get_losses get_regularization_loss get_regularization_losses get_total_loss"},
     "ops.manip_ops": {"": "roll"},
     "ops.map_fn": {"": "map_fn"},
+    "ops.map_ops": {"_tensor_maps": "*"},
     "ops.math_ops": {
         "":
             "abs accumulate_n acos add add_n angle arg_max arg_min argmax argmin atan2 betainc cast ceil complex conj count_nonzero cross cumprod "

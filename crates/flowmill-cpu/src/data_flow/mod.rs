@@ -13,6 +13,7 @@ mod stack;
 mod staging;
 mod tensor_array;
 mod tensor_list;
+mod tensor_map;
 pub(crate) mod wait_list;
 
 use flowmill_runtime::KernelRegistry;
@@ -34,6 +35,7 @@ pub fn register(registry: &mut KernelRegistry) {
     staging::register(registry);
     tensor_array::register(registry);
     tensor_list::register(registry);
+    tensor_map::register(registry);
 }
 
 /// What the handle in input 0 stands for; `what` names it in the error.
