@@ -63,6 +63,28 @@ def test_normal_numbers_of_a_state_with_its_algorithm(tf1, dtype, state):
         np.testing.assert_allclose(np.asarray(mine, np.float64), np.asarray(other, np.float64), rtol=1e-5)
 
 
+def test_closed_queues_of_the_first_version(tf1):
+    def build(tf):
+        queue = tf.raw_ops.FIFOQueue(component_types=[tf.int32])
+        before = tf.raw_ops.QueueIsClosed(handle=queue)
+        with tf.control_dependencies([before]):
+            close = tf.raw_ops.QueueClose(handle=queue)
+        with tf.control_dependencies([close]):
+            return before, tf.raw_ops.QueueIsClosed(handle=queue)
+    compare(tf1, build)
+
+
+@pytest.mark.parametrize("op", ["DebugIdentity", "DebugIdentityV2", "DebugGradientIdentity"])
+def test_identities_of_debuggers(tf1, op):
+    name = {"tensor_name": "x:0"} if op == "DebugIdentity" else {}
+    compare(tf1, lambda tf: [getattr(tf.raw_ops, op)(input=tf.constant(value), **name) for value in ([1.5, 2.0], "text", True, np.zeros([0, 2]))])
+
+
+def test_urls_of_debuggers_are_refused():
+    with flowmill.Graph().as_default(), flowmill.Session() as session, pytest.raises(flowmill.errors.UnimplementedError, match="debug_urls"):
+        session.run(flowmill.raw_ops.DebugIdentityV2(input=1.0, debug_urls=["file:///tmp/x"]))
+
+
 BOXES = np.float32([[[0.1, 0.2, 0.6, 0.9], [0.0, 0.0, 0.3, 0.3]]])
 
 
@@ -96,3 +118,18 @@ def test_bad_arguments_of_parts_of_images(tf1, feeds):
                 session.run(outputs, {inputs[name]: value for name, value in given.items()})
             codes.append(raised.value.error_code)
     assert codes[0] == codes[1]
+
+
+def test_places_of_devices(tf1):
+    compare(tf1, lambda tf: [tf.raw_ops.DeviceIndex(device_names=names) for names in (["GPU", "CPU", "CPU"], ["TPU"], ["CPU"], [])])
+
+
+@pytest.mark.parametrize("value", [[1.5, 2.0], ["a", "b"], True, np.zeros([0, 2]), [1 + 2j]], ids=str)
+def test_summaries_with_the_name_of_a_node(tf1, value):
+    found = []
+    for tf in (flowmill, tf1):
+        with tf.Graph().as_default(), tf.Session() as session:
+            summary = tf.Summary.FromString(session.run(tf.raw_ops.TensorSummary(tensor=value, description="d", labels=["l"], name="scope/s")))
+            (only,) = summary.value
+            found.append((only.node_name, only.tag, tf.make_ndarray(only.tensor).tolist()))
+    assert found[0] == found[1]
