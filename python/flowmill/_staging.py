@@ -1,4 +1,4 @@
-"""Staging areas: tuples of tensors that one step puts away for another."""
+"""Staging areas: tuples of tensors that one step puts away for another, in order or under keys."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import flowmill as tf
 from flowmill._apply import op_scope
 from flowmill.tensor_shape import TensorShape
 
-__all__ = ["StagingArea"]
+__all__ = ["MapStagingArea", "StagingArea"]
 
 
-class StagingArea:
-    """A buffer of tuples of tensors in a session. `put` waits for room, `get` and `peek` wait for a tuple.
+class _BaseStagingArea:
+    """A buffer of tuples of tensors in a session: the parts that both kinds have.
 
     Args:
         dtypes: the types of a tuple's components.
@@ -70,7 +70,8 @@ class StagingArea:
     def _attributes(self):
         return {"shared_name": self._name, "capacity": self._capacity, "memory_limit": self._memory_limit}
 
-    def _components(self, values):
+    def _components(self, values, places):
+        """Returns the tensors of some components of a tuple, in order, and their places."""
         if isinstance(values, dict):
             if not self._names:
                 raise ValueError("Staging areas must have names to enqueue a dictionary")
@@ -80,8 +81,10 @@ class StagingArea:
             values = [values[self._names[i]] for i in places]
         elif self._names:
             raise ValueError("You must enqueue a dictionary in a staging area with names")
-        else:
-            places = range(len(values))
+        elif places is None:
+            raise ValueError("Indices must be supplied when inserting a list of tensors")
+        elif len(places) != len(values):
+            raise ValueError(f"Number of indices {len(places)} doesn't match number of values {len(values)}")
         if len(values) > len(self._dtypes):
             raise ValueError(f"Unexpected number of inputs {len(values)} vs {len(self._dtypes)}")
         tensors = []
@@ -90,7 +93,37 @@ class StagingArea:
                 raise ValueError(f"Datatypes do not match. Received val.dtype {value.dtype} and dtype {self._dtypes[i]}")
             value.get_shape().assert_is_compatible_with(self._shapes[i])
             tensors.append(tf.convert_to_tensor(value, dtype=self._dtypes[i], name=f"component_{i}"))
-        return tensors
+        return tensors, places
+
+    def _moved(self, tensors):
+        """Returns tensors of the buffer's device on the current one."""
+        return [tf.identity(t) for t in tensors] if tf.no_op().device != self._place.device else tensors
+
+    def _found(self, tensors, places):
+        """Returns components that were taken out, as a dictionary if they have names."""
+        tensors = self._moved(tensors)
+        for tensor, place in zip(tensors, places):
+            tensor.set_shape(self._shapes[place])
+        return {self._names[i]: tensor for tensor, i in zip(tensors, places)} if self._names else tensors
+
+
+class StagingArea(_BaseStagingArea):
+    """A buffer of tuples of tensors in a session. `put` waits for room, `get` and `peek` wait for a tuple.
+
+    Args:
+        dtypes: the types of a tuple's components.
+        shapes: their static shapes, None if they may differ.
+        names: their names, if tuples are dictionaries.
+        shared_name: the name of the buffer; staging areas with one name share it.
+        capacity: how many tuples fit; any number if 0.
+        memory_limit: how many bytes fit; any number if 0.
+
+    Raises:
+        ValueError: If the lists differ in length, or the name is no string.
+    """
+
+    def __init__(self, dtypes, shapes=None, names=None, shared_name=None, capacity=0, memory_limit=0):
+        super().__init__(dtypes, shapes, names, shared_name, capacity, memory_limit)
 
     def put(self, values, name=None):
         """Adds an operation that puts a tuple into the buffer, when there is room.
@@ -103,28 +136,22 @@ class StagingArea:
             ValueError: If number, names, types or shapes are not the buffer's.
         """
         with op_scope(name, f"{self._name}_put") as scope:
-            tensors = self._components(values if isinstance(values, (list, tuple, dict)) else [values])
+            values = values if isinstance(values, (list, tuple, dict)) else [values]
+            tensors, _ = self._components(values, range(len(values)))
             with tf.colocate_with(self._place):
                 return tf.raw_ops.Stage(values=tensors, name=scope, **self._attributes())
-
-    def _found(self, tensors):
-        if tf.no_op().device != self._place.device:
-            tensors = [tf.identity(t) for t in tensors]
-        for tensor, shape in zip(tensors, self._shapes):
-            tensor.set_shape(shape)
-        return dict(zip(self._names, tensors)) if self._names else tensors
 
     def get(self, name=None):
         """Takes the first tuple out, when there is one: a list of tensors, or a dictionary if components have names."""
         with tf.colocate_with(self._place):
             tensors = tf.raw_ops.Unstage(dtypes=self._dtypes, name=name or f"{self._name}_get", **self._attributes())
-        return self._found(tensors)
+        return self._found(tensors, range(len(self._dtypes)))
 
     def peek(self, index, name=None):
         """Returns the tuple at an index without taking it out, when there is one."""
         with tf.colocate_with(self._place):
             tensors = tf.raw_ops.StagePeek(index=index, dtypes=self._dtypes, name=name or f"{self._name}_peek", **self._attributes())
-        return self._found(tensors)
+        return self._found(tensors, range(len(self._dtypes)))
 
     def size(self, name=None):
         """Returns the number of tuples, a scalar of type `int32`."""
@@ -133,3 +160,110 @@ class StagingArea:
     def clear(self, name=None):
         """Adds an operation that drops all tuples."""
         return tf.raw_ops.StageClear(dtypes=self._dtypes, name=name or f"{self._name}_clear", **self._attributes())
+
+
+class MapStagingArea(_BaseStagingArea):
+    """A buffer of tuples of tensors under integer keys in a session. `put` waits for room, `get` and `peek` wait for a key.
+
+    Components of a tuple may be put in and taken out one by one; a tuple is there once it has all of them.
+
+    Args:
+        dtypes: the types of a tuple's components.
+        shapes: their static shapes, None if they may differ.
+        names: their names, if tuples are dictionaries.
+        shared_name: the name of the buffer; staging areas with one name share it.
+        ordered: whether `get` without a key takes the tuple of the least one; else it may take any.
+        capacity: how many tuples fit; any number if 0.
+        memory_limit: how many bytes fit; any number if 0.
+
+    Raises:
+        ValueError: If the lists differ in length, or the name is no string.
+    """
+
+    def __init__(self, dtypes, shapes=None, names=None, shared_name=None, ordered=False, capacity=0, memory_limit=0):
+        super().__init__(dtypes, shapes, names, shared_name, capacity, memory_limit)
+        self._ordered = ordered
+
+    def _call(self, op, **arguments):
+        return getattr(tf.raw_ops, f"Ordered{op}" if self._ordered else op)(**arguments, **self._attributes())
+
+    def put(self, key, vals, indices=None, name=None):
+        """Adds an operation that puts components of a tuple into the buffer, when there is room.
+
+        Args:
+            key: the tuple's key, a scalar of type `int64`.
+            vals: a list of tensors, or a dictionary if components have names.
+            indices: the places of a list's tensors in the tuple.
+            name: the operation's name.
+
+        Raises:
+            ValueError: If number, names, types or shapes are not the buffer's.
+        """
+        with op_scope(name, f"{self._name}_put") as scope:
+            tensors, places = self._components(vals, indices)
+            with tf.colocate_with(self._place):
+                return self._call("MapStage", key=key, indices=places, values=tensors, dtypes=self._dtypes, name=scope)
+
+    def _places(self, indices):
+        """Returns the places of components that are asked for, and their types."""
+        if indices is None:
+            indices = list(range(len(self._dtypes)))
+        if not isinstance(indices, (tuple, list)):
+            raise TypeError(f"Invalid indices type {type(indices)}")
+        if not indices:
+            raise ValueError("Empty indices")
+        if all(isinstance(i, str) for i in indices):
+            if self._names is None:
+                raise ValueError(f"String indices provided {indices}, but this Staging Area was not created with names.")
+            if not set(indices) <= set(self._names):
+                raise ValueError(f"Named index not in Staging Area names {self._names}")
+            indices = [self._names.index(name) for name in indices]
+        elif not all(isinstance(i, int) for i in indices):
+            raise TypeError(f"Mixed types in indices {indices}. May only be str or int")
+        return indices, [self._dtypes[i] for i in indices]
+
+    def peek(self, key, indices=None, name=None):
+        """Returns components of the tuple under a key without taking them out, when it is there.
+
+        Args:
+            key: the tuple's key, a scalar of type `int64`.
+            indices: the places or the names of the components; all if None.
+            name: the operation's name.
+
+        Raises:
+            ValueError: If there are no indices, or one is no name of a component.
+            TypeError: If they are neither all integers nor all strings.
+        """
+        places, dtypes = self._places(indices)
+        with tf.colocate_with(self._place):
+            tensors = self._call("MapPeek", key=key, indices=places, dtypes=dtypes, name=name or f"{self._name}_pop")
+        return self._found(tensors, places)
+
+    def get(self, key=None, indices=None, name=None):
+        """Takes components of a tuple out, when it is there; the tuple goes with the last of them. Arguments and errors are those of :meth:`peek`.
+
+        Returns:
+            The key, and a list of tensors, or a dictionary if components have names.
+        """
+        default = f"{self._name}_get_nokey" if key is None else f"{self._name}_get"
+        places, dtypes = self._places(indices)
+        with tf.colocate_with(self._place):
+            if key is None:
+                found, tensors = self._call("MapUnstageNoKey", indices=places, dtypes=dtypes, name=name or default)
+            else:
+                found, tensors = None, self._call("MapUnstage", key=key, indices=places, dtypes=dtypes, name=name or default)
+        if found is not None:
+            (key,) = self._moved([found])
+        return key, self._found(tensors, places)
+
+    def size(self, name=None):
+        """Returns the number of complete tuples, a scalar of type `int32`."""
+        return self._call("MapSize", dtypes=self._dtypes, name=name or f"{self._name}_size")
+
+    def incomplete_size(self, name=None):
+        """Returns the number of tuples that lack components, a scalar of type `int32`."""
+        return self._call("MapIncompleteSize", dtypes=self._dtypes, name=name or f"{self._name}_incomplete_size")
+
+    def clear(self, name=None):
+        """Adds an operation that drops all tuples."""
+        return self._call("MapClear", dtypes=self._dtypes, name=name or f"{self._name}_clear")

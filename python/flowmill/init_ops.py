@@ -28,6 +28,10 @@ def _sizes(shape) -> list[int]:
 def _filled(name: str, shape, dtype: DType, value) -> Tensor:
     """A tensor of one value; `shape` may be a tensor."""
     is_string = dtype._number == 7
+    if isinstance(shape, (list, tuple)) and any(isinstance(size, Tensor) for size in shape):
+        from flowmill.array import ones, zeros
+
+        return (zeros if name == "zeros" else ones)(shape, dtype)
     if not isinstance(shape, Tensor):
         sizes = _sizes(shape)
         if is_string or math.prod(sizes) < _MAX_CONSTANT:

@@ -18,6 +18,7 @@ mod audio;
 mod batching;
 mod blocks;
 mod cast;
+mod clustering;
 pub mod control_flow;
 pub mod conv;
 pub mod data_flow;
@@ -64,6 +65,7 @@ pub fn register_all(registry: &mut KernelRegistry) {
     audio::register(registry);
     batching::register(registry);
     cast::register(registry);
+    clustering::register(registry);
     control_flow::register(registry);
     data_flow::register(registry);
     dataset::register(registry);

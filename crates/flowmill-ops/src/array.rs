@@ -138,6 +138,19 @@ pub(crate) const OPS: &[Op] = &[
                     quint8, qint16, quint16, qint32}")
         .shape(shape::bitcast),
     op("EnsureShape", "(input: T) -> (output: T)").gradient(gradient::identity).attrs("shape: shape; T: type").shape(shape::ensure_shape),
+    op("DeviceIndex", "() -> (index: int32)").attrs("device_names: list(string)").stateful().shape(shape::scalars),
+    op("DebugIdentity", "(input: T) -> (output: T)")
+        .attrs("T: type; device_name: string = ''; tensor_name: string = ''; debug_urls: list(string) = []; gated_grpc: bool = false")
+        .allows_uninitialized_input()
+        .shape(shape::unchanged),
+    op("DebugIdentityV2", "(input: T) -> (output: T)")
+        .attrs(
+            "T: type; tfdbg_context_id: string = ''; op_name: string = ''; output_slot: int = -1; tensor_debug_mode: int = -1;
+             debug_urls: list(string) = []; circular_buffer_size: int = 1000; tfdbg_run_id: string = ''",
+        )
+        .stateful()
+        .shape(shape::unchanged),
+    op("DebugGradientIdentity", "(input: T) -> (output: T)").attrs("T: type").allows_uninitialized_input().shape(shape::unchanged),
     op("Snapshot", "(input: T) -> (output: T)").passes_on().gradient(gradient::identity).attrs("T: type").shape(shape::identity),
     op("CheckPinned", "(tensor: T) -> (output: T)").attrs("T: type").shape(shape::identity),
     op("InplaceUpdate", "(x: T, i: int32, v: T) -> (y: T)").not_differentiable().attrs("T: type").shape(shape::unchanged),

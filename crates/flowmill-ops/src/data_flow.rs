@@ -392,6 +392,7 @@ pub(crate) const OPS: &[Op] = &[
         .shape(shape::dequeue),
     op("QueueClose", "(handle: Ref(string))").not_differentiable().attrs("cancel_pending_enqueues: bool = false").shape(shape::unknown),
     op("QueueSize", "(handle: Ref(string)) -> (size: int32)").not_differentiable().shape(shape::scalars),
+    op("QueueIsClosed", "(handle: Ref(string)) -> (is_closed: bool)").shape(shape::scalars),
     op("MutexV2", "() -> (resource: resource)").attrs("container: string = ''; shared_name: string = ''").stateful().shape(shape::scalars),
     op("MutexLock", "(mutex: resource) -> (mutex_lock: variant)").stateful().shape(shape::scalars),
     op("ConsumeMutexLock", "(mutex_lock: variant)").stateful().shape(shape::unknown),

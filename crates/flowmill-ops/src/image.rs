@@ -88,6 +88,19 @@ pub(crate) const OPS: &[Op] = &[
             area_range: list(float) = [0.05, 1.0]; max_attempts: int = 100; use_image_if_no_bounding_boxes: bool = false")
     .stateful()
     .shape(shape::sampled_bounding_box),
+    op(
+        "StatelessSampleDistortedBoundingBox",
+        "(image_size: T, bounding_boxes: float, min_object_covered: float, seed: Tseed) -> (begin: T, size: T, bboxes: float)",
+    )
+    .attrs("T: {uint8, int8, int16, int32, int64}; Tseed: {int32, int64}; aspect_ratio_range: list(float) = [0.75, 1.33];
+            area_range: list(float) = [0.05, 1.0]; max_attempts: int = 100; use_image_if_no_bounding_boxes: bool = false")
+    .shape(shape::sampled_bounding_box),
+    op("RandomCrop", "(image: T, size: int64) -> (output: T)")
+        .not_differentiable()
+        .attrs("T: {uint8, int8, int16, int32, int64, float, double}; seed: int = 0; seed2: int = 0")
+        .stateful()
+        .deprecated(8, "Random crop is now pure Python")
+        .shape(shape::random_crop),
     op("DecodeJpeg", "(contents: string) -> (image: uint8)")
         .attrs("channels: int = 0; ratio: int = 1; fancy_upscaling: bool = true; try_recover_truncated: bool = false;
                 acceptable_fraction: float = 1.0; dct_method: string = ''")

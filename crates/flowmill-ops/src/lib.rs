@@ -28,6 +28,7 @@ mod signatures;
 mod array;
 mod audio;
 mod batching;
+mod clustering;
 mod control_flow;
 mod data_flow;
 mod dataset;
@@ -59,6 +60,7 @@ mod spectral;
 mod staging;
 mod state;
 mod string;
+mod tensor_map;
 mod training;
 
 pub use op::Op;
@@ -79,6 +81,7 @@ const FAMILIES: &[(&str, &[Op])] = &[
     ("nn", nn::OPS),
     ("nn_old", nn_old::OPS),
     ("quantized", quantized::OPS),
+    ("clustering", clustering::OPS),
     ("sequence", sequence::OPS),
     ("image", image::OPS),
     ("random", random::OPS),
@@ -88,6 +91,7 @@ const FAMILIES: &[(&str, &[Op])] = &[
     ("data_flow", data_flow::OPS),
     ("earlier_names", earlier_names::OPS),
     ("staging", staging::OPS),
+    ("tensor_map", tensor_map::OPS),
     ("lookup", lookup::OPS),
     ("sparse", sparse::OPS),
     ("string", string::OPS),

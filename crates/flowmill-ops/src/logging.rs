@@ -30,6 +30,10 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("max_images: int >= 1 = 3; T: {uint8, float, half, double} = float; bad_color: tensor = uint8[255, 0, 0, 255]")
         .shape(shape::scalars),
     op("MergeSummary", "(inputs: N * string) -> (summary: string)").not_differentiable().attrs("N: int >= 1").shape(shape::scalars),
+    op("TensorSummary", "(tensor: T) -> (summary: string)")
+        .not_differentiable()
+        .attrs("T: type; description: string = ''; labels: list(string) = []; display_name: string = ''")
+        .shape(shape::scalars),
     op("TensorSummaryV2", "(tag: string, tensor: T, serialized_summary_metadata: string) -> (summary: string)")
         .not_differentiable()
         .attrs("T: type")

@@ -477,4 +477,8 @@ pub(crate) const OPS: &[Op] = &[
     )
     .attrs("overlapping: bool = false; T: {float, double, int32, int64}")
     .shape(shape::fractional_avg_pool_grad),
+    op("IsotonicRegression", "(input: T) -> (output: output_dtype, segments: int32)")
+        .gradient(gradient::isotonic_regression)
+        .attrs("T: real; output_dtype: {half, bfloat16, float, double} = float")
+        .shape(shape::isotonic_regression),
 ];

@@ -106,6 +106,19 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("dtypes: list(type) >= 1")
         .stateful()
         .shape(shape::restore_v2),
+    op("GenerateVocabRemapping", "(new_vocab_file: string, old_vocab_file: string) -> (remapping: int64, num_present: int32)")
+        .not_differentiable()
+        .attrs("new_vocab_offset: int >= 0; num_new_vocab: int >= 0; old_vocab_size: int >= -1 = -1")
+        .shape(shape::generate_vocab_remapping),
+    op(
+        "LoadAndRemapMatrix",
+        "(ckpt_path: string, old_tensor_name: string, row_remapping: int64, col_remapping: int64, initializing_values: float)
+         -> (output_matrix: float)",
+    )
+    .not_differentiable()
+    .attrs("num_rows: int >= 0; num_cols: int >= 1; max_rows_in_memory: int = -1")
+    .stateful()
+    .shape(shape::load_and_remap_matrix),
     op("Save", "(filename: string, tensor_names: string, data: T)").attrs("T: list(type) >= 1").stateful().shape(shape::unknown),
     op("Restore", "(file_pattern: string, tensor_name: string) -> (tensor: dt)")
         .attrs("dt: type; preferred_shard: int = -1")

@@ -183,6 +183,11 @@ pub(crate) const OPS: &[Op] = &[
                 T: index; Tseed: index = int64",
         )
         .shape(shape::stateless_random),
+    op("ParameterizedTruncatedNormal", "(shape: T, means: dtype, stdevs: dtype, minvals: dtype, maxvals: dtype) -> (output: dtype)")
+        .not_differentiable()
+        .attrs("seed: int = 0; seed2: int = 0; dtype: {half, bfloat16, float, double}; T: {int32, int64}")
+        .stateful()
+        .shape(shape::parameterized_truncated_normal),
     op(
         "StatelessParameterizedTruncatedNormal",
         "(shape: S, seed: Tseed, means: dtype, stddevs: dtype, minvals: dtype, maxvals: dtype) -> (output: dtype)",
@@ -205,6 +210,11 @@ pub(crate) const OPS: &[Op] = &[
         .attrs("dtype: type = int64; shape_dtype: type = int64")
         .stateful()
         .shape(shape::stateful_range),
+    op("StatefulStandardNormal", "(resource: resource, shape: shape_dtype) -> (output: dtype)")
+        .attrs("dtype: type = float; shape_dtype: type = int64")
+        .stateful()
+        .deprecated(29, "Use StatefulStandardNormalV2 instead")
+        .shape(shape::shape_input::<1>),
     op("StatefulStandardNormalV2", "(resource: resource, algorithm: int64, shape: shape_dtype) -> (output: dtype)")
         .attrs("dtype: type = float; shape_dtype: type = int64")
         .stateful()

@@ -12,6 +12,9 @@ const TWO_SPARSE: &str = "(a_indices: int64, a_values: T, a_shape: int64, b_indi
 const REDUCED_TO_SPARSE: &str = "(input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32)
     -> (output_indices: int64, output_values: T, output_shape: int64)";
 
+const COUNTS: &str = "T: {int32, int64}; minlength: int >= -1 = -1; maxlength: int >= -1 = -1; binary_output: bool;
+    output_type: {int32, int64, float, double}";
+
 pub(crate) const OPS: &[Op] = &[
     op("SparseToDense", "(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T) -> (dense: T)")
         .gradient(gradient::sparse_to_dense)
@@ -303,4 +306,46 @@ pub(crate) const OPS: &[Op] = &[
     op("SparseSegmentSqrtNGradV2", "(grad: T, indices: Tidx, segment_ids: Tsegmentids, dense_output_dim0: int32) -> (output: T, sorted_unique_indices: Tidx)")
         .attrs("T: {bfloat16, half, float, double}; Tidx: index = int32; Tsegmentids: index = int32")
         .shape(shape::sparse_segment_grad_v2),
+    op("SparseBincount", "(indices: int64, values: Tidx, dense_shape: int64, size: Tidx, weights: T) -> (output: T)")
+        .attrs("Tidx: {int32, int64}; T: {int32, int64, float, double}; binary_output: bool = false")
+        .shape(shape::sparse_bincount),
+    op("RaggedBincount", "(splits: int64, values: Tidx, size: Tidx, weights: T) -> (output: T)")
+        .attrs("Tidx: {int32, int64}; T: {int32, int64, float, double}; binary_output: bool = false")
+        .shape(shape::unknown),
+    op(
+        "DenseCountSparseOutput",
+        "(values: T, weights: output_type)
+         -> (output_indices: int64, output_values: output_type, output_dense_shape: int64)",
+    )
+    .attrs(COUNTS)
+    .shape(shape::dense_count),
+    op(
+        "SparseCountSparseOutput",
+        "(indices: int64, values: T, dense_shape: int64, weights: output_type)
+         -> (output_indices: int64, output_values: output_type, output_dense_shape: int64)",
+    )
+    .attrs(COUNTS)
+    .shape(shape::sparse_count),
+    op(
+        "RaggedCountSparseOutput",
+        "(splits: int64, values: T, weights: output_type)
+         -> (output_indices: int64, output_values: output_type, output_dense_shape: int64)",
+    )
+    .attrs(COUNTS)
+    .shape(shape::ragged_count),
+    op("AddSparseToTensorsMap", "(sparse_indices: int64, sparse_values: T, sparse_shape: int64) -> (sparse_handle: int64)")
+        .attrs("T: type; container: string = ''; shared_name: string = ''")
+        .stateful()
+        .shape(shape::add_sparse_to_tensors_map),
+    op("AddManySparseToTensorsMap", "(sparse_indices: int64, sparse_values: T, sparse_shape: int64) -> (sparse_handles: int64)")
+        .attrs("T: type; container: string = ''; shared_name: string = ''")
+        .stateful()
+        .shape(shape::add_many_sparse_to_tensors_map),
+    op(
+        "TakeManySparseFromTensorsMap",
+        "(sparse_handles: int64) -> (sparse_indices: int64, sparse_values: dtype, sparse_shape: int64)",
+    )
+    .attrs("dtype: type; container: string = ''; shared_name: string = ''")
+    .stateful()
+    .shape(shape::take_many_sparse_from_tensors_map),
 ];

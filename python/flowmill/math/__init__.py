@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flowmill import _lazy
 from flowmill.array import invert_permutation
+from flowmill.math._counts import bincount
 from flowmill.math._elementwise import (
     abs, acos, acosh, add, angle, asin, asinh, atan, atan2, atanh, bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, betainc, bitcast, cast, ceil,
     complex, conj, cos, cosh, digamma, div, div_no_nan, divide, divide_no_nan, equal, erf, erfc, erfcinv, erfinv, exp, expm1, floor, floor_div,
@@ -20,7 +21,7 @@ from flowmill.math._reductions import (
     reduce_euclidean_norm, reduce_logsumexp, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_std, reduce_sum, reduce_variance, zero_fraction,
 )
 from flowmill.math._segments import (
-    approx_max_k, approx_min_k, bincount, confusion_matrix, histogram_fixed_width, histogram_fixed_width_bins, in_top_k, is_non_decreasing,
+    approx_max_k, approx_min_k, confusion_matrix, histogram_fixed_width, histogram_fixed_width_bins, in_top_k, is_non_decreasing,
     is_strictly_increasing, lbeta, polyval, segment_max, segment_mean, segment_min,
     segment_prod, segment_sum, sobol_sample, sparse_segment_mean, sparse_segment_sqrt_n, sparse_segment_sum, top_k, unsorted_segment_max,
     unsorted_segment_mean, unsorted_segment_min, unsorted_segment_prod, unsorted_segment_sqrt_n, unsorted_segment_sum,

@@ -1,4 +1,4 @@
-"""Parts of tensors reduced together by numbers of segments; values counted."""
+"""Parts of tensors reduced together by numbers of segments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flowmill._convert import constant, convert_to_tensor
 from flowmill.array import concat, ones, ones_like, rank, reshape, scatter_nd, shape, size, squeeze, stack
 from flowmill.array._creation import shape_internal
 from flowmill.dtypes import as_dtype, float32, int32, int64
-from flowmill.math._elementwise import cast, maximum, minimum, sqrt
+from flowmill.math._elementwise import cast, maximum, sqrt
 from flowmill.math._reductions import reduce_max
 from flowmill.tensor import Tensor
 
@@ -107,52 +107,6 @@ def _sparse_segment(op: str, function_name: str, what: str):
 sparse_segment_sum = _sparse_segment("SparseSegmentSum", "sparse_segment_sum", "The sums")
 sparse_segment_mean = _sparse_segment("SparseSegmentMean", "sparse_segment_mean", "The means")
 sparse_segment_sqrt_n = _sparse_segment("SparseSegmentSqrtN", "sparse_segment_sqrt_n", "The sums, divided by the roots of sizes,")
-
-
-def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, name: str | None = None, axis=None,
-             binary_output: bool = False) -> Tensor:
-    """How often each number is there.
-
-    Args:
-        arr: integers that are not negative; other numbers are cast to int32.
-        weights: for each of them what it counts, instead of 1.
-        minlength: how long the result is at least.
-        maxlength: how long it is at most; greater numbers do not count.
-        dtype: the type of the result without weights.
-        name: of the scope.
-        axis: None, or 0 for all dimensions, or -1 to count along the last one.
-        binary_output: gives 1 for numbers that are there, however often.
-
-    Raises:
-        ValueError: for another axis.
-    """
-    if axis not in (None, 0, -1):
-        raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
-    with op_scope(name, "bincount"):
-        arr = convert_to_tensor(arr, name="arr")
-        if weights is not None:
-            weights = convert_to_tensor(weights, name="weights")
-            if binary_output:
-                raise ValueError("Arguments `binary_output` and `weights` are mutually exclusive. Please specify only one.")
-        if not arr.dtype.is_integer:
-            arr = cast(arr, int32)
-        return _counts(arr, weights, minlength, maxlength, as_dtype(dtype), axis, binary_output)
-
-
-def _counts(arr: Tensor, weights, minlength, maxlength, dtype, axis, binary_output: bool) -> Tensor:
-    kind = arr.dtype.base_dtype
-    not_empty = cast(call("Greater", None, size(arr), 0), kind)
-    length = not_empty * (reduce_max(arr) + 1)
-    if minlength is not None:
-        length = maximum(convert_to_tensor(minlength, kind, "minlength"), length)
-    if maxlength is not None:
-        length = minimum(convert_to_tensor(maxlength, kind, "maxlength"), length)
-    if axis != -1:
-        weights = None if weights is None else reshape(weights, [-1])
-        arr = reshape(arr, [-1])
-    if weights is None:
-        weights = constant([], dtype)
-    return call("DenseBincount", None, arr, length, weights, binary_output=binary_output)
 
 
 def confusion_matrix(labels, predictions, num_classes=None, dtype=int32, name: str | None = None, weights=None) -> Tensor:

@@ -137,7 +137,7 @@ MODULES: dict[str, dict[str, str]] = {
         "":
             "ConditionalAccumulator ConditionalAccumulatorBase FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue "
             "SparseConditionalAccumulator dynamic_partition dynamic_stitch",
-        "_staging": "StagingArea",
+        "_staging": "MapStagingArea StagingArea",
     },
     "ops.distributions.distribution": {"distributions": "Distribution FULLY_REPARAMETERIZED NOT_REPARAMETERIZED ReparameterizationType"},
     "ops.distributions.distributions": {"distributions": "*"},
@@ -210,6 +210,7 @@ MODULES: dict[str, dict[str, str]] = {
     "ops.losses.util": {"losses": "add_loss get_losses get_regularization_loss get_regularization_losses get_total_loss"},
     "ops.manip_ops": {"": "roll"},
     "ops.map_fn": {"": "map_fn"},
+    "ops.map_ops": {"_tensor_maps": "*"},
     "ops.math_ops": {
         "":
             "abs accumulate_n acos add add_n angle arg_max arg_min argmax argmin atan2 betainc cast ceil complex conj count_nonzero cross cumprod "
@@ -272,7 +273,7 @@ MODULES: dict[str, dict[str, str]] = {
     "ops.ragged.ragged_tensor": {"": "RaggedTensor RaggedTensorSpec"},
     "ops.random_ops": {
         "": "multinomial random_gamma random_normal random_poisson random_shuffle random_uniform truncated_normal",
-        "random": "categorical",
+        "random": "categorical", "random._stateful": "parameterized_truncated_normal",
     },
     "ops.ref_variable": {"_ref_variable": "RefVariable"},
     "ops.resource_variable_ops": {"resource_variable": "ResourceVariable"},
@@ -379,6 +380,11 @@ MODULES: dict[str, dict[str, str]] = {
         "train":
             "checkpoint_exists generate_checkpoint_state_proto get_checkpoint_mtimes get_checkpoint_state latest_checkpoint remove_checkpoint "
             "update_checkpoint_state",
+    },
+    "training.checkpoint_ops": {
+        "train._checkpoint_ops":
+            "_load_and_remap_matrix=load_and_remap_matrix _load_and_remap_matrix_initializer=load_and_remap_matrix_initializer "
+            "_load_embedding_initializer=load_embedding_initializer",
     },
     "training.checkpoint_utils": {"train": "checkpoints_iterator init_from_checkpoint list_variables load_checkpoint load_variable"},
     "training.coordinator": {"train": "Coordinator LooperThread"},

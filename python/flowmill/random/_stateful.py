@@ -102,6 +102,25 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed: int | Non
     return _scaled("TruncatedNormal", "truncated_normal", shape, mean, stddev, as_dtype(dtype), seed, name)
 
 
+def parameterized_truncated_normal(shape, means=0.0, stddevs=1.0, minvals=-2.0, maxvals=2.0, dtype=float32, seed: int | None = None,
+                                   name: str | None = None) -> Tensor:
+    """Returns random numbers of normal distributions between bounds.
+
+    Args:
+        shape: of the result, at least one dimension.
+        means, stddevs: scalars, or vectors of one for each index of the first dimension.
+        minvals, maxvals: the bounds of the numbers, of the same form.
+        dtype: the type of the numbers, a floating one.
+        seed: of the operation.
+        name: of the scope.
+    """
+    with op_scope(name, "parameterized_truncated_normal", shape, means, stddevs, minvals, maxvals):
+        sizes = shape_argument(shape)
+        parameters = [convert_to_tensor(value, dtype, name)
+                      for value, name in ((means, "means"), (stddevs, "stddevs"), (minvals, "minvals"), (maxvals, "maxvals"))]
+        return call("ParameterizedTruncatedNormal", None, sizes, *parameters, **_seeds(seed))
+
+
 def shuffle(value, seed: int | None = None, name: str | None = None) -> Tensor:
     """A tensor with its parts along the first dimension in random order."""
     return call("RandomShuffle", name, value, **_seeds(seed))

@@ -14,6 +14,8 @@ from flowmill.queue import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffle
 from flowmill.sparse_tensor import SparseTensor
 from flowmill.tensor import Operation, Tensor
 from flowmill.tensor_shape import TensorShape
+from flowmill.train import _stored_sparse
+from flowmill.train._stored_sparse import StoredSparse
 
 __all__ = [
     "batch", "batch_join", "input_producer", "limit_epochs", "match_filenames_once", "maybe_batch", "maybe_batch_join", "maybe_shuffle_batch",
@@ -132,50 +134,61 @@ def slice_input_producer(tensor_list, num_epochs: int | None = None, shuffle: bo
 
 
 class _Inputs:
-    """What goes into the queue of a batch: tensors in order, by lists for several threads, and what makes the users' structure of them."""
+    """The tensors that go into the queue of a batch: in order, by lists for several threads, and the users' structure of them."""
 
     def __init__(self, tensors_list):
         self.keys = None
         if isinstance(tensors_list[0], dict):
-            self.keys = sorted(tensors_list[0])
-            if any(sorted(t) != self.keys for t in tensors_list):
+            self.keys = sorted(tensors_list[0], key=str)
+            if any(set(t) != set(self.keys) for t in tensors_list):
                 raise ValueError("All dictionaries to batch must have the same keys.")
             tensors_list = [[t[key] for key in self.keys] for t in tensors_list]
-        self.lists = [[t if isinstance(t, SparseTensor) else convert_to_tensor(t) for t in tensors] for tensors in tensors_list]
+        self.lists = [list(tensors) for tensors in tensors_list]
+        self.dtypes: list[DType] = []
+        self.maps: list[StoredSparse | None] = []
+
+    def parts(self) -> list:
+        """Returns all tensors that go in."""
+        return [part for tensors in self.lists for t in tensors for part in (t._components() if isinstance(t, SparseTensor) else [t])]
+
+    def convert(self) -> None:
+        """Makes tensors of the values that are none.
+
+        Raises:
+            ValueError: If there are none.
+        """
+        self.lists = [[t if isinstance(t, SparseTensor) else convert_to_tensor(t) for t in tensors] for tensors in self.lists]
         if not self.lists[0]:
             raise ValueError("Expected at least one tensor in batch().")
-        if any([isinstance(t, SparseTensor) for t in tensors] != [isinstance(t, SparseTensor) for t in self.lists[0]] for tensors in self.lists):
-            raise TypeError(f"Expected either all or no tensors of one place to be SparseTensors: {self.lists}")
-        # For each that is sparse its type, and its rank or None.
-        self.sparse: list[tuple[DType, int | None] | None] = [
-            (parts[0].dtype, parts[0].shape.rank if len({p.shape.rank for p in parts}) == 1 else None) if isinstance(parts[0], SparseTensor) else None
-            for parts in zip(*self.lists)]
+
+    def store_sparse(self, enqueue_many: bool, keep: Tensor) -> None:
+        """Replaces sparse tensors by their numbers in a map, and finds the types of what goes into the queue.
+
+        Raises:
+            ValueError: If a tensor is sparse in some of the lists.
+            TypeError: If types differ between lists.
+        """
+        first, stored_lists = None, []
+        for tensors in self.lists:
+            stored, maps = _stored_sparse.store(tensors, enqueue_many, keep, first)
+            first = maps if first is None else first
+            if any((a is None) != (b is None) or (a and b and None not in (a.rank, b.rank) and a.rank != b.rank) for a, b in zip(first, maps)):
+                raise ValueError(f"Inconsistent SparseTensors list: {self.lists[0]} vs. {tensors}")
+            stored_lists.append(stored)
+        self.lists, self.maps = stored_lists, first or []
         self.dtypes = [t.dtype.base_dtype for t in self.lists[0]]
         for other in self.lists[1:]:
             if [t.dtype.base_dtype for t in other] != self.dtypes:
                 raise TypeError(f"Expected types to be consistent: {self.dtypes} vs {[t.dtype.base_dtype for t in other]}")
 
-    def tensors(self) -> list[Tensor]:
-        """All tensors that go in."""
-        return [part for tensors in self.lists for t in tensors for part in (t._components() if isinstance(t, SparseTensor) else [t])]
-
-    def write_sparse(self, enqueue_many: bool) -> None:
-        """Replaces sparse tensors by strings that say what is in them, three for each element."""
-        if any(self.sparse):
-            write = tf.io.serialize_many_sparse if enqueue_many else tf.io.serialize_sparse
-            self.lists = [[write(t) if isinstance(t, SparseTensor) else t for t in tensors] for tensors in self.lists]
-            self.dtypes = [t.dtype.base_dtype for t in self.lists[0]]
-            if enqueue_many:  # each is a row
-                self.sparse = [of if of is None or of[1] is None else (of[0], of[1] - 1) for of in self.sparse]
-
     def shapes(self, given, enqueue_many: bool) -> list[TensorShape]:
-        """The shape of an element's components: what all lists agree upon.
+        """Returns the shapes of an element's components: what all lists agree upon.
 
         Raises:
-            ValueError: where the rank of a tensor is not known.
+            ValueError: If the rank of a tensor is not known.
         """
         if given is not None:
-            return [TensorShape(s) if of is None else TensorShape([3]) for s, of in zip(given, self.sparse)]
+            return [TensorShape(s) for s in given]
         found = []
         for parts in zip(*self.lists):
             shapes = []
@@ -188,22 +201,19 @@ class _Inputs:
         return found
 
     def as_users(self, taken):
-        """What came out of the queue as what went in."""
-        taken = taken if isinstance(taken, list) else [taken]
-        taken = [t if of is None else tf.io.deserialize_many_sparse(t, *of) for t, of in zip(taken, self.sparse)]
+        """Returns what came out of the queue in the structure that went in."""
+        taken = _stored_sparse.restore(taken if isinstance(taken, list) else [taken], self.maps)
         if self.keys is not None:
             return dict(zip(self.keys, taken))
         return taken[0] if len(taken) == 1 else taken
 
 
-def _kept(keep_input, enqueue_many: bool) -> Tensor | None:
-    """Which elements go in; None for all.
+def _kept(keep_input, enqueue_many: bool) -> Tensor:
+    """Returns which elements go in.
 
     Raises:
         ValueError: for a tensor of a rank that does not fit.
     """
-    from flowmill.tensor_util import constant_value
-
     keep = convert_to_tensor(keep_input)
     if keep.shape.rank is None:
         raise ValueError("`keep_input` dimensions must be known at graph construction.")
@@ -211,24 +221,24 @@ def _kept(keep_input, enqueue_many: bool) -> Tensor | None:
         raise ValueError("`keep_input` cannot be a vector when `enqueue_many=False`.")
     if keep.shape.rank > 1:
         raise ValueError("`keep_input` must be 0 or 1 dimensions.")
-    value = constant_value(keep)
-    return None if value is not None and value.ndim == 0 and bool(value) else keep
+    return keep
 
 
-def _enqueue(queue: QueueBase, tensors: list[Tensor], enqueue_many: bool, keep: Tensor | None) -> Operation:
+def _enqueue(queue: QueueBase, tensors: list[Tensor], enqueue_many: bool, keep: Tensor) -> Operation:
     put = queue.enqueue_many if enqueue_many else queue.enqueue
-    if keep is None:
-        return put(tensors)
     if keep.shape.rank == 1:
-        return put([tf.boolean_mask(t, keep) for t in tensors])
-    return tf.cond(keep, lambda: put(tensors), tf.no_op).op
+        chosen = tf.cast(keep, tf.int32)
+        return put([tf.dynamic_partition(t, chosen, 2)[1] for t in tensors])
+    made = _stored_sparse.if_kept(keep, lambda: put(tensors), tf.no_op)
+    return made if isinstance(made, Operation) else made.op
 
 
 def _batch(inputs: _Inputs, make_queue, default: str, name: str | None, batch_size, num_threads: int, enqueue_many: bool, keep_input, shapes,
            allow_smaller_final_batch: bool, summary) -> Any:
-    with op_scope(name, default, *inputs.tensors()) as scope:
+    with op_scope(name, default, *inputs.parts(), keep_input) as scope:
+        inputs.convert()
         keep = _kept(keep_input, enqueue_many)
-        inputs.write_sparse(enqueue_many)
+        inputs.store_sparse(enqueue_many, keep)
         queue = make_queue(inputs.dtypes, inputs.shapes(shapes, enqueue_many))
         ops = [_enqueue(queue, tensors, enqueue_many, keep) for tensors in inputs.lists]
         _run(queue, ops * num_threads)

@@ -6,13 +6,11 @@ import collections
 import os
 import re
 
-import numpy as np
-
-from flowmill import gfile
-from flowmill._convert import constant, convert_to_tensor
-from flowmill.dtypes import as_dtype
-from flowmill.train import _saveables
-from flowmill.train._readers import load_checkpoint
+from flowmill._convert import convert_to_tensor
+from flowmill._variable_store import _PartitionInfo
+from flowmill.tensor import Operation
+from flowmill.train._checkpoint_ops import load_and_remap_matrix_initializer
+from flowmill.train._readers import latest_checkpoint
 from flowmill.train.checkpoint_utils import init_from_checkpoint
 from flowmill.variables import PartitionedVariable, Variable
 
@@ -65,12 +63,18 @@ def warm_start(ckpt_to_initialize_from, vars_to_warm_start=".*", var_name_to_voc
         unknown = sorted(set(given) - set(grouped))
         if unknown:
             raise ValueError(f"You provided the following {what} mappings, which are not of variables that are started: {unknown}")
-    for name, variables in sorted(grouped.items()):
+    whole: dict = {}
+    for name, variables in grouped.items():
         source = previous.get(name, name)
         if name in infos:
             _start_by_words(ckpt_to_initialize_from, source, variables, infos[name])
-        else:
-            init_from_checkpoint(ckpt_to_initialize_from, {source: variables if len(variables) > 1 else variables[0]})
+            continue
+        if source in whole:  # a tensor that two variables begin with
+            init_from_checkpoint(ckpt_to_initialize_from, whole)
+            whole = {}
+        whole[source] = variables if len(variables) > 1 else variables[0]
+    if whole:
+        init_from_checkpoint(ckpt_to_initialize_from, whole)
 
 
 def _all() -> list[Variable]:
@@ -112,40 +116,26 @@ def _grouped(wanted) -> dict[str, list[Variable]]:
     raise ValueError(f"`vars_to_warm_start must be a `list` or `str`.  Given type is {type(wanted)}")
 
 
-def _words(path, count: int) -> list[str]:
-    with gfile.GFile(os.fspath(path)) as file:
-        words = file.read().splitlines()
-    return words if count < 0 else words[:count]
-
-
 def _start_by_words(checkpoint, source: str, variables: list[Variable], info: VocabInfo) -> None:
-    """Lets rows begin with those of the same words in the checkpoint."""
-    old = load_checkpoint(checkpoint).get_tensor(source)
-    places = {word: i for i, word in enumerate(_words(info.old_vocab, info.old_vocab_size))}
-    rows = [places.get(word, -1) for word in _words(info.new_vocab, info.new_vocab_size)] + [-1] * info.num_oov_buckets
-    rows = np.array(rows)
-    known = rows >= 0
-    at = 0
+    """Lets rows or columns begin with those of the same words in the checkpoint."""
+    if not (info.new_vocab and info.new_vocab_size and checkpoint and info.old_vocab):
+        raise ValueError("Invalid args: Must provide all of [current_vocab_path, current_vocab_size, prev_ckpt, prev_vocab_path}.")
+    from flowmill import assign
+
+    path = os.fspath(checkpoint)
+    path = latest_checkpoint(path) if os.path.isdir(path) else path
+    num_rows = sum(v.shape.as_list()[0] for v in variables)
     for variable in variables:
-        shape = variable.shape.as_list()
-        count = shape[info.axis]
-        offset = variable._get_save_slice_info().var_offset[info.axis] if variable._get_save_slice_info() is not None else at
-        here, there = rows[offset:offset + count], known[offset:offset + count]
-        at += count
-        taken = np.take(old, np.where(there, here, 0), axis=info.axis)
-        value = constant(taken.astype(variable.dtype.base_dtype.as_numpy_dtype))
-        if not there.all():
-            backup = _backup(info, shape, variable.dtype.base_dtype)
-            mask = constant(np.reshape(there, [-1, *([1] * (len(shape) - 1))] if info.axis == 0 else [1, -1]))
-            from flowmill.array import where_v2
-
-            value = where_v2(mask, value, backup)
-        saveable, = _saveables.saveables_of([variable])
-        variable._initializer = saveable.restore([value], None)
-        variable._initial_value = value
-
-
-def _backup(info: VocabInfo, shape: list[int], dtype):
-    if info.backup_initializer is None:
-        return constant(np.zeros(shape, as_dtype(dtype).as_numpy_dtype))
-    return convert_to_tensor(info.backup_initializer(shape, dtype=dtype), dtype)
+        shape, part = variable.shape.as_list(), variable._get_save_slice_info()
+        place = None if part is None else _PartitionInfo(part.full_shape, part.var_offset)
+        if info.axis == 0:
+            initialize = load_and_remap_matrix_initializer(
+                path, source, info.new_vocab_size, shape[1], info.old_vocab_size, info.old_vocab, info.new_vocab,
+                num_row_oov_buckets=info.num_oov_buckets, initializer=info.backup_initializer)
+        else:
+            initialize = load_and_remap_matrix_initializer(
+                path, source, num_rows, info.new_vocab_size, old_col_vocab_file=info.old_vocab, new_col_vocab_file=info.new_vocab,
+                num_col_oov_buckets=info.num_oov_buckets, initializer=info.backup_initializer)
+        value = convert_to_tensor(initialize(shape, partition_info=place))
+        made = assign(variable, value)
+        variable._initializer, variable._initial_value = made if isinstance(made, Operation) else made.op, value

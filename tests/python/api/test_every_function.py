@@ -11,7 +11,6 @@ MOST = 2
 
 # Function: why the nodes are others.
 KNOWN = {
-    "train.batch": "a shape that no kernel takes is refused when the graph is built", "sparse.bincount": "numbers that are no integers are refused",
     "strings.bytes_split": "ragged tensors of fewer checks",
 }
 

@@ -124,9 +124,10 @@ def _taken(tf, batch, count, runs=4):
     """Fills the queue by hand, one element after another, and takes batches."""
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        (put,) = [op for op in tf.get_default_graph().get_operations() if op.type.startswith("QueueEnqueue")]
+        (runner,) = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)
         for _ in range(runs):
-            session.run(put)
+            for put in runner.enqueue_ops:
+                session.run(put)
         return [session.run(batch) for _ in range(count)]
 
 
@@ -137,7 +138,7 @@ def _of_one(tf):
 
 def _of_two(tf):
     sparse, word = _sparse(tf)
-    return dict(zip("swt", tf.train.batch([sparse, word, tf.sparse.reset_shape(sparse, [9])], 2)))
+    return dict(zip("swt", tf.train.batch([sparse, word, tf.SparseTensor(sparse.indices, sparse.values, [9])], 2)))
 
 
 def _of_many(tf):
@@ -150,19 +151,45 @@ def _of_some(tf):
     return dict(zip("sw", tf.train.maybe_batch([many, tf.constant([1, 2, 3])], tf.constant([True, False, True]), 2, enqueue_many=True)))
 
 
-@pytest.mark.parametrize("build", [_of_one, _of_two, _of_many, _of_some], ids=lambda f: f.__name__.strip("_"))
+def _if_fed(tf):
+    sparse, word = _sparse(tf)
+    keep = tf.placeholder_with_default(True, [], "keep")
+    return dict(zip("sw", tf.train.maybe_batch([sparse, word], keep, 2, allow_smaller_final_batch=True)))
+
+
+def _of_many_if_fed(tf):
+    many = tf.SparseTensor([[0, 1], [1, 0], [1, 2]], tf.constant([1, 2, 3], tf.int64), [2, 3])
+    keep = tf.placeholder_with_default(True, [], "keep")
+    return dict(zip("sw", tf.train.maybe_batch([many, tf.constant([1, 2])], keep, 2, enqueue_many=True)))
+
+
+def _of_lists(tf):
+    lists = [[tf.SparseTensor([[i]], [float(i)], [3]), tf.constant(i)] for i in range(2)]
+    return dict(zip("sw", tf.train.batch_join(lists, 2)))
+
+
+def _in_any_order(tf):
+    many = tf.SparseTensor([[0, 1], [1, 1]], tf.constant(["a", "a"]), [2, 3])
+    return tf.train.shuffle_batch({"s": many, "w": tf.constant([5, 5])}, 2, 10, 1, enqueue_many=True, shapes=[[1], []])
+
+
+SPARSE_BATCHES = [_of_one, _of_two, _of_many, _of_some, _if_fed, _of_many_if_fed, _of_lists, _in_any_order]
+
+
+@pytest.mark.parametrize("build", SPARSE_BATCHES, ids=lambda f: f.__name__.strip("_"))
 def test_batches_of_sparse_tensors(tf1, build):
-    """As TensorFlow's in all but the ops that keep them in a map: here the queue holds what is in them, as strings."""
     found = []
     for tf in (tf1, flowmill):
         with tf.Graph().as_default():
             batch = build(tf)
-            names = {op.name for op in tf.get_default_graph().get_operations() if not op.name.startswith("batch/")}
+            operations = [op for op in tf.get_default_graph().get_operations() if "batch" in op.name]
+            nodes = sorted((op.name, op.type, [t.name for t in op.inputs], sorted(c.name for c in op.control_inputs)) for op in operations)
+            maps = sorted((op.name, op.get_attr("shared_name")) for op in operations if "TensorsMap" in op.type)
             assert isinstance(batch["s"], tf.SparseTensor)
             ranks = [batch["s"].indices.shape.as_list(), batch["s"].dense_shape.shape.as_list(), batch["s"].dtype.name, str(batch["w"].shape)]
-            found.append((ranks, names, _taken(tf, batch, 2)))
-    (their_ranks, _, theirs), (our_ranks, _, ours) = found
-    assert our_ranks == their_ranks
+            found.append(((ranks, nodes, maps), _taken(tf, batch, 2)))
+    (their_graph, theirs), (our_graph, ours) = found
+    assert our_graph == their_graph
     for mine, other in zip(ours, theirs, strict=True):
         assert mine.keys() == other.keys()
         for key in other:
@@ -181,6 +208,67 @@ def test_shuffled_batches_of_sparse_tensors():
             sparse, numbers = session.run([first, second])
     assert sparse.indices.tolist() == [[0, 1], [1, 1]] and sparse.values.tolist() == [5.0, 5.0] and sparse.dense_shape.tolist() == [2, 3]
     assert numbers.tolist() == [7, 7]
-    same_type = "Expected either all or no tensors of one place to be SparseTensors"
-    with tf.Graph().as_default(), pytest.raises(TypeError, match=same_type):
-        tf.train.batch_join([[tf.SparseTensor([[1]], [5.0], [3])], [tf.constant(1.0)]], 2)
+
+
+def test_a_tensor_is_sparse_in_all_lists_or_in_none(tf1):
+    message = "Inconsistent SparseTensors list"
+    same_error(tf1, lambda tf: tf.train.batch_join([[tf.SparseTensor([[1]], [5.0], [3])], [tf.constant(1.0)]], 2), message)
+    same_error(tf1, lambda tf: tf.train.batch_join([[tf.constant(1.0)], [tf.SparseTensor([[1]], [5.0], [3])]], 2), message)
+    same_error(tf1, lambda tf: tf.train.batch_join([[tf.SparseTensor([[1]], [5.0], [3])], [tf.SparseTensor([[1, 2]], [5.0], [3, 3])]], 2), message)
+
+
+ADD = {"sparse_indices": [[0, 0], [1, 1]], "sparse_values": [1, 2], "sparse_shape": [2, 2]}
+
+
+@pytest.mark.parametrize("op, change, match", [
+    ("AddSparseToTensorsMap", {"sparse_indices": [0]}, "Input indices should be a matrix but received shape"),
+    ("AddSparseToTensorsMap", {"sparse_values": 1}, "Input values should be a vector but received shape"),
+    ("AddSparseToTensorsMap", {"sparse_shape": [2, -2]}, ""),
+    ("AddManySparseToTensorsMap", {"sparse_values": [1]}, "Number of values must match first dimension of indices"),
+    ("AddManySparseToTensorsMap", {"sparse_shape": [2]}, "Number of dimensions must match second dimension of indices"),
+    ("AddManySparseToTensorsMap", {"sparse_indices": [[0], [1]], "sparse_shape": [2]}, "Rank of input SparseTensor should be > 1, but saw rank: 1"),
+    ("AddManySparseToTensorsMap", {"sparse_indices": [[1, 0], [0, 1]]}, "is out of order"),
+    ("AddManySparseToTensorsMap", {"sparse_indices": [[1, 0], [1, 0]]}, "is repeated"),
+    ("AddManySparseToTensorsMap", {"sparse_indices": [[0, 0], [2, 0]]}, "is out of bounds: need 0 <= index < "),
+    ("TakeManySparseFromTensorsMap", [[0]], "sparse_handles should be a vector but received shape"),
+    ("TakeManySparseFromTensorsMap", [], "Must have at least 1 serialized SparseTensor, but input matrix has 0 rows"),
+    ("TakeManySparseFromTensorsMap", [0, 3], "Unable to find SparseTensor: 3 in map: m"),
+    ("TakeManySparseFromTensorsMap", [0], "Requested SparseTensor of type float but SparseTensor"),
+    ("TakeManySparseFromTensorsMap", [1, 2], r"Inconsistent rank across SparseTensors: rank prior to SparseTensor\[1\] was: 3 but rank of .* is: 2"),
+])
+def test_bad_uses_of_maps_fail_as_in_tensorflow(tf1, op, change, match):
+    codes = []
+    for tf in (flowmill, tf1):
+        with tf.Graph().as_default(), tf.Session() as session:
+            def add(values, dtype, wanted="AddSparseToTensorsMap"):
+                types = {"sparse_indices": "int64", "sparse_values": dtype, "sparse_shape": "int64"}
+                inputs = {name: tf.placeholder(types[name]) for name in values}
+                session.run(getattr(tf.raw_ops, wanted)(**inputs, shared_name="m"), {inputs[name]: value for name, value in values.items()})
+            add(ADD, "int32")
+            add(ADD, "float32")
+            add({"sparse_indices": [[0]], "sparse_values": [1], "sparse_shape": [2]}, "float32")
+            with pytest.raises(tf.errors.OpError, match=match) as raised:
+                if isinstance(change, dict):
+                    add(ADD | change, "int32", op)
+                else:
+                    handles = tf.placeholder(tf.int64)
+                    session.run(tf.raw_ops.TakeManySparseFromTensorsMap(sparse_handles=handles, dtype=tf.float32, shared_name="m"), {handles: change})
+            codes.append(raised.value.error_code)
+    assert codes[0] == codes[1]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "bool", "string", "uint8"])
+def test_maps_hold_values_of_every_type(tf1, dtype):
+    found = []
+    for tf in (flowmill, tf1):
+        with tf.Graph().as_default(), tf.Session() as session:
+            values = tf.as_string([1, 2, 3]) if dtype == "string" else tf.cast([1, 0, 3], dtype)
+            parts = {"sparse_indices": tf.constant([[1, 0], [1, 2], [3, 1]], tf.int64), "sparse_values": values}
+            numbers = session.run(tf.raw_ops.AddManySparseToTensorsMap(**parts, sparse_shape=tf.constant([5, 3], tf.int64), shared_name="m"))
+            empty = tf.raw_ops.AddSparseToTensorsMap(sparse_indices=tf.zeros([0, 1], tf.int64), sparse_values=values[:0], sparse_shape=tf.constant([7], tf.int64),
+                                                     shared_name="m")
+            handles = [*numbers[::-1], session.run(empty)]
+            found.append((numbers, session.run(tf.raw_ops.TakeManySparseFromTensorsMap(sparse_handles=handles, dtype=dtype, shared_name="m"))))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    for mine, other in zip(found[0][1], found[1][1]):
+        np.testing.assert_array_equal(mine, other)

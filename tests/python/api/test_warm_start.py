@@ -56,6 +56,118 @@ def test_variables_begin_with_what_was_saved(tf1, checkpoint, tmp_path, case, re
     assert any(np.any(value) for value in found[1])
 
 
+def test_nodes_are_those_of_tensorflow(tf1, checkpoint, tmp_path):
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default() as graph:
+            v = {"new": str(tmp_path / "new"), "old": str(tmp_path / "old")}
+            for name, shape in (("words", [4, 2]), ("columns", [2, 4])):
+                tf.get_variable(name, shape, initializer=tf.zeros_initializer(), use_resource=False)
+            tf.train.warm_start(checkpoint, ["words", "columns"], {
+                "words": tf.train.VocabInfo(v["new"], 3, 1, v["old"]),
+                "columns": tf.train.VocabInfo(v["new"], 3, 1, v["old"], axis=1)})
+            found.append([(op.name, op.type, [t.name for t in op.inputs]) for op in graph.get_operations()])
+    assert sorted(found[1]) == sorted(found[0])
+
+
+REMAP = {"new_vocab_offset": 1, "num_new_vocab": 2}
+
+
+@pytest.mark.parametrize("attrs, files", [
+    (REMAP, ("new", "old")), ({"new_vocab_offset": 0, "num_new_vocab": 3, "old_vocab_size": 2}, ("new", "old")),
+    ({"new_vocab_offset": 3, "num_new_vocab": 0}, ("new", "old")), (REMAP, ("windows", "new")), (REMAP, ("old", "windows")),
+    ({"new_vocab_offset": 2, "num_new_vocab": 2}, ("new", "old")), (REMAP, ("new", "twice")), (REMAP, ("", "old")), (REMAP, ("new", "")),
+    (REMAP, ("absent", "old")), (REMAP | {"old_vocab_size": 9}, ("new", "old")),
+])
+def test_places_of_words(tf1, checkpoint, tmp_path, attrs, files):
+    (tmp_path / "windows").write_bytes(b"d\r\n\r\nb\r\nlast")
+    (tmp_path / "twice").write_text("a\nb\na\n")
+    new, old = (str(tmp_path / name) if name else "" for name in files)
+    found = []
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as session:
+            outputs = tf.raw_ops.GenerateVocabRemapping(new_vocab_file=new, old_vocab_file=old, **attrs)
+            assert [str(t.shape) for t in outputs] == [f"({attrs['num_new_vocab']},)", "()"]
+            try:
+                found.append([value.tolist() for value in session.run(outputs)])
+            except tf.errors.OpError as error:
+                found.append(error.error_code)
+    assert found[1] == found[0]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("rows, columns, values, options, match", [
+    ([2, -1, 0], [1, -1], [7.0, 8.0, 9.0, 10.0], {"num_cols": 2}, None), ([3, 1, 2], [], [], {}, None), ([3, -1, 1], [], [5.0] * 2, {}, None),
+    ([3, 0], [1, 0], [], {"max_rows_in_memory": 1}, None), ([3, 0], [1, 0], [], {"max_rows_in_memory": 3}, None), ([-1, -1], [], [1.0] * 4, {}, None),
+    (np.zeros(0), [], [], {}, None), ([0, 0], [], [], {}, "Old ID 0 is mapped to both new ID 0 and 1, which is not supported"),
+    ([[0]], [], [], {"num_rows": 1}, "The `row_remapping` tensor must be 1-D"), ([0], [], [], {"num_rows": 2}, "Size of row_remapping is 1 instead of"),
+    ([0], [1], [], {}, "Provided col_remapping, but its size is 1 instead of being equal to num_cols=2"), ([0], [], [], {"num_cols": 3}, "2nd dimension is 2"),
+    ([0, -1], [], [1.0], {}, "initializing_values contained 1 elements, but more missing values remain"),
+    ([0, -1], [], [1.0] * 3, {}, "initializing_values contained 3 elements, but only 2 elements were used"),
+    ([0], [], [], {"name": "net/w"}, "of invalid rank 1 instead of expected shape of rank 2"), ([0], [], [], {"name": "absent"}, "absent"),
+    ([0], [], [], {"name": "whole"}, "has invalid type int32 instead of expected type float"),
+])
+def test_matrices_with_rows_and_columns_in_other_places(tf1, tmp_path, version, rows, columns, values, options, match):
+    path, found = str(tmp_path / "saved"), []
+    with tf1.Graph().as_default(), tf1.Session() as session:
+        for name, value in (("words", np.arange(8, dtype="f").reshape(4, 2)), ("whole", np.zeros([2, 2], "i")), ("net/w", np.zeros(2, "f"))):
+            tf1.get_variable(name, initializer=value)
+        session.run(tf1.global_variables_initializer())
+        tf1.train.Saver(write_version=2).save(session, path + "2")
+        tf1.train.Saver(write_version=1).save(session, path + "1")
+    options = {"num_rows": len(rows), "num_cols": len(columns) or 2} | options
+    name = options.pop("name", "words")
+    # TensorFlow's kernel reads the second format alone.
+    for tf, format in ((tf1, 2), (flowmill, version)):
+        with tf.Graph().as_default(), tf.Session() as session:
+            remapping = [tf.placeholder(tf.int64), tf.placeholder(tf.int64)]
+            matrix = tf.raw_ops.LoadAndRemapMatrix(ckpt_path=f"{path}{format}", old_tensor_name=name, row_remapping=remapping[0],
+                                                   col_remapping=remapping[1], initializing_values=np.array(values, "f"), **options)
+            try:
+                found.append((matrix.shape.as_list(), session.run(matrix, dict(zip(remapping, (rows, columns)))).tolist()))
+            except tf.errors.OpError as error:
+                assert match is not None and match in str(error), error
+                found.append(error.error_code)
+    assert found[1] == found[0]
+
+
+def test_a_row_that_is_not_in_the_checkpoint_is_an_error(checkpoint):
+    with flowmill.Graph().as_default(), flowmill.Session() as session:
+        matrix = flowmill.raw_ops.LoadAndRemapMatrix(ckpt_path=checkpoint, old_tensor_name="words", row_remapping=[9], col_remapping=[],
+                                                     initializing_values=[], num_rows=1, num_cols=2)
+        with pytest.raises(flowmill.errors.InvalidArgumentError, match="out of bounds"):
+            session.run(matrix)
+
+
+@pytest.mark.parametrize("use", [
+    lambda ops: ops._load_and_remap_matrix_initializer("c", "t", 3, 2, old_row_vocab_file="o")([3, 2]),
+    lambda ops: ops._load_and_remap_matrix_initializer("c", "t", 3, 2)([3, 2]), lambda ops: ops._load_and_remap_matrix_initializer("c", "t", 3, 2)([3]),
+    lambda ops: ops._load_and_remap_matrix_initializer("c", "t", 3, 2)([3, 1]), lambda ops: ops._load_and_remap_matrix_initializer("c", "t", 3, 2)([4, 2]),
+    lambda ops: ops._load_and_remap_matrix_initializer("c", "t", 3, 2, initializer=3), lambda ops: ops._load_and_remap_matrix_initializer("c", "t", 3, 2)([0, 2]),
+])
+def test_wrong_initializers(tf1, use):
+    def build(tf):
+        if tf is flowmill:
+            from flowmill.python.training import checkpoint_ops
+        else:
+            from tensorflow.python.training import checkpoint_ops
+        return use(checkpoint_ops)
+    same_error(tf1, build)
+
+
+def test_embeddings_by_words(tf1, checkpoint, tmp_path):
+    from tensorflow.python.training import checkpoint_ops as theirs
+    from flowmill.python.training import checkpoint_ops as ours
+
+    found = []
+    for tf, ops in ((tf1, theirs), (flowmill, ours)):
+        with tf.Graph().as_default(), tf.Session() as session:
+            initializer = ops._load_embedding_initializer(checkpoint, "words", 3, 2, str(tmp_path / "old"), str(tmp_path / "new"), num_oov_buckets=1,
+                                                          initializer=tf.ones_initializer())
+            found.append(session.run(initializer([4, 2])).tolist())
+    assert found[1] == found[0] == [[6, 7], [1, 1], [0, 1], [1, 1]]
+
+
 def test_rows_in_parts(tf1, checkpoint, tmp_path):
     found = []
     for tf in (tf1, flowmill):

@@ -10,10 +10,14 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     for op in ["GuaranteeConst", "Identity", "PlaceholderWithDefault", "PreventGradient", "Snapshot", "StopGradient"] {
         registry.add(op, make_identity);
     }
+    for op in ["DebugGradientIdentity", "DebugIdentity", "DebugIdentityV2"] {
+        registry.add(op, make_debug_identity);
+    }
     registry.add("CheckNumerics", make_check_numerics);
     registry.add("CheckNumericsV2", make_check_numerics_v2);
     registry.add("CheckPinned", make_check_pinned);
     registry.add("DeepCopy", make_deep_copy);
+    registry.add("DeviceIndex", make_device_index);
     registry.add("EnsureShape", make_ensure_shape);
     registry.add("IdentityN", make_identity_n);
     registry.add("Placeholder", make_placeholder);
@@ -24,6 +28,14 @@ fn make_identity(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| ctx.forward(0, 0))
 }
 
+/// The identity. A debugger reads what passes by URLs, which are refused.
+fn make_debug_identity(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    if init.attrs.contains("debug_urls") && !init.attrs.list::<&str>("debug_urls")?.is_empty() {
+        bail!(Unimplemented, "{} does not write to debug_urls", init.op_def.name);
+    }
+    make_identity(init)
+}
+
 fn make_identity_n(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| (0..ctx.num_inputs()).try_for_each(|i| ctx.forward(i, i)))
 }
@@ -31,6 +43,16 @@ fn make_identity_n(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 /// Memory is pinned for the sake of other devices, of which there are none.
 fn make_check_pinned(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|_| bail!(InvalidArgument, "not pinned"))
+}
+
+/// The place of this kind of device in a list of kinds, whose length stands for one that the list lacks.
+fn make_device_index(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let kinds: Vec<&str> = init.attrs.list("device_names")?;
+    let index = kinds.iter().position(|&kind| kind == "CPU").unwrap_or(kinds.len()) as i32;
+    from_fn(move |ctx| {
+        ctx.set_output(0, Tensor::scalar(index));
+        Ok(())
+    })
 }
 
 /// A copy that shares nothing with the input, so that a variable's later changes do not show in it.

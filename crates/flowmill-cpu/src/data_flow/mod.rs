@@ -3,6 +3,7 @@
 mod accumulator;
 pub(crate) mod arithmetic;
 mod barrier;
+mod map_staging;
 mod mutex;
 pub(crate) mod optional;
 mod queue;
@@ -12,6 +13,7 @@ mod stack;
 mod staging;
 mod tensor_array;
 mod tensor_list;
+mod tensor_map;
 pub(crate) mod wait_list;
 
 use flowmill_runtime::KernelRegistry;
@@ -23,6 +25,7 @@ use std::sync::Arc;
 pub fn register(registry: &mut KernelRegistry) {
     accumulator::register(registry);
     barrier::register(registry);
+    map_staging::register(registry);
     mutex::register(registry);
     optional::register(registry);
     queue::register(registry);
@@ -32,6 +35,7 @@ pub fn register(registry: &mut KernelRegistry) {
     staging::register(registry);
     tensor_array::register(registry);
     tensor_list::register(registry);
+    tensor_map::register(registry);
 }
 
 /// What the handle in input 0 stands for; `what` names it in the error.

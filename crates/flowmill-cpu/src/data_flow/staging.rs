@@ -46,8 +46,8 @@ enum Request {
     Peek(usize),
 }
 
-/// The bytes of a tuple's elements; of handles and variants none.
-fn num_bytes(tuple: &[Tensor]) -> usize {
+/// Returns the number of bytes of a tuple's elements; handles and variants have none.
+pub(super) fn num_bytes(tuple: &[Tensor]) -> usize {
     let of = |tensor: &Tensor| match tensor.as_strings() {
         Ok(strings) => strings.iter().map(|s| s.len() + size_of::<[usize; 3]>()).sum(),
         Err(_) => tensor.dtype().size().unwrap_or(0).saturating_mul(tensor.num_elements()),

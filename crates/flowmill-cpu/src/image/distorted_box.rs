@@ -1,10 +1,11 @@
-//! `SampleDistortedBoundingBox` in its two versions: a random part of an image that has enough of one of the boxes. Equal seeds give TensorFlow's parts,
+//! `SampleDistortedBoundingBox` in its two versions, and without state: a random part of an image that has enough of one of the boxes. Equal seeds give TensorFlow's parts,
 //! so that all is rounded, and wraps, as there.
 
 use crate::array::args::indices;
 use crate::from_fn::expensive_from_fn;
 use crate::random::philox::Numbers;
 use crate::random::stateful::SharedGenerator;
+use crate::random::stateless::from_seed;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail, for_dtype};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ const MARGIN: f32 = 1e-7;
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("SampleDistortedBoundingBox", make);
     registry.add("SampleDistortedBoundingBoxV2", make);
+    registry.add("StatelessSampleDistortedBoundingBox", make);
 }
 
 /// Pixels from top and left up to bottom and right, which are left out.
@@ -235,9 +237,13 @@ fn image_of(size: &Tensor) -> Result<Rectangle> {
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let sampler = Sampler::new(init)?;
-    let generator = SharedGenerator::from_attrs(init)?;
+    let has_seed_input = init.op_def.name == "StatelessSampleDistortedBoundingBox";
+    let generator = if has_seed_input { None } else { Some(SharedGenerator::from_attrs(init)?) };
     expensive_from_fn(move |ctx| {
-        let numbers = Numbers::new(generator.reserve_blocks(sampler.max_attempts as u64));
+        let numbers = Numbers::new(match &generator {
+            Some(generator) => generator.reserve_blocks(sampler.max_attempts as u64),
+            None => from_seed(ctx.input(3)?)?,
+        });
         let image = image_of(ctx.input(0)?)?;
         let boxes = sampler.boxes(ctx.input(1)?, &image)?;
         let min_covered = match sampler.min_covered {

@@ -13,6 +13,7 @@ mod glimpse;
 mod non_max_suppression;
 mod projective;
 mod proposals;
+mod random_crop;
 pub(crate) mod resize;
 mod resize_grad;
 mod resize_smooth;
@@ -34,6 +35,7 @@ pub fn register(registry: &mut KernelRegistry) {
     non_max_suppression::register(registry);
     projective::register(registry);
     proposals::register(registry);
+    random_crop::register(registry);
     resize::register(registry);
     resize_grad::register(registry);
     resize_smooth::register(registry);

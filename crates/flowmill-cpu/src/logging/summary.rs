@@ -14,6 +14,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("HistogramSummary", make_histogram);
     registry.add("MergeSummary", make_merge);
     registry.add("ScalarSummary", make_scalar);
+    registry.add("TensorSummary", make_first_tensor);
     registry.add("TensorSummaryV2", make_tensor);
 }
 
@@ -150,5 +151,14 @@ fn make_merge(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             }
         }
         give(ctx, all)
+    })
+}
+
+/// The first version, which says the node's name instead of a tag.
+fn make_first_tensor(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let node_name = init.name.to_owned();
+    from_fn(move |ctx| {
+        let value = value::Value::Tensor(ctx.input(0)?.to_proto()?);
+        give(ctx, vec![Value { node_name: node_name.clone(), value: Some(value), ..Value::default() }])
     })
 }

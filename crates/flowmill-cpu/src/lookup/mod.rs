@@ -3,6 +3,7 @@
 mod buckets;
 mod table;
 mod text_file;
+mod vocab_remapping;
 
 use crate::from_fn::from_fn;
 use crate::state::resource_name;
@@ -46,6 +47,7 @@ pub fn register(registry: &mut KernelRegistry) {
         registry.add(op, make_export);
     }
     text_file::register(registry);
+    vocab_remapping::register(registry);
 }
 
 /// Fills the table of a handle with keys and values.

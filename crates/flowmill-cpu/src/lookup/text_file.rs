@@ -52,24 +52,35 @@ fn column(index: i64, what: &str) -> Result<i64> {
 fn read(path: &str, table: &Table, key_index: i64, value_index: i64, format: &Format) -> Result<(Tensor, Tensor)> {
     check_type(key_index, table.key_dtype, "Key", "key")?;
     check_type(value_index, table.value_dtype, "Value", "value")?;
+    let lines = read_lines(path, format.vocab_size)?;
+    let column =
+        |index| lines.iter().enumerate().map(|(number, line)| field(path, line, number, index, format)).collect::<Result<Vec<_>>>();
+    let (keys, values) = (column(key_index)?, column(value_index)?);
+    Ok((parse(keys, table.key_dtype)?, parse(values, table.value_dtype)?))
+}
+
+/// Reads the lines of a file, without what ends them: the first `count` ones, of which there must be so many, or all. An empty line is an error.
+pub(super) fn read_lines(path: &str, count: Option<usize>) -> Result<Vec<Bytes>> {
     let file = std::fs::File::open(path).map_err(|e| match e.kind() {
         ErrorKind::NotFound => error!(NotFound, "{path}; No such file or directory"),
         _ => error!(Unknown, "{path}; {e}"),
     })?;
-    let (mut keys, mut values) = (Vec::new(), Vec::new());
-    for line in BufReader::new(file).split(b'\n').take(format.vocab_size.unwrap_or(usize::MAX)) {
+    let (mut lines, mut position) = (Vec::new(), 0);
+    for line in BufReader::new(file).split(b'\n').take(count.unwrap_or(usize::MAX)) {
         let mut line = line.map_err(|e| error!(DataLoss, "{path}; {e}"))?;
+        position += line.len() + 1;
         if line.last() == Some(&b'\r') {
             line.pop();
         }
-        let (line, number) = (Bytes::from(line), keys.len());
-        keys.push(field(path, &line, number, key_index, format)?);
-        values.push(field(path, &line, number, value_index, format)?);
+        if line.is_empty() {
+            bail!(InvalidArgument, "Invalid content in {path}: empty line found at position {position}.");
+        }
+        lines.push(Bytes::from(line));
     }
-    if let Some(expected) = format.vocab_size.filter(|&expected| expected != keys.len()) {
-        bail!(InvalidArgument, "Invalid vocab_size in {path}: expected {expected} but got {}", keys.len());
+    if let Some(expected) = count.filter(|&expected| expected != lines.len()) {
+        bail!(InvalidArgument, "Invalid vocab_size in {path}: expected {expected} but got {}", lines.len());
     }
-    Ok((parse(keys, table.key_dtype)?, parse(values, table.value_dtype)?))
+    Ok(lines)
 }
 
 fn check_type(index: i64, dtype: DType, what: &str, word: &str) -> Result<()> {

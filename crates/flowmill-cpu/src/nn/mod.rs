@@ -13,6 +13,7 @@ mod fake_quant;
 mod format;
 mod fractional_pool;
 mod fractional_pool_grad;
+mod isotonic;
 mod layout;
 mod lrn;
 mod max_pool;
@@ -35,6 +36,7 @@ pub(crate) fn function(op: &str) -> Option<crate::elementwise::Function> {
 
 /// Registers the family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
+    isotonic::register(registry);
     activation::register(registry);
     batch_norm::register(registry);
     batch_norm_global::register(registry);

@@ -14,10 +14,14 @@ use std::sync::Arc;
 /// The numbers of a state that Philox uses; there may be more.
 const STATE_WORDS: usize = COUNTER_WORDS + 1;
 
+/// The number of the algorithm that has no kernels on CPUs.
+const THREE_FRY: i64 = 2;
+
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("NonDeterministicInts", make_non_deterministic);
     registry.add("RngReadAndSkip", |_| from_fn(read_and_skip));
     registry.add("RngSkip", |_| from_fn(skip));
+    registry.add("StatefulStandardNormal", make_first_normal);
     registry.add("StatefulStandardNormalV2", make_normal);
     registry.add("StatefulTruncatedNormal", make_truncated_normal);
     registry.add("StatefulUniform", make_uniform);
@@ -27,6 +31,11 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 
 /// The first numbers of the state of the variable in input 0, which moves on by so many blocks.
 fn advance(ctx: &KernelContext<'_>, blocks: u64) -> Result<[i64; STATE_WORDS]> {
+    advance_after(ctx, 0, blocks)
+}
+
+/// Like [`advance`], of a state behind `tags` numbers, the first of which is that of the algorithm.
+fn advance_after(ctx: &KernelContext<'_>, tags: usize, blocks: u64) -> Result<[i64; STATE_WORDS]> {
     Variable::from_input(ctx, 0)?.update(|state| {
         if state.dtype() != DType::I64 {
             bail!(InvalidArgument, "dtype of RNG state variable must be int64, not {}", state.dtype().cpp_name());
@@ -35,8 +44,16 @@ fn advance(ctx: &KernelContext<'_>, blocks: u64) -> Result<[i64; STATE_WORDS]> {
             bail!(InvalidArgument, "RNG state must have one and only one dimension, not {}", state.rank());
         }
         let length = state.num_elements();
-        let &mut [ref mut low, ref mut high, key, ..] = state.as_mut_slice::<i64>()? else {
-            bail!(InvalidArgument, "For the Philox algorithm, the size of state must be at least {STATE_WORDS}; got {length}");
+        let words = state.as_mut_slice::<i64>()?;
+        if let Some(&algorithm) = words.first().filter(|algorithm| tags > 0 && !matches!(algorithm, 1 | 3)) {
+            if algorithm == THREE_FRY {
+                bail!(Unimplemented, "Non-XLA devices don't support the ThreeFry algorithm.");
+            }
+            bail!(InvalidArgument, "Unsupported algorithm id: {algorithm}");
+        }
+        let Some(&mut [ref mut low, ref mut high, key, ..]) = words.get_mut(tags..) else {
+            let least = STATE_WORDS + tags;
+            bail!(InvalidArgument, "For the Philox algorithm, the size of state must be at least {least}; got {length}");
         };
         let old = [*low, *high, key];
         let mut generator = philox(old);
@@ -77,6 +94,17 @@ fn make_uniform(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 fn make_normal(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.attrs.get_or("dtype", DType::F32)?, [f16, bf16, f32, f64], T => make_drawn(draw_normal::<T>), _ => init.unsupported())
+}
+
+/// The first version, whose state begins with the number of the algorithm.
+fn make_first_normal(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    for_dtype!(init.attrs.get_or("dtype", DType::F32)?, [f16, bf16, f32, f64], T => from_fn(|ctx| {
+        let shape = shape_input(ctx, 1)?;
+        let blocks = (shape.num_elements() as u64).wrapping_mul(RESERVED_PER_ELEMENT);
+        let generator = philox(advance_after(ctx, 1, blocks)?);
+        ctx.set_output(0, draw_normal::<T>(generator, shape)?);
+        Ok(())
+    }), _ => init.unsupported())
 }
 
 fn make_truncated_normal(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {

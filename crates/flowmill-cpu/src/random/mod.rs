@@ -15,7 +15,7 @@ pub(crate) mod philox;
 mod shuffle;
 mod sobol;
 pub(crate) mod stateful;
-mod stateless;
+pub(crate) mod stateless;
 mod truncated;
 mod window_starts;
 

@@ -37,7 +37,7 @@ pub(super) const COUNTER_WORDS: usize = 2;
 pub(super) type Generator = fn(&KernelContext<'_>) -> Result<Philox>;
 
 /// The generator of the two seeds in a tensor.
-pub(super) fn from_seed(seed: &Tensor) -> Result<Philox> {
+pub(crate) fn from_seed(seed: &Tensor) -> Result<Philox> {
     if !matches!(seed.dtype(), DType::I32 | DType::I64) {
         bail!(InvalidArgument, "Invalid seed type: {}", seed.dtype());
     }

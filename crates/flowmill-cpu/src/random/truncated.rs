@@ -1,8 +1,9 @@
-//! `StatelessParameterizedTruncatedNormal`: normal numbers between bounds, number for number as one thread of TensorFlow draws them.
+//! `ParameterizedTruncatedNormal` and `StatelessParameterizedTruncatedNormal`: normal numbers between bounds, number for number as one thread of TensorFlow draws them.
 
 use super::distribution::RandomFloat;
 use super::gamma::sample_shapes;
 use super::philox::Philox;
+use super::stateful::{SharedGenerator, shape_input};
 use super::stateless::seeded;
 use crate::elementwise::broadcast_positions;
 use crate::from_fn::expensive_from_fn;
@@ -12,11 +13,14 @@ use num_traits::Float;
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("ParameterizedTruncatedNormal", make_with_state);
     registry.add("StatelessParameterizedTruncatedNormal", make_truncated_normal);
 }
 
 /// How often in a row a proposal may be refused.
 const MAX_REFUSED: usize = 1000;
+/// The number of samples that are drawn one after the other, if all have one distribution.
+const SAMPLES_PER_BATCH: usize = 100;
 /// Where a bound is at least this many deviations behind the mean, which is not outside the bounds, normal numbers are proposed.
 const NORMAL_FROM: f64 = 1.3;
 
@@ -175,4 +179,47 @@ fn make_truncated_normal(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         ctx.set_output(0, output);
         Ok(())
     }), _ => init.unsupported())
+}
+
+fn make_with_state(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let generator = SharedGenerator::from_attrs(init)?;
+    for_dtype!(init.dtype("dtype")?, [f16, f32, f64], T => expensive_from_fn(move |ctx| {
+        let output = rows_of_distributions::<T>(ctx, &generator)?;
+        ctx.set_output(0, output);
+        Ok(())
+    }), _ => init.unsupported())
+}
+
+/// Inputs: shape, means, deviations, lower and upper bounds: scalars, or vectors of one for each index of the first dimension.
+fn rows_of_distributions<T: RandomFloat + Float>(ctx: &KernelContext<'_>, generator: &SharedGenerator) -> Result<Tensor> {
+    let sizes = ctx.input(0)?;
+    if sizes.rank() != 1 {
+        bail!(InvalidArgument, "Input shape should be a vector, got shape: {}", sizes.shape());
+    }
+    let shape = shape_input(ctx, 0)?;
+    let Some(&rows) = shape.first() else { bail!(InvalidArgument, "Shape tensor must not be empty, got {}", sizes.shape()) };
+    let mut parameters = Vec::with_capacity(4);
+    for (i, name) in (1..).zip(["means", "stddevs", "minvals", "maxvals"]) {
+        let input = ctx.input(i)?;
+        if input.rank() > 1 {
+            bail!(InvalidArgument, "Input {name} should be a scalar or vector, got shape: {}", input.shape());
+        }
+        if input.num_elements() != 1 && input.num_elements() != rows {
+            bail!(InvalidArgument, "Input {name} should have length 1 or shape[0], got shape: {}", input.shape());
+        }
+        parameters.push(input.as_slice::<T>()?);
+    }
+    let is_one = parameters[..2].iter().all(|p| p.len() == 1) && ctx.input(3)?.rank() == 0 && ctx.input(4)?.rank() == 0;
+    let mut output = Tensor::zeros(T::DTYPE, shape)?;
+    let out = output.as_mut_slice::<T>()?;
+    let per_row = out.len().checked_div(rows).unwrap_or(0);
+    let (batches, per_batch) = if is_one { (out.len().div_ceil(SAMPLES_PER_BATCH), SAMPLES_PER_BATCH) } else { (rows, per_row) };
+    let blocks = (batches as u64).wrapping_mul(2 * MAX_REFUSED as u64).wrapping_mul(per_batch as u64 + 3) / 4;
+    let mut generator = generator.reserve_blocks(blocks);
+    for (row, samples) in out.chunks_mut(per_batch.max(1)).enumerate() {
+        let of = |i: usize| parameters[i][if parameters[i].len() == 1 { 0 } else { row }];
+        let distribution = Truncated::new(of(0), of(1), of(2), of(3))?;
+        distribution.draw(&mut generator, samples.len(), |sample, value| samples[sample] = value)?;
+    }
+    Ok(output)
 }

@@ -4,6 +4,7 @@
 
 mod add;
 mod convert;
+mod counts;
 mod cross;
 mod dense;
 mod edit_distance;
@@ -19,6 +20,7 @@ mod reduce;
 mod segment;
 pub(crate) mod serialize;
 mod set;
+mod tensors_map;
 
 use crate::array::item::{Item, for_item};
 use flowmill_runtime::{KernelContext, KernelRegistry};
@@ -28,6 +30,7 @@ use flowmill_tensor::{DType, Result, Shape, Tensor, bail, check_memory, error};
 pub fn register(registry: &mut KernelRegistry) {
     add::register(registry);
     convert::register(registry);
+    counts::register(registry);
     cross::register(registry);
     dense::register(registry);
     edit_distance::register(registry);
@@ -43,6 +46,7 @@ pub fn register(registry: &mut KernelRegistry) {
     segment::register(registry);
     serialize::register(registry);
     set::register(registry);
+    tensors_map::register(registry);
 }
 
 /// A sparse tensor: three tensors that were checked against each other. Indices may lie outside of the shape and in any order.

@@ -147,20 +147,29 @@ fn deserialize(ctx: &mut KernelContext<'_>, dtype: DType, many: bool) -> Result<
         tensors.push(Sparse::new(indices, values, shape)?);
     }
     let rank = tensors.first().map_or(0, Sparse::rank);
+    if let Some((i, tensor)) = tensors.iter().enumerate().find(|(_, tensor)| tensor.rank() != rank) {
+        bail!(
+            InvalidArgument,
+            "Inconsistent shape across SparseTensors: rank prior to SparseTensor[{i}] was: {rank} but rank of SparseTensor[{i}] is: {}",
+            tensor.rank()
+        );
+    }
+    let outputs = stacked(&outer, &tensors, dtype)?;
+    outputs.into_iter().enumerate().for_each(|(i, output)| ctx.set_output(i, output));
+    Ok(())
+}
+
+/// Stacks sparse tensors of one rank and of type `dtype`: the indices, values and shape of a tensor whose first dimensions are `outer`. Each of the
+/// other dimensions is the greatest of the tensors'.
+pub(super) fn stacked(outer: &[i64], tensors: &[Sparse<'_>], dtype: DType) -> Result<[Tensor; 3]> {
+    let rank = tensors.first().map_or(0, Sparse::rank);
     let mut dims = vec![0i64; rank];
     let mut indices = Vec::new();
     for (i, tensor) in tensors.iter().enumerate() {
-        if tensor.rank() != rank {
-            bail!(
-                InvalidArgument,
-                "Inconsistent shape across SparseTensors: rank prior to SparseTensor[{i}] was: {rank} but rank of SparseTensor[{i}] is: {}",
-                tensor.rank()
-            );
-        }
         dims.iter_mut().zip(tensor.dims).for_each(|(d, &size)| *d = (*d).max(size));
         let mut place = vec![0; outer.len()];
         let mut rest = i as i64;
-        for (p, &size) in place.iter_mut().zip(&outer).rev() {
+        for (p, &size) in place.iter_mut().zip(outer).rev() {
             (*p, rest) = (rest % size, rest / size);
         }
         for row in 0..tensor.len() {
@@ -169,10 +178,7 @@ fn deserialize(ctx: &mut KernelContext<'_>, dtype: DType, many: bool) -> Result<
     }
     let count = tensors.iter().map(Sparse::len).sum();
     let values = concat_blocks(dtype, Shape::from([count]), tensors.iter().map(|t| (t.values, 0..t.len())))?;
-    let dims = [outer, dims].concat();
+    let dims = [outer, &dims].concat();
     let indices = index_matrix(&indices, dims.len(), count)?;
-    ctx.set_output(0, indices);
-    ctx.set_output(1, values);
-    ctx.set_output(2, Tensor::vector(&dims)?);
-    Ok(())
+    Ok([indices, values, Tensor::vector(&dims)?])
 }

@@ -30,6 +30,7 @@ mod spectral;
 mod state;
 mod tensor_array;
 mod tensor_list;
+mod tensor_map;
 
 pub(crate) use array::*;
 pub(crate) use banded::*;
@@ -57,6 +58,7 @@ pub(crate) use spectral::*;
 pub(crate) use state::*;
 pub(crate) use tensor_array::*;
 pub(crate) use tensor_list::*;
+pub(crate) use tensor_map::*;
 
 use flowmill_graph::OutputId;
 use flowmill_graph::builder::ScopedBuilder;

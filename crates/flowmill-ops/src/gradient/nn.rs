@@ -375,3 +375,29 @@ pub(crate) fn fractional_avg_pool(b: &mut B<'_>, op: &Backward) -> Grads {
     let shape = b.cast(shape, DType::I64)?;
     first(like(b, op, "FractionalAvgPoolGrad", &[shape, dy, op.output(1), op.output(2)], &["overlapping"])?, 0)
 }
+
+/// (input): the elements of a pool share the mean of their gradients.
+pub(crate) fn isotonic_regression(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
+    let (dy, segments) = (op.dy(b, 0)?, op.output(1));
+    let (flat, zero, one) = (b.ints(&[-1])?, b.int(0)?, b.int(1)?);
+    let (shape, size) = (b.call("Shape", &[segments])?, b.call("Size", &[segments])?);
+    let rank = b.call("Size", &[shape])?;
+    let last = b.call("Sub", &[rank, one])?;
+    let width = b.call("GatherV2", &[shape, last, zero])?;
+    let width = b.call("Maximum", &[width, one])?;
+    // The pools of all rows, numbered by where the row begins.
+    let places = b.call("Range", &[zero, size, one])?;
+    let columns = b.call("FloorMod", &[places, width])?;
+    let starts = b.call("Sub", &[places, columns])?;
+    let numbers = b.call("Reshape", &[segments, flat])?;
+    let pools = b.call("AddV2", &[numbers, starts])?;
+    let dy = b.call("Reshape", &[dy, flat])?;
+    let ones = b.call("OnesLike", &[dy])?;
+    let sums = b.call("UnsortedSegmentSum", &[dy, pools, size])?;
+    let counts = b.call("UnsortedSegmentSum", &[ones, pools, size])?;
+    let counts = b.call("Maximum", &[counts, ones])?;
+    let means = b.call("RealDiv", &[sums, counts])?;
+    let shared = b.call("GatherV2", &[means, pools, zero])?;
+    let shared = b.call("Reshape", &[shared, shape])?;
+    Ok(vec![Some(shared.into())])
+}

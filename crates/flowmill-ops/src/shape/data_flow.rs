@@ -322,7 +322,7 @@ pub(crate) fn priority_queue(c: &mut Context<'_>) -> Result<()> {
 pub(crate) fn dequeue(c: &mut Context<'_>) -> Result<()> {
     let rows = match c.op_def().name.as_str() {
         "QueueDequeueV2" => None,
-        "QueueDequeueManyV2" => Some(common::size_input(c, 1)?),
+        "QueueDequeueManyV2" => Some(num_dequeued(c)?),
         _ => Some(dims::UNKNOWN),
     };
     let Some(elements) = c.value(0).and_then(|v| v.elements.as_deref()).filter(|e| e.len() == c.num_outputs()) else { return Ok(()) };
@@ -331,6 +331,15 @@ pub(crate) fn dequeue(c: &mut Context<'_>) -> Result<()> {
         c.set_output(i, shape);
     }
     Ok(())
+}
+
+/// The number of elements in input 1, whose rank the kernel checks.
+fn num_dequeued(c: &Context<'_>) -> Result<i64> {
+    match common::ints(c, 1)?.as_deref() {
+        Some(&[n]) if n < 0 => bail!(InvalidArgument, "Input 'n' must be >= 0, but is {n}"),
+        Some(&[n]) => Ok(n),
+        _ => Ok(dims::UNKNOWN),
+    }
 }
 
 /// The handles of a reader and of a queue: of the first version both are vectors of two strings.

@@ -95,12 +95,26 @@ pub(crate) fn non_max_suppression_with_overlaps(c: &mut Context<'_>) -> Result<(
 pub(crate) fn sampled_bounding_box(c: &mut Context<'_>) -> Result<()> {
     let num_dims = common::expect_vector(c, 0)?;
     let boxes = dims::with_rank(&c.input(1), 3)?;
-    (2..c.num_inputs()).try_for_each(|i| common::expect_scalar(c, i))?;
+    (2..c.num_inputs().min(3)).try_for_each(|i| common::expect_scalar(c, i))?;
+    let num_seeds = if c.num_inputs() > 3 { common::expect_vector(c, 3)? } else { 2 };
     dims::expect(num_dims, 3)?;
     dims::expect(dims::size(&boxes, 2), 4)?;
+    dims::expect(num_seeds, 2)?;
     c.set_output(0, PartialShape::new(&[3]));
     c.set_output(1, PartialShape::new(&[3]));
     c.set_output(2, PartialShape::new(&[1, 1, 4]));
+    Ok(())
+}
+
+/// A part of an image, of the sizes in input 1.
+pub(crate) fn random_crop(c: &mut Context<'_>) -> Result<()> {
+    let channels = dims::size(&dims::with_rank(&c.input(0), 3)?, 2);
+    c.input(1).merge(&PartialShape::new(&[2]))?;
+    let (height, width) = match common::ints(c, 1)?.as_deref() {
+        Some(&[height, width]) => (height, width),
+        _ => (dims::UNKNOWN, dims::UNKNOWN),
+    };
+    c.set_output(0, PartialShape::new(&[height, width, channels]));
     Ok(())
 }
 

@@ -114,3 +114,21 @@ pub(crate) fn table_find(c: &mut Context<'_>) -> Result<()> {
     c.set_output(0, dims::without_last(&keys, rank - prefix).concat(&value));
     Ok(())
 }
+
+/// A place per word, and how many words have one.
+pub(crate) fn generate_vocab_remapping(c: &mut Context<'_>) -> Result<()> {
+    common::expect_scalar(c, 0)?;
+    common::expect_scalar(c, 1)?;
+    let words: i64 = c.attrs().get("num_new_vocab")?;
+    c.set_output(0, PartialShape::new(&[words]));
+    c.set_output(1, PartialShape::scalar());
+    Ok(())
+}
+
+/// A matrix of the sizes in attributes.
+pub(crate) fn load_and_remap_matrix(c: &mut Context<'_>) -> Result<()> {
+    common::expect_scalar(c, 1)?;
+    let (rows, columns) = (c.attrs().get("num_rows")?, c.attrs().get("num_cols")?);
+    c.set_output(0, PartialShape::new(&[rows, columns]));
+    Ok(())
+}

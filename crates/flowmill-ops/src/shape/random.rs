@@ -76,6 +76,14 @@ pub(crate) fn stateless_truncated_normal(c: &mut Context<'_>) -> Result<()> {
     stateless_random(c)
 }
 
+/// Truncated normal numbers, whose four parameters are scalars or vectors.
+pub(crate) fn parameterized_truncated_normal(c: &mut Context<'_>) -> Result<()> {
+    for i in 1..5 {
+        dims::with_rank_at_most(&c.input(i), 1)?;
+    }
+    common::shape_input::<0>(c)
+}
+
 /// Random numbers in the shape that input 2 gives, by the state in a variable.
 pub(crate) fn stateful_random(c: &mut Context<'_>) -> Result<()> {
     common::expect_scalar(c, 1)?;

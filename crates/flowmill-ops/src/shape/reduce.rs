@@ -97,6 +97,24 @@ pub(crate) fn bincount(c: &mut Context<'_>) -> Result<()> {
     common::set_all(c, &shape)
 }
 
+/// Counts of the values of a sparse tensor: a vector of input 3 elements, or one per row of a matrix.
+pub(crate) fn sparse_bincount(c: &mut Context<'_>) -> Result<()> {
+    let Some(size) = common::int(c, 3)? else { return Ok(()) };
+    if let Some(rank) = c.input(3).rank().filter(|&rank| rank != 0) {
+        bail!(InvalidArgument, "Shape must be rank 0 but is rank {rank}");
+    }
+    if size < 0 {
+        bail!(InvalidArgument, "size ({size}) must be non-negative");
+    }
+    match common::ints(c, 2)?.as_deref() {
+        None => {}
+        Some([_]) => c.set_output(0, PartialShape::new(&[size])),
+        Some(&[rows, _]) => c.set_output(0, PartialShape::new(&[rows, size])),
+        Some(_) => bail!(InvalidArgument, "Input must be less than rank 2"),
+    }
+    Ok(())
+}
+
 /// A histogram of as many bins as input 2 says.
 pub(crate) fn histogram_fixed_width(c: &mut Context<'_>) -> Result<()> {
     common::expect_vector(c, 1)?;

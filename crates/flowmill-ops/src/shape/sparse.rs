@@ -436,3 +436,55 @@ pub(crate) fn sparse_segment_grad_v2(c: &mut Context<'_>) -> Result<()> {
     c.set_output(1, PartialShape::new(&[dims::UNKNOWN]));
     Ok(())
 }
+
+/// Counts of the values of a vector or a matrix, of the same rank; weights have the same shape or no elements.
+pub(crate) fn dense_count(c: &mut Context<'_>) -> Result<()> {
+    let (values, weights) = (c.input(0), c.input(1));
+    let shape = if weights.num_elements() == Some(0) { values } else { weights.merge(&values)? };
+    set_sparse(c, 0, dims::UNKNOWN, shape.rank().map_or(dims::UNKNOWN, |rank| rank as i64));
+    Ok(())
+}
+
+/// Counts of the values of a sparse tensor, of the same rank.
+pub(crate) fn sparse_count(c: &mut Context<'_>) -> Result<()> {
+    let indices = c.input(0);
+    dims::with_rank(&indices, 2)?;
+    set_sparse(c, 0, dims::UNKNOWN, dims::size(&indices, 1));
+    Ok(())
+}
+
+/// Counts of the values of a ragged tensor, whose rank is one more than that of its values.
+pub(crate) fn ragged_count(c: &mut Context<'_>) -> Result<()> {
+    let rank = c.input(1).rank().map_or(dims::UNKNOWN, |rank| rank as i64 + 1);
+    set_sparse(c, 0, dims::UNKNOWN, rank);
+    Ok(())
+}
+
+/// The number of a sparse tensor.
+pub(crate) fn add_sparse_to_tensors_map(c: &mut Context<'_>) -> Result<()> {
+    parts_of_rank(c)?;
+    c.set_output(0, PartialShape::scalar());
+    Ok(())
+}
+
+/// The numbers of the sparse tensors along the first dimension.
+pub(crate) fn add_many_sparse_to_tensors_map(c: &mut Context<'_>) -> Result<()> {
+    parts_of_rank(c)?;
+    c.set_output(0, PartialShape::new(&[dims::UNKNOWN]));
+    Ok(())
+}
+
+/// Inputs 0 to 2 have the ranks of a sparse tensor's parts; their sizes are not compared.
+fn parts_of_rank(c: &Context<'_>) -> Result<()> {
+    dims::with_rank(&c.input(0), 2)?;
+    common::expect_vector(c, 1)?;
+    common::expect_vector(c, 2)?;
+    Ok(())
+}
+
+/// A sparse tensor of unknown sizes.
+pub(crate) fn take_many_sparse_from_tensors_map(c: &mut Context<'_>) -> Result<()> {
+    common::expect_vector(c, 0)?;
+    set_sparse(c, 0, dims::UNKNOWN, dims::UNKNOWN);
+    Ok(())
+}

@@ -4,6 +4,7 @@ mod checkpoints;
 mod dataset_cache;
 mod files;
 mod messages;
+mod remap_matrix;
 
 use flowmill_runtime::{KernelContext, KernelRegistry};
 use flowmill_tensor::{Bytes, Result, bail};
@@ -14,6 +15,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     dataset_cache::register(registry);
     files::register(registry);
     messages::register(registry);
+    remap_matrix::register(registry);
 }
 
 /// The text in input `i`, which has one element.

@@ -1,0 +1,193 @@
+//! Tensor maps: `EmptyTensorMap` and its kin, maps from tensors to tensors as values.
+
+use super::arithmetic::{add_to, zeros_like};
+use crate::blocks::concat_blocks;
+use crate::from_fn::from_fn;
+use crate::summarize::summarize;
+use flowmill_runtime::{KernelContext, KernelRegistry};
+use flowmill_tensor::{DType, Error, Result, Tensor, Variant, VariantValue, bail, error};
+use std::collections::BTreeMap;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("EmptyTensorMap", |_| {
+        from_fn(|ctx| {
+            ctx.set_output(0, Tensor::variant(Variant::new(TensorMap::default())));
+            Ok(())
+        })
+    });
+    registry.add("TensorMapSize", |_| {
+        from_fn(|ctx| {
+            let len = map(ctx)?.entries.len();
+            ctx.set_output(0, Tensor::scalar(i32::try_from(len).unwrap_or(i32::MAX)));
+            Ok(())
+        })
+    });
+    registry.add("TensorMapLookup", |_| from_fn(lookup));
+    registry.add("TensorMapInsert", |_| from_fn(insert));
+    registry.add("TensorMapErase", |_| from_fn(erase));
+    registry.add("TensorMapHasKey", |_| {
+        from_fn(|ctx| {
+            let found = map(ctx)?.entries.contains_key(&encoded(ctx.input(1)?)?);
+            ctx.set_output(0, Tensor::scalar(found));
+            Ok(())
+        })
+    });
+    registry.add("TensorMapStackKeys", |init| {
+        let dtype = init.dtype("key_dtype")?;
+        from_fn(move |ctx| stack_keys(ctx, dtype))
+    });
+}
+
+/// A map, as a value: changing it leaves other holders of the old map alone, and happens in place if there are none.
+#[derive(Clone, Default)]
+struct TensorMap {
+    /// Key and value by the key's bytes.
+    entries: BTreeMap<Vec<u8>, (Tensor, Tensor)>,
+}
+
+impl VariantValue for TensorMap {
+    fn type_name(&self) -> &'static str {
+        "tensorflow::TensorMap"
+    }
+
+    fn zeros_like(&self) -> Result<Variant> {
+        let zeros = |(at, (key, value)): (&Vec<u8>, &(Tensor, Tensor))| Ok((at.clone(), (key.clone(), zeros_like(value)?)));
+        Ok(Variant::new(TensorMap { entries: self.entries.iter().map(zeros).collect::<Result<_>>()? }))
+    }
+
+    fn add(&self, other: &Variant) -> Result<Variant> {
+        let Some(other) = other.get::<TensorMap>() else {
+            bail!(Internal, "Trying to add a tensor map and a {}", other.value().type_name());
+        };
+        let mut entries = self.entries.clone();
+        for (at, (key, value)) in &other.entries {
+            match entries.get_mut(at) {
+                Some((_, sum)) if sum.shape() != value.shape() => {
+                    bail!(
+                        InvalidArgument,
+                        "Trying to add two tensors with incompatible element shapes. One is {} and the other is {}",
+                        sum.shape(),
+                        value.shape()
+                    )
+                }
+                Some((_, sum)) => add_to(sum, value)?,
+                None => drop(entries.insert(at.clone(), (key.clone(), value.clone()))),
+            }
+        }
+        Ok(Variant::new(TensorMap { entries }))
+    }
+
+    fn owned(&self) -> Result<Option<Variant>> {
+        let mut copy = self.clone();
+        let mut is_owned = true;
+        for part in copy.entries.values_mut().flat_map(|(key, value)| [key, value]) {
+            if let Some(owned) = part.owned()? {
+                (*part, is_owned) = (owned, false);
+            }
+        }
+        Ok((!is_owned).then(|| Variant::new(copy)))
+    }
+}
+
+/// The bytes that tell a key from others: its type, shape and elements.
+///
+/// # Errors
+/// `InvalidArgument` for a handle or a variant, which have no order.
+fn encoded(key: &Tensor) -> Result<Vec<u8>> {
+    let mut bytes = key.dtype().number().to_le_bytes().to_vec();
+    for &size in key.shape().dims() {
+        bytes.extend((size as u64).to_le_bytes());
+    }
+    match key.dtype() {
+        DType::String => {
+            for text in key.as_strings()? {
+                bytes.extend((text.len() as u64).to_le_bytes());
+                bytes.extend_from_slice(text);
+            }
+        }
+        DType::Resource | DType::Variant => bail!(InvalidArgument, "a key of a map cannot have type {}", key.dtype().cpp_name()),
+        _ => bytes.extend_from_slice(key.as_bytes()?),
+    }
+    Ok(bytes)
+}
+
+fn as_map(variant: &Variant) -> Result<&TensorMap> {
+    match variant.get() {
+        Some(map) => Ok(map),
+        None => bail!(InvalidArgument, "Input handle is not a map. Saw: '{}'", variant.value().type_name()),
+    }
+}
+
+/// The map in input 0.
+fn map<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a TensorMap> {
+    let tensor = ctx.input(0)?;
+    match tensor.as_variants() {
+        Ok([variant]) if tensor.rank() == 0 => as_map(variant),
+        _ => bail!(InvalidArgument, "Input map must be a scalar. Saw: {}", tensor.shape()),
+    }
+}
+
+/// Changes the map in input 0 by `change`, in place if nobody else holds it, and returns it.
+fn changed(ctx: &mut KernelContext<'_>, change: impl FnOnce(&mut TensorMap)) -> Result<()> {
+    map(ctx)?;
+    let mut tensor = ctx.take(0)?;
+    let [variant] = tensor.as_mut_variants()? else { bail!(Internal, "a map's handle lost its map") };
+    match variant.get_mut::<TensorMap>() {
+        Some(map) => change(map),
+        None => {
+            let mut copy = as_map(variant)?.clone();
+            change(&mut copy);
+            *variant = Variant::new(copy);
+        }
+    }
+    ctx.set_output(0, tensor);
+    Ok(())
+}
+
+fn absent(what: &str, key: &Tensor) -> Error {
+    error!(InvalidArgument, "Trying to {what}. Could not find key \"{}\".", summarize(key, 100))
+}
+
+fn lookup(ctx: &mut KernelContext<'_>) -> Result<()> {
+    let key = ctx.input(1)?;
+    let value = match map(ctx)?.entries.get(&encoded(key)?) {
+        Some((_, value)) => value.clone(),
+        None => return Err(absent("lookup non-existent key", key)),
+    };
+    ctx.set_output(0, value);
+    Ok(())
+}
+
+fn insert(ctx: &mut KernelContext<'_>) -> Result<()> {
+    let (key, value) = (ctx.input(1)?.clone(), ctx.input(2)?.clone());
+    let at = encoded(&key)?;
+    changed(ctx, |map| drop(map.entries.insert(at, (key, value))))
+}
+
+fn erase(ctx: &mut KernelContext<'_>) -> Result<()> {
+    let key = ctx.input(1)?;
+    let at = encoded(key)?;
+    if !map(ctx)?.entries.contains_key(&at) {
+        return Err(absent("erase non-existent item", key));
+    }
+    changed(ctx, |map| drop(map.entries.remove(&at)))
+}
+
+/// Returns all keys, which must have one type and one shape, along a new first dimension, in the order of their bytes.
+fn stack_keys(ctx: &mut KernelContext<'_>, dtype: DType) -> Result<()> {
+    let entries = &map(ctx)?.entries;
+    let Some((first, _)) = entries.values().next() else { bail!(InvalidArgument, "TensorMapStackKeys cannot be called on empty map.") };
+    for (key, _) in entries.values() {
+        if key.dtype() != dtype {
+            bail!(InvalidArgument, "Key does not match requested dtype.");
+        }
+        if key.shape() != first.shape() {
+            bail!(InvalidArgument, "Keys must all have the same shape.");
+        }
+    }
+    let mut shape = first.shape().clone();
+    shape.insert(0, entries.len());
+    let keys = concat_blocks(dtype, shape, entries.values().map(|(key, _)| (key, 0..key.num_elements())))?;
+    ctx.set_output(0, keys);
+    Ok(())
+}
