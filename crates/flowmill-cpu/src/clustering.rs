@@ -11,7 +11,7 @@ use flowmill_runtime::{KernelContext, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail, check_memory};
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("KmeansPlusPlusInitialization", |_| expensive_from_fn(plus_plus));
     registry.add("KMC2ChainInitialization", |_| expensive_from_fn(chain));
     registry.add("NearestNeighbors", |_| expensive_from_fn(nearest));

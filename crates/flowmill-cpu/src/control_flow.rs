@@ -7,7 +7,7 @@ use flowmill_tensor::{DType, Result, Tensor, bail};
 use std::sync::Arc;
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     registry.add("Switch", make_switch);
     registry.add("RefSwitch", make_switch);
     registry.add("_SwitchN", make_switch_n);

@@ -13,7 +13,7 @@ use flowmill_tensor::{DType, Result, Tensor, bail, error};
 use std::sync::Arc;
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     for op in ["PartitionedCall", "StatefulPartitionedCall"] {
         registry.add(op, |init| Ok(call(init, function(init, "f")?)));
     }

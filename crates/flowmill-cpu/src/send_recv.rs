@@ -8,7 +8,7 @@ use flowmill_tensor::{Result, Tensor, bail};
 use std::sync::Arc;
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     for op in ["_Send", "_HostSend"] {
         registry.add(op, make_send);
     }

@@ -39,7 +39,7 @@ pub(crate) use transpose::permuted;
 use flowmill_runtime::KernelRegistry;
 
 /// Registers the kernels of the array ops.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     bitcast::register(registry);
     inplace::register(registry);
     broadcast::register(registry);

@@ -22,7 +22,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     accumulator::register(registry);
     barrier::register(registry);
     map_staging::register(registry);

@@ -36,7 +36,7 @@ pub use cache_file::{TensorFiles, TensorReader, TensorWriter};
 use flowmill_runtime::KernelRegistry;
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     batch::register(registry);
     cache::register(registry);
     choice::register(registry);

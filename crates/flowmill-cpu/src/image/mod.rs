@@ -23,7 +23,7 @@ use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{Result, Tensor, bail};
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     codec::register(registry);
     color::register(registry);
     contrast_v1::register(registry);

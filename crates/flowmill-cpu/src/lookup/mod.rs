@@ -14,7 +14,7 @@ use std::sync::Arc;
 use table::{Kind, Table, item};
 
 /// Registers the family. The ops of the first version, whose handles are references, have the same kernels.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     for op in ["HashTable", "HashTableV2", "AnonymousHashTable"] {
         registry.add(op, |init| make_table(init, Kind::Static));
     }

@@ -22,7 +22,7 @@ use flowmill_tensor::{Bytes, DType, Result, Tensor, bail};
 use std::sync::Arc;
 
 /// Registers the family. The ops that read and write files are the facade's.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     compressed::register(registry);
     csv::register(registry);
     json_example::register(registry);

@@ -26,7 +26,7 @@ pub(crate) use window_starts::WindowStarts;
 use flowmill_runtime::KernelRegistry;
 
 /// Registers the kernels of the random ops.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     binomial::register(registry);
     candidate::register(registry);
     categorical::register(registry);

@@ -27,7 +27,7 @@ use flowmill_runtime::{KernelContext, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, check_memory, error};
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     add::register(registry);
     convert::register(registry);
     counts::register(registry);

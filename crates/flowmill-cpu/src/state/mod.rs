@@ -15,7 +15,7 @@ use variable::VariableKind;
 pub use variable::{ResourceVariable, Variable};
 
 /// Registers the family.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     gather::register(registry);
     ref_variable::register(registry);
     resource_variable::register(registry);

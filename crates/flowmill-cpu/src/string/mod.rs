@@ -27,7 +27,7 @@ use flowmill_tensor::{Bytes, Element, Result, Tensor, bail};
 use std::sync::Arc;
 
 /// Registers the kernels of the string ops.
-pub fn register(registry: &mut KernelRegistry) {
+pub(crate) fn register(registry: &mut KernelRegistry) {
     encode::register(registry);
     fingerprint::register(registry);
     format::register(registry);

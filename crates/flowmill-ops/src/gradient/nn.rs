@@ -377,7 +377,7 @@ pub(crate) fn fractional_avg_pool(b: &mut B<'_>, op: &Backward) -> Grads {
 }
 
 /// (input): the elements of a pool share the mean of their gradients.
-pub(crate) fn isotonic_regression(b: &mut GraphBuilder<'_>, op: &Backward) -> Grads {
+pub(crate) fn isotonic_regression(b: &mut ScopedBuilder<'_>, op: &Backward) -> Grads {
     let (dy, segments) = (op.dy(b, 0)?, op.output(1));
     let (flat, zero, one) = (b.ints(&[-1])?, b.int(0)?, b.int(1)?);
     let (shape, size) = (b.call("Shape", &[segments])?, b.call("Size", &[segments])?);
