@@ -60,7 +60,7 @@ pub use from_fn::{blocking_from_fn, from_fn};
 use flowmill_runtime::KernelRegistry;
 
 /// Registers every CPU kernel, a family a line.
-pub(crate) fn register_all(registry: &mut KernelRegistry) {
+pub fn register_all(registry: &mut KernelRegistry) {
     array::register(registry);
     audio::register(registry);
     batching::register(registry);
