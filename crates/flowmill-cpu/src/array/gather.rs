@@ -6,7 +6,7 @@ use super::nd::{PARALLEL_CHUNK, PARALLEL_MIN};
 use crate::from_fn::from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Element, Error, Result, Shape, Tensor, bail, error, for_dtype, memory_limit};
+use flowmill_tensor::{Element, Error, Result, Shape, Tensor, bail, check_memory, error, for_dtype};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -169,9 +169,7 @@ pub(super) fn slice_offsets(
     let rows = product(index.shape().split_last().map_or(&[][..], |(_, outer)| outer));
     let strides = shape.strides();
     if depth == 0 {
-        if rows > memory_limit() / size_of::<Option<usize>>() {
-            bail!(ResourceExhausted, "OOM when resolving indices of shape{}", index.shape());
-        }
+        check_memory::<Option<usize>>(rows)?;
         return Ok(vec![Some(0); rows]);
     }
     let flat: Indices = indices(index)?;

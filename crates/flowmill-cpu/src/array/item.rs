@@ -4,7 +4,7 @@
 //! (whose bytes must stay 0 or 1), and one each for strings, resource handles and variants serve all types.
 
 use bytemuck::Pod;
-use flowmill_tensor::{Bytes, Complex, DType, Element, ResourceHandle, Result, Shape, Tensor, Variant, bail, error, memory_limit};
+use flowmill_tensor::{Bytes, Complex, DType, Element, ResourceHandle, Result, Shape, Tensor, Variant, bail, error};
 
 /// How the elements of a type are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,9 +158,7 @@ impl Item for bool {
 /// Refuses more elements of type `T` than the memory limit allows.
 fn check_memory<T>(shape: &Shape) -> Result<usize> {
     let n = shape.checked_num_elements()?;
-    if n > memory_limit() / size_of::<T>() {
-        bail!(ResourceExhausted, "OOM when allocating tensor with shape{shape}");
-    }
+    flowmill_tensor::check_memory::<T>(n)?;
     Ok(n)
 }
 

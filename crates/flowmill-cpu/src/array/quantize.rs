@@ -97,7 +97,7 @@ fn gradient<T: Element + Float>(ctx: &mut KernelContext<'_>, axis: i64) -> Resul
     if low.len() != high.len() {
         bail!(InvalidArgument, "input_min and input_max must have the same shape");
     }
-    let range = Tensor::zeros(T::DTYPE, ctx.input(2)?.shape().clone())?;
+    let range = Tensor::zeros(T::DTYPE, if axis == -1 { Shape::scalar() } else { Shape::new(&[channels]) })?;
     let mut output = Tensor::uninit(T::DTYPE, input.shape().clone())?;
     let (g, x, out) = (gradient.as_slice::<T>()?, input.as_slice::<T>()?, output.as_mut_slice::<T>()?);
     for i in 0..outer * channels {

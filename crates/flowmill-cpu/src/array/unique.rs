@@ -5,7 +5,7 @@ use super::item::{Item, ItemClass};
 use super::transpose::transposed;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, DType, Element, Result, Shape, Tensor, bail, bf16, f16, memory_limit};
+use flowmill_tensor::{Bytes, DType, Element, Result, Shape, Tensor, bail, bf16, check_memory, f16};
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 use std::hash::Hasher;
@@ -171,9 +171,7 @@ fn unique<T: Key>(ctx: &mut KernelContext<'_>, index_type: DType, with_counts: b
     let rows_first = if axis == 0 { input.clone() } else { transposed::<T>(input, &order)? };
     let count = input.shape()[axis];
     // Rows without elements can be more than memory holds numbers for.
-    if count > memory_limit() / size_of::<[usize; 4]>() {
-        bail!(ResourceExhausted, "OOM when numbering the {count} slices of shape{}", input.shape());
-    }
+    check_memory::<[usize; 4]>(count)?;
     let comparable = canonical(&rows_first)?;
     let rows = Rows { items: T::items(&comparable)?, nan: nan_flags(&rows_first)?, len: product(&rows_first.shape()[1..]) };
     let mut table = Table::default();

@@ -53,11 +53,14 @@ impl Draws {
     }
 }
 
-/// How often a sample is drawn again before the distribution's mean stands for it: parameters that are not finite accept nothing.
-pub(super) const MAX_ATTEMPTS: usize = 1 << 20;
+/// How often a sample is drawn again before it is given up: some parameters accept next to nothing.
+pub(super) const MAX_ATTEMPTS: usize = 1 << 12;
 
 /// Marsaglia and Tsang: "A simple method for generating gamma variables" (ACM TOMS 26, 2000).
 fn gamma(alpha: f64, mut draws: Draws) -> f64 {
+    if alpha.is_nan() {
+        return alpha;
+    }
     if alpha == 1.0 {
         return -(-draws.uniform()).ln_1p();
     }
@@ -97,6 +100,10 @@ fn poisson(rate: f64, highest: f64, mut draws: Draws) -> f64 {
     }
     if rate.is_infinite() {
         return rate;
+    }
+    // Ten standard deviations below the mean.
+    if rate.is_nan() || rate - 10.0 * rate.sqrt() > highest {
+        return f64::NAN;
     }
     let log_rate = rate.ln();
     let b = 0.931 + 2.53 * rate.sqrt();

@@ -228,6 +228,9 @@ fn gradient(ctx: &mut KernelContext<'_>, dtype: DType) -> Result<()> {
         }
     }
     if splits_in.num_elements() == 0 && parts.len() == 1 && encoded.rank() == 0 {
+        if *parts[0].shape() != shape {
+            bail!(InvalidArgument, "the gradient has the shape {}, but {shape} is expected", parts[0].shape());
+        }
         let values = parts[0].clone();
         ctx.set_output(0, values);
         return Ok(());

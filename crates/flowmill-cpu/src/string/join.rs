@@ -3,7 +3,7 @@
 use crate::array::args::{indices, product, scalar_index};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, Result, Shape, Tensor, bail};
+use flowmill_tensor::{Bytes, Result, Shape, Tensor, bail, check_memory};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -92,9 +92,7 @@ fn reduce_join(input: &Tensor, axes: &[usize], keep_dims: bool, separator: &[u8]
     };
     let strings = input.as_strings()?;
     let results = kept.iter().fold(1, |n: usize, &axis| n.saturating_mul(shape[axis]));
-    if results > flowmill_tensor::memory_limit() / size_of::<Bytes>() {
-        bail!(ResourceExhausted, "OOM when joining the strings of shape{shape}");
-    }
+    check_memory::<Bytes>(results)?;
     // Without elements in a kept dimension there is no result to join; with none in a reduced one, every result is empty.
     let inner_last: SmallVec<[usize; 8]> = axes.iter().rev().copied().collect();
     let within = if strings.is_empty() { Vec::new() } else { offsets(&inner_last) };
@@ -132,9 +130,7 @@ fn unsorted_segment_join(ctx: &KernelContext<'_>, separator: &[u8]) -> Result<Te
     let sizes: Vec<i64> = std::iter::once(segment_count).chain(inner.iter().copied()).map(|d| d as i64).collect();
     let shape = Shape::from_i64(&sizes)?;
     let total = shape.num_elements();
-    if total > flowmill_tensor::memory_limit() / size_of::<Vec<&[u8]>>() {
-        bail!(ResourceExhausted, "OOM when allocating tensor with shape{shape} and type string");
-    }
+    check_memory::<Vec<&[u8]>>(total)?;
     let run = product(inner);
     let strings = input.as_strings()?;
     let mut parts: Vec<Vec<&[u8]>> = vec![Vec::new(); total];

@@ -4,7 +4,7 @@ use super::{counts_characters, map_strings, map_to_numbers};
 use crate::array::args::indices;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Bytes, Result, Shape, Tensor, bail, error};
+use flowmill_tensor::{Bytes, Result, Shape, Tensor, bail, check_memory, error};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -69,9 +69,7 @@ fn substr(ctx: &KernelContext<'_>, by_character: bool) -> Result<Tensor> {
         bail!(InvalidArgument, "Incompatible shapes: {} vs. {}", input.shape(), pos.shape());
     };
     let n = shape.checked_num_elements()?;
-    if n > flowmill_tensor::memory_limit() / size_of::<Bytes>() {
-        bail!(ResourceExhausted, "OOM when allocating tensor with shape{shape} and type string");
-    }
+    check_memory::<Bytes>(n)?;
     let (strings, positions, lengths) = (input.as_strings()?, indices(pos)?, indices(len)?);
     let from_strings = broadcast_positions(input.shape(), &shape);
     let from_positions = broadcast_positions(pos.shape(), &shape);

@@ -59,9 +59,7 @@ impl Tensor {
             if dtype != DType::String {
                 bail!(InvalidArgument, "a tensor of type {dtype} has no zero value");
             }
-            if n > crate::memory_limit() / size_of::<Bytes>() {
-                bail!(ResourceExhausted, "OOM when allocating tensor with shape{shape} and type {dtype}");
-            }
+            crate::check_memory::<Bytes>(n).map_err(|e| e.append(format_args!(" (shape{shape} and type {dtype})")))?;
             return Ok(Tensor::from_heap(dtype, shape, Storage::Strings(Strings::new(vec![Bytes::new(); n])?)));
         };
         if shape.rank() == 0 && size <= 8 {

@@ -6,7 +6,7 @@ use crate::from_fn::from_fn;
 use crate::random::noise::of_seeds;
 use crate::state::resource_name;
 use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, PartialShape, ResourceHandle, Result, Tensor, bail};
+use flowmill_tensor::{DType, PartialShape, ResourceHandle, Result, Tensor, bail, check_memory};
 use std::sync::Arc;
 pub(super) use waiting::{Options, Order, Queue, Request};
 
@@ -179,6 +179,7 @@ fn enqueue_many(queue: &Queue, components: &[Tensor]) -> Result<Request> {
         check_element(queue, &element)?;
         Ok(element)
     };
+    check_memory::<Vec<Tensor>>(count)?;
     let elements = (0..count).map(element).collect::<Result<_>>()?;
     check_open(queue)?;
     Ok(Request::Enqueue(elements))

@@ -3,7 +3,7 @@
 use super::read_product::Ahead;
 use crate::data_flow::arithmetic::add_to;
 use flowmill_tensor::sync::{Mutex, MutexGuard};
-use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Shape, Tensor, bail};
+use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Shape, Tensor, bail, check_memory};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -348,7 +348,8 @@ impl Elements<'_> {
 fn slot_mut(slots: &mut Vec<Slot>, i: usize) -> Result<&mut Slot> {
     if i >= slots.len() {
         let more = i + 1 - slots.len();
-        if i >= flowmill_tensor::memory_limit() / size_of::<Slot>() || slots.try_reserve(more).is_err() {
+        check_memory::<Slot>(i + 1)?;
+        if slots.try_reserve(more).is_err() {
             bail!(ResourceExhausted, "OOM when allocating a TensorArray with {} elements", i + 1);
         }
         slots.resize(i + 1, Slot::default());
