@@ -30,7 +30,27 @@ def AccumulatorTakeGradient(*, handle: _Input, num_required: _Input, dtype: _Typ
 def Acos(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Acosh(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Add(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def AddManySparseToTensorsMap(
+    *,
+    sparse_indices: _Input,
+    sparse_values: _Input,
+    sparse_shape: _Input,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def AddN(*, inputs: Sequence[_Input], N: int | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def AddSparseToTensorsMap(
+    *,
+    sparse_indices: _Input,
+    sparse_values: _Input,
+    sparse_shape: _Input,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def AddV2(*, x: _Input, y: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def AdjustContrast(
     *,
@@ -1363,6 +1383,30 @@ def DatasetToSingleElement(
 ) -> list[Tensor]: ...
 def DatasetToTFRecord(*, input_dataset: _Input, filename: _Input, compression_type: _Input, name: str | None = None) -> Operation: ...
 def Dawsn(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def DebugGradientIdentity(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def DebugIdentity(
+    *,
+    input: _Input,
+    device_name: str | bytes | None = None,
+    tensor_name: str | bytes | None = None,
+    debug_urls: Sequence[str | bytes] | None = None,
+    gated_grpc: bool | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def DebugIdentityV2(
+    *,
+    input: _Input,
+    tfdbg_context_id: str | bytes | None = None,
+    op_name: str | bytes | None = None,
+    output_slot: int | None = None,
+    tensor_debug_mode: int | None = None,
+    debug_urls: Sequence[str | bytes] | None = None,
+    circular_buffer_size: int | None = None,
+    tfdbg_run_id: str | bytes | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def DecodeAndCropJpeg(
     *,
     contents: _Input,
@@ -1471,6 +1515,22 @@ def DenseBincount(
     Tidx: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+class _DenseCountSparseOutput(typing.NamedTuple):
+    output_indices: Tensor
+    output_values: Tensor
+    output_dense_shape: Tensor
+
+def DenseCountSparseOutput(
+    *,
+    values: _Input,
+    weights: _Input,
+    binary_output: bool,
+    minlength: int | None = None,
+    maxlength: int | None = None,
+    T: _Type | None = None,
+    output_type: _Type | None = None,
+    name: str | None = None,
+) -> _DenseCountSparseOutput: ...
 class _DenseToDenseSetOperation(typing.NamedTuple):
     result_indices: Tensor
     result_values: Tensor
@@ -1589,6 +1649,7 @@ def DeserializeSparse(
 ) -> _DeserializeSparse: ...
 def DestroyResourceOp(*, resource: _Input, ignore_lookup_error: bool | None = None, name: str | None = None) -> Operation: ...
 def DestroyTemporaryVariable(*, ref: _Input, var_name: str | bytes, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def DeviceIndex(*, device_names: Sequence[str | bytes], name: str | None = None) -> Tensor: ...
 def Diag(*, diagonal: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def DiagPart(*, input: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Digamma(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -1688,6 +1749,7 @@ def EmptyTensorList(
     shape_type: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def EmptyTensorMap(*, name: str | None = None) -> Tensor: ...
 def EncodeBase64(*, input: _Input, pad: bool | None = None, name: str | None = None) -> Tensor: ...
 def EncodeJpeg(
     *,
@@ -2584,6 +2646,19 @@ def GenerateBoundingBoxProposals(
     post_nms_topn: int | None = None,
     name: str | None = None,
 ) -> _GenerateBoundingBoxProposals: ...
+class _GenerateVocabRemapping(typing.NamedTuple):
+    remapping: Tensor
+    num_present: Tensor
+
+def GenerateVocabRemapping(
+    *,
+    new_vocab_file: _Input,
+    old_vocab_file: _Input,
+    new_vocab_offset: int,
+    num_new_vocab: int,
+    old_vocab_size: int | None = None,
+    name: str | None = None,
+) -> _GenerateVocabRemapping: ...
 def GeneratorDataset(
     *,
     init_func_other_args: Sequence[_Input],
@@ -2813,6 +2888,17 @@ def IsFinite(*, x: _Input, T: _Type | None = None, name: str | None = None) -> T
 def IsInf(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def IsNan(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def IsVariableInitialized(*, ref: _Input, dtype: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _IsotonicRegression(typing.NamedTuple):
+    output: Tensor
+    segments: Tensor
+
+def IsotonicRegression(
+    *,
+    input: _Input,
+    output_dtype: _Type | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> _IsotonicRegression: ...
 def Iterator(
     *,
     shared_name: str | bytes,
@@ -2858,6 +2944,15 @@ def IteratorV2(
     container: str | bytes,
     output_types: Sequence[_Type],
     output_shapes: Sequence[_Shape],
+    name: str | None = None,
+) -> Tensor: ...
+def KMC2ChainInitialization(*, distances: _Input, seed: _Input, name: str | None = None) -> Tensor: ...
+def KmeansPlusPlusInitialization(
+    *,
+    points: _Input,
+    num_to_sample: _Input,
+    seed: _Input,
+    num_retries_per_sample: _Input,
     name: str | None = None,
 ) -> Tensor: ...
 def L2Loss(*, t: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -2998,6 +3093,18 @@ class _ListDiff(typing.NamedTuple):
     idx: Tensor
 
 def ListDiff(*, x: _Input, y: _Input, out_idx: _Type | None = None, T: _Type | None = None, name: str | None = None) -> _ListDiff: ...
+def LoadAndRemapMatrix(
+    *,
+    ckpt_path: _Input,
+    old_tensor_name: _Input,
+    row_remapping: _Input,
+    col_remapping: _Input,
+    initializing_values: _Input,
+    num_rows: int,
+    num_cols: int,
+    max_rows_in_memory: int | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def Log(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Log1p(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 class _LogMatrixDeterminant(typing.NamedTuple):
@@ -3122,6 +3229,15 @@ def MapAndBatchDataset(
     Targuments: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def MapClear(
+    *,
+    dtypes: Sequence[_Type],
+    capacity: int | None = None,
+    memory_limit: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Operation: ...
 def MapDataset(
     *,
     input_dataset: _Input,
@@ -3136,6 +3252,73 @@ def MapDataset(
     Targuments: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def MapIncompleteSize(
+    *,
+    dtypes: Sequence[_Type],
+    capacity: int | None = None,
+    memory_limit: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MapPeek(
+    *,
+    key: _Input,
+    indices: _Input,
+    dtypes: Sequence[_Type],
+    capacity: int | None = None,
+    memory_limit: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def MapSize(
+    *,
+    dtypes: Sequence[_Type],
+    capacity: int | None = None,
+    memory_limit: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def MapStage(
+    *,
+    key: _Input,
+    indices: _Input,
+    values: Sequence[_Input],
+    dtypes: Sequence[_Type],
+    capacity: int | None = None,
+    memory_limit: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    fake_dtypes: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def MapUnstage(
+    *,
+    key: _Input,
+    indices: _Input,
+    dtypes: Sequence[_Type],
+    capacity: int | None = None,
+    memory_limit: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+class _MapUnstageNoKey(typing.NamedTuple):
+    key: Tensor
+    values: list[Tensor]
+
+def MapUnstageNoKey(
+    *,
+    indices: _Input,
+    dtypes: Sequence[_Type],
+    capacity: int | None = None,
+    memory_limit: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> _MapUnstageNoKey: ...
 def MatMul(
     *,
     a: _Input,
@@ -3556,6 +3739,11 @@ def MutableHashTableV2(
 def MutexLock(*, mutex: _Input, name: str | None = None) -> Tensor: ...
 def MutexV2(*, container: str | bytes | None = None, shared_name: str | bytes | None = None, name: str | None = None) -> Tensor: ...
 def Ndtri(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+class _NearestNeighbors(typing.NamedTuple):
+    nearest_center_indices: Tensor
+    nearest_center_distances: Tensor
+
+def NearestNeighbors(*, points: _Input, centers: _Input, k: _Input, name: str | None = None) -> _NearestNeighbors: ...
 def Neg(*, x: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def NextAfter(*, x1: _Input, x2: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def NextIteration(*, data: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
@@ -3701,6 +3889,82 @@ def OptionsDataset(
     metadata: str | bytes | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def OrderedMapClear(
+    *,
+    dtypes: Sequence[_Type],
+    capacity: int | None = None,
+    memory_limit: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def OrderedMapIncompleteSize(
+    *,
+    dtypes: Sequence[_Type],
+    capacity: int | None = None,
+    memory_limit: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def OrderedMapPeek(
+    *,
+    key: _Input,
+    indices: _Input,
+    dtypes: Sequence[_Type],
+    capacity: int | None = None,
+    memory_limit: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def OrderedMapSize(
+    *,
+    dtypes: Sequence[_Type],
+    capacity: int | None = None,
+    memory_limit: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def OrderedMapStage(
+    *,
+    key: _Input,
+    indices: _Input,
+    values: Sequence[_Input],
+    dtypes: Sequence[_Type],
+    capacity: int | None = None,
+    memory_limit: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    fake_dtypes: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> Operation: ...
+def OrderedMapUnstage(
+    *,
+    key: _Input,
+    indices: _Input,
+    dtypes: Sequence[_Type],
+    capacity: int | None = None,
+    memory_limit: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> list[Tensor]: ...
+class _OrderedMapUnstageNoKey(typing.NamedTuple):
+    key: Tensor
+    values: list[Tensor]
+
+def OrderedMapUnstageNoKey(
+    *,
+    indices: _Input,
+    dtypes: Sequence[_Type],
+    capacity: int | None = None,
+    memory_limit: int | None = None,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> _OrderedMapUnstageNoKey: ...
 def Pack(*, values: Sequence[_Input], axis: int | None = None, N: int | None = None, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def Pad(*, input: _Input, paddings: _Input, T: _Type | None = None, Tpaddings: _Type | None = None, name: str | None = None) -> Tensor: ...
 def PadV2(
@@ -3885,6 +4149,19 @@ def ParallelMapDatasetV2(
     Targuments: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def ParameterizedTruncatedNormal(
+    *,
+    shape: _Input,
+    means: _Input,
+    stdevs: _Input,
+    minvals: _Input,
+    maxvals: _Input,
+    seed: int | None = None,
+    seed2: int | None = None,
+    T: _Type | None = None,
+    dtype: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 class _ParseExample(typing.NamedTuple):
     sparse_indices: list[Tensor]
     sparse_values: list[Tensor]
@@ -3965,6 +4242,39 @@ def ParseExampleV2(
     Tdense: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> _ParseExampleV2: ...
+class _ParseSequenceExample(typing.NamedTuple):
+    context_sparse_indices: list[Tensor]
+    context_sparse_values: list[Tensor]
+    context_sparse_shapes: list[Tensor]
+    context_dense_values: list[Tensor]
+    feature_list_sparse_indices: list[Tensor]
+    feature_list_sparse_values: list[Tensor]
+    feature_list_sparse_shapes: list[Tensor]
+    feature_list_dense_values: list[Tensor]
+    feature_list_dense_lengths: list[Tensor]
+
+def ParseSequenceExample(
+    *,
+    serialized: _Input,
+    debug_name: _Input,
+    context_dense_defaults: Sequence[_Input],
+    feature_list_dense_missing_assumed_empty: Sequence[str | bytes],
+    context_sparse_keys: Sequence[str | bytes],
+    context_dense_keys: Sequence[str | bytes],
+    feature_list_sparse_keys: Sequence[str | bytes],
+    feature_list_dense_keys: Sequence[str | bytes],
+    Ncontext_sparse: int | None = None,
+    Ncontext_dense: int | None = None,
+    Nfeature_list_sparse: int | None = None,
+    Nfeature_list_dense: int | None = None,
+    context_sparse_types: Sequence[_Type] | None = None,
+    feature_list_dense_types: Sequence[_Type] | None = None,
+    context_dense_shapes: Sequence[_Shape] | None = None,
+    feature_list_sparse_types: Sequence[_Type] | None = None,
+    feature_list_dense_shapes: Sequence[_Shape] | None = None,
+    Tcontext_dense: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> _ParseSequenceExample: ...
 class _ParseSequenceExampleV2(typing.NamedTuple):
     context_sparse_indices: list[Tensor]
     context_sparse_values: list[Tensor]
@@ -4026,6 +4336,38 @@ def ParseSingleExample(
     Tdense: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> _ParseSingleExample: ...
+class _ParseSingleSequenceExample(typing.NamedTuple):
+    context_sparse_indices: list[Tensor]
+    context_sparse_values: list[Tensor]
+    context_sparse_shapes: list[Tensor]
+    context_dense_values: list[Tensor]
+    feature_list_sparse_indices: list[Tensor]
+    feature_list_sparse_values: list[Tensor]
+    feature_list_sparse_shapes: list[Tensor]
+    feature_list_dense_values: list[Tensor]
+
+def ParseSingleSequenceExample(
+    *,
+    serialized: _Input,
+    feature_list_dense_missing_assumed_empty: _Input,
+    context_sparse_keys: Sequence[_Input],
+    context_dense_keys: Sequence[_Input],
+    feature_list_sparse_keys: Sequence[_Input],
+    feature_list_dense_keys: Sequence[_Input],
+    context_dense_defaults: Sequence[_Input],
+    debug_name: _Input,
+    context_sparse_types: Sequence[_Type] | None = None,
+    feature_list_dense_types: Sequence[_Type] | None = None,
+    context_dense_shapes: Sequence[_Shape] | None = None,
+    feature_list_sparse_types: Sequence[_Type] | None = None,
+    feature_list_dense_shapes: Sequence[_Shape] | None = None,
+    Ncontext_dense: int | None = None,
+    Ncontext_sparse: int | None = None,
+    Nfeature_list_dense: int | None = None,
+    Nfeature_list_sparse: int | None = None,
+    Tcontext_dense: Sequence[_Type] | None = None,
+    name: str | None = None,
+) -> _ParseSingleSequenceExample: ...
 def ParseTensor(*, serialized: _Input, out_type: _Type, name: str | None = None) -> Tensor: ...
 def PartitionedCall(
     *,
@@ -4555,6 +4897,7 @@ def QueueEnqueueV2(
     Tcomponents: Sequence[_Type] | None = None,
     name: str | None = None,
 ) -> Operation: ...
+def QueueIsClosed(*, handle: _Input, name: str | None = None) -> Tensor: ...
 def QueueIsClosedV2(*, handle: _Input, name: str | None = None) -> Tensor: ...
 def QueueSize(*, handle: _Input, name: str | None = None) -> Tensor: ...
 def QueueSizeV2(*, handle: _Input, name: str | None = None) -> Tensor: ...
@@ -4571,6 +4914,34 @@ def RFFTND(
     name: str | None = None,
 ) -> Tensor: ...
 def RGBToHSV(*, images: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
+def RaggedBincount(
+    *,
+    splits: _Input,
+    values: _Input,
+    size: _Input,
+    weights: _Input,
+    binary_output: bool | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+class _RaggedCountSparseOutput(typing.NamedTuple):
+    output_indices: Tensor
+    output_values: Tensor
+    output_dense_shape: Tensor
+
+def RaggedCountSparseOutput(
+    *,
+    splits: _Input,
+    values: _Input,
+    weights: _Input,
+    binary_output: bool,
+    minlength: int | None = None,
+    maxlength: int | None = None,
+    T: _Type | None = None,
+    output_type: _Type | None = None,
+    name: str | None = None,
+) -> _RaggedCountSparseOutput: ...
 class _RaggedCross(typing.NamedTuple):
     output_values: Tensor
     output_row_splits: Tensor
@@ -4708,6 +5079,15 @@ def RaggedTensorToVariantGradient(
     dense_values_shape: _Input,
     Tvalues: _Type,
     Tsplits: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def RandomCrop(
+    *,
+    image: _Input,
+    size: _Input,
+    seed: int | None = None,
+    seed2: int | None = None,
+    T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
 def RandomDataset(
@@ -6503,6 +6883,18 @@ def SparseApplyRMSProp(
     Tindices: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def SparseBincount(
+    *,
+    indices: _Input,
+    values: _Input,
+    dense_shape: _Input,
+    size: _Input,
+    weights: _Input,
+    binary_output: bool | None = None,
+    T: _Type | None = None,
+    Tidx: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 class _SparseConcat(typing.NamedTuple):
     output_indices: Tensor
     output_values: Tensor
@@ -6527,6 +6919,24 @@ def SparseConditionalAccumulator(
     reduction_type: str | bytes | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+class _SparseCountSparseOutput(typing.NamedTuple):
+    output_indices: Tensor
+    output_values: Tensor
+    output_dense_shape: Tensor
+
+def SparseCountSparseOutput(
+    *,
+    indices: _Input,
+    values: _Input,
+    dense_shape: _Input,
+    weights: _Input,
+    binary_output: bool,
+    minlength: int | None = None,
+    maxlength: int | None = None,
+    T: _Type | None = None,
+    output_type: _Type | None = None,
+    name: str | None = None,
+) -> _SparseCountSparseOutput: ...
 class _SparseCross(typing.NamedTuple):
     output_indices: Tensor
     output_values: Tensor
@@ -7093,6 +7503,14 @@ def StatefulRandomBinomial(
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def StatefulStandardNormal(
+    *,
+    resource: _Input,
+    shape: _Input,
+    dtype: _Type | None = None,
+    shape_dtype: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
 def StatefulStandardNormalV2(
     *,
     resource: _Input,
@@ -7321,6 +7739,25 @@ def StatelessRandomUniformV2(
     Tshape: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+class _StatelessSampleDistortedBoundingBox(typing.NamedTuple):
+    begin: Tensor
+    size: Tensor
+    bboxes: Tensor
+
+def StatelessSampleDistortedBoundingBox(
+    *,
+    image_size: _Input,
+    bounding_boxes: _Input,
+    min_object_covered: _Input,
+    seed: _Input,
+    aspect_ratio_range: Sequence[float] | None = None,
+    area_range: Sequence[float] | None = None,
+    max_attempts: int | None = None,
+    use_image_if_no_bounding_boxes: bool | None = None,
+    T: _Type | None = None,
+    Tseed: _Type | None = None,
+    name: str | None = None,
+) -> _StatelessSampleDistortedBoundingBox: ...
 def StatelessShuffle(*, value: _Input, key: _Input, counter: _Input, alg: _Input, T: _Type | None = None, name: str | None = None) -> Tensor: ...
 def StatelessTruncatedNormal(
     *,
@@ -7543,6 +7980,19 @@ def TakeDataset(
     metadata: str | bytes | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+class _TakeManySparseFromTensorsMap(typing.NamedTuple):
+    sparse_indices: Tensor
+    sparse_values: Tensor
+    sparse_shape: Tensor
+
+def TakeManySparseFromTensorsMap(
+    *,
+    sparse_handles: _Input,
+    dtype: _Type,
+    container: str | bytes | None = None,
+    shared_name: str | bytes | None = None,
+    name: str | None = None,
+) -> _TakeManySparseFromTensorsMap: ...
 def TakeWhileDataset(
     *,
     input_dataset: _Input,
@@ -7881,6 +8331,20 @@ def TensorListStack(
     num_elements: int | None = None,
     name: str | None = None,
 ) -> Tensor: ...
+def TensorMapErase(*, input_handle: _Input, key: _Input, value_dtype: _Type, key_dtype: _Type | None = None, name: str | None = None) -> Tensor: ...
+def TensorMapHasKey(*, input_handle: _Input, key: _Input, key_dtype: _Type | None = None, name: str | None = None) -> Tensor: ...
+def TensorMapInsert(
+    *,
+    input_handle: _Input,
+    key: _Input,
+    value: _Input,
+    key_dtype: _Type | None = None,
+    value_dtype: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorMapLookup(*, input_handle: _Input, key: _Input, value_dtype: _Type, key_dtype: _Type | None = None, name: str | None = None) -> Tensor: ...
+def TensorMapSize(*, input_handle: _Input, name: str | None = None) -> Tensor: ...
+def TensorMapStackKeys(*, input_handle: _Input, key_dtype: _Type, name: str | None = None) -> Tensor: ...
 def TensorScatterAdd(
     *,
     tensor: _Input,
@@ -7954,6 +8418,15 @@ def TensorStridedSliceUpdate(
     new_axis_mask: int | None = None,
     shrink_axis_mask: int | None = None,
     Index: _Type | None = None,
+    T: _Type | None = None,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorSummary(
+    *,
+    tensor: _Input,
+    description: str | bytes | None = None,
+    labels: Sequence[str | bytes] | None = None,
+    display_name: str | bytes | None = None,
     T: _Type | None = None,
     name: str | None = None,
 ) -> Tensor: ...

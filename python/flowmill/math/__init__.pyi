@@ -2,6 +2,7 @@
 
 from flowmill.array import invert_permutation as invert_permutation
 from flowmill.math import special as special
+from flowmill.math._counts import bincount as bincount
 from flowmill.math._elementwise import abs as abs
 from flowmill.math._elementwise import acos as acos
 from flowmill.math._elementwise import acosh as acosh
@@ -135,7 +136,6 @@ from flowmill.math._reductions import reduce_variance as reduce_variance
 from flowmill.math._reductions import zero_fraction as zero_fraction
 from flowmill.math._segments import approx_max_k as approx_max_k
 from flowmill.math._segments import approx_min_k as approx_min_k
-from flowmill.math._segments import bincount as bincount
 from flowmill.math._segments import confusion_matrix as confusion_matrix
 from flowmill.math._segments import histogram_fixed_width as histogram_fixed_width
 from flowmill.math._segments import histogram_fixed_width_bins as histogram_fixed_width_bins

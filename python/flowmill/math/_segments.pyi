@@ -114,16 +114,6 @@ def sparse_segment_sqrt_n(data, indices, segment_ids, name: str | None = None, n
         num_segments: how many segments there are, where that is more than the last number says.
         sparse_gradient: makes the gradient one of slices.
     """
-def bincount(
-    arr,
-    weights=None,
-    minlength=None,
-    maxlength=None,
-    dtype=...,
-    name: str | None = None,
-    axis=None,
-    binary_output: bool = False,
-) -> Tensor: ...
 def confusion_matrix(labels, predictions, num_classes=None, dtype=..., name: str | None = None, weights=None) -> Tensor: ...
 def remove_squeezable_dimensions(
     labels: Tensor,
