@@ -38,7 +38,7 @@ pub(crate) const OPS: &[Op] = &[
         .role(Role::While)
         .attrs("T: list(type) >= 0; cond: func; body: func")
         .stateful()
-        .shape(shape::unknown),
+        .shape(shape::unchanged_each),
     op("Case", "(branch_index: int32, input: Tin) -> (output: Tout)")
         .role(Role::Case)
         .attrs("Tin: list(type) >= 0; Tout: list(type) >= 0; branches: list(func) >= 1; output_shapes: list(shape) = []")

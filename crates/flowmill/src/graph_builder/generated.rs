@@ -77,9 +77,19 @@ pub trait Ops<'b>: Sized {
         self.op_node("Add").input(x).input(y).output()
     }
 
+    /// Adds an `AddManySparseToTensorsMap` node with inputs `sparse_indices: int64`, `sparse_values: T`, `sparse_shape: int64`; output `sparse_handles: int64`. Optional: `container: string = ""`, `shared_name: string = ""`.
+    fn add_many_sparse_to_tensors_map(self, sparse_indices: impl Into<Input<'b>>, sparse_values: impl Into<Input<'b>>, sparse_shape: impl Into<Input<'b>>) -> Result<Output<'b>> {
+        self.op_node("AddManySparseToTensorsMap").input(sparse_indices).input(sparse_values).input(sparse_shape).output()
+    }
+
     /// Adds an `AddN` node with input `inputs: N * T`; output `sum: T`.
     fn add_n(self, inputs: &[Output<'b>]) -> Result<Output<'b>> {
         self.op_node("AddN").input_list(inputs).output()
+    }
+
+    /// Adds an `AddSparseToTensorsMap` node with inputs `sparse_indices: int64`, `sparse_values: T`, `sparse_shape: int64`; output `sparse_handle: int64`. Optional: `container: string = ""`, `shared_name: string = ""`.
+    fn add_sparse_to_tensors_map(self, sparse_indices: impl Into<Input<'b>>, sparse_values: impl Into<Input<'b>>, sparse_shape: impl Into<Input<'b>>) -> Result<Output<'b>> {
+        self.op_node("AddSparseToTensorsMap").input(sparse_indices).input(sparse_values).input(sparse_shape).output()
     }
 
     /// Adds an `AddV2` node with inputs `x: T`, `y: T`; output `z: T`.
@@ -1047,6 +1057,21 @@ pub trait Ops<'b>: Sized {
         self.op_node("Dawsn").input(x).output()
     }
 
+    /// Adds a `DebugGradientIdentity` node with input `input: T`; output `output: T`.
+    fn debug_gradient_identity(self, input: impl Into<Input<'b>>) -> Result<Output<'b>> {
+        self.op_node("DebugGradientIdentity").input(input).output()
+    }
+
+    /// Adds a `DebugIdentity` node with input `input: T`; output `output: T`. Optional: `device_name: string = ""`, `tensor_name: string = ""`, `debug_urls: list(string) = []`, `gated_grpc: bool = false`.
+    fn debug_identity(self, input: impl Into<Input<'b>>) -> Result<Output<'b>> {
+        self.op_node("DebugIdentity").input(input).output()
+    }
+
+    /// Adds a `DebugIdentityV2` node with input `input: T`; output `output: T`. Optional: `tfdbg_context_id: string = ""`, `op_name: string = ""`, `output_slot: int = -1`, `tensor_debug_mode: int = -1`, `debug_urls: list(string) = []`, `circular_buffer_size: int = 1000`, `tfdbg_run_id: string = ""`.
+    fn debug_identity_v2(self, input: impl Into<Input<'b>>) -> Result<Output<'b>> {
+        self.op_node("DebugIdentityV2").input(input).output()
+    }
+
     /// Adds a `DecodeAndCropJpeg` node with inputs `contents: string`, `crop_window: int32`; output `image: uint8`. Optional: `channels: int = 0`, `ratio: int = 1`, `fancy_upscaling: bool = true`, `try_recover_truncated: bool = false`, `acceptable_fraction: float = 1.0`, `dct_method: string = ""`.
     fn decode_and_crop_jpeg(self, contents: impl Into<Input<'b>>, crop_window: impl Into<Input<'b>>) -> Result<Output<'b>> {
         self.op_node("DecodeAndCropJpeg").input(contents).input(crop_window).output()
@@ -1162,6 +1187,11 @@ pub trait Ops<'b>: Sized {
         self.op_node("DenseBincount").input(input).input(size).input(weights).output()
     }
 
+    /// Adds a `DenseCountSparseOutput` node with inputs `values: T`, `weights: output_type`; attribute `binary_output: bool`; outputs `output_indices: int64`, `output_values: output_type`, `output_dense_shape: int64`. Optional: `minlength: int = -1`, `maxlength: int = -1`.
+    fn dense_count_sparse_output(self, values: impl Into<Input<'b>>, weights: impl Into<Input<'b>>, binary_output: bool) -> Result<[Output<'b>; 3]> {
+        self.op_node("DenseCountSparseOutput").input(values).input(weights).attr("binary_output", binary_output).outputs()
+    }
+
     /// Adds a `DenseToDenseSetOperation` node with inputs `set1: T`, `set2: T`; attribute `set_operation: string`; outputs `result_indices: int64`, `result_values: T`, `result_shape: int64`. Optional: `validate_indices: bool = true`.
     fn dense_to_dense_set_operation(self, set1: impl Into<Input<'b>>, set2: impl Into<Input<'b>>, set_operation: &str) -> Result<[Output<'b>; 3]> {
         self.op_node("DenseToDenseSetOperation").input(set1).input(set2).attr("set_operation", set_operation).outputs()
@@ -1225,6 +1255,11 @@ pub trait Ops<'b>: Sized {
     /// Adds a `DestroyTemporaryVariable` node with input `ref: Ref(T)`; attribute `var_name: string`; output `value: T`.
     fn destroy_temporary_variable(self, ref_: impl Into<Input<'b>>, var_name: &str) -> Result<Output<'b>> {
         self.op_node("DestroyTemporaryVariable").input(ref_).attr("var_name", var_name).output()
+    }
+
+    /// Adds a `DeviceIndex` node with attribute `device_names: list(string)`; output `index: int32`.
+    fn device_index(self, device_names: &[&str]) -> Result<Output<'b>> {
+        self.op_node("DeviceIndex").attr("device_names", device_names).output()
     }
 
     /// Adds a `Diag` node with input `diagonal: T`; output `output: T`.
@@ -1345,6 +1380,11 @@ pub trait Ops<'b>: Sized {
     /// Adds an `EmptyTensorList` node with inputs `element_shape: shape_type`, `max_num_elements: int32`; attribute `element_dtype: type`; output `handle: variant`.
     fn empty_tensor_list(self, element_shape: impl Into<Input<'b>>, max_num_elements: impl Into<Input<'b>>, element_dtype: DType) -> Result<Output<'b>> {
         self.op_node("EmptyTensorList").input(element_shape).input(max_num_elements).attr("element_dtype", element_dtype).output()
+    }
+
+    /// Adds an `EmptyTensorMap` node with output `handle: variant`.
+    fn empty_tensor_map(self) -> Result<Output<'b>> {
+        self.op_node("EmptyTensorMap").output()
     }
 
     /// Adds an `EncodeBase64` node with input `input: string`; output `output: string`. Optional: `pad: bool = false`.
@@ -1857,6 +1897,11 @@ pub trait Ops<'b>: Sized {
         self.op_node("GenerateBoundingBoxProposals").input(scores).input(bbox_deltas).input(image_info).input(anchors).input(nms_threshold).input(pre_nms_topn).input(min_size).outputs()
     }
 
+    /// Adds a `GenerateVocabRemapping` node with inputs `new_vocab_file: string`, `old_vocab_file: string`; attributes `new_vocab_offset: int`, `num_new_vocab: int`; outputs `remapping: int64`, `num_present: int32`. Optional: `old_vocab_size: int = -1`.
+    fn generate_vocab_remapping(self, new_vocab_file: impl Into<Input<'b>>, old_vocab_file: impl Into<Input<'b>>, new_vocab_offset: i64, num_new_vocab: i64) -> Result<[Output<'b>; 2]> {
+        self.op_node("GenerateVocabRemapping").input(new_vocab_file).input(old_vocab_file).attr("new_vocab_offset", new_vocab_offset).attr("num_new_vocab", num_new_vocab).outputs()
+    }
+
     /// Adds a `GeneratorDataset` node with inputs `init_func_other_args: Tinit_func_args`, `next_func_other_args: Tnext_func_args`, `finalize_func_other_args: Tfinalize_func_args`; attributes `init_func: func`, `next_func: func`, `finalize_func: func`, `output_types: list(type)`, `output_shapes: list(shape)`; output `handle: variant`. Optional: `metadata: string = ""`.
     fn generator_dataset(self, init_func_other_args: &[Output<'b>], next_func_other_args: &[Output<'b>], finalize_func_other_args: &[Output<'b>], init_func: &NameAttrList, next_func: &NameAttrList, finalize_func: &NameAttrList, output_types: &[DType], output_shapes: &[PartialShape]) -> Result<Output<'b>> {
         self.op_node("GeneratorDataset").input_list(init_func_other_args).input_list(next_func_other_args).input_list(finalize_func_other_args).attr("init_func", init_func).attr("next_func", next_func).attr("finalize_func", finalize_func).attr("output_types", output_types).attr("output_shapes", output_shapes).output()
@@ -2142,6 +2187,11 @@ pub trait Ops<'b>: Sized {
         self.op_node("IsVariableInitialized").input(ref_).output()
     }
 
+    /// Adds an `IsotonicRegression` node with input `input: T`; outputs `output: output_dtype`, `segments: int32`. Optional: `output_dtype: type = f32`.
+    fn isotonic_regression(self, input: impl Into<Input<'b>>) -> Result<[Output<'b>; 2]> {
+        self.op_node("IsotonicRegression").input(input).outputs()
+    }
+
     /// Adds an `Iterator` node with attributes `shared_name: string`, `container: string`, `output_types: list(type)`, `output_shapes: list(shape)`; output `handle: resource`.
     fn iterator(self, shared_name: &str, container: &str, output_types: &[DType], output_shapes: &[PartialShape]) -> Result<Output<'b>> {
         self.op_node("Iterator").attr("shared_name", shared_name).attr("container", container).attr("output_types", output_types).attr("output_shapes", output_shapes).output()
@@ -2185,6 +2235,16 @@ pub trait Ops<'b>: Sized {
     /// Adds an `IteratorV2` node with attributes `shared_name: string`, `container: string`, `output_types: list(type)`, `output_shapes: list(shape)`; output `handle: resource`.
     fn iterator_v2(self, shared_name: &str, container: &str, output_types: &[DType], output_shapes: &[PartialShape]) -> Result<Output<'b>> {
         self.op_node("IteratorV2").attr("shared_name", shared_name).attr("container", container).attr("output_types", output_types).attr("output_shapes", output_shapes).output()
+    }
+
+    /// Adds a `KMC2ChainInitialization` node with inputs `distances: float`, `seed: int64`; output `index: int64`.
+    fn kmc2_chain_initialization(self, distances: impl Into<Input<'b>>, seed: impl Into<Input<'b>>) -> Result<Output<'b>> {
+        self.op_node("KMC2ChainInitialization").input(distances).input(seed).output()
+    }
+
+    /// Adds a `KmeansPlusPlusInitialization` node with inputs `points: float`, `num_to_sample: int64`, `seed: int64`, `num_retries_per_sample: int64`; output `samples: float`.
+    fn kmeans_plus_plus_initialization(self, points: impl Into<Input<'b>>, num_to_sample: impl Into<Input<'b>>, seed: impl Into<Input<'b>>, num_retries_per_sample: impl Into<Input<'b>>) -> Result<Output<'b>> {
+        self.op_node("KmeansPlusPlusInitialization").input(points).input(num_to_sample).input(seed).input(num_retries_per_sample).output()
     }
 
     /// Adds a `L2Loss` node with input `t: T`; output `output: T`.
@@ -2250,6 +2310,11 @@ pub trait Ops<'b>: Sized {
     /// Adds a `ListDiff` node with inputs `x: T`, `y: T`; outputs `out: T`, `idx: out_idx`. Optional: `out_idx: type = i32`.
     fn list_diff(self, x: impl Into<Input<'b>>, y: impl Into<Input<'b>>) -> Result<[Output<'b>; 2]> {
         self.op_node("ListDiff").input(x).input(y).outputs()
+    }
+
+    /// Adds a `LoadAndRemapMatrix` node with inputs `ckpt_path: string`, `old_tensor_name: string`, `row_remapping: int64`, `col_remapping: int64`, `initializing_values: float`; attributes `num_rows: int`, `num_cols: int`; output `output_matrix: float`. Optional: `max_rows_in_memory: int = -1`.
+    fn load_and_remap_matrix(self, ckpt_path: impl Into<Input<'b>>, old_tensor_name: impl Into<Input<'b>>, row_remapping: impl Into<Input<'b>>, col_remapping: impl Into<Input<'b>>, initializing_values: impl Into<Input<'b>>, num_rows: i64, num_cols: i64) -> Result<Output<'b>> {
+        self.op_node("LoadAndRemapMatrix").input(ckpt_path).input(old_tensor_name).input(row_remapping).input(col_remapping).input(initializing_values).attr("num_rows", num_rows).attr("num_cols", num_cols).output()
     }
 
     /// Adds a `Log` node with input `x: T`; output `y: T`.
@@ -2392,9 +2457,44 @@ pub trait Ops<'b>: Sized {
         self.op_node("MapAndBatchDataset").input(input_dataset).input_list(other_arguments).input(batch_size).input(num_parallel_calls).input(drop_remainder).attr("f", f).attr("output_types", output_types).attr("output_shapes", output_shapes).output()
     }
 
+    /// Adds a `MapClear` node with attribute `dtypes: list(type)`. Optional: `capacity: int = 0`, `memory_limit: int = 0`, `container: string = ""`, `shared_name: string = ""`.
+    fn map_clear(self, dtypes: &[DType]) -> Result<NodeId> {
+        self.op_node("MapClear").attr("dtypes", dtypes).finish()
+    }
+
     /// Adds a `MapDataset` node with inputs `input_dataset: variant`, `other_arguments: Targuments`; attributes `f: func`, `output_types: list(type)`, `output_shapes: list(shape)`; output `handle: variant`. Optional: `use_inter_op_parallelism: bool = true`, `preserve_cardinality: bool = false`, `force_synchronous: bool = false`, `metadata: string = ""`.
     fn map_dataset(self, input_dataset: impl Into<Input<'b>>, other_arguments: &[Output<'b>], f: &NameAttrList, output_types: &[DType], output_shapes: &[PartialShape]) -> Result<Output<'b>> {
         self.op_node("MapDataset").input(input_dataset).input_list(other_arguments).attr("f", f).attr("output_types", output_types).attr("output_shapes", output_shapes).output()
+    }
+
+    /// Adds a `MapIncompleteSize` node with attribute `dtypes: list(type)`; output `size: int32`. Optional: `capacity: int = 0`, `memory_limit: int = 0`, `container: string = ""`, `shared_name: string = ""`.
+    fn map_incomplete_size(self, dtypes: &[DType]) -> Result<Output<'b>> {
+        self.op_node("MapIncompleteSize").attr("dtypes", dtypes).output()
+    }
+
+    /// Adds a `MapPeek` node with inputs `key: int64`, `indices: int32`; attribute `dtypes: list(type)`; output `values: dtypes`. Optional: `capacity: int = 0`, `memory_limit: int = 0`, `container: string = ""`, `shared_name: string = ""`.
+    fn map_peek(self, key: impl Into<Input<'b>>, indices: impl Into<Input<'b>>, dtypes: &[DType]) -> Result<Vec<Output<'b>>> {
+        self.op_node("MapPeek").input(key).input(indices).attr("dtypes", dtypes).output_lists().map(|[list]| list)
+    }
+
+    /// Adds a `MapSize` node with attribute `dtypes: list(type)`; output `size: int32`. Optional: `capacity: int = 0`, `memory_limit: int = 0`, `container: string = ""`, `shared_name: string = ""`.
+    fn map_size(self, dtypes: &[DType]) -> Result<Output<'b>> {
+        self.op_node("MapSize").attr("dtypes", dtypes).output()
+    }
+
+    /// Adds a `MapStage` node with inputs `key: int64`, `indices: int32`, `values: fake_dtypes`; attribute `dtypes: list(type)`. Optional: `capacity: int = 0`, `memory_limit: int = 0`, `container: string = ""`, `shared_name: string = ""`.
+    fn map_stage(self, key: impl Into<Input<'b>>, indices: impl Into<Input<'b>>, values: &[Output<'b>], dtypes: &[DType]) -> Result<NodeId> {
+        self.op_node("MapStage").input(key).input(indices).input_list(values).attr("dtypes", dtypes).finish()
+    }
+
+    /// Adds a `MapUnstage` node with inputs `key: int64`, `indices: int32`; attribute `dtypes: list(type)`; output `values: dtypes`. Optional: `capacity: int = 0`, `memory_limit: int = 0`, `container: string = ""`, `shared_name: string = ""`.
+    fn map_unstage(self, key: impl Into<Input<'b>>, indices: impl Into<Input<'b>>, dtypes: &[DType]) -> Result<Vec<Output<'b>>> {
+        self.op_node("MapUnstage").input(key).input(indices).attr("dtypes", dtypes).output_lists().map(|[list]| list)
+    }
+
+    /// Adds a `MapUnstageNoKey` node with input `indices: int32`; attribute `dtypes: list(type)`; outputs `key: int64`, `values: dtypes`. Optional: `capacity: int = 0`, `memory_limit: int = 0`, `container: string = ""`, `shared_name: string = ""`.
+    fn map_unstage_no_key(self, indices: impl Into<Input<'b>>, dtypes: &[DType]) -> Result<[Vec<Output<'b>>; 2]> {
+        self.op_node("MapUnstageNoKey").input(indices).attr("dtypes", dtypes).output_lists()
     }
 
     /// Adds a `MatMul` node with inputs `a: T`, `b: T`; output `product: T`. Optional: `transpose_a: bool = false`, `transpose_b: bool = false`, `grad_a: bool = false`, `grad_b: bool = false`.
@@ -2712,6 +2812,11 @@ pub trait Ops<'b>: Sized {
         self.op_node("Ndtri").input(x).output()
     }
 
+    /// Adds a `NearestNeighbors` node with inputs `points: float`, `centers: float`, `k: int64`; outputs `nearest_center_indices: int64`, `nearest_center_distances: float`.
+    fn nearest_neighbors(self, points: impl Into<Input<'b>>, centers: impl Into<Input<'b>>, k: impl Into<Input<'b>>) -> Result<[Output<'b>; 2]> {
+        self.op_node("NearestNeighbors").input(points).input(centers).input(k).outputs()
+    }
+
     /// Adds a `Neg` node with input `x: T`; output `y: T`.
     fn neg(self, x: impl Into<Input<'b>>) -> Result<Output<'b>> {
         self.op_node("Neg").input(x).output()
@@ -2832,6 +2937,41 @@ pub trait Ops<'b>: Sized {
         self.op_node("OptionsDataset").input(input_dataset).attr("serialized_options", serialized_options).attr("output_types", output_types).attr("output_shapes", output_shapes).output()
     }
 
+    /// Adds an `OrderedMapClear` node with attribute `dtypes: list(type)`. Optional: `capacity: int = 0`, `memory_limit: int = 0`, `container: string = ""`, `shared_name: string = ""`.
+    fn ordered_map_clear(self, dtypes: &[DType]) -> Result<NodeId> {
+        self.op_node("OrderedMapClear").attr("dtypes", dtypes).finish()
+    }
+
+    /// Adds an `OrderedMapIncompleteSize` node with attribute `dtypes: list(type)`; output `size: int32`. Optional: `capacity: int = 0`, `memory_limit: int = 0`, `container: string = ""`, `shared_name: string = ""`.
+    fn ordered_map_incomplete_size(self, dtypes: &[DType]) -> Result<Output<'b>> {
+        self.op_node("OrderedMapIncompleteSize").attr("dtypes", dtypes).output()
+    }
+
+    /// Adds an `OrderedMapPeek` node with inputs `key: int64`, `indices: int32`; attribute `dtypes: list(type)`; output `values: dtypes`. Optional: `capacity: int = 0`, `memory_limit: int = 0`, `container: string = ""`, `shared_name: string = ""`.
+    fn ordered_map_peek(self, key: impl Into<Input<'b>>, indices: impl Into<Input<'b>>, dtypes: &[DType]) -> Result<Vec<Output<'b>>> {
+        self.op_node("OrderedMapPeek").input(key).input(indices).attr("dtypes", dtypes).output_lists().map(|[list]| list)
+    }
+
+    /// Adds an `OrderedMapSize` node with attribute `dtypes: list(type)`; output `size: int32`. Optional: `capacity: int = 0`, `memory_limit: int = 0`, `container: string = ""`, `shared_name: string = ""`.
+    fn ordered_map_size(self, dtypes: &[DType]) -> Result<Output<'b>> {
+        self.op_node("OrderedMapSize").attr("dtypes", dtypes).output()
+    }
+
+    /// Adds an `OrderedMapStage` node with inputs `key: int64`, `indices: int32`, `values: fake_dtypes`; attribute `dtypes: list(type)`. Optional: `capacity: int = 0`, `memory_limit: int = 0`, `container: string = ""`, `shared_name: string = ""`.
+    fn ordered_map_stage(self, key: impl Into<Input<'b>>, indices: impl Into<Input<'b>>, values: &[Output<'b>], dtypes: &[DType]) -> Result<NodeId> {
+        self.op_node("OrderedMapStage").input(key).input(indices).input_list(values).attr("dtypes", dtypes).finish()
+    }
+
+    /// Adds an `OrderedMapUnstage` node with inputs `key: int64`, `indices: int32`; attribute `dtypes: list(type)`; output `values: dtypes`. Optional: `capacity: int = 0`, `memory_limit: int = 0`, `container: string = ""`, `shared_name: string = ""`.
+    fn ordered_map_unstage(self, key: impl Into<Input<'b>>, indices: impl Into<Input<'b>>, dtypes: &[DType]) -> Result<Vec<Output<'b>>> {
+        self.op_node("OrderedMapUnstage").input(key).input(indices).attr("dtypes", dtypes).output_lists().map(|[list]| list)
+    }
+
+    /// Adds an `OrderedMapUnstageNoKey` node with input `indices: int32`; attribute `dtypes: list(type)`; outputs `key: int64`, `values: dtypes`. Optional: `capacity: int = 0`, `memory_limit: int = 0`, `container: string = ""`, `shared_name: string = ""`.
+    fn ordered_map_unstage_no_key(self, indices: impl Into<Input<'b>>, dtypes: &[DType]) -> Result<[Vec<Output<'b>>; 2]> {
+        self.op_node("OrderedMapUnstageNoKey").input(indices).attr("dtypes", dtypes).output_lists()
+    }
+
     /// Adds a `Pack` node with input `values: N * T`; output `output: T`. Optional: `axis: int = 0`.
     fn pack(self, values: &[Output<'b>]) -> Result<Output<'b>> {
         self.op_node("Pack").input_list(values).output()
@@ -2917,6 +3057,11 @@ pub trait Ops<'b>: Sized {
         self.op_node("ParallelMapDatasetV2").input(input_dataset).input_list(other_arguments).input(num_parallel_calls).attr("f", f).attr("output_types", output_types).attr("output_shapes", output_shapes).output()
     }
 
+    /// Adds a `ParameterizedTruncatedNormal` node with inputs `shape: T`, `means: dtype`, `stdevs: dtype`, `minvals: dtype`, `maxvals: dtype`; output `output: dtype`. Optional: `seed: int = 0`, `seed2: int = 0`.
+    fn parameterized_truncated_normal(self, shape: impl Into<Input<'b>>, means: impl Into<Input<'b>>, stdevs: impl Into<Input<'b>>, minvals: impl Into<Input<'b>>, maxvals: impl Into<Input<'b>>) -> Result<Output<'b>> {
+        self.op_node("ParameterizedTruncatedNormal").input(shape).input(means).input(stdevs).input(minvals).input(maxvals).output()
+    }
+
     /// Adds a `ParseExample` node with inputs `serialized: string`, `names: string`, `sparse_keys: Nsparse * string`, `dense_keys: Ndense * string`, `dense_defaults: Tdense`; attributes `sparse_types: list(type)`, `dense_shapes: list(shape)`; outputs `sparse_indices: Nsparse * int64`, `sparse_values: sparse_types`, `sparse_shapes: Nsparse * int64`, `dense_values: Tdense`.
     fn parse_example(self, serialized: impl Into<Input<'b>>, names: impl Into<Input<'b>>, sparse_keys: &[Output<'b>], dense_keys: &[Output<'b>], dense_defaults: &[Output<'b>], sparse_types: &[DType], dense_shapes: &[PartialShape]) -> Result<[Vec<Output<'b>>; 4]> {
         self.op_node("ParseExample").input(serialized).input(names).input_list(sparse_keys).input_list(dense_keys).input_list(dense_defaults).attr("sparse_types", sparse_types).attr("dense_shapes", dense_shapes).output_lists()
@@ -2937,6 +3082,11 @@ pub trait Ops<'b>: Sized {
         self.op_node("ParseExampleV2").input(serialized).input(names).input(sparse_keys).input(dense_keys).input(ragged_keys).input_list(dense_defaults).attr("num_sparse", num_sparse).attr("sparse_types", sparse_types).attr("ragged_value_types", ragged_value_types).attr("ragged_split_types", ragged_split_types).attr("dense_shapes", dense_shapes).output_lists()
     }
 
+    /// Adds a `ParseSequenceExample` node with inputs `serialized: string`, `debug_name: string`, `context_dense_defaults: Tcontext_dense`; attributes `feature_list_dense_missing_assumed_empty: list(string)`, `context_sparse_keys: list(string)`, `context_dense_keys: list(string)`, `feature_list_sparse_keys: list(string)`, `feature_list_dense_keys: list(string)`; outputs `context_sparse_indices: Ncontext_sparse * int64`, `context_sparse_values: context_sparse_types`, `context_sparse_shapes: Ncontext_sparse * int64`, `context_dense_values: Tcontext_dense`, `feature_list_sparse_indices: Nfeature_list_sparse * int64`, `feature_list_sparse_values: feature_list_sparse_types`, `feature_list_sparse_shapes: Nfeature_list_sparse * int64`, `feature_list_dense_values: feature_list_dense_types`, `feature_list_dense_lengths: Nfeature_list_dense * int64`. Optional: `Ncontext_sparse: int = 0`, `Ncontext_dense: int = 0`, `Nfeature_list_sparse: int = 0`, `Nfeature_list_dense: int = 0`, `context_sparse_types: list(type) = []`, `feature_list_dense_types: list(type) = []`, `context_dense_shapes: list(shape) = []`, `feature_list_sparse_types: list(type) = []`, `feature_list_dense_shapes: list(shape) = []`.
+    fn parse_sequence_example(self, serialized: impl Into<Input<'b>>, debug_name: impl Into<Input<'b>>, context_dense_defaults: &[Output<'b>], feature_list_dense_missing_assumed_empty: &[&str], context_sparse_keys: &[&str], context_dense_keys: &[&str], feature_list_sparse_keys: &[&str], feature_list_dense_keys: &[&str]) -> Result<[Vec<Output<'b>>; 9]> {
+        self.op_node("ParseSequenceExample").input(serialized).input(debug_name).input_list(context_dense_defaults).attr("feature_list_dense_missing_assumed_empty", feature_list_dense_missing_assumed_empty).attr("context_sparse_keys", context_sparse_keys).attr("context_dense_keys", context_dense_keys).attr("feature_list_sparse_keys", feature_list_sparse_keys).attr("feature_list_dense_keys", feature_list_dense_keys).output_lists()
+    }
+
     /// Adds a `ParseSequenceExampleV2` node with inputs `serialized: string`, `debug_name: string`, `context_sparse_keys: string`, `context_dense_keys: string`, `context_ragged_keys: string`, `feature_list_sparse_keys: string`, `feature_list_dense_keys: string`, `feature_list_ragged_keys: string`, `feature_list_dense_missing_assumed_empty: bool`, `context_dense_defaults: Tcontext_dense`; outputs `context_sparse_indices: Ncontext_sparse * int64`, `context_sparse_values: context_sparse_types`, `context_sparse_shapes: Ncontext_sparse * int64`, `context_dense_values: Tcontext_dense`, `context_ragged_values: context_ragged_value_types`, `context_ragged_row_splits: context_ragged_split_types`, `feature_list_sparse_indices: Nfeature_list_sparse * int64`, `feature_list_sparse_values: feature_list_sparse_types`, `feature_list_sparse_shapes: Nfeature_list_sparse * int64`, `feature_list_dense_values: feature_list_dense_types`, `feature_list_dense_lengths: Nfeature_list_dense * int64`, `feature_list_ragged_values: feature_list_ragged_value_types`, `feature_list_ragged_outer_splits: feature_list_ragged_split_types`, `feature_list_ragged_inner_splits: feature_list_ragged_split_types`. Optional: `Ncontext_sparse: int = 0`, `context_sparse_types: list(type) = []`, `context_ragged_value_types: list(type) = []`, `context_ragged_split_types: list(type) = []`, `context_dense_shapes: list(shape) = []`, `Nfeature_list_sparse: int = 0`, `Nfeature_list_dense: int = 0`, `feature_list_dense_types: list(type) = []`, `feature_list_sparse_types: list(type) = []`, `feature_list_ragged_value_types: list(type) = []`, `feature_list_ragged_split_types: list(type) = []`, `feature_list_dense_shapes: list(shape) = []`.
     fn parse_sequence_example_v2(self, serialized: impl Into<Input<'b>>, debug_name: impl Into<Input<'b>>, context_sparse_keys: impl Into<Input<'b>>, context_dense_keys: impl Into<Input<'b>>, context_ragged_keys: impl Into<Input<'b>>, feature_list_sparse_keys: impl Into<Input<'b>>, feature_list_dense_keys: impl Into<Input<'b>>, feature_list_ragged_keys: impl Into<Input<'b>>, feature_list_dense_missing_assumed_empty: impl Into<Input<'b>>, context_dense_defaults: &[Output<'b>]) -> Result<[Vec<Output<'b>>; 14]> {
         self.op_node("ParseSequenceExampleV2").input(serialized).input(debug_name).input(context_sparse_keys).input(context_dense_keys).input(context_ragged_keys).input(feature_list_sparse_keys).input(feature_list_dense_keys).input(feature_list_ragged_keys).input(feature_list_dense_missing_assumed_empty).input_list(context_dense_defaults).output_lists()
@@ -2945,6 +3095,11 @@ pub trait Ops<'b>: Sized {
     /// Adds a `ParseSingleExample` node with inputs `serialized: string`, `dense_defaults: Tdense`; attributes `num_sparse: int`, `sparse_keys: list(string)`, `dense_keys: list(string)`, `sparse_types: list(type)`, `dense_shapes: list(shape)`; outputs `sparse_indices: num_sparse * int64`, `sparse_values: sparse_types`, `sparse_shapes: num_sparse * int64`, `dense_values: Tdense`.
     fn parse_single_example(self, serialized: impl Into<Input<'b>>, dense_defaults: &[Output<'b>], num_sparse: i64, sparse_keys: &[&str], dense_keys: &[&str], sparse_types: &[DType], dense_shapes: &[PartialShape]) -> Result<[Vec<Output<'b>>; 4]> {
         self.op_node("ParseSingleExample").input(serialized).input_list(dense_defaults).attr("num_sparse", num_sparse).attr("sparse_keys", sparse_keys).attr("dense_keys", dense_keys).attr("sparse_types", sparse_types).attr("dense_shapes", dense_shapes).output_lists()
+    }
+
+    /// Adds a `ParseSingleSequenceExample` node with inputs `serialized: string`, `feature_list_dense_missing_assumed_empty: string`, `context_sparse_keys: Ncontext_sparse * string`, `context_dense_keys: Ncontext_dense * string`, `feature_list_sparse_keys: Nfeature_list_sparse * string`, `feature_list_dense_keys: Nfeature_list_dense * string`, `context_dense_defaults: Tcontext_dense`, `debug_name: string`; outputs `context_sparse_indices: Ncontext_sparse * int64`, `context_sparse_values: context_sparse_types`, `context_sparse_shapes: Ncontext_sparse * int64`, `context_dense_values: Tcontext_dense`, `feature_list_sparse_indices: Nfeature_list_sparse * int64`, `feature_list_sparse_values: feature_list_sparse_types`, `feature_list_sparse_shapes: Nfeature_list_sparse * int64`, `feature_list_dense_values: feature_list_dense_types`. Optional: `context_sparse_types: list(type) = []`, `feature_list_dense_types: list(type) = []`, `context_dense_shapes: list(shape) = []`, `feature_list_sparse_types: list(type) = []`, `feature_list_dense_shapes: list(shape) = []`.
+    fn parse_single_sequence_example(self, serialized: impl Into<Input<'b>>, feature_list_dense_missing_assumed_empty: impl Into<Input<'b>>, context_sparse_keys: &[Output<'b>], context_dense_keys: &[Output<'b>], feature_list_sparse_keys: &[Output<'b>], feature_list_dense_keys: &[Output<'b>], context_dense_defaults: &[Output<'b>], debug_name: impl Into<Input<'b>>) -> Result<[Vec<Output<'b>>; 8]> {
+        self.op_node("ParseSingleSequenceExample").input(serialized).input(feature_list_dense_missing_assumed_empty).input_list(context_sparse_keys).input_list(context_dense_keys).input_list(feature_list_sparse_keys).input_list(feature_list_dense_keys).input_list(context_dense_defaults).input(debug_name).output_lists()
     }
 
     /// Adds a `ParseTensor` node with input `serialized: string`; attribute `out_type: type`; output `output: out_type`.
@@ -3207,6 +3362,11 @@ pub trait Ops<'b>: Sized {
         self.op_node("QueueEnqueueV2").input(handle).input_list(components).finish()
     }
 
+    /// Adds a `QueueIsClosed` node with input `handle: Ref(string)`; output `is_closed: bool`.
+    fn queue_is_closed(self, handle: impl Into<Input<'b>>) -> Result<Output<'b>> {
+        self.op_node("QueueIsClosed").input(handle).output()
+    }
+
     /// Adds a `QueueIsClosedV2` node with input `handle: resource`; output `is_closed: bool`.
     fn queue_is_closed_v2(self, handle: impl Into<Input<'b>>) -> Result<Output<'b>> {
         self.op_node("QueueIsClosedV2").input(handle).output()
@@ -3220,6 +3380,16 @@ pub trait Ops<'b>: Sized {
     /// Adds a `QueueSizeV2` node with input `handle: resource`; output `size: int32`.
     fn queue_size_v2(self, handle: impl Into<Input<'b>>) -> Result<Output<'b>> {
         self.op_node("QueueSizeV2").input(handle).output()
+    }
+
+    /// Adds a `RaggedBincount` node with inputs `splits: int64`, `values: Tidx`, `size: Tidx`, `weights: T`; output `output: T`. Optional: `binary_output: bool = false`.
+    fn ragged_bincount(self, splits: impl Into<Input<'b>>, values: impl Into<Input<'b>>, size: impl Into<Input<'b>>, weights: impl Into<Input<'b>>) -> Result<Output<'b>> {
+        self.op_node("RaggedBincount").input(splits).input(values).input(size).input(weights).output()
+    }
+
+    /// Adds a `RaggedCountSparseOutput` node with inputs `splits: int64`, `values: T`, `weights: output_type`; attribute `binary_output: bool`; outputs `output_indices: int64`, `output_values: output_type`, `output_dense_shape: int64`. Optional: `minlength: int = -1`, `maxlength: int = -1`.
+    fn ragged_count_sparse_output(self, splits: impl Into<Input<'b>>, values: impl Into<Input<'b>>, weights: impl Into<Input<'b>>, binary_output: bool) -> Result<[Output<'b>; 3]> {
+        self.op_node("RaggedCountSparseOutput").input(splits).input(values).input(weights).attr("binary_output", binary_output).outputs()
     }
 
     /// Adds a `RaggedCross` node with inputs `ragged_values: ragged_values_types`, `ragged_row_splits: ragged_splits_types`, `sparse_indices: Nsparse * int64`, `sparse_values: sparse_values_types`, `sparse_shape: Nsparse * int64`, `dense_inputs: dense_types`; attributes `input_order: string`, `hashed_output: bool`, `num_buckets: int`, `hash_key: int`, `out_values_type: type`, `out_row_splits_type: type`; outputs `output_values: out_values_type`, `output_row_splits: out_row_splits_type`.
@@ -3270,6 +3440,11 @@ pub trait Ops<'b>: Sized {
     /// Adds a `RaggedTensorToVariantGradient` node with inputs `encoded_ragged_grad: variant`, `row_splits: Tsplits`, `dense_values_shape: int32`; attribute `Tvalues: type`; output `dense_values_grad: Tvalues`.
     fn ragged_tensor_to_variant_gradient(self, encoded_ragged_grad: impl Into<Input<'b>>, row_splits: impl Into<Input<'b>>, dense_values_shape: impl Into<Input<'b>>, tvalues: DType) -> Result<Output<'b>> {
         self.op_node("RaggedTensorToVariantGradient").input(encoded_ragged_grad).input(row_splits).input(dense_values_shape).attr("Tvalues", tvalues).output()
+    }
+
+    /// Adds a `RandomCrop` node with inputs `image: T`, `size: int64`; output `output: T`. Optional: `seed: int = 0`, `seed2: int = 0`.
+    fn random_crop(self, image: impl Into<Input<'b>>, size: impl Into<Input<'b>>) -> Result<Output<'b>> {
+        self.op_node("RandomCrop").input(image).input(size).output()
     }
 
     /// Adds a `RandomDataset` node with inputs `seed: int64`, `seed2: int64`; attributes `output_types: list(type)`, `output_shapes: list(shape)`; output `handle: variant`. Optional: `metadata: string = ""`.
@@ -4432,6 +4607,11 @@ pub trait Ops<'b>: Sized {
         self.op_node("SparseApplyRMSProp").input(var).input(ms).input(mom).input(lr).input(rho).input(momentum).input(epsilon).input(grad).input(indices).output()
     }
 
+    /// Adds a `SparseBincount` node with inputs `indices: int64`, `values: Tidx`, `dense_shape: int64`, `size: Tidx`, `weights: T`; output `output: T`. Optional: `binary_output: bool = false`.
+    fn sparse_bincount(self, indices: impl Into<Input<'b>>, values: impl Into<Input<'b>>, dense_shape: impl Into<Input<'b>>, size: impl Into<Input<'b>>, weights: impl Into<Input<'b>>) -> Result<Output<'b>> {
+        self.op_node("SparseBincount").input(indices).input(values).input(dense_shape).input(size).input(weights).output()
+    }
+
     /// Adds a `SparseConcat` node with inputs `indices: N * int64`, `values: N * T`, `shapes: N * int64`; attribute `concat_dim: int`; outputs `output_indices: int64`, `output_values: T`, `output_shape: int64`.
     fn sparse_concat(self, indices: &[Output<'b>], values: &[Output<'b>], shapes: &[Output<'b>], concat_dim: i64) -> Result<[Output<'b>; 3]> {
         self.op_node("SparseConcat").input_list(indices).input_list(values).input_list(shapes).attr("concat_dim", concat_dim).outputs()
@@ -4440,6 +4620,11 @@ pub trait Ops<'b>: Sized {
     /// Adds a `SparseConditionalAccumulator` node with attributes `dtype: type`, `shape: shape`; output `handle: Ref(string)`. Optional: `container: string = ""`, `shared_name: string = ""`, `reduction_type: string = "MEAN"`.
     fn sparse_conditional_accumulator(self, dtype: DType, shape: impl Into<PartialShape>) -> Result<Output<'b>> {
         self.op_node("SparseConditionalAccumulator").attr("dtype", dtype).attr("shape", shape.into()).output()
+    }
+
+    /// Adds a `SparseCountSparseOutput` node with inputs `indices: int64`, `values: T`, `dense_shape: int64`, `weights: output_type`; attribute `binary_output: bool`; outputs `output_indices: int64`, `output_values: output_type`, `output_dense_shape: int64`. Optional: `minlength: int = -1`, `maxlength: int = -1`.
+    fn sparse_count_sparse_output(self, indices: impl Into<Input<'b>>, values: impl Into<Input<'b>>, dense_shape: impl Into<Input<'b>>, weights: impl Into<Input<'b>>, binary_output: bool) -> Result<[Output<'b>; 3]> {
+        self.op_node("SparseCountSparseOutput").input(indices).input(values).input(dense_shape).input(weights).attr("binary_output", binary_output).outputs()
     }
 
     /// Adds a `SparseCross` node with inputs `indices: N * int64`, `values: sparse_types`, `shapes: N * int64`, `dense_inputs: dense_types`; attributes `hashed_output: bool`, `num_buckets: int`, `hash_key: int`, `out_type: type`, `internal_type: type`; outputs `output_indices: int64`, `output_values: out_type`, `output_shape: int64`.
@@ -4747,6 +4932,11 @@ pub trait Ops<'b>: Sized {
         self.op_node("StatefulRandomBinomial").input(resource).input(algorithm).input(shape).input(counts).input(probs).output()
     }
 
+    /// Adds a `StatefulStandardNormal` node with inputs `resource: resource`, `shape: shape_dtype`; output `output: dtype`. Optional: `dtype: type = f32`.
+    fn stateful_standard_normal(self, resource: impl Into<Input<'b>>, shape: impl Into<Input<'b>>) -> Result<Output<'b>> {
+        self.op_node("StatefulStandardNormal").input(resource).input(shape).output()
+    }
+
     /// Adds a `StatefulStandardNormalV2` node with inputs `resource: resource`, `algorithm: int64`, `shape: shape_dtype`; output `output: dtype`. Optional: `dtype: type = f32`.
     fn stateful_standard_normal_v2(self, resource: impl Into<Input<'b>>, algorithm: impl Into<Input<'b>>, shape: impl Into<Input<'b>>) -> Result<Output<'b>> {
         self.op_node("StatefulStandardNormalV2").input(resource).input(algorithm).input(shape).output()
@@ -4865,6 +5055,11 @@ pub trait Ops<'b>: Sized {
     /// Adds a `StatelessRandomUniformV2` node with inputs `shape: Tshape`, `key: uint64`, `counter: uint64`, `alg: int32`; output `output: dtype`. Optional: `dtype: type = f32`.
     fn stateless_random_uniform_v2(self, shape: impl Into<Input<'b>>, key: impl Into<Input<'b>>, counter: impl Into<Input<'b>>, alg: impl Into<Input<'b>>) -> Result<Output<'b>> {
         self.op_node("StatelessRandomUniformV2").input(shape).input(key).input(counter).input(alg).output()
+    }
+
+    /// Adds a `StatelessSampleDistortedBoundingBox` node with inputs `image_size: T`, `bounding_boxes: float`, `min_object_covered: float`, `seed: Tseed`; outputs `begin: T`, `size: T`, `bboxes: float`. Optional: `aspect_ratio_range: list(float) = [0.75,1.33]`, `area_range: list(float) = [0.05,1.0]`, `max_attempts: int = 100`, `use_image_if_no_bounding_boxes: bool = false`.
+    fn stateless_sample_distorted_bounding_box(self, image_size: impl Into<Input<'b>>, bounding_boxes: impl Into<Input<'b>>, min_object_covered: impl Into<Input<'b>>, seed: impl Into<Input<'b>>) -> Result<[Output<'b>; 3]> {
+        self.op_node("StatelessSampleDistortedBoundingBox").input(image_size).input(bounding_boxes).input(min_object_covered).input(seed).outputs()
     }
 
     /// Adds a `StatelessShuffle` node with inputs `value: T`, `key: uint64`, `counter: uint64`, `alg: int32`; output `output: T`.
@@ -5030,6 +5225,11 @@ pub trait Ops<'b>: Sized {
     /// Adds a `TakeDataset` node with inputs `input_dataset: variant`, `count: int64`; attributes `output_types: list(type)`, `output_shapes: list(shape)`; output `handle: variant`. Optional: `metadata: string = ""`.
     fn take_dataset(self, input_dataset: impl Into<Input<'b>>, count: impl Into<Input<'b>>, output_types: &[DType], output_shapes: &[PartialShape]) -> Result<Output<'b>> {
         self.op_node("TakeDataset").input(input_dataset).input(count).attr("output_types", output_types).attr("output_shapes", output_shapes).output()
+    }
+
+    /// Adds a `TakeManySparseFromTensorsMap` node with input `sparse_handles: int64`; attribute `dtype: type`; outputs `sparse_indices: int64`, `sparse_values: dtype`, `sparse_shape: int64`. Optional: `container: string = ""`, `shared_name: string = ""`.
+    fn take_many_sparse_from_tensors_map(self, sparse_handles: impl Into<Input<'b>>, dtype: DType) -> Result<[Output<'b>; 3]> {
+        self.op_node("TakeManySparseFromTensorsMap").input(sparse_handles).attr("dtype", dtype).outputs()
     }
 
     /// Adds a `TakeWhileDataset` node with inputs `input_dataset: variant`, `other_arguments: Targuments`; attributes `predicate: func`, `output_types: list(type)`, `output_shapes: list(shape)`; output `handle: variant`. Optional: `metadata: string = ""`.
@@ -5322,6 +5522,36 @@ pub trait Ops<'b>: Sized {
         self.op_node("TensorListStack").input(input_handle).input(element_shape).attr("element_dtype", element_dtype).output()
     }
 
+    /// Adds a `TensorMapErase` node with inputs `input_handle: variant`, `key: key_dtype`; attribute `value_dtype: type`; output `output_handle: variant`.
+    fn tensor_map_erase(self, input_handle: impl Into<Input<'b>>, key: impl Into<Input<'b>>, value_dtype: DType) -> Result<Output<'b>> {
+        self.op_node("TensorMapErase").input(input_handle).input(key).attr("value_dtype", value_dtype).output()
+    }
+
+    /// Adds a `TensorMapHasKey` node with inputs `input_handle: variant`, `key: key_dtype`; output `has_key: bool`.
+    fn tensor_map_has_key(self, input_handle: impl Into<Input<'b>>, key: impl Into<Input<'b>>) -> Result<Output<'b>> {
+        self.op_node("TensorMapHasKey").input(input_handle).input(key).output()
+    }
+
+    /// Adds a `TensorMapInsert` node with inputs `input_handle: variant`, `key: key_dtype`, `value: value_dtype`; output `output_handle: variant`.
+    fn tensor_map_insert(self, input_handle: impl Into<Input<'b>>, key: impl Into<Input<'b>>, value: impl Into<Input<'b>>) -> Result<Output<'b>> {
+        self.op_node("TensorMapInsert").input(input_handle).input(key).input(value).output()
+    }
+
+    /// Adds a `TensorMapLookup` node with inputs `input_handle: variant`, `key: key_dtype`; attribute `value_dtype: type`; output `value: value_dtype`.
+    fn tensor_map_lookup(self, input_handle: impl Into<Input<'b>>, key: impl Into<Input<'b>>, value_dtype: DType) -> Result<Output<'b>> {
+        self.op_node("TensorMapLookup").input(input_handle).input(key).attr("value_dtype", value_dtype).output()
+    }
+
+    /// Adds a `TensorMapSize` node with input `input_handle: variant`; output `size: int32`.
+    fn tensor_map_size(self, input_handle: impl Into<Input<'b>>) -> Result<Output<'b>> {
+        self.op_node("TensorMapSize").input(input_handle).output()
+    }
+
+    /// Adds a `TensorMapStackKeys` node with input `input_handle: variant`; attribute `key_dtype: type`; output `keys: key_dtype`.
+    fn tensor_map_stack_keys(self, input_handle: impl Into<Input<'b>>, key_dtype: DType) -> Result<Output<'b>> {
+        self.op_node("TensorMapStackKeys").input(input_handle).attr("key_dtype", key_dtype).output()
+    }
+
     /// Adds a `TensorScatterAdd` node with inputs `tensor: T`, `indices: Tindices`, `updates: T`; output `output: T`. Optional: `bad_indices_policy: string = ""`.
     fn tensor_scatter_add(self, tensor: impl Into<Input<'b>>, indices: impl Into<Input<'b>>, updates: impl Into<Input<'b>>) -> Result<Output<'b>> {
         self.op_node("TensorScatterAdd").input(tensor).input(indices).input(updates).output()
@@ -5355,6 +5585,11 @@ pub trait Ops<'b>: Sized {
     /// Adds a `TensorStridedSliceUpdate` node with inputs `input: T`, `begin: Index`, `end: Index`, `strides: Index`, `value: T`; output `output: T`. Optional: `begin_mask: int = 0`, `end_mask: int = 0`, `ellipsis_mask: int = 0`, `new_axis_mask: int = 0`, `shrink_axis_mask: int = 0`.
     fn tensor_strided_slice_update(self, input: impl Into<Input<'b>>, begin: impl Into<Input<'b>>, end: impl Into<Input<'b>>, strides: impl Into<Input<'b>>, value: impl Into<Input<'b>>) -> Result<Output<'b>> {
         self.op_node("TensorStridedSliceUpdate").input(input).input(begin).input(end).input(strides).input(value).output()
+    }
+
+    /// Adds a `TensorSummary` node with input `tensor: T`; output `summary: string`. Optional: `description: string = ""`, `labels: list(string) = []`, `display_name: string = ""`.
+    fn tensor_summary(self, tensor: impl Into<Input<'b>>) -> Result<Output<'b>> {
+        self.op_node("TensorSummary").input(tensor).output()
     }
 
     /// Adds a `TensorSummaryV2` node with inputs `tag: string`, `tensor: T`, `serialized_summary_metadata: string`; output `summary: string`.
