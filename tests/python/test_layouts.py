@@ -64,6 +64,36 @@ def test_residual_network(tf1, optimize, training):
         np.testing.assert_allclose(mine, other, 1e-4, 1e-5, err_msg=names[i])
 
 
+@pytest.mark.parametrize("optimize", [False, True])
+def test_functions_of_elements(tf1, optimize):
+    """What computes each element by itself gives the same in either layout, also beside constants for each channel and whole images."""
+    rng = np.random.default_rng(5)
+    image, weights, bounds = (rng.normal(size=s).astype(np.float32) for s in [(2, 5, 6, 3), (3, 3, 3, 3), (3,)])
+    whole = rng.normal(size=(1, 5, 6, 3)).astype(np.float32)
+
+    def network(tf, nchw):
+        def placed(value, shape):
+            value = value.reshape(shape)
+            return tf.constant(value.transpose(0, 3, 1, 2) if nchw else value)
+
+        layout = "NCHW" if nchw else "NHWC"
+        x = tf.placeholder(tf.float32, [None, 3, None, None] if nchw else [None, None, None, 3], name="x")
+        a = tf.nn.conv2d(x, tf.constant(weights), [1, 1, 1, 1], "SAME", data_format=layout)
+        channel, other = placed(bounds, (1, 1, 1, 3)), placed(whole, whole.shape)
+        b = tf.where_v2(tf.greater(a, channel), tf.sin(a), tf.constant(0.5))
+        b = tf.atan2(tf.clip_by_value(b, -0.5, 0.75), other) + tf.cast(tf.logical_not(tf.less(b, other)), tf.float32)
+        b = tf.pow(tf.abs(b), 1.5) + tf.erfc(b) * tf.math.xlogy(tf.abs(channel), tf.abs(b)) - tf.floormod(b, 0.3)
+        return tf.nn.conv2d(b, tf.constant(weights), [1, 1, 1, 1], "VALID", data_format=layout, name="y")
+
+    with tf1.Graph().as_default(), tf1.Session() as session:
+        expected = session.run(network(tf1, False), {"x:0": image}).transpose(0, 3, 1, 2)
+    level = tf.OptimizerOptions.L1 if optimize else tf.OptimizerOptions.L0
+    config = tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=tf.OptimizerOptions(opt_level=level)))
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        found = session.run(network(tf, True), {"x:0": image.transpose(0, 3, 1, 2)})
+    np.testing.assert_allclose(found, expected, 1e-4, 1e-4)
+
+
 def test_static_shapes(tf1):
     def shapes(module, graph_def=None):
         with module.Graph().as_default() as graph:
