@@ -1,7 +1,7 @@
 //! Calls kernels the way a plan and the executor would, without a graph.
 
 use flowmill_cpu::register_all;
-use flowmill_graph::{Attrs, OpDef};
+use flowmill_graph::{Attrs, OpDef, OpRegistry};
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, DataType, TensorShapeProto};
 use flowmill_runtime::{
@@ -9,7 +9,7 @@ use flowmill_runtime::{
     StepContext,
 };
 use flowmill_tensor::{Code, DType, Result, Tensor, bail};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, LazyLock, mpsc};
 
 /// Output slots of a call that does not say how many outputs its node has.
 const DEFAULT_OUTPUTS: usize = 8;
@@ -75,12 +75,15 @@ pub struct Call {
     functions: Arc<FunctionLibraryRuntime>,
 }
 
+/// The catalogue, for what declarations say of ops besides their signatures.
+static OPS: LazyLock<OpRegistry> = LazyLock::new(|| flowmill_ops::registry().unwrap());
+
 impl Call {
     /// A call of `op` without attributes and inputs.
     pub fn new(op: &str) -> Call {
         let functions = FunctionLibraryRuntime::new(|name, _| bail!(NotFound, "Function {name} is not defined."));
         Call {
-            op_def: OpDef { name: op.to_owned(), ..OpDef::default() },
+            op_def: OpDef { name: op.to_owned(), traits: OPS.get(op).map(|def| def.traits).unwrap_or_default(), ..OpDef::default() },
             attrs: Attrs::default(),
             inputs: Vec::new(),
             constants: Vec::new(),
