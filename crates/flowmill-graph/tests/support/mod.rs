@@ -1,7 +1,9 @@
 //! A small op registry and short ways to write nodes, for tests.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
-use flowmill_graph::{ArgDef, ArgType, AttrDef, AttrType, Graph, ImportOptions, ImportResults, OpDef, OpRegistry, import_graph_def};
+use flowmill_graph::{
+    ArgDef, ArgType, AttrDef, AttrType, Graph, ImportOptions, ImportResults, OpDef, OpRegistry, OpTraits, Role, import_graph_def,
+};
 use flowmill_proto::attr_value::ListValue;
 use flowmill_proto::{AttrValue, DataType, GraphDef, NodeDef, TensorShapeProto, VersionDef};
 use flowmill_tensor::{DType, Error, Tensor};
@@ -82,7 +84,22 @@ pub fn op(name: &str, args: &str, attrs: &str) -> OpDef {
         outputs: args(outputs),
         attrs: attrs.clone(),
         is_stateful: name == "Variable",
+        traits: OpTraits { role: role(name), ..Default::default() },
         ..Default::default()
+    }
+}
+
+fn role(op: &str) -> Role {
+    match op.strip_prefix("Ref").unwrap_or(op) {
+        "Const" => Role::Const,
+        "Placeholder" => Role::Placeholder,
+        "Switch" => Role::Switch,
+        "Merge" => Role::Merge,
+        "Enter" => Role::Enter,
+        "Exit" => Role::Exit,
+        "NextIteration" => Role::NextIteration,
+        "LoopCond" => Role::LoopCond,
+        _ => Role::Kernel,
     }
 }
 
