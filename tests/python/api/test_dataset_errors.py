@@ -83,3 +83,13 @@ def test_numbers_differ_in_repeated_epochs_only(tf1):
     assert found == run(tf1)
     assert found[0] == found[1]
     assert found[0][:3] != found[0][3:]
+
+
+@pytest.mark.parametrize("op", ["WrapDatasetVariant", "UnwrapDatasetVariant"])
+def test_one_dataset_is_wrapped(tf1, op):
+    for tf in (tf1, flowmill):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            several = tf.reshape(tf.raw_ops.RangeDataset(start=0, stop=3, step=1, output_types=[tf.int64], output_shapes=[[]]), [1])
+            wrapped = getattr(tf.raw_ops, op)(input_handle=several)
+            with pytest.raises(tf.errors.InvalidArgumentError, match="Dataset tensor must be a scalar"):
+                sess.run(wrapped.op)

@@ -65,7 +65,14 @@ pub(super) fn register(registry: &mut KernelRegistry) {
         });
     }
     for op in ["WrapDatasetVariant", "UnwrapDatasetVariant"] {
-        registry.add(op, |_| from_fn(|ctx| ctx.forward(0, 0)));
+        registry.add(op, |_| {
+            from_fn(|ctx| {
+                if ctx.input(0)?.rank() != 0 {
+                    bail!(InvalidArgument, "Dataset tensor must be a scalar of dtype DT_VARIANT, got shape {}", ctx.input(0)?.shape());
+                }
+                ctx.forward(0, 0)
+            })
+        });
     }
 }
 

@@ -8,10 +8,11 @@ use flowmill::{DType, OutputId, PartialShape, Result, RunOptions, SessionOptions
 use std::time::Duration;
 
 /// Ops whose static shapes are TensorFlow's and do not hold for all values, and why.
-const INFERRED_OTHERWISE: [(&str, &str); 6] = [
+const INFERRED_OTHERWISE: [(&str, &str); 7] = [
     ("Batch", "a call whose inputs are in another call's batch gives empty vectors"),
     ("MatrixDiagV3", "a number of rows or columns that is not known counts as not given"),
     ("PlaceholderWithDefault", "a default need not have the shape that it stands for"),
+    ("RaggedCountSparseOutput", "values that are no vector count as if they were"),
     ("SoftmaxCrossEntropyWithLogits", "an input of unknown shape counts as one of the other's shape, without broadcasting"),
     ("TensorArrayGradWithShape", "a flow is handed on as it is"),
     ("TensorArrayWriteV3", "a flow is handed on as it is"),
