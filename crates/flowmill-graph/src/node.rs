@@ -113,12 +113,12 @@ impl Node {
         self.id <= NodeId::SINK
     }
 
-    /// What the engine may assume of the op.
+    /// Returns the traits of the op.
     pub fn traits(&self) -> &OpTraits {
         &self.op_def.traits
     }
 
-    /// What the node is to the engine.
+    /// Returns the role of the op.
     pub fn role(&self) -> Role {
         self.op_def.traits.role
     }

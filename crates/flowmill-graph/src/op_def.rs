@@ -31,7 +31,7 @@ pub struct OpDef {
     pub shape_fn: Option<ShapeFn>,
     /// How to differentiate through the op.
     pub gradient: OpGradient,
-    /// What else the engine may assume of the op.
+    /// Facts about the op besides the above.
     pub traits: OpTraits,
 }
 

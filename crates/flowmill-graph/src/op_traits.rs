@@ -1,10 +1,10 @@
-//! What the engine may assume of an op besides its signature, its shape function and its gradient.
+//! Traits of ops: facts that the engine uses besides the signature, the shape function and the gradient.
 //!
 //! An op's declaration says all of it once. Passes, the planner and the executor ask; they do not keep lists of names.
 
 use crate::image_layout::ImageLayout;
 
-/// What a node is to the engine.
+/// The part that an op's nodes have in a graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
     /// A kernel computes its outputs.
@@ -22,7 +22,7 @@ pub enum Role {
     Retval,
     /// It computes nothing: other nodes wait for it.
     NoOp,
-    /// As [`Role::NoOp`], and live though what it waits for is dead.
+    /// It computes nothing, and is live though what it waits for is dead.
     ControlTrigger,
     /// It hands its data input to one of its outputs; the others are dead.
     Switch,
@@ -60,7 +60,7 @@ impl Role {
 /// The traits of an op. The default is that of an op of which nothing is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpTraits {
-    /// What its nodes are to the engine.
+    /// The part that its nodes have in a graph.
     pub role: Role,
     /// Output 0 is input 0, the same value. It is the only output.
     pub passes_on: bool,

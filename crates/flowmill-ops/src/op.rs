@@ -101,7 +101,7 @@ impl Op {
         Op { gradient: OpGradient::NotDifferentiable, ..self }
     }
 
-    /// What its nodes are to the engine.
+    /// Sets the part that the op's nodes have in a graph.
     pub(crate) const fn role(self, role: Role) -> Op {
         Op { traits: OpTraits { role, ..self.traits }, ..self }
     }

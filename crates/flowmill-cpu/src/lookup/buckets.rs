@@ -5,7 +5,7 @@ use crate::string::murmur;
 use flowmill_tensor::{DType, Result, bail};
 use rustc_hash::FxHashMap;
 
-/// What a dense table is made with.
+/// The arguments of a dense table.
 #[derive(Clone, Debug)]
 pub(super) struct DenseOptions {
     pub(super) key_dtype: DType,
@@ -29,7 +29,7 @@ pub(super) struct Buckets {
     num_keys: usize,
 }
 
-/// Where a key is, or where it goes.
+/// The place of a key, or the place that it gets.
 enum Place {
     Found(usize),
     Free(usize),

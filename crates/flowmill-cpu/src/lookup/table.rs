@@ -23,7 +23,7 @@ pub(super) enum Kind {
     Static,
     /// Changed at any time.
     Mutable,
-    /// The same with two keys that may not be used, and an order that TensorFlow's checkpoints fix.
+    /// Changed at any time, with two keys that may not be used and an order that TensorFlow's checkpoints fix.
     Dense(DenseOptions),
 }
 
@@ -202,7 +202,7 @@ impl Table {
         Ok(())
     }
 
-    /// Lets the table hold what [`Table::export`] gave. For a table that is filled once this is how TensorFlow 2 fills it.
+    /// Replaces the contents by what [`Table::export`] gave. For a table that is filled once this is how TensorFlow 2 fills it.
     ///
     /// # Errors
     /// `InvalidArgument` for wrong types and shapes; for tables that are filled once as [`Table::initialize`].

@@ -53,7 +53,7 @@ impl Draws {
     }
 }
 
-/// How often a sample is drawn again before it is given up: some parameters accept next to nothing.
+/// The number of draws after which a sample is given up: some parameters accept next to nothing.
 pub(super) const MAX_ATTEMPTS: usize = 1 << 12;
 
 /// Marsaglia and Tsang: "A simple method for generating gamma variables" (ACM TOMS 26, 2000).
