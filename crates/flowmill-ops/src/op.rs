@@ -116,7 +116,7 @@ impl Op {
         self.elementwise_as(self.name)
     }
 
-    /// As [`Op::elementwise`], by the function of another op's name.
+    /// Each element follows as in [`Op::elementwise`], by the function of another op's name.
     pub(crate) const fn elementwise_as(self, function: &'static str) -> Op {
         Op { traits: OpTraits { elementwise: Some(function), ..self.traits }, ..self }
     }

@@ -8,7 +8,7 @@ use std::mem::ManuallyDrop;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// What waits for a thread with the GIL, the last one first.
+/// The references that wait for a thread with the GIL, the last one first.
 static RETURNED: AtomicPtr<Node> = AtomicPtr::new(null_mut());
 
 struct Node {

@@ -2,7 +2,7 @@
 
 use super::buckets::{Buckets, DenseOptions};
 use flowmill_tensor::sync::Mutex;
-use flowmill_tensor::{Bytes, DType, Resource, Result, Shape, Tensor, bail, error};
+use flowmill_tensor::{Bytes, DType, Resource, Result, Shape, Tensor, bail, check_memory, error};
 use rustc_hash::FxHashMap;
 
 /// A key or a value. Floating keys are equal where their bits are.
@@ -87,8 +87,7 @@ fn to_tensor<'a>(dtype: DType, shape: Shape, items: impl Iterator<Item = &'a Ite
         scalar => std::slice::from_ref(scalar),
     });
     if dtype == DType::String {
-        // Checks the memory limit.
-        drop(Tensor::zeros(dtype, shape.clone())?);
+        check_memory::<Bytes>(shape.checked_num_elements()?)?;
         let texts = scalars.map(|item| if let Item::Text(text) = item { text.clone() } else { Bytes::new() });
         return Tensor::from_strings(shape, texts.collect());
     }

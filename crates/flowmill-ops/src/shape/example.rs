@@ -106,7 +106,7 @@ fn sequences(c: &mut Context<'_>, batch: &PartialShape, has_lengths: bool) -> Re
     Ok(())
 }
 
-/// How many features of a kind there are.
+/// Returns the number of features of a kind.
 ///
 /// # Errors
 /// `InvalidArgument` where the op has an attribute for their number that differs from that of their types, or where there are more or less shapes.

@@ -79,7 +79,7 @@ fn send_also_when_dead(node: &mut PlanNode) {
     node.inputs.append(&mut node.controls);
 }
 
-/// Whether the executor runs the op without a kernel.
+/// Returns true if the executor runs the op without a kernel.
 fn needs_no_kernel(traits: &OpTraits) -> bool {
     match traits.role {
         Role::Arg | Role::Retval | Role::Const | Role::NoOp | Role::ControlTrigger | Role::LoopCond | Role::PlaceholderWithDefault => true,

@@ -78,7 +78,7 @@ pub struct PlanNode {
     pub name: Arc<str>,
     /// Its op.
     pub op: Arc<str>,
-    /// What the op's declaration says of it; the default for programs.
+    /// The op's traits; the default for programs.
     pub traits: OpTraits,
     /// What the executor does with it.
     pub kind: NodeKind,
