@@ -1,13 +1,14 @@
 //! Reading small integer tensors that kernels and shape functions take as arguments.
 
-use crate::{DType, Result, Shape, Tensor, bail};
+use crate::{DType, Result, Shape, Tensor, bail, check_memory};
 
 impl Tensor {
     /// The elements of an `int32` or `int64` tensor, widened.
     ///
     /// # Errors
-    /// `InvalidArgument` for another type.
+    /// `InvalidArgument` for another type; `ResourceExhausted` past the memory limit.
     pub fn to_i64_vec(&self) -> Result<Vec<i64>> {
+        check_memory::<i64>(self.num_elements())?;
         match self.dtype() {
             DType::I32 => Ok(self.as_slice::<i32>()?.iter().map(|&x| i64::from(x)).collect()),
             DType::I64 => Ok(self.as_slice::<i64>()?.to_vec()),

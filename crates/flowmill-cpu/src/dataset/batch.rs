@@ -1,7 +1,7 @@
 //! Elements put together and taken apart: `BatchDataset`, `UnbatchDataset`, `RebatchDataset`, `DenseToSparseBatchDataset` and their kin.
 
 use super::args::{Call, dataset_kernel};
-use super::element::{Dataset, Element, Elements, INFINITE, Signature, UNKNOWN};
+use super::element::{Dataset, Element, Elements, INFINITE, Signature, UNKNOWN, check_room};
 use super::parallel::{Pipe, PipeOptions, Task};
 use crate::blocks::{concat_blocks, rows};
 use crate::sparse::serialize::as_variants;
@@ -50,6 +50,7 @@ pub(super) fn batch_arguments(call: &Call<'_, '_>, message: &str) -> Result<(i64
 pub(super) fn take_batch(elements: &mut Elements, size: i64, drop_remainder: bool) -> Result<Option<Vec<Element>>> {
     let mut batch = Vec::new();
     while (batch.len() as i64) < size {
+        check_room(batch.len())?;
         match elements.next()? {
             Some(element) => batch.push(element),
             None => break,

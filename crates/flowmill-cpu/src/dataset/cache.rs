@@ -2,7 +2,7 @@
 
 use super::args::{Call, dataset_kernel};
 use super::cache_file::{TensorFiles, elements};
-use super::element::{Dataset, Element, Elements};
+use super::element::{Dataset, Element, Elements, check_room};
 use super::seeds::set_anonymous;
 use crate::from_fn::from_fn;
 use flowmill_runtime::KernelRegistry;
@@ -81,6 +81,7 @@ fn cache<F: TensorFiles>(call: &mut Call<'_, '_>) -> Result<Dataset> {
                             return Ok(elements.get(*next - 1).cloned());
                         }
                         State::Writing(elements, written) => {
+                            check_room(written.len())?;
                             let element = elements.next()?;
                             match &element {
                                 Some(element) => written.push(element.clone()),

@@ -1,13 +1,25 @@
 //! What datasets are made of: elements, their signatures, iterators over them.
 
 use flowmill_graph::Attrs;
-use flowmill_tensor::{DType, PartialShape, Result, Tensor, Variant, VariantValue, bail};
+use flowmill_tensor::{DType, PartialShape, Result, Tensor, Variant, VariantValue, bail, check_memory};
 use std::sync::Arc;
 
 use super::context::IteratorContext;
 
 /// One element: its components.
 pub(super) type Element = Vec<Tensor>;
+
+/// Bytes that a small element takes, with its tensors' own records.
+const SMALL_ELEMENT: usize = 256;
+
+/// Asked by what keeps elements, before it takes one more than the `held` that it has: refuses where the process has no room for as many again.
+/// Small tensors are not counted one by one, so an endless dataset of scalars would otherwise fill the memory.
+///
+/// # Errors
+/// `ResourceExhausted` where there is no room.
+pub(super) fn check_room(held: usize) -> Result<()> {
+    if held.is_power_of_two() { check_memory::<[u8; SMALL_ELEMENT]>(held) } else { Ok(()) }
+}
 
 /// The number of elements of a dataset that never ends.
 pub(super) const INFINITE: i64 = -1;

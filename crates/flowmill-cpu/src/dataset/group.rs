@@ -2,7 +2,7 @@
 
 use super::args::{Call, dataset_kernel};
 use super::context::{Function, FunctionAttr, IteratorContext};
-use super::element::{Dataset, Element, Elements, INFINITE, UNKNOWN, of_tensor, to_tensor};
+use super::element::{Dataset, Element, Elements, INFINITE, UNKNOWN, check_room, of_tensor, to_tensor};
 use super::source::of_elements;
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{Result, Tensor, bail};
@@ -94,11 +94,13 @@ impl Groups {
                     if size <= 0 {
                         bail!(InvalidArgument, "Window size must be greater than zero, but got {size}.");
                     }
+                    check_room(self.sizes.len())?;
                     self.sizes.insert(key, size);
                     size
                 }
             };
             let group = self.groups.entry(key).or_default();
+            check_room(group.len())?;
             group.push(element);
             if group.len() as i64 == size {
                 return Ok(Some(key));

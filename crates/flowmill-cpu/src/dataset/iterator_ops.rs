@@ -3,7 +3,7 @@
 use super::args::Args;
 use super::batch::stack;
 use super::context::{FunctionAttr, IteratorContext};
-use super::element::{Elements, Signature, of_tensor};
+use super::element::{Elements, Signature, check_room, of_tensor};
 use super::iterator::{IteratorResource, element_outputs};
 use super::seeds::set_anonymous;
 use crate::data_flow::object_of;
@@ -88,6 +88,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
         whole_dataset(1, |_, elements, inputs| {
             let mut pairs = Vec::new();
             while let Some(pair) = elements.next()? {
+                check_room(pairs.len())?;
                 pairs.push(pair);
             }
             if let Some(pair) = pairs.iter().find(|pair| pair.len() != 2) {

@@ -3,7 +3,7 @@
 use super::args::{Call, dataset_kernel};
 use super::batch::{batch_arguments, num_batches, stack};
 use super::context::{Function, FunctionAttr, IteratorContext};
-use super::element::{Dataset, Element, Elements, UNKNOWN};
+use super::element::{Dataset, Element, Elements, UNKNOWN, check_room};
 use super::parallel::{AUTOTUNE, Pipe, PipeOptions, Task};
 use crate::parsing_io::example_parser::ExampleParser;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
@@ -149,6 +149,7 @@ fn make_map_and_batch(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn take_whole_batch(elements: &mut Elements, size: i64, drop_remainder: bool) -> Result<Option<Vec<Element>>> {
     let (mut taken, mut failed) = (Vec::new(), None);
     for _ in 0..size {
+        check_room(taken.len())?;
         match elements.next() {
             Ok(Some(element)) => taken.push(element),
             Ok(None) => break,

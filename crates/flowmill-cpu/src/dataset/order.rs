@@ -4,7 +4,7 @@
 
 use super::args::{Call, dataset_kernel};
 use super::context::IteratorContext;
-use super::element::{Dataset, DatasetRef, Element, Elements, INFINITE, Signature, UNKNOWN};
+use super::element::{Dataset, DatasetRef, Element, Elements, INFINITE, Signature, UNKNOWN, check_room};
 use super::seeds::SeedGenerator;
 use crate::random::Numbers;
 use flowmill_runtime::KernelRegistry;
@@ -150,6 +150,7 @@ impl Shuffle {
 
     fn fill(&mut self) -> Result<()> {
         while self.should_fill() {
+            check_room(self.num_elements)?;
             if self.current.is_none() {
                 let end = self.slices.back().map_or(0, |slice| slice.end);
                 self.current = Some(self.input.elements(&self.ctx)?);

@@ -2,7 +2,7 @@
 
 use super::args::{Call, dataset_kernel};
 use super::batch::stack;
-use super::element::{Dataset, Element, Elements, Signature, UNKNOWN, to_tensor};
+use super::element::{Dataset, Element, Elements, Signature, UNKNOWN, check_room, to_tensor};
 use super::source::of_elements;
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{Error, Result, bail};
@@ -66,6 +66,7 @@ impl Windows {
     fn next(&mut self) -> Result<Option<Vec<Element>>> {
         let Shape { size, shift, stride, drop_remainder } = self.shape;
         while self.buffer.len() < self.shape.extent() {
+            check_room(self.buffer.len())?;
             match self.elements.next() {
                 Ok(None) => break,
                 Ok(Some(element)) => self.buffer.push_back(Ok(element)),

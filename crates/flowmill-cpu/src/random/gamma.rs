@@ -7,7 +7,7 @@ use super::stateless::{Generator, keyed, seeded};
 use crate::from_fn::expensive_from_fn;
 use crate::parallel;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail, f16, for_dtype};
+use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail, check_memory, f16, for_dtype};
 use num_traits::{NumCast, ToPrimitive};
 use std::ops::Range;
 use std::sync::Arc;
@@ -228,6 +228,7 @@ pub(super) fn sample_shapes(ctx: &KernelContext<'_>, shape: usize, parameters: R
 /// The elements of a tensor of parameters.
 pub(super) fn as_f64(tensor: &Tensor) -> Result<Vec<f64>> {
     fn widened<T: Element + ToPrimitive>(tensor: &Tensor) -> Result<Vec<f64>> {
+        check_memory::<f64>(tensor.num_elements())?;
         Ok(tensor.as_slice::<T>()?.iter().map(|v| v.to_f64().unwrap_or(f64::NAN)).collect())
     }
     for_dtype!(tensor.dtype(), [f16, f32, f64, i32, i64], T => widened::<T>(tensor),

@@ -17,6 +17,7 @@ pub(super) fn row_starts(indices: &Tensor, rows: usize, row: usize) -> Result<Ve
 pub(super) fn batched_row_starts(indices: &Tensor, batches: usize, rows: usize, row: usize) -> Result<Vec<usize>> {
     let values = indices.to_i64_vec()?;
     let share = values.len() / batches.max(1);
+    check_memory::<usize>(values.len())?;
     let mut starts = Vec::with_capacity(values.len());
     for (i, &index) in values.iter().enumerate() {
         match usize::try_from(index) {

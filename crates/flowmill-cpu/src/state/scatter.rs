@@ -7,7 +7,7 @@ use crate::array::slice_spec::{Masks, resolve};
 use crate::blocks::concat_blocks;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{Result, Shape, Tensor, bail};
+use flowmill_tensor::{Result, Shape, Tensor, bail, check_memory};
 use std::sync::Arc;
 
 macro_rules! register_updates {
@@ -141,6 +141,7 @@ fn make_strided_slice_assign(init: &KernelInit<'_>, kind: VariableKind) -> Resul
                 |axis: usize| (region.begins[axis] + (i / inner[axis] % sizes[axis]) as i64 * region.steps[axis]) as usize * strides[axis];
             (0..sizes.rank()).map(along).sum()
         };
+        check_memory::<usize>(sizes.num_elements())?;
         let starts: Vec<usize> = (0..sizes.num_elements()).map(start).collect();
         let values = concat_blocks(value.dtype(), [starts.len()].into(), source.into_iter().map(|i| (value, i..i + 1)))?;
         update_blocks(Update::Assign, target, &starts, 1, &values)
@@ -160,5 +161,6 @@ fn broadcast_indices(from: &Shape, to: &Shape) -> Result<Vec<usize>> {
             .map(|axis| i / to_strides[axis + skipped] % to[axis + skipped] * from_strides[axis])
             .sum()
     };
+    check_memory::<usize>(to.num_elements())?;
     Ok((0..to.num_elements()).map(source).collect())
 }

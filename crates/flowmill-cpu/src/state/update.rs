@@ -3,7 +3,7 @@
 use crate::blocks::overwrite_blocks;
 use crate::number::Number;
 use flowmill_runtime::KernelInit;
-use flowmill_tensor::{Complex, DType, Element, Result, Tensor, bail, bf16, error, f16, for_dtype};
+use flowmill_tensor::{Complex, DType, Element, Result, Tensor, bail, bf16, check_memory, error, f16, for_dtype};
 
 /// How an update combines with the value that is there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,6 +76,10 @@ fn for_each_run<T: Element>(
     mut change: impl FnMut(&mut [T], &[T]) -> Result<()>,
 ) -> Result<()> {
     let leaves = || error!(Internal, "an update leaves its variable");
+    if starts.is_empty() {
+        return Ok(());
+    }
+    check_memory::<T>(block)?;
     let repeated = if source.len() == 1 && block != 1 { vec![source[0]; block] } else { Vec::new() };
     for (i, &start) in starts.iter().enumerate() {
         let run = start.checked_add(block).and_then(|end| target.get_mut(start..end)).ok_or_else(leaves)?;

@@ -6,7 +6,7 @@ mod stacking;
 use crate::blocks::rows;
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, PartialShape, Result, Tensor, Variant, bail};
+use flowmill_tensor::{DType, PartialShape, Result, Tensor, Variant, bail, check_memory};
 use list::TensorList;
 use std::sync::Arc;
 
@@ -66,7 +66,9 @@ fn change_variant<R>(variant: &mut Variant, change: impl FnOnce(&mut TensorList)
     if let Some(list) = variant.get_mut::<TensorList>() {
         return change(list);
     }
-    let mut copy = as_list(variant)?.clone();
+    let list = as_list(variant)?;
+    check_memory::<Option<Tensor>>(list.elements.len())?;
+    let mut copy = list.clone();
     let result = change(&mut copy)?;
     *variant = Variant::new(copy);
     Ok(result)
