@@ -64,6 +64,10 @@ lint: $(VENV)/.build-tools | tools ## formatting, clippy, names in Python
 	$(BIN)/ruff check --quiet --select F .
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 
+.PHONY: doc
+doc: | tools ## the crates' documentation; a warning is a failure
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
 .PHONY: stubs
 stubs: install ## writes the package's stubs, for type checkers and editors
 	$(BIN)/python python/make_stubs
@@ -83,7 +87,7 @@ test-python: install $(VENV)/.test-tools ## pytest, with TensorFlow as the oracl
 	$(BIN)/python -m pytest -q tests/python
 
 .PHONY: test test-native
-test-native: lint test-rust test-loom test-fuzz ## everything but the tests in Python
+test-native: lint doc test-rust test-loom test-fuzz ## everything but the tests in Python
 
 # Two lanes beside each other, since each by itself leaves a core idle for a good part of its time: cargo locks a build folder for each profile, so
 # that the wheel is built while the unoptimised crates are. What the native lane says is shown when it ends.

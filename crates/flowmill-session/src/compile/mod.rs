@@ -8,10 +8,12 @@
 //! | prune ([`Unit::of_step`], [`Unit::of_body`]) | of a graph, the part that is needed, with `_Arg` and `_Retval` nodes at its boundary |
 //! | [`lower`] | of calls, branches and loops of functions, nodes of the graph |
 //! | [`place`] | a device for each node |
+//! | [`optimize`] | a cheaper graph of the same meaning |
 //! | [`partition`](partition::partition) | a graph for each device |
-//! | [`optimize`] | of each of them, a cheaper graph of the same meaning |
 //! | [`plan`] | frames, kernels and constants of a part |
 //! | [`fuse`] | programs of strands and loops |
+//!
+//! A graph on several devices is partitioned before it is optimised, so that no pass reaches across devices.
 
 mod dump;
 mod partition;
@@ -103,15 +105,22 @@ pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment) -> Result<(Vec<
     let lowered = lower(&mut unit, &env.options);
     dump.graph_with_report(&unit.graph, "lowered", &lowered);
     let placement = place(&unit, env)?;
-    let mut parts = partition::partition(unit, placement, &env.devices)?;
+    let optimized = |unit: &mut Unit<'_>| {
+        let report = optimize(unit, env);
+        dump.graph_with_report(&unit.graph, "optimized", &report);
+        report
+    };
     let mut report = lowered;
-    // The passes see one part at a time, so that none of them reaches across devices. They know what the host's kernels can do.
+    let is_on_one_device = placement == Placement::Host;
+    if is_on_one_device {
+        report = report.then(optimized(&mut unit));
+    }
+    let mut parts = partition::partition(unit, placement, &env.devices)?;
     for part in &mut parts {
         dump.graph(&part.unit.graph, "partitioned");
-        if part.device == HOST {
-            let optimized = optimize(&mut part.unit, env);
-            dump.graph_with_report(&part.unit.graph, "optimized", &optimized);
-            report = report.then(optimized);
+        // The passes know what the host's kernels can do.
+        if part.device == HOST && !is_on_one_device {
+            report = report.then(optimized(&mut part.unit));
         }
     }
     Ok((parts, report))
