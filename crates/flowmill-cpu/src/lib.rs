@@ -20,7 +20,6 @@ mod blocks;
 mod cast;
 mod clustering;
 pub mod control_flow;
-pub mod conv;
 pub mod data_flow;
 pub mod dataset;
 mod elementwise;
@@ -28,7 +27,6 @@ mod files;
 mod from_fn;
 pub mod functional;
 mod fused;
-pub mod gemm;
 pub mod image;
 mod linear_algebra;
 pub mod logging;
@@ -37,7 +35,6 @@ mod math_binary;
 mod math_unary;
 mod nn;
 mod number;
-pub mod parallel;
 pub mod parsing_io;
 mod quantized;
 pub mod random;
@@ -45,7 +42,6 @@ mod reduction;
 mod sdca;
 pub mod send_recv;
 mod sequence;
-pub mod simd;
 pub mod sparse;
 mod special;
 mod spectral;
@@ -57,6 +53,9 @@ mod training;
 pub use files::{file_error, read_file};
 pub use from_fn::{blocking_from_fn, from_fn};
 
+// Families name these as modules of the crate.
+use flowmill_numeric::{conv, dispatch, gemm, simd};
+use flowmill_parallel as parallel;
 use flowmill_runtime::KernelRegistry;
 
 /// Registers every CPU kernel, a family a line.

@@ -67,13 +67,13 @@ impl Window {
     /// The rows of the window that meet the input at output row `y`: for `i` in the range, window row `i` lies on input
     /// row [`Window::input_row`]`(y, i)`.
     #[inline]
-    pub(crate) fn rows_inside(&self, y: usize) -> std::ops::Range<usize> {
+    pub fn rows_inside(&self, y: usize) -> std::ops::Range<usize> {
         inside(y * self.stride_height, self.pad_top, self.height, self.dilation_height, self.in_height)
     }
 
     /// The columns of the window that meet the input at output column `x`.
     #[inline]
-    pub(crate) fn columns_inside(&self, x: usize) -> std::ops::Range<usize> {
+    pub fn columns_inside(&self, x: usize) -> std::ops::Range<usize> {
         inside(x * self.stride_width, self.pad_left, self.width, self.dilation_width, self.in_width)
     }
 
@@ -89,13 +89,13 @@ impl Window {
 
     /// The input row under window row `i` at output row `y`, for `i` in [`Window::rows_inside`].
     #[inline]
-    pub(crate) fn input_row(&self, y: usize, i: usize) -> usize {
+    pub fn input_row(&self, y: usize, i: usize) -> usize {
         y * self.stride_height + i * self.dilation_height - self.pad_top
     }
 
     /// The input column under window column `j` at output column `x`, for `j` in [`Window::columns_inside`].
     #[inline]
-    pub(crate) fn input_column(&self, x: usize, j: usize) -> usize {
+    pub fn input_column(&self, x: usize, j: usize) -> usize {
         x * self.stride_width + j * self.dilation_width - self.pad_left
     }
 

@@ -42,7 +42,7 @@ thread_local! {
 /// Calls `f` with a temporary of `len` elements of unspecified content, reused between calls of one thread.
 ///
 /// Calls may nest, also through a job that the thread picks up while it waits inside `f`.
-pub(crate) fn with_scratch<T: Pod, R>(len: usize, f: impl FnOnce(&mut [T]) -> R) -> R {
+pub fn with_scratch<T: Pod, R>(len: usize, f: impl FnOnce(&mut [T]) -> R) -> R {
     let lines = (len * size_of::<T>()).div_ceil(size_of::<Line>());
     let mut spare = SPARE.with(|s| s.borrow_mut().pop()).unwrap_or_default();
     if spare.len() < lines {

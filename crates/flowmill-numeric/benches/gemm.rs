@@ -1,10 +1,10 @@
 //! GFLOP/s of matrix products at the shapes of common models, at one and two threads.
 //!
-//! `cargo bench -p flowmill-cpu --bench gemm [-- FILTER]`; the time of a shape is the least of many runs.
+//! `cargo bench -p flowmill-numeric --bench gemm [-- FILTER]`; the time of a shape is the least of many runs.
 
 use std::time::{Duration, Instant};
 
-use flowmill_cpu::gemm::{Activation, Epilogue, MatrixRef, PackedB, gemm, gemm_batch, gemm_packed};
+use flowmill_numeric::gemm::{Activation, Epilogue, MatrixRef, PackedB, gemm, gemm_batch, gemm_packed};
 
 /// The least time of one call, out of as many as fit in a quarter of a second.
 fn least(mut f: impl FnMut()) -> Duration {

@@ -11,7 +11,7 @@ pub(crate) const KC: usize = 256;
 
 /// Distance of two rows in a packed block of A. Constant, so that a tile reaches all its rows from one pointer; not a
 /// power of two, so that rows do not compete for one set of the L1 cache.
-pub(crate) const LDA: usize = KC + 16;
+pub const LDA: usize = KC + 16;
 
 /// What one tile call reads and writes.
 #[derive(Clone, Copy)]

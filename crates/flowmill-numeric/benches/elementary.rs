@@ -1,10 +1,10 @@
 //! Nanoseconds an element of the elementary functions and row functions, on one thread, data in the L1 cache.
 //!
-//! `cargo bench -p flowmill-cpu --bench elementary`; the least of many runs.
+//! `cargo bench -p flowmill-numeric --bench elementary`; the least of many runs.
 
 use std::time::{Duration, Instant};
 
-use flowmill_cpu::simd::{rows, unary};
+use flowmill_numeric::simd::{rows, unary};
 
 /// Elements of one call: source and destination fit the L1 cache together.
 const LEN: usize = 2048;

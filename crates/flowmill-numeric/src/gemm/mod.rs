@@ -22,10 +22,10 @@ pub use generic::{Ring, matmul_converted, matmul_generic};
 pub use pack::PackedB;
 pub use tile::Element;
 
-pub(crate) use buffer::with_scratch;
-pub(crate) use driver::Rows;
+pub use buffer::with_scratch;
+pub use driver::Rows;
 pub(crate) use pack::copy_rows;
-pub(crate) use tile::LDA;
+pub use tile::LDA;
 
 use driver::{Job, Panels};
 use pack::Matrix;
@@ -58,7 +58,7 @@ pub fn gemm_packed(a: &[f32], lda: usize, m: usize, b: &PackedB, c: &mut [f32], 
 }
 
 /// [`gemm_packed`] with rows of A from anywhere.
-pub(crate) fn gemm_rows<A: Rows<f32>>(a: &A, m: usize, b: &PackedB, c: &mut [f32], ldc: usize, epilogue: &Epilogue<'_>) {
+pub fn gemm_rows<A: Rows<f32>>(a: &A, m: usize, b: &PackedB, c: &mut [f32], ldc: usize, epilogue: &Epilogue<'_>) {
     check_matrix("C", c.len(), m, b.n(), ldc);
     let finish = epilogue.finish(m, b.n());
     if m == 0 || b.n() == 0 {

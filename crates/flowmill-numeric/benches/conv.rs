@@ -1,13 +1,13 @@
 //! GFLOP/s of convolutions at the layers of ResNet-50 and MobileNetV2, at one and two threads.
 //!
-//! `cargo bench -p flowmill-cpu --bench conv [-- FILTER]`; the time of a layer is the least of many runs.
+//! `cargo bench -p flowmill-numeric --bench conv [-- FILTER]`; the time of a layer is the least of many runs.
 
 use std::time::{Duration, Instant};
 
-use flowmill_cpu::conv::depthwise::depthwise_conv2d;
-use flowmill_cpu::conv::pool::max_pool;
-use flowmill_cpu::conv::{PackedFilter, Window, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
-use flowmill_cpu::gemm::{Activation, Epilogue};
+use flowmill_numeric::conv::depthwise::depthwise_conv2d;
+use flowmill_numeric::conv::pool::max_pool;
+use flowmill_numeric::conv::{PackedFilter, Window, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
+use flowmill_numeric::gemm::{Activation, Epilogue};
 
 /// The least time of one call, out of as many as fit in a quarter of a second.
 fn least(mut f: impl FnMut()) -> Duration {

@@ -9,7 +9,7 @@ use super::tile::{Element, Finish, KC, Kernels, LDA, Tile};
 use crate::parallel;
 
 /// Where the rows of A come from: a matrix, or the patches of an image that a convolution multiplies.
-pub(crate) trait Rows<T>: Sync {
+pub trait Rows<T>: Sync {
     /// Writes element `(row0 + i, k0 + p)` to `dst[i * LDA + p]` for `i < rows`, `p < kc`.
     fn pack(&self, row0: usize, rows: usize, k0: usize, kc: usize, dst: &mut [T]);
 }

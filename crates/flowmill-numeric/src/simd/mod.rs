@@ -83,7 +83,7 @@ pub fn isa() -> Isa {
 /// Defines functions whose bodies are compiled for every [`Isa`] and chosen at run time.
 ///
 /// ```
-/// flowmill_cpu::dispatch! {
+/// flowmill_numeric::dispatch! {
 ///     /// `dst[i] = f(a[i], b[i])`.
 ///     pub fn zip_map<A, B, D, F>(dst: &mut [D], a: &[A], b: &[B], f: F)
 ///     where [A: Copy, B: Copy, F: Fn(A, B) -> D] {
