@@ -3,7 +3,7 @@
 use crate::metadata::{Metadata, Package};
 
 /// The crates from the bottom up. Each may use any that stands before it.
-const LAYERS: [&str; 19] = [
+const LAYERS: [&str; 20] = [
     "flowmill-parallel",
     "flowmill-numeric",
     "flowmill-proto",
@@ -13,6 +13,7 @@ const LAYERS: [&str; 19] = [
     "flowmill-optimize",
     "flowmill-placement",
     "flowmill-runtime",
+    "flowmill-kernels",
     "flowmill-cpu",
     "flowmill-gpu",
     "flowmill-savedmodel",

@@ -16,7 +16,6 @@
 pub mod array;
 mod audio;
 mod batching;
-mod blocks;
 mod cast;
 mod clustering;
 pub mod control_flow;
@@ -24,7 +23,6 @@ pub mod data_flow;
 pub mod dataset;
 mod elementwise;
 mod files;
-mod from_fn;
 pub mod functional;
 mod fused;
 pub mod image;
@@ -34,7 +32,6 @@ pub mod lookup;
 mod math_binary;
 mod math_unary;
 mod nn;
-mod number;
 pub mod parsing_io;
 mod quantized;
 pub mod random;
@@ -51,9 +48,9 @@ pub mod summarize;
 mod training;
 
 pub use files::{file_error, read_file};
-pub use from_fn::{blocking_from_fn, from_fn};
 
 // Families name these as modules of the crate.
+use flowmill_kernels::{blocks, from_fn, number};
 use flowmill_numeric::{conv, dispatch, gemm, simd};
 use flowmill_parallel as parallel;
 use flowmill_runtime::KernelRegistry;

@@ -6,7 +6,7 @@ use super::args::{Call, dataset_kernel};
 use super::context::IteratorContext;
 use super::element::{Dataset, DatasetRef, Element, Elements, INFINITE, Signature, UNKNOWN, check_room};
 use super::seeds::SeedGenerator;
-use crate::random::Numbers;
+use flowmill_kernels::philox::Numbers;
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail};
 use std::collections::VecDeque;

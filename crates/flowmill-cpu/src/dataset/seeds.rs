@@ -2,7 +2,7 @@
 
 use super::args::Args;
 use crate::from_fn::from_fn;
-use crate::random::{Numbers, Philox};
+use flowmill_kernels::philox::{Numbers, Philox, entropy};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Resource, ResourceHandle, Result, Tensor, Variant, VariantValue, bail};
@@ -160,7 +160,7 @@ pub(super) fn numbers([seed, seed2]: [i64; 2]) -> Numbers {
 
 /// The seeds, or any others if both are 0.
 pub(super) fn any_if_zero(seed: i64, seed2: i64) -> [i64; 2] {
-    if (seed, seed2) == (0, 0) { [crate::random::entropy() as i64, crate::random::entropy() as i64] } else { [seed, seed2] }
+    if (seed, seed2) == (0, 0) { [entropy() as i64, entropy() as i64] } else { [seed, seed2] }
 }
 
 /// The output `deleter` of ops that make an anonymous object. Nobody needs it here: objects are counted.

@@ -3,8 +3,8 @@
 mod waiting;
 
 use crate::from_fn::from_fn;
-use crate::random::noise::of_seeds;
 use crate::state::resource_name;
+use flowmill_kernels::philox::of_seeds;
 use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, PartialShape, ResourceHandle, Result, Tensor, bail, check_memory};
 use std::sync::Arc;

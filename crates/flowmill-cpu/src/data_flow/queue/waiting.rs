@@ -4,7 +4,7 @@ use crate::array::item::{Item, for_item};
 use crate::array::nd::{for_each_index, row_major};
 use crate::blocks::concat_blocks;
 use crate::data_flow::wait_list::{Calls, Ended, Inner, Outcome, Serve, WaitList};
-use crate::random::philox::{Numbers, Philox};
+use flowmill_kernels::philox::{Numbers, Philox};
 use flowmill_runtime::AsyncContext;
 use flowmill_tensor::{DType, Error, PartialShape, Resource, Result, Shape, Tensor, bail, error};
 use std::collections::VecDeque;

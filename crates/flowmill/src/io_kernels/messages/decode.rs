@@ -2,7 +2,7 @@
 
 use super::wire::{END_GROUP, LENGTH_DELIMITED, Reader, START_GROUP, VARINT, put_tag, wire_type};
 use super::{Field, fields, message_type};
-use flowmill_cpu::from_fn;
+use flowmill_kernels::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, DType, Result, Shape, Tensor, bail, check_memory, error};
 use prost_reflect::prost::Message;

@@ -6,19 +6,19 @@ use crate::parallel;
 use smallvec::SmallVec;
 
 /// Sizes of a walk.
-pub(crate) type Dims = SmallVec<[usize; 8]>;
+pub type Dims = SmallVec<[usize; 8]>;
 /// Strides of a walk, in elements; zero repeats, negative ones go backwards.
-pub(crate) type Strides = SmallVec<[isize; 8]>;
+pub type Strides = SmallVec<[isize; 8]>;
 
 /// Copies of at least this many elements are split over threads.
-pub(crate) const PARALLEL_MIN: usize = 1 << 16;
+pub const PARALLEL_MIN: usize = 1 << 16;
 /// Elements that one task copies.
-pub(crate) const PARALLEL_CHUNK: usize = 1 << 14;
+pub const PARALLEL_CHUNK: usize = 1 << 14;
 /// Edge of the square tiles in which two dimensions are exchanged: sixteen cache lines on each side.
 const TILE: usize = 16;
 
 /// The strides of row-major data.
-pub(crate) fn row_major(dims: &[usize]) -> Strides {
+pub fn row_major(dims: &[usize]) -> Strides {
     let mut strides: Strides = SmallVec::from_elem(1, dims.len());
     for i in (1..dims.len()).rev() {
         strides[i - 1] = strides[i].saturating_mul(dims[i].max(1) as isize);
@@ -27,7 +27,7 @@ pub(crate) fn row_major(dims: &[usize]) -> Strides {
 }
 
 /// Calls `f` with the offsets of every index in row-major order on both sides. A side is its first offset and its strides.
-pub(crate) fn for_each_index(dims: &[usize], a: (isize, &[isize]), b: (isize, &[isize]), mut f: impl FnMut(usize, usize)) {
+pub fn for_each_index(dims: &[usize], a: (isize, &[isize]), b: (isize, &[isize]), mut f: impl FnMut(usize, usize)) {
     if dims.contains(&0) {
         return;
     }
@@ -76,7 +76,7 @@ fn coalesce(dims: &[usize], strides: &[isize]) -> (Dims, Strides) {
 /// Fills `out`, row-major of sizes `dims`, with the elements of `source` that the strides reach from `offset`.
 ///
 /// Every index must lie in `source`, and `out` must have as many elements as `dims`.
-pub(crate) fn read_strided<T: Item>(out: &mut [T], source: &[T], offset: isize, dims: &[usize], strides: &[isize]) {
+pub fn read_strided<T: Item>(out: &mut [T], source: &[T], offset: isize, dims: &[usize], strides: &[isize]) {
     if out.is_empty() {
         return;
     }
@@ -151,7 +151,7 @@ fn exchange<T: Item>(out: &mut [T], out_step: usize, source: &[T], from: usize, 
 /// Writes `source`, row-major of sizes `dims`, to the elements of `out` that the strides reach from `offset`.
 ///
 /// Every index must lie in `out`, and `source` must have as many elements as `dims`.
-pub(crate) fn write_strided<T: Item>(out: &mut [T], offset: isize, dims: &[usize], strides: &[isize], source: &[T]) {
+pub fn write_strided<T: Item>(out: &mut [T], offset: isize, dims: &[usize], strides: &[isize], source: &[T]) {
     if source.is_empty() {
         return;
     }
@@ -179,7 +179,7 @@ pub(crate) fn write_strided<T: Item>(out: &mut [T], offset: isize, dims: &[usize
 /// Copies the elements of `dims` from one walk to another; a side is its elements, first offset and strides.
 ///
 /// Every index must lie in both sides.
-pub(crate) fn copy_strided<T: Item>(out: (&mut [T], isize, &[isize]), source: (&[T], isize, &[isize]), dims: &[usize]) {
+pub fn copy_strided<T: Item>(out: (&mut [T], isize, &[isize]), source: (&[T], isize, &[isize]), dims: &[usize]) {
     let (to, from) = (out.0, source.0);
     match dims.split_last() {
         Some((&len, outer)) if out.2.last() == Some(&1) && source.2.last() == Some(&1) => {
@@ -192,7 +192,7 @@ pub(crate) fn copy_strided<T: Item>(out: (&mut [T], isize, &[isize]), source: (&
 /// Fills `out` from runs of `run` elements. The run at index `i, j, …` starts at `maps[0][i] + maps[1][j] + …` in `source`.
 ///
 /// Every run must lie in `source`, and `out` must have `run` elements for each index.
-pub(crate) fn read_mapped<T: Item>(out: &mut [T], source: &[T], maps: &[Vec<usize>], run: usize) {
+pub fn read_mapped<T: Item>(out: &mut [T], source: &[T], maps: &[Vec<usize>], run: usize) {
     if out.is_empty() {
         return;
     }

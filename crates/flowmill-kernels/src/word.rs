@@ -3,7 +3,7 @@
 use flowmill_tensor::{Complex, Element, bf16, f16};
 
 /// An element type that element-wise kernels compute with.
-pub(crate) trait Word: Element {
+pub trait Word: Element {
     /// The value in the low bytes of `word`. Types wider than eight bytes never travel as words and give zero.
     fn from_word(word: u64) -> Self;
     /// The value's bits, zero-extended.

@@ -5,13 +5,13 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 /// A few indices or sizes, as they came from outside.
-pub(crate) type Indices = SmallVec<[i64; 8]>;
+pub type Indices = SmallVec<[i64; 8]>;
 
 /// The elements of an integer tensor, widened.
 ///
 /// # Errors
 /// `InvalidArgument` for another type.
-pub(crate) fn indices(tensor: &Tensor) -> Result<Indices> {
+pub fn indices(tensor: &Tensor) -> Result<Indices> {
     Ok(match tensor.dtype() {
         DType::I32 => tensor.as_slice::<i32>()?.iter().map(|&x| i64::from(x)).collect(),
         DType::I64 => SmallVec::from_slice(tensor.as_slice::<i64>()?),
@@ -27,7 +27,7 @@ pub(crate) fn indices(tensor: &Tensor) -> Result<Indices> {
 ///
 /// # Errors
 /// `InvalidArgument` where there is not exactly one; `name` is the argument's.
-pub(crate) fn scalar_index(tensor: &Tensor, name: &str) -> Result<i64> {
+pub fn scalar_index(tensor: &Tensor, name: &str) -> Result<i64> {
     if let Some(bits) = tensor.scalar_bits(DType::I32) {
         return Ok(i64::from(bits as u32 as i32));
     }
@@ -41,7 +41,7 @@ pub(crate) fn scalar_index(tensor: &Tensor, name: &str) -> Result<i64> {
 ///
 /// # Errors
 /// `InvalidArgument` for another rank or type, or a negative size.
-pub(crate) fn shape_argument(tensor: &Tensor, name: &str) -> Result<Shape> {
+pub fn shape_argument(tensor: &Tensor, name: &str) -> Result<Shape> {
     if tensor.rank() != 1 {
         bail!(InvalidArgument, "{name} must be a vector of {{int32,int64}}, got shape {}", tensor.shape());
     }
@@ -49,22 +49,23 @@ pub(crate) fn shape_argument(tensor: &Tensor, name: &str) -> Result<Shape> {
 }
 
 /// The product of sizes. It saturates, which only shapes without elements can reach: those of others were checked.
-pub(crate) fn product(dims: &[usize]) -> usize {
+pub fn product(dims: &[usize]) -> usize {
     dims.iter().fold(1, |n: usize, &d| n.saturating_mul(d))
 }
 
 /// The elements of one index along an axis, or all: each slice lies in runs of adjacent elements.
-pub(crate) struct Slices {
-    pub(crate) count: usize,
+pub struct Slices {
+    /// The number of slices.
+    pub count: usize,
     /// The runs of a slice.
-    pub(crate) outer: usize,
+    pub outer: usize,
     /// The elements of a run.
-    pub(crate) inner: usize,
+    pub inner: usize,
 }
 
 impl Slices {
     /// The slices of this shape, which has the axis.
-    pub(crate) fn new(shape: &Shape, axis: Option<usize>) -> Slices {
+    pub fn new(shape: &Shape, axis: Option<usize>) -> Slices {
         let Some(axis) = axis else { return Slices { count: 1, outer: 1, inner: shape.num_elements() } };
         let inner = product(&shape[axis + 1..]);
         // Runs without elements can be more than there is time for.
@@ -73,7 +74,7 @@ impl Slices {
     }
 
     /// The runs of elements in slice `i`.
-    pub(crate) fn runs(&self, i: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+    pub fn runs(&self, i: usize) -> impl Iterator<Item = Range<usize>> + use<> {
         let (count, inner) = (self.count, self.inner);
         (0..self.outer).map(move |o| (o * count + i) * inner..(o * count + i + 1) * inner)
     }

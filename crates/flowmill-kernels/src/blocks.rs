@@ -19,7 +19,7 @@ fn bits_dtype(dtype: DType) -> Option<DType> {
 ///
 /// # Errors
 /// `Internal` where the blocks have another type or number of elements than the result; `ResourceExhausted` past the memory limit.
-pub(crate) fn concat_blocks<'a>(dtype: DType, shape: Shape, blocks: impl Iterator<Item = (&'a Tensor, Range<usize>)>) -> Result<Tensor> {
+pub fn concat_blocks<'a>(dtype: DType, shape: Shape, blocks: impl Iterator<Item = (&'a Tensor, Range<usize>)>) -> Result<Tensor> {
     let Some(bits) = bits_dtype(dtype) else {
         return match dtype {
             DType::String => Tensor::from_strings(shape, collect_blocks(blocks, Tensor::as_strings)?),
@@ -59,7 +59,7 @@ fn concat_dense<'a, T: Element>(out: &mut Tensor, blocks: impl Iterator<Item = (
 ///
 /// # Errors
 /// `Internal` where a run leaves the target or the types differ; `ResourceExhausted` where the target is shared and its copy finds no memory.
-pub(crate) fn overwrite_blocks(target: &mut Tensor, starts: &[usize], block: usize, source: &Tensor) -> Result<()> {
+pub fn overwrite_blocks(target: &mut Tensor, starts: &[usize], block: usize, source: &Tensor) -> Result<()> {
     let dtype = target.dtype();
     let shape = target.shape().clone();
     let Some(bits) = bits_dtype(dtype) else {
@@ -109,7 +109,7 @@ fn out_of_range() -> flowmill_tensor::Error {
 ///
 /// # Errors
 /// `InvalidArgument` for a scalar; `Internal` where the rows leave the tensor.
-pub(crate) fn rows(tensor: &Tensor, start: usize, count: usize) -> Result<Tensor> {
+pub fn rows(tensor: &Tensor, start: usize, count: usize) -> Result<Tensor> {
     let Some(inner) = tensor.shape().get(1..) else { bail!(InvalidArgument, "a scalar has no rows") };
     let mut shape = Shape::new(&[count]);
     inner.iter().for_each(|&d| shape.push(d));

@@ -1,11 +1,11 @@
 //! Arithmetic that is the same for every numeric element type: integers wrap, `float16` and `bfloat16` are computed in `float32` and rounded once.
 
-use crate::elementwise::Word;
+use crate::word::Word;
 use flowmill_tensor::{Complex, bf16, f16};
 use num_traits::Float;
 
 /// A numeric element type.
-pub(crate) trait Number: Word {
+pub trait Number: Word {
     /// What sums and products are accumulated in: `f32` for the 16-bit floats, else the type itself.
     type Acc: Number<Acc = Self::Acc>;
     /// Zero.
@@ -37,7 +37,7 @@ pub(crate) trait Number: Word {
 }
 
 /// A numeric type whose values are ordered.
-pub(crate) trait Ordered: Number + PartialOrd {
+pub trait Ordered: Number + PartialOrd {
     /// The least value: minus infinity for floats.
     const LOWEST: Self;
     /// The greatest value: infinity for floats.
@@ -184,14 +184,14 @@ fn rank_of_float(x: f64) -> u64 {
 }
 
 /// `a / b`, scaled by the larger part of `b` so that its square neither overflows nor vanishes.
-pub(crate) fn scaled_quotient<F: Float>(a: Complex<F>, b: Complex<F>) -> Complex<F> {
+pub fn scaled_quotient<F: Float>(a: Complex<F>, b: Complex<F>) -> Complex<F> {
     let scale = b.re.abs().max(b.im.abs());
     let unit = b.unscale(scale);
     (a * unit.conj()).unscale(unit.norm_sqr()).unscale(scale)
 }
 
 /// `log(1 + z)` without cancellation.
-pub(crate) fn complex_log_1p<F: Float>(z: Complex<F>) -> Complex<F> {
+pub fn complex_log_1p<F: Float>(z: Complex<F>) -> Complex<F> {
     let two = F::one() + F::one();
     if (z.re.abs().max(z.im.abs())) * two > F::one() {
         return (z + F::one()).ln();

@@ -8,7 +8,7 @@ use flowmill_tensor::{Bytes, Complex, DType, Element, ResourceHandle, Result, Sh
 
 /// How the elements of a type are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ItemClass {
+pub enum ItemClass {
     /// `bool`.
     Bool,
     /// Dense, one byte.
@@ -31,7 +31,7 @@ pub(crate) enum ItemClass {
 
 impl ItemClass {
     /// The class of a type's elements.
-    pub(crate) fn of(dtype: DType) -> ItemClass {
+    pub fn of(dtype: DType) -> ItemClass {
         match (dtype, dtype.size()) {
             (DType::Bool, _) => ItemClass::Bool,
             (DType::String, _) => ItemClass::String,
@@ -47,10 +47,10 @@ impl ItemClass {
 }
 
 /// What writes the elements of a tensor.
-pub(crate) type Change<'a, T> = &'a mut dyn FnMut(&mut [T]) -> Result<()>;
+pub type Change<'a, T> = &'a mut dyn FnMut(&mut [T]) -> Result<()>;
 
 /// An element as copying kernels see it.
-pub(crate) trait Item: Clone + Send + Sync + 'static {
+pub trait Item: Clone + Send + Sync + 'static {
     /// The elements of a tensor of this class.
     ///
     /// # Errors
@@ -205,6 +205,7 @@ fn first_of<T: Clone>(like: &[T]) -> Result<T> {
 }
 
 /// Evaluates the expression with `$T` bound to the [`Item`] type of a `DType`.
+#[macro_export]
 macro_rules! for_item {
     ($dtype:expr, $T:ident => $body:expr) => {
         $crate::array::item::for_item!($dtype, $T => $body, [
@@ -228,7 +229,7 @@ macro_rules! for_item {
         }
     };
 }
-pub(crate) use for_item;
+pub use crate::for_item;
 
 /// Views of at least this many bytes share the tensor's memory; smaller ones are copied, which costs less than the two counters of a
 /// view and leaves memory that the next kernel may write in place.
@@ -238,7 +239,7 @@ const VIEW_MIN_BYTES: usize = 1024;
 ///
 /// # Errors
 /// `InvalidArgument` where they leave the tensor.
-pub(crate) fn contiguous<T: Item>(tensor: &Tensor, start: usize, shape: Shape) -> Result<Tensor> {
+pub fn contiguous<T: Item>(tensor: &Tensor, start: usize, shape: Shape) -> Result<Tensor> {
     let n = shape.num_elements();
     if tensor.dtype().size().is_some_and(|size| n * size >= VIEW_MIN_BYTES) {
         return tensor.view(start, shape);

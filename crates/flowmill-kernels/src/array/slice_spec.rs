@@ -1,6 +1,7 @@
 //! What a strided slice means: from `begin`, `end`, `strides` and the five masks to a region of a tensor.
 
 use super::args::{Indices, indices};
+use super::nd::{Strides, row_major};
 use flowmill_graph::Attrs;
 use flowmill_tensor::{Result, Shape, Tensor, bail};
 use smallvec::SmallVec;
@@ -10,17 +11,17 @@ const MAX_ENTRIES: usize = 32;
 
 /// The masks of a strided slice; bit `i` speaks of entry `i` of the specification.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Masks {
+pub struct Masks {
     /// `begin[i]` is ignored: from the end that the stride comes from.
-    pub(crate) begin: i64,
+    pub begin: i64,
     /// `end[i]` is ignored: to the end that the stride goes to.
-    pub(crate) end: i64,
+    pub end: i64,
     /// Entry `i` is `...`: as many whole dimensions as the others leave.
-    pub(crate) ellipsis: i64,
+    pub ellipsis: i64,
     /// Entry `i` adds a dimension of size one.
-    pub(crate) new_axis: i64,
+    pub new_axis: i64,
     /// Entry `i` is one index; the dimension goes away.
-    pub(crate) shrink_axis: i64,
+    pub shrink_axis: i64,
 }
 
 impl Masks {
@@ -28,7 +29,7 @@ impl Masks {
     ///
     /// # Errors
     /// `InvalidArgument` for an attribute of another kind, or more than one ellipsis.
-    pub(crate) fn from_attrs(attrs: &Attrs) -> Result<Masks> {
+    pub fn from_attrs(attrs: &Attrs) -> Result<Masks> {
         let masks = Masks {
             begin: attrs.get_or("begin_mask", 0)?,
             end: attrs.get_or("end_mask", 0)?,
@@ -45,16 +46,38 @@ impl Masks {
 
 /// A regular part of a tensor: for each dimension the first index, the step, and how many.
 #[derive(Clone, Debug)]
-pub(crate) struct Region {
-    pub(crate) begins: Indices,
-    pub(crate) steps: Indices,
-    pub(crate) sizes: SmallVec<[usize; 8]>,
+pub struct Region {
+    /// The first index.
+    pub begins: Indices,
+    /// The distance of two indices, negative for a walk backwards.
+    pub steps: Indices,
+    /// The number of indices.
+    pub sizes: SmallVec<[usize; 8]>,
 }
 
 impl Region {
     /// Whether the region is all of a tensor of this shape, in order.
-    pub(crate) fn is_whole(&self, shape: &Shape) -> bool {
+    pub fn is_whole(&self, shape: &Shape) -> bool {
         self.sizes[..] == shape[..] && self.steps.iter().zip(shape.iter()).all(|(&step, &dim)| step == 1 || dim <= 1)
+    }
+
+    /// Offset of the first element and the strides of the region in a row-major tensor of this shape.
+    pub fn strides(&self, shape: &[usize]) -> (isize, Strides) {
+        let inner = row_major(shape);
+        // Only shapes without elements can wrap around, and nothing is read or written there.
+        let offset = self
+            .begins
+            .iter()
+            .zip(&inner)
+            .fold(0isize, |offset, (&begin, &stride)| offset.wrapping_add((begin as isize).wrapping_mul(stride)));
+        (offset, self.steps.iter().zip(&inner).map(|(&step, &stride)| (step as isize).saturating_mul(stride)).collect())
+    }
+
+    /// Whether the region is one run of elements of a row-major tensor of this shape.
+    pub fn is_contiguous(&self, shape: &[usize]) -> bool {
+        let outermost = self.sizes.iter().position(|&size| size != 1).unwrap_or(self.sizes.len());
+        self.sizes.iter().zip(shape).skip(outermost + 1).all(|(size, dim)| size == dim)
+            && self.sizes.iter().zip(&self.steps).all(|(&size, &step)| size == 1 || step == 1)
     }
 }
 
@@ -84,7 +107,7 @@ enum ResultDim {
 ///
 /// # Errors
 /// `InvalidArgument` for vectors of different lengths, too many entries, a stride of zero, or an index out of range.
-pub(crate) fn resolve(shape: &Shape, begin: &Tensor, end: &Tensor, strides: &Tensor, masks: &Masks) -> Result<(Region, Shape)> {
+pub fn resolve(shape: &Shape, begin: &Tensor, end: &Tensor, strides: &Tensor, masks: &Masks) -> Result<(Region, Shape)> {
     let n = begin.num_elements();
     if begin.rank() != 1
         || end.rank() != 1

@@ -36,7 +36,7 @@ pub fn from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + S
 }
 
 /// The same for work that is worth another thread.
-pub(crate) fn expensive_from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
+pub fn expensive_from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
     Ok(Arc::new(FromFn { compute, cost: Cost::Expensive, batched_inputs: 0 }))
 }
 
@@ -49,7 +49,7 @@ pub fn blocking_from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Result<()> +
 }
 
 /// The same for work in proportion to the inputs' elements: expensive where many are known to come.
-pub(crate) fn linear_from_fn(
+pub fn linear_from_fn(
     init: &KernelInit<'_>,
     compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Arc<dyn Kernel>> {
@@ -57,13 +57,13 @@ pub(crate) fn linear_from_fn(
 }
 
 /// The cost of work in proportion to the inputs' elements.
-pub(crate) fn linear_cost(init: &KernelInit<'_>) -> Cost {
+pub fn linear_cost(init: &KernelInit<'_>) -> Cost {
     let elements = init.input_shapes.iter().filter_map(|shape| shape.num_elements()).fold(0, usize::saturating_add);
     if elements >= EXPENSIVE_ELEMENTS { Cost::Expensive } else { Cost::Cheap }
 }
 
 /// The same for a kernel that works image by image on those inputs: see [`Kernel::batched_inputs`].
-pub(crate) fn batched_from_fn(
+pub fn batched_from_fn(
     cost: Cost,
     batched_inputs: u32,
     compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static,
