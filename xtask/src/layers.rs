@@ -3,7 +3,7 @@
 use crate::metadata::{Metadata, Package};
 
 /// The crates from the bottom up. Each may use any that stands before it.
-const LAYERS: [&str; 20] = [
+const LAYERS: [&str; 21] = [
     "flowmill-parallel",
     "flowmill-numeric",
     "flowmill-proto",
@@ -14,6 +14,7 @@ const LAYERS: [&str; 20] = [
     "flowmill-placement",
     "flowmill-runtime",
     "flowmill-kernels",
+    "flowmill-host",
     "flowmill-cpu",
     "flowmill-gpu",
     "flowmill-savedmodel",

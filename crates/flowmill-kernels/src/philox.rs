@@ -73,7 +73,8 @@ impl Philox {
         x
     }
 
-    /// The block here; moves on by one.
+    /// Returns the block here and moves on by one.
+    #[allow(clippy::should_implement_trait, reason = "the blocks never end, so there is no option")]
     pub fn next(&mut self) -> [u32; 4] {
         let block = self.block();
         self.counter = self.counter.wrapping_add(1);
@@ -94,7 +95,8 @@ impl Numbers {
         Numbers { generator, block: [0; 4], used: 4 }
     }
 
-    /// The next number.
+    /// Returns the next number.
+    #[allow(clippy::should_implement_trait, reason = "the numbers never end, so there is no option")]
     pub fn next(&mut self) -> u32 {
         if self.used == self.block.len() {
             self.block = self.generator.next();

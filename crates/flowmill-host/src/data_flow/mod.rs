@@ -11,7 +11,7 @@ pub(crate) mod reader;
 mod session_handle;
 mod stack;
 mod staging;
-mod tensor_array;
+pub mod tensor_array;
 mod tensor_list;
 mod tensor_map;
 pub(crate) mod wait_list;

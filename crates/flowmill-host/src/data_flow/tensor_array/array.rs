@@ -1,9 +1,9 @@
 //! The object behind a TensorArray's handle.
 
-use super::read_product::Ahead;
 use crate::data_flow::arithmetic::add_to;
 use flowmill_tensor::sync::{Mutex, MutexGuard};
 use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Shape, Tensor, bail, check_memory};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// An array of tensors that a step writes element by element, each at most once, and reads.
 ///
 /// It lives as long as handles of it do, at most to the end of the step. Its gradient arrays, one for each source name, belong to it.
-pub(super) struct TensorArray {
+pub struct TensorArray {
     name: String,
     dtype: DType,
     options: Options,
     state: Mutex<State>,
-    /// What readers computed of elements before their reads.
-    ahead: Mutex<Vec<Ahead>>,
+    /// What readers, which numbers tell apart, computed of elements before their reads.
+    ahead: Mutex<Vec<(u64, Box<dyn Any + Send>)>>,
 }
 
 /// What an array is made with.
@@ -128,21 +128,30 @@ impl TensorArray {
         self.ahead.lock().clear();
     }
 
-    /// Takes out what a reader left with [`TensorArray::put_ahead`].
-    pub(super) fn take_ahead(&self, is_of_reader: impl FnMut(&Ahead) -> bool) -> Option<Ahead> {
+    /// Returns the element at `index`, as an op that reads does.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the array was closed or the element cannot be read; `OutOfRange` past the end.
+    pub fn read(&self, index: i64) -> Result<Tensor> {
+        self.lock()?.read(index)
+    }
+
+    /// Takes out what `reader` left with [`TensorArray::put_ahead`].
+    pub fn take_ahead(&self, reader: u64) -> Option<Box<dyn Any + Send>> {
         let mut ahead = self.ahead.lock();
-        ahead.iter().position(is_of_reader).map(|i| ahead.swap_remove(i))
+        let found = ahead.iter().position(|(of, _)| *of == reader);
+        found.map(|i| ahead.swap_remove(i).1)
     }
 
-    /// Keeps what a reader computed ahead.
-    pub(super) fn put_ahead(&self, ahead: Ahead) {
-        self.ahead.lock().push(ahead);
+    /// Keeps what `reader`, a number that readers choose, computed of elements before their reads. It is dropped when the array is closed.
+    pub fn put_ahead(&self, reader: u64, ahead: Box<dyn Any + Send>) {
+        self.ahead.lock().push((reader, ahead));
     }
 
-    /// `element`, which was read at `index`, and those that a reader will find at the indices after it, `step` apart: at most `len` in all,
+    /// Returns `element`, which was read at `index`, and those that a reader will find at the indices after it, `step` apart: at most `len` in all,
     /// up to the first that was not written, was taken out or has another shape. Of a gradient array, whose elements still change, `element`
     /// alone.
-    pub(super) fn waiting(&self, index: i64, step: i64, len: usize, element: &Tensor) -> Vec<Tensor> {
+    pub fn waiting(&self, index: i64, step: i64, len: usize, element: &Tensor) -> Vec<Tensor> {
         let mut found = vec![element.clone()];
         if len > 1 && !self.options.is_gradient {
             let state = self.state.lock();

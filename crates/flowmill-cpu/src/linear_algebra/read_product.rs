@@ -11,11 +11,10 @@
 //! A sum of products is one chain in the order of the weights' rows ([`crate::gemm`]). Going on with the chain where the element's part ends
 //! gives the same bits as the product of both.
 
-use super::array::TensorArray;
-use super::{array_of, scalar_i32};
+use super::{Fusion, Sizes, product_cost, product_sizes};
 use crate::array::joined_shape;
 use crate::gemm::{Epilogue, LDA, PackedB, Rows, gemm_packed, gemm_rows};
-use crate::linear_algebra::{Fusion, Sizes, product_cost, product_sizes};
+use flowmill_host::data_flow::tensor_array::{TensorArray, array_of, scalar_i32};
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Result, Tensor, bail};
@@ -51,8 +50,7 @@ struct Split {
 }
 
 /// Shares that were computed when one of them was needed: of elements `first`, `first + step`, …
-pub(super) struct Ahead {
-    reader: u64,
+struct Ahead {
     weights: Arc<Split>,
     first: i64,
     step: i64,
@@ -99,7 +97,7 @@ impl Kernel for ReadMatMul {
             let (rest, weights) = (ctx.input(3)?, ctx.input(4)?);
             let args: SmallVec<[&Tensor; 2]> = ctx.inputs_from(5).collect();
             let array = array_of(ctx, DType::F32)?;
-            let element = array.lock()?.read(index)?;
+            let element = array.read(index)?;
             let joined = joined_shape([element.shape(), rest.shape()], 1)?;
             let size = product_sizes(&joined, weights.shape())?;
             let epilogue = self.fusion.epilogue(&args, size)?;
@@ -156,7 +154,7 @@ impl ReadMatMul {
     /// The product of element `index` with its part of the weights; the caller's own.
     fn share(&self, array: &TensorArray, index: i64, element: &Tensor, weights: Arc<Split>) -> Result<Tensor> {
         let (rows, n) = (element.shape()[0], weights.element.n());
-        let last = array.take_ahead(|ahead| ahead.reader == self.reader);
+        let last: Option<Box<Ahead>> = array.take_ahead(self.reader).and_then(|ahead| ahead.downcast().ok());
         let last = last.filter(|ahead| ahead.rows == rows && Arc::ptr_eq(&ahead.weights, &weights));
         let ahead = match last {
             Some(ahead) if ahead.place(index).is_some() => ahead,
@@ -167,14 +165,14 @@ impl ReadMatMul {
                 let mut products = Tensor::uninit(DType::F32, [parts.len() * rows, n])?;
                 let stacked = Stacked { parts: &parts, rows, depth: weights.element.k() };
                 gemm_rows(&stacked, parts.len() * rows, &weights.element, products.as_mut_slice()?, n, &Epilogue::default());
-                Ahead { reader: self.reader, weights, first: index, step, len: parts.len(), rows, products }
+                Box::new(Ahead { weights, first: index, step, len: parts.len(), rows, products })
             }
         };
         let mut share = Tensor::uninit(DType::F32, [rows, n])?;
         if let Some(place) = ahead.place(index) {
             share.as_mut_slice::<f32>()?.copy_from_slice(&ahead.products.as_slice()?[place * rows * n..][..rows * n]);
         }
-        array.put_ahead(ahead);
+        array.put_ahead(self.reader, ahead);
         Ok(share)
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
 ///
 /// # Errors
 /// `InvalidArgument` where an attribute is missing.
-pub fn key(attrs: &Attrs) -> Result<String> {
+pub(crate) fn key(attrs: &Attrs) -> Result<String> {
     let text = |name: &str| attrs.get::<&str>(name);
     let incarnation: i64 = attrs.get("send_device_incarnation")?;
     Ok(format!("{};{incarnation:016x};{};{}", text("send_device")?, text("recv_device")?, text("tensor_name")?))

@@ -6,8 +6,8 @@ const MULTIPLIER: u64 = 0x9ddf_ea08_eb38_2d69;
 /// Strings of this length and more are hashed in blocks of as many bytes.
 const BLOCK: usize = 128;
 
-/// The fingerprint of a string: the low and the high word.
-pub(crate) fn fingerprint128(s: &[u8]) -> [u64; 2] {
+/// Returns the fingerprint of a string: the low and the high word.
+pub fn fingerprint128(s: &[u8]) -> [u64; 2] {
     match s.split_at_checked(16) {
         Some((head, rest)) => seeded(rest, s, [word(head, 0), word(head, 8).wrapping_add(K0)]),
         None => seeded(s, s, [K0, K1]),

@@ -4,7 +4,7 @@ use flowmill_tensor::{DType, Shape, Tensor, bf16, f16};
 use std::fmt::Write;
 
 /// The first `max_entries` elements (all where negative) on one line: `[1 2...][3 4]` without the outermost brackets.
-pub fn summarize(tensor: &Tensor, max_entries: i64) -> String {
+pub(crate) fn summarize(tensor: &Tensor, max_entries: i64) -> String {
     let n = tensor.num_elements();
     let limit = usize::try_from(max_entries).unwrap_or(n).min(n);
     let mut out = String::new();
@@ -21,7 +21,7 @@ pub fn summarize(tensor: &Tensor, max_entries: i64) -> String {
 }
 
 /// The first and last `max_entries` rows of every dimension (all where negative), as NumPy lays them out; strings are quoted.
-pub fn summarize_both_ends(tensor: &Tensor, max_entries: i64) -> String {
+pub(crate) fn summarize_both_ends(tensor: &Tensor, max_entries: i64) -> String {
     let n = tensor.num_elements();
     let at_ends = usize::try_from(max_entries).unwrap_or(n).min(n);
     let mut out = String::new();
@@ -161,19 +161,19 @@ fn escape(bytes: &[u8]) -> String {
 }
 
 /// Six significant digits where they are enough to read the value back, else nine.
-pub fn format_f32(x: f32) -> String {
+pub(crate) fn format_f32(x: f32) -> String {
     let short = format_general(f64::from(x), 6);
     if x.is_nan() || short.parse() == Ok(x) { short } else { format_general(f64::from(x), 9) }
 }
 
 /// Fifteen significant digits where they are enough to read the value back, else seventeen.
-pub fn format_f64(x: f64) -> String {
+pub(crate) fn format_f64(x: f64) -> String {
     let short = format_general(x, 15);
     if x.is_nan() || short.parse() == Ok(x) { short } else { format_general(x, 17) }
 }
 
 /// C's `%.{precision}g`: `precision` significant digits, trailing zeros cut, an exponent where it is below -4 or at least `precision`.
-pub fn format_general(x: f64, precision: usize) -> String {
+pub(crate) fn format_general(x: f64, precision: usize) -> String {
     if x.is_nan() {
         return "nan".to_owned();
     }

@@ -18,7 +18,7 @@ mod text;
 mod unicode;
 
 pub(crate) use farm::fingerprint64;
-pub(crate) use farm128::fingerprint128;
+pub use farm128::fingerprint128;
 pub(crate) use hash::murmur;
 
 use crate::from_fn::from_fn;

@@ -4,11 +4,11 @@
 //! versions, which are declared as strings. The flow is a `float` that only orders the ops.
 
 mod array;
-mod read_product;
 
 use crate::blocks::{concat_blocks, rows};
 use crate::from_fn::from_fn;
-use array::{Elements, Options, TensorArray};
+pub use array::TensorArray;
+use array::{Elements, Options};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Error, PartialShape, Result, Shape, Tensor, bail, error};
 use std::sync::Arc;
@@ -45,7 +45,6 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     for op in ["TensorArrayClose", "TensorArrayCloseV2", "TensorArrayCloseV3"] {
         registry.add(op, make_close);
     }
-    registry.add("_FusedReadMatMul", read_product::make);
 }
 
 fn array<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a TensorArray> {
@@ -70,8 +69,11 @@ fn no_array(handle: &Tensor) -> Error {
     }
 }
 
-/// The array in input 0, whose elements must have type `dtype`.
-fn array_of<'a>(ctx: &'a KernelContext<'_>, dtype: DType) -> Result<&'a TensorArray> {
+/// Returns the array in input 0, whose elements must have type `dtype`.
+///
+/// # Errors
+/// `InvalidArgument` if the input is no array or has elements of another type.
+pub fn array_of<'a>(ctx: &'a KernelContext<'_>, dtype: DType) -> Result<&'a TensorArray> {
     let array = array(ctx)?;
     if array.dtype() != dtype {
         bail!(InvalidArgument, "TensorArray dtype is {} but Op requested dtype {}.", array.dtype().cpp_name(), dtype.cpp_name());
@@ -79,7 +81,11 @@ fn array_of<'a>(ctx: &'a KernelContext<'_>, dtype: DType) -> Result<&'a TensorAr
     Ok(array)
 }
 
-fn scalar_i32(tensor: &Tensor, what: &str) -> Result<i32> {
+/// Returns the value of a scalar `int32`; `what` is its name in the error.
+///
+/// # Errors
+/// `InvalidArgument` for anything else.
+pub fn scalar_i32(tensor: &Tensor, what: &str) -> Result<i32> {
     match tensor.scalar_bits(DType::I32) {
         Some(bits) => Ok(bits as u32 as i32),
         None => bail!(InvalidArgument, "TensorArray {what} must be scalar, but had shape: {}", tensor.shape()),
