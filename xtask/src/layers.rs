@@ -3,11 +3,12 @@
 use crate::metadata::{Metadata, Package};
 
 /// The crates from the bottom up. Each may use any that stands before it.
-const LAYERS: [&str; 21] = [
+const LAYERS: [&str; 22] = [
     "flowmill-parallel",
     "flowmill-numeric",
     "flowmill-proto",
     "flowmill-tensor",
+    "flowmill-codecs",
     "flowmill-graph",
     "flowmill-ops",
     "flowmill-optimize",

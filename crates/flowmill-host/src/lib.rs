@@ -1,4 +1,5 @@
-//! The kernels that sessions on any device need: control flow, functions, containers, variables, datasets, strings, messages.
+//! The kernels that sessions on any device need: control flow, functions, containers, variables, datasets, strings, messages, image
+//! files.
 //!
 //! They keep books, move elements and wait; none of them is worth a device other than the host. What computes with numbers is in the devices' crates.
 #![deny(missing_docs, unreachable_pub, unnameable_types)]
@@ -11,6 +12,7 @@ pub mod data_flow;
 pub mod dataset;
 mod files;
 mod functional;
+mod image;
 mod logging;
 mod lookup;
 mod parsing_io;
@@ -34,6 +36,7 @@ pub fn register_all(registry: &mut KernelRegistry) {
     data_flow::register(registry);
     dataset::register(registry);
     functional::register(registry);
+    image::register(registry);
     logging::register(registry);
     lookup::register(registry);
     parsing_io::register(registry);

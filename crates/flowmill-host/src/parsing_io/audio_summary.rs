@@ -1,7 +1,7 @@
 //! `AudioSummary`: sounds as WAV files for event files.
 
-use super::wav;
 use crate::from_fn::expensive_from_fn;
+use flowmill_codecs::wav;
 use flowmill_proto::summary::{Audio, Value, value};
 use flowmill_proto::{Message, Summary};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
@@ -37,7 +37,7 @@ fn make(init: &KernelInit<'_>, given: Option<f32>) -> Result<Arc<dyn Kernel>> {
         let mut summary = Summary::default();
         for i in 0..batch.min(usize::try_from(max_outputs).unwrap_or(0)) {
             let each = times * channels;
-            let file = wav::file(&samples[i * each..][..each], times, channels, (sample_rate.round_ties_even() as i64).max(1))?;
+            let file = wav::encode(&samples[i * each..][..each], times, channels, (sample_rate.round_ties_even() as i64).max(1))?;
             let audio = Audio {
                 sample_rate,
                 num_channels: channels as i64,

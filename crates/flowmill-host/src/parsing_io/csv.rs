@@ -1,6 +1,7 @@
 //! `DecodeCSV`.
 
 use crate::from_fn::from_fn;
+use flowmill_codecs::csv::Rules;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, DType, Element, Result, Tensor, bail};
 use std::str::FromStr;
@@ -8,15 +9,6 @@ use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("DecodeCSV", make);
-}
-
-/// The rules of a file.
-struct Format {
-    delimiter: u8,
-    quotes: bool,
-    na_value: Vec<u8>,
-    /// The columns that are wanted, rising; all where empty.
-    columns: Vec<usize>,
 }
 
 fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -36,7 +28,9 @@ fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 
 /// Decodes records into tensors, one for each wanted column.
 pub(crate) struct RecordDecoder {
-    format: Format,
+    rules: Rules,
+    /// The text of a missing field.
+    na_value: Vec<u8>,
     types: Vec<DType>,
 }
 
@@ -57,7 +51,7 @@ impl RecordDecoder {
             bail!(InvalidArgument, "select_cols should be non-negative indices");
         }
         let columns = selected.iter().map(|&c| c as usize).collect();
-        Ok(RecordDecoder { format: Format { delimiter, quotes, na_value: na_value.to_vec(), columns }, types: types.to_vec() })
+        Ok(RecordDecoder { rules: Rules { delimiter, quotes, columns }, na_value: na_value.to_vec(), types: types.to_vec() })
     }
 
     /// The columns of one record, as scalars. A default is one value, or none if the column is required.
@@ -70,7 +64,7 @@ impl RecordDecoder {
 
     /// Like [`RecordDecoder::decode`], for records of any shape.
     fn decode_all(&self, records: &Tensor, defaults: &[Tensor]) -> Result<Vec<Tensor>> {
-        let (format, types) = (&self.format, &self.types);
+        let types = &self.types;
         if defaults.len() != types.len() {
             bail!(InvalidArgument, "{} defaults for {} columns", defaults.len(), types.len());
         }
@@ -81,7 +75,7 @@ impl RecordDecoder {
         }
         let mut columns: Vec<Vec<Bytes>> = vec![Vec::with_capacity(records.num_elements()); types.len()];
         for (i, record) in records.as_strings()?.iter().enumerate() {
-            let fields = format.fields(record)?;
+            let fields = self.rules.fields(record)?;
             if fields.len() != types.len() {
                 bail!(InvalidArgument, "Expect {} fields but have {} in record {i}", types.len(), fields.len());
             }
@@ -90,7 +84,7 @@ impl RecordDecoder {
         let shape = records.shape().clone();
         let mut outputs = Vec::with_capacity(types.len());
         for (f, (&dtype, column)) in types.iter().zip(&columns).enumerate() {
-            let column = Column { number: f, fields: column, na_value: &format.na_value, default: &defaults[f] };
+            let column = Column { number: f, fields: column, na_value: &self.na_value, default: &defaults[f] };
             let out = match dtype {
                 DType::F32 => column.numbers::<f32>("float")?,
                 DType::F64 => column.numbers::<f64>("double")?,
@@ -147,67 +141,5 @@ impl Column<'_> {
         };
         let texts = self.fields.iter().enumerate().map(text).collect::<Result<Vec<_>>>()?;
         Tensor::from_strings([texts.len()], texts)
-    }
-}
-
-impl Format {
-    /// The wanted fields of a record.
-    fn fields(&self, record: &[u8]) -> Result<Vec<Vec<u8>>> {
-        let (mut fields, mut at, mut number) = (Vec::new(), 0, 0);
-        let wanted = |fields: &[Vec<u8>], number: usize| self.columns.is_empty() || self.columns.get(fields.len()) == Some(&number);
-        while at < record.len() {
-            if matches!(record[at], b'\n' | b'\r') {
-                at += 1;
-                continue;
-            }
-            let field = if self.quotes && record[at] == b'"' { self.quoted(record, &mut at)? } else { self.plain(record, &mut at)? };
-            if wanted(&fields, number) {
-                fields.push(field);
-                if fields.len() == self.columns.len() {
-                    return Ok(fields);
-                }
-            }
-            number += 1;
-        }
-        // A delimiter at the end stands before an empty field.
-        if record.last() == Some(&self.delimiter) && wanted(&fields, number) {
-            fields.push(Vec::new());
-        }
-        Ok(fields)
-    }
-
-    fn plain(&self, record: &[u8], at: &mut usize) -> Result<Vec<u8>> {
-        let rest = &record[*at..];
-        let field = &rest[..rest.iter().position(|&b| b == self.delimiter).unwrap_or(rest.len())];
-        if field.iter().any(|&b| (self.quotes && b == b'"') || b == b'\n' || b == b'\r') {
-            bail!(InvalidArgument, "Unquoted fields cannot have quotes/CRLFs inside");
-        }
-        *at += field.len() + 1;
-        Ok(field.to_vec())
-    }
-
-    /// A field that begins at a quote; two quotes within it are one.
-    fn quoted(&self, record: &[u8], at: &mut usize) -> Result<Vec<u8>> {
-        let mut field = Vec::new();
-        *at += 1;
-        loop {
-            match (record.get(*at), record.get(*at + 1)) {
-                (Some(b'"'), None) => break,
-                (Some(b'"'), Some(&next)) if next == self.delimiter => break,
-                (Some(b'"'), Some(b'"')) => {
-                    field.push(b'"');
-                    *at += 2;
-                }
-                (Some(b'"'), Some(_)) => bail!(InvalidArgument, "Quote inside a string has to be escaped by another quote"),
-                (Some(&byte), Some(_)) => {
-                    field.push(byte);
-                    *at += 1;
-                }
-                (_, None) => bail!(InvalidArgument, "Quoted field has to end with quote followed by delim or end"),
-                (None, Some(_)) => bail!(Internal, "a byte follows the end"),
-            }
-        }
-        *at += 2;
-        Ok(field)
     }
 }

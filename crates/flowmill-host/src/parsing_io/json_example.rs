@@ -4,12 +4,12 @@
 //! strings between single ones, commas behind the last element, lists in lists and single values for lists. What is read is written at once, in the
 //! order it has in the text, so that the message is byte for byte TensorFlow's.
 
-use super::json::{Parser, Scalar};
 use crate::from_fn::from_fn;
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use flowmill_codecs::json::{Parser, Scalar};
 use flowmill_proto::encode_varint;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, Result, Tensor, error};
@@ -47,7 +47,7 @@ fn put_bytes(out: &mut Vec<u8>, number: u8, contents: &[u8]) {
 }
 
 fn example(text: &[u8]) -> Parsed<Vec<u8>> {
-    let mut parser = Parser::new(text);
+    let mut parser = Parser::new(text, "tensorflow.Example");
     let mut out = Vec::new();
     parser.object(|parser, key| match key {
         "features" => parser.within(".features", "message tensorflow.Features", |parser| message(parser, 1, &mut out, features)),

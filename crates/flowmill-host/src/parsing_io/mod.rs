@@ -8,7 +8,6 @@ mod compressed;
 pub(crate) mod csv;
 mod example;
 pub(crate) mod example_parser;
-mod json;
 mod json_example;
 mod parse_example;
 mod parse_sequence;

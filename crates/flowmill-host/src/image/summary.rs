@@ -1,7 +1,7 @@
 //! `ImageSummary`: images as PNG files for event files.
 
-use super::png;
 use crate::from_fn::expensive_from_fn;
+use flowmill_codecs::png;
 use flowmill_proto::summary::{Image, Value, value};
 use flowmill_proto::{Message, Summary, TensorProto};
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};

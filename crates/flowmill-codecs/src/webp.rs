@@ -1,23 +1,15 @@
 //! WebP files: an image, or the frames of an animation.
 
+use crate::Frames;
 use flowmill_tensor::{Error, Result, bail, error, memory_limit};
 use image_webp::WebPDecoder;
 use std::io::Cursor;
-
-/// Frames × height × width × channels.
-pub(super) struct Frames {
-    pub count: usize,
-    pub height: usize,
-    pub width: usize,
-    pub channels: usize,
-    pub pixels: Vec<u8>,
-}
 
 /// Decodes a file's frames, or the first alone. Channels are the file's own; `channels` is 0, or what they have to be.
 ///
 /// # Errors
 /// `InvalidArgument` where the file is broken or has another number of channels, `ResourceExhausted` where its pixels are too many.
-pub(super) fn decode(data: &[u8], channels: usize, all: bool) -> Result<Frames> {
+pub fn decode(data: &[u8], channels: usize, all: bool) -> Result<Frames> {
     if channels == 1 {
         bail!(InvalidArgument, "WebP only supports 3 or 4 channels");
     }

@@ -1,20 +1,13 @@
 //! BMP files without compression, of 8 (grey), 24 or 32 bits a pixel.
 
+use crate::Image;
 use flowmill_tensor::{Result, bail};
-
-/// Decoded pixels: height × width × channels.
-pub(super) struct Image {
-    pub height: usize,
-    pub width: usize,
-    pub channels: usize,
-    pub pixels: Vec<u8>,
-}
 
 /// Decodes a file to `channels` channels: 3, 4 or 0 for its own.
 ///
 /// # Errors
 /// `InvalidArgument` where the header makes no sense or the file has another size than it says.
-pub(super) fn decode(data: &[u8], channels: usize) -> Result<Image> {
+pub fn decode(data: &[u8], channels: usize) -> Result<Image> {
     if channels == 1 {
         bail!(InvalidArgument, "`channels` must be 0, 3 or 4 for BMP, but got {channels}");
     }

@@ -5,16 +5,22 @@ use png::{BitDepth, ColorType, Decoder, Encoder, Limits, Transformations};
 use std::io::Cursor;
 
 /// Decoded samples, of 16 bits in the machine's order where asked for.
-pub(super) struct Image {
+pub struct PngImage {
+    /// Rows.
     pub height: usize,
+    /// Columns.
     pub width: usize,
+    /// Samples of a pixel.
     pub channels: usize,
+    /// The samples, row by row.
     pub samples: Samples,
 }
 
 /// Samples of either size.
-pub(super) enum Samples {
+pub enum Samples {
+    /// Samples of 8 bits.
     Bytes(Vec<u8>),
+    /// Samples of 16 bits.
     Words(Vec<u16>),
 }
 
@@ -22,7 +28,7 @@ pub(super) enum Samples {
 ///
 /// # Errors
 /// `InvalidArgument` for what is no PNG file, or too large.
-pub(super) fn decode(data: &[u8], channels: usize, wide: bool) -> Result<Image> {
+pub fn decode(data: &[u8], channels: usize, wide: bool) -> Result<PngImage> {
     let limits = Limits { bytes: flowmill_tensor::memory_limit() };
     let mut decoder = Decoder::new_with_limits(Cursor::new(data), limits);
     decoder.set_transformations(Transformations::EXPAND);
@@ -55,7 +61,7 @@ pub(super) fn decode(data: &[u8], channels: usize, wide: bool) -> Result<Image> 
         (true, false) => Samples::Bytes(pixels.convert(&words(&buffer), 16).iter().map(|&v| (v >> 8) as u8).collect()),
         (true, true) => Samples::Words(pixels.convert(&words(&buffer), 16)),
     };
-    Ok(Image { height, width, channels, samples })
+    Ok(PngImage { height, width, channels, samples })
 }
 
 fn words(bytes: &[u8]) -> Vec<u16> {
@@ -103,7 +109,7 @@ fn gray([r, g, b]: [u16; 3], bits: u32) -> u16 {
 ///
 /// # Errors
 /// `Internal` where the encoder fails, which it does not for a size that is positive.
-pub(super) fn encode(height: usize, width: usize, channels: usize, wide: bool, samples: &[u8], compression: i64) -> Result<Vec<u8>> {
+pub fn encode(height: usize, width: usize, channels: usize, wide: bool, samples: &[u8], compression: i64) -> Result<Vec<u8>> {
     let (Ok(h), Ok(w)) = (u32::try_from(height), u32::try_from(width)) else {
         bail!(InvalidArgument, "image too large for a PNG file: {height} by {width}");
     };

@@ -5,29 +5,34 @@
 
 mod bits;
 mod color;
+mod encode;
 mod frame;
 mod idct;
 mod progressive;
 mod scan;
 mod upsample;
 
+pub use encode::{DensityUnit, EncodeOptions, encode};
+
+use crate::Image;
 use frame::{Component, Frame};
 use std::ops::Range;
 
 /// Why a file cannot be decoded. Ops say the same of all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub enum Fault {
     /// It is no JPEG file, or of a kind that is not supported.
     Invalid,
     /// It ends too early.
     Truncated,
 }
 
-type Result<T> = std::result::Result<T, Fault>;
+/// The result of decoding.
+pub type Result<T> = std::result::Result<T, Fault>;
 
 /// How the samples of a block are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dct {
+pub enum Dct {
     /// libjpeg's `ISLOW`.
     Accurate,
     /// libjpeg's `IFAST`, TensorFlow's choice.
@@ -36,7 +41,7 @@ pub(super) enum Dct {
 
 /// The attributes of a decoding op.
 #[derive(Clone, Debug)]
-pub(super) struct Options {
+pub struct Options {
     /// 0 for those of the file, 1 or 3.
     pub channels: usize,
     /// By how much the image gets smaller: 1, 2, 4 or 8.
@@ -55,10 +60,14 @@ pub(super) struct Options {
 
 /// A part of an image, as the op gives it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Window {
+pub struct Window {
+    /// The first row.
     pub y: i64,
+    /// The first column.
     pub x: i64,
+    /// The number of rows.
     pub height: i64,
+    /// The number of columns.
     pub width: i64,
 }
 
@@ -75,22 +84,20 @@ impl Window {
 /// The most samples that libjpeg's caller accepts.
 const MAX_SAMPLES: u64 = 1 << 29;
 
-/// Decoded pixels: height × width × channels.
-pub(super) struct Image {
-    pub height: usize,
-    pub width: usize,
-    pub channels: usize,
-    pub pixels: Vec<u8>,
-}
-
-/// The size and number of channels in a file's header.
-pub(super) fn dimensions(data: &[u8]) -> Result<(usize, usize, usize)> {
+/// Returns the height, the width and the number of channels in a file's header.
+///
+/// # Errors
+/// A [`Fault`] if there is no header of a supported kind.
+pub fn dimensions(data: &[u8]) -> Result<(usize, usize, usize)> {
     let frame = Frame::read_header(data)?.0;
     Ok((frame.height, frame.width, frame.components.len()))
 }
 
-/// Decodes a file. What is missing at its end is black where the op accepts that.
-pub(super) fn decode(data: &[u8], options: &Options) -> Result<Image> {
+/// Decodes a file. What is missing at its end is black if the options accept that.
+///
+/// # Errors
+/// A [`Fault`] if the file is none of a supported kind, misses too many rows, is too large, or lacks the window.
+pub fn decode(data: &[u8], options: &Options) -> Result<Image> {
     let (mut frame, at) = Frame::read_header(data)?;
     let channels = if options.channels == 0 { frame.components.len().min(3) } else { options.channels };
     if channels == 2 {

@@ -1,55 +1,24 @@
 //! Image files: `DecodeJpeg` and its kin, which all take any kind of file, and `EncodeJpeg`, `EncodePng`.
 
-mod bmp;
+#![forbid(unsafe_code)]
+
 mod encode;
-mod gif;
-mod jpeg;
-mod png;
 mod summary;
-mod webp;
 
 use crate::from_fn::expensive_from_fn;
+use flowmill_codecs::{ImageFormat as Format, bmp, gif, jpeg, png, webp};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail, error};
 use std::sync::Arc;
 
-pub(super) fn register(registry: &mut KernelRegistry) {
+/// Registers the kernels of image files.
+pub(crate) fn register(registry: &mut KernelRegistry) {
     for op in ["DecodeBmp", "DecodeGif", "DecodeImage", "DecodeJpeg", "DecodePng", "DecodeAndCropJpeg", "DecodeWebP"] {
         registry.add(op, make_decode);
     }
     registry.add("ExtractJpegShape", make_extract_jpeg_shape);
     encode::register(registry);
     summary::register(registry);
-}
-
-/// The kinds of files, by their first bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    Jpeg,
-    Png,
-    Gif,
-    Bmp,
-    WebP,
-}
-
-impl Format {
-    fn of(contents: &[u8]) -> Option<Format> {
-        let magic: [(&[u8], Format); 4] =
-            [(b"\xff\xd8\xff", Format::Jpeg), (b"\x89PNG\r\n\x1a\n", Format::Png), (b"GIF8", Format::Gif), (b"BM", Format::Bmp)];
-        let is_webp = contents.starts_with(b"RIFF") && contents.get(8..12) == Some(b"WEBP".as_slice());
-        let found = magic.iter().find(|(start, _)| contents.starts_with(start)).map(|&(_, format)| format);
-        found.or(is_webp.then_some(Format::WebP))
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Format::Jpeg => "JPEG",
-            Format::Png => "PNG",
-            Format::Gif => "GIF",
-            Format::Bmp => "BMP",
-            Format::WebP => "WebP",
-        }
-    }
 }
 
 /// Which op decodes: they differ in the files and shapes they allow.

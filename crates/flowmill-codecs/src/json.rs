@@ -2,7 +2,8 @@
 
 use std::fmt::{Arguments, Display};
 
-type Parsed<T> = std::result::Result<T, String>;
+/// What is read, or what people are told about the text.
+pub type Parsed<T> = std::result::Result<T, String>;
 
 /// How many objects and lists may be open at once.
 const MAX_DEPTH: usize = 100;
@@ -10,16 +11,22 @@ const MAX_DEPTH: usize = 100;
 const END: &str = "unexpected EOF";
 
 /// A value that is neither object nor list.
-pub(super) enum Scalar {
+pub enum Scalar {
+    /// `null`.
     Null,
+    /// A number, as it is written.
     Number(String),
+    /// The contents of a string.
     Text(String),
     /// A truth value, or something that is not read: an object, or what no value begins with.
     Other,
 }
 
-pub(super) struct Parser<'a> {
+/// Reads a text from its beginning to its end.
+pub struct Parser<'a> {
     text: &'a [u8],
+    /// The name of the message that the text stands for.
+    message: &'static str,
     at: usize,
     /// Where the value begins that errors are about.
     value_at: usize,
@@ -30,12 +37,13 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn new(text: &'a [u8]) -> Parser<'a> {
-        Parser { text, at: 0, value_at: 0, depth: 0, path: String::new(), kind: "" }
+    /// Returns a reader of `text`, which stands for a message of the type `message`.
+    pub fn new(text: &'a [u8], message: &'static str) -> Parser<'a> {
+        Parser { text, message, at: 0, value_at: 0, depth: 0, path: String::new(), kind: "" }
     }
 
     /// Reads what belongs to the field `name`, a dot or an index in front, of type `kind`.
-    pub(super) fn within<T>(&mut self, name: &str, kind: &'static str, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    pub fn within<T>(&mut self, name: &str, kind: &'static str, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         let (length, outer) = (self.path.len(), self.kind);
         self.path.push_str(name);
         self.kind = kind;
@@ -51,28 +59,27 @@ impl<'a> Parser<'a> {
         let column = 1 + before.iter().rev().take_while(|&&byte| byte != b'\n').count();
         let path = self.path.trim_start_matches('.');
         let (at, colon) = if path.is_empty() { ("", "") } else { (" @ ", ": ") };
-        let kind = self.kind;
-        format!(
-            "invalid JSON in type.googleapis.com/tensorflow.Example{at}{path}{colon}{kind}, near {line}:{column} (offset {offset}): {what}"
-        )
+        let (kind, message) = (self.kind, self.message);
+        format!("invalid JSON in type.googleapis.com/{message}{at}{path}{colon}{kind}, near {line}:{column} (offset {offset}): {what}")
     }
 
     /// What is wrong with the value read last.
-    pub(super) fn error(&self, what: Arguments<'_>) -> String {
+    pub fn error(&self, what: Arguments<'_>) -> String {
         self.error_at(self.value_at, what)
     }
 
-    pub(super) fn no_such_field(&self, name: &str) -> String {
+    /// Says that the message has no field `name`.
+    pub fn no_such_field(&self, name: &str) -> String {
         self.error_at(self.at, format_args!("no such field: '{name}'"))
     }
 
     /// What to say where the value read last should have begun with something else.
-    pub(super) fn unexpected(&self, expected: &str) -> String {
+    pub fn unexpected(&self, expected: &str) -> String {
         self.unexpected_at(self.value_at, Some(expected))
     }
 
     /// What to say where the value read last is no number.
-    pub(super) fn no_number(&self) -> String {
+    pub fn no_number(&self) -> String {
         match self.text.get(self.value_at) {
             Some(b't' | b'f' | b'{') => self.error(format_args!("expected number or string")),
             _ => self.unexpected_at(self.value_at, None),
@@ -104,7 +111,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Nothing may follow.
-    pub(super) fn end(&mut self) -> Parsed<()> {
+    pub fn end(&mut self) -> Parsed<()> {
         if self.peek().is_none() { Ok(()) } else { Err("extraneous characters after end of JSON object".to_owned()) }
     }
 
@@ -117,7 +124,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads `null` if it is there.
-    pub(super) fn null(&mut self) -> Parsed<bool> {
+    pub fn null(&mut self) -> Parsed<bool> {
         let is_null = self.peek() == Some(b'n');
         self.value_at = self.at;
         if is_null {
@@ -132,7 +139,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads an object; `field` reads the value of a key.
-    pub(super) fn object(&mut self, mut field: impl FnMut(&mut Self, &str) -> Parsed<()>) -> Parsed<()> {
+    pub fn object(&mut self, mut field: impl FnMut(&mut Self, &str) -> Parsed<()>) -> Parsed<()> {
         self.expect(b'{')?;
         self.open()?;
         while !self.take(b'}') {
@@ -169,7 +176,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads a value, or the values of a list and of the lists in it; `index` counts all of them.
-    pub(super) fn elements(&mut self, index: &mut usize, take: &mut dyn FnMut(&Self, Scalar) -> Parsed<()>) -> Parsed<()> {
+    pub fn elements(&mut self, index: &mut usize, take: &mut dyn FnMut(&Self, Scalar) -> Parsed<()>) -> Parsed<()> {
         if !self.take(b'[') {
             let scalar = self.scalar()?;
             return take(self, scalar);

@@ -1,23 +1,16 @@
 //! GIF files: frames painted over each other, as TensorFlow does it.
 
+use crate::Frames;
 use flowmill_tensor::{Error, Result, bail, error};
 use gif::{ColorOutput, DecodeOptions, Frame, MemoryLimit};
 use std::num::NonZeroU64;
-
-/// Frames × height × width × 3.
-pub(super) struct Frames {
-    pub count: usize,
-    pub height: usize,
-    pub width: usize,
-    pub pixels: Vec<u8>,
-}
 
 /// Decodes a file's frames, or the first alone. The image is as large as its largest frame; the logical screen and ways of disposal do
 /// not count. A file that ends within a frame gives those before it.
 ///
 /// # Errors
 /// `InvalidArgument` where there is no frame, or one that cannot be painted.
-pub(super) fn decode(data: &[u8], all: bool) -> Result<Frames> {
+pub fn decode(data: &[u8], all: bool) -> Result<Frames> {
     let fail = |reason: &str| -> Error { error!(InvalidArgument, "Invalid GIF data (size {}), {reason}", data.len()) };
     let limit = flowmill_tensor::memory_limit();
     let mut options = DecodeOptions::new();
@@ -64,7 +57,7 @@ pub(super) fn decode(data: &[u8], all: bool) -> Result<Frames> {
         previous = canvas;
         rest = after;
     }
-    Ok(Frames { count: frames.len(), height, width, pixels })
+    Ok(Frames { count: frames.len(), height, width, channels: 3, pixels })
 }
 
 /// Paints what is not transparent; the index of a colour that does not exist is the error.

@@ -1,10 +1,10 @@
 //! `EncodeJpeg`, `EncodePng`.
 
-use super::png;
 use crate::from_fn::expensive_from_fn;
+use flowmill_codecs::jpeg::{self, DensityUnit, EncodeOptions};
+use flowmill_codecs::png;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Result, Tensor, bail, error};
-use jpeg_encoder::{ChromaSubsamplingMethod, ColorType, Encoder, PixelDensity, PixelDensityUnit, SamplingFactor};
+use flowmill_tensor::{DType, Result, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -17,12 +17,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 struct JpegOptions {
     /// Channels that attribute `format` asks for.
     format: Option<(String, usize)>,
-    quality: i64,
-    progressive: bool,
-    optimize: bool,
-    downsample: bool,
-    density: PixelDensity,
-    xmp: Vec<u8>,
+    encoding: EncodeOptions,
 }
 
 fn make_encode_jpeg(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
@@ -34,19 +29,22 @@ fn make_encode_jpeg(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         _ => bail!(InvalidArgument, "format must be '', grayscale or rgb"),
     };
     let unit = match attrs.get_or("density_unit", "in")? {
-        "in" => PixelDensityUnit::Inches,
-        "cm" => PixelDensityUnit::Centimeters,
+        "in" => DensityUnit::Inches,
+        "cm" => DensityUnit::Centimeters,
         other => bail!(InvalidArgument, "Invalid density_unit '{other}', must be 'in' or 'cm'"),
     };
     let density = |name| -> Result<u16> { Ok(attrs.get_or::<i64>(name, 300)? as u16) };
     let options = JpegOptions {
         format,
-        quality: check_quality(attrs.get_or("quality", 95)?)?,
-        progressive: attrs.get_or("progressive", false)?,
-        optimize: attrs.get_or("optimize_size", false)?,
-        downsample: attrs.get_or("chroma_downsampling", true)?,
-        density: PixelDensity { density: (density("x_density")?, density("y_density")?), unit },
-        xmp: attrs.get_or("xmp_metadata", "")?.as_bytes().to_vec(),
+        encoding: EncodeOptions {
+            quality: check_quality(attrs.get_or("quality", 95)?)?,
+            progressive: attrs.get_or("progressive", false)?,
+            optimize: attrs.get_or("optimize_size", false)?,
+            downsample: attrs.get_or("chroma_downsampling", true)?,
+            density: (density("x_density")?, density("y_density")?),
+            density_unit: unit,
+            xmp: attrs.get_or("xmp_metadata", "")?.as_bytes().to_vec(),
+        },
     };
     expensive_from_fn(move |ctx| {
         let image = ctx.input(0)?;
@@ -62,11 +60,14 @@ fn make_encode_jpeg(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             }
             _ => {}
         }
-        let quality = if ctx.num_inputs() > 1 { check_quality(ctx.input(1)?.to_i64()?)? } else { options.quality };
+        let mut encoding = options.encoding.clone();
+        if ctx.num_inputs() > 1 {
+            encoding.quality = check_quality(ctx.input(1)?.to_i64()?)?;
+        }
         let (Ok(h @ 1..), Ok(w @ 1..)) = (u16::try_from(height), u16::try_from(width)) else {
             bail!(Internal, "JPEG encoding failed");
         };
-        let contents = encode_jpeg(image.as_slice::<u8>()?, w, h, channels == 1, quality, &options)?;
+        let contents = jpeg::encode(image.as_slice::<u8>()?, w, h, channels == 1, &encoding)?;
         ctx.set_output(0, Tensor::string(contents));
         Ok(())
     })
@@ -76,28 +77,11 @@ fn plural(n: usize) -> &'static str {
     if n == 1 { "" } else { "s" }
 }
 
-fn check_quality(quality: i64) -> Result<i64> {
-    if !(0..=100).contains(&quality) {
-        bail!(InvalidArgument, "quality must be in [0,100], got {quality}");
+fn check_quality(quality: i64) -> Result<u8> {
+    match u8::try_from(quality) {
+        Ok(quality @ 0..=100) => Ok(quality),
+        _ => bail!(InvalidArgument, "quality must be in [0,100], got {quality}"),
     }
-    Ok(quality)
-}
-
-fn encode_jpeg(pixels: &[u8], width: u16, height: u16, gray: bool, quality: i64, options: &JpegOptions) -> Result<Vec<u8>> {
-    let failed = |e: jpeg_encoder::EncodingError| error!(Internal, "JPEG encoding failed: {e}");
-    let mut out = Vec::new();
-    let mut encoder = Encoder::new(&mut out, quality.clamp(1, 100) as u8);
-    encoder.set_sampling_factor(if options.downsample { SamplingFactor::F_2_2 } else { SamplingFactor::F_1_1 });
-    encoder.set_chroma_subsampling_method(ChromaSubsamplingMethod::Average);
-    encoder.set_progressive(options.progressive);
-    encoder.set_optimized_huffman_tables(options.optimize || options.progressive);
-    encoder.set_density(options.density);
-    if !options.xmp.is_empty() {
-        const HEADER: &[u8] = b"http://ns.adobe.com/xap/1.0/\0";
-        encoder.add_app_segment(1, [HEADER, &options.xmp].concat()).map_err(failed)?;
-    }
-    encoder.encode(pixels, width, height, if gray { ColorType::Luma } else { ColorType::Rgb }).map_err(failed)?;
-    Ok(out)
 }
 
 fn make_encode_png(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
