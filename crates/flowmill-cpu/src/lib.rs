@@ -17,6 +17,7 @@ pub mod array;
 mod audio;
 mod cast;
 mod clustering;
+mod conv;
 mod elementwise;
 mod fused;
 pub mod image;
@@ -24,6 +25,7 @@ mod linear_algebra;
 mod math_binary;
 mod math_unary;
 mod nn;
+mod pool;
 mod quantized;
 pub mod random;
 mod reduction;
@@ -33,10 +35,11 @@ pub mod sparse;
 mod special;
 mod spectral;
 mod training;
+mod window;
 
 // Families name these as modules of the crate.
 use flowmill_kernels::{from_fn, number};
-use flowmill_numeric::{conv, dispatch, gemm, simd};
+use flowmill_numeric::{dispatch, gemm, simd};
 use flowmill_parallel as parallel;
 use flowmill_runtime::KernelRegistry;
 
@@ -46,12 +49,14 @@ pub fn register_all(registry: &mut KernelRegistry) {
     audio::register(registry);
     cast::register(registry);
     clustering::register(registry);
+    conv::register(registry);
     fused::register(registry);
     image::register(registry);
     linear_algebra::register(registry);
     math_binary::register(registry);
     math_unary::register(registry);
     nn::register(registry);
+    pool::register(registry);
     quantized::register(registry);
     random::register(registry);
     reduction::register(registry);

@@ -5,9 +5,10 @@
 use std::time::{Duration, Instant};
 
 use flowmill_numeric::conv::depthwise::depthwise_conv2d;
-use flowmill_numeric::conv::pool::max_pool;
-use flowmill_numeric::conv::{PackedFilter, Window, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
+use flowmill_numeric::conv::{PackedFilter, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
 use flowmill_numeric::gemm::{Activation, Epilogue};
+use flowmill_numeric::pool::max_pool;
+use flowmill_numeric::window::Window;
 
 /// The least time of one call, out of as many as fit in a quarter of a second.
 fn least(mut f: impl FnMut()) -> Duration {

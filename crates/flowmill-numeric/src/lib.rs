@@ -8,6 +8,8 @@
 
 pub mod conv;
 pub mod gemm;
+pub mod pool;
 pub mod simd;
+pub mod window;
 
 use flowmill_parallel as parallel;

@@ -1,9 +1,9 @@
 //! Gradients of [`conv2d`](super::conv2d) with respect to its input and its filter.
 
-use super::Window;
 use super::patches::{Patches, TransposedPatches};
 use crate::gemm::{MatrixRef, accumulate_rows, gemm, with_scratch};
 use crate::parallel;
+use crate::window::Window;
 
 /// Memory for the gradients of patches at a time, in elements.
 const PATCH_ELEMENTS: usize = 1 << 20;

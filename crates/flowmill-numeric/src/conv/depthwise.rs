@@ -1,10 +1,10 @@
 //! Depthwise convolution of NHWC images: each input channel has filters of its own.
 
-use crate::conv::Window;
 use crate::gemm::Epilogue;
 use crate::parallel;
 use crate::simd::vector::Vector;
 use crate::simd::{Isa, for_each_isa, isa};
+use crate::window::Window;
 
 /// Output columns that one kernel call takes: their sums stay in registers for the whole window.
 const COLUMNS: usize = 6;
@@ -76,7 +76,7 @@ fn check_shapes(window: &Window, multiplier: usize, filter: usize, output: usize
 
 /// Calls `f(row, slice)` for each of `rows` rows of `row_len` elements of `data`, on several threads if `work`
 /// multiply-adds are worth it.
-pub(super) fn for_each_row<T: Send>(rows: usize, row_len: usize, work: usize, data: &mut [T], f: impl Fn(usize, &mut [T]) + Sync) {
+pub(crate) fn for_each_row<T: Send>(rows: usize, row_len: usize, work: usize, data: &mut [T], f: impl Fn(usize, &mut [T]) + Sync) {
     if row_len == 0 {
         return;
     }

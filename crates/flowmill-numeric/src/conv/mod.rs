@@ -2,8 +2,7 @@
 //!
 //! [`conv2d`] is an implicit matrix product: rows are output positions, columns are output channels, and the patches
 //! that make up A are copied block by block into the cache, never as a whole. Filters (HWIO) are packed once in a
-//! [`PackedFilter`]. [`depthwise`] holds the channel-by-channel kernels, [`pool`] the pooling windows, which share
-//! [`Window`].
+//! [`PackedFilter`]. [`depthwise`] holds the channel-by-channel kernels.
 //!
 //! Padding is resolved by the caller (`SAME`, `VALID` and explicit all become [`Window`]'s `pad_*` and `out_*`).
 //! Results are bit-identical for any number of threads.
@@ -11,120 +10,14 @@
 mod backprop;
 pub mod depthwise;
 mod patches;
-pub mod pool;
 #[cfg(test)]
 mod tests;
 
 pub use backprop::{conv2d_backprop_filter, conv2d_backprop_input};
 
 use crate::gemm::{Epilogue, PackedB, gemm_packed, gemm_rows};
+use crate::window::Window;
 use patches::Patches;
-
-/// The sliding window of a convolution or pooling over a batch of NHWC images: sizes in elements, steps in positions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// Images.
-    pub batch: usize,
-    /// Rows of the input.
-    pub in_height: usize,
-    /// Columns of the input.
-    pub in_width: usize,
-    /// Input channels.
-    pub channels: usize,
-    /// Rows of the window.
-    pub height: usize,
-    /// Columns of the window.
-    pub width: usize,
-    /// Input rows between windows.
-    pub stride_height: usize,
-    /// Input columns between windows.
-    pub stride_width: usize,
-    /// Input rows between rows of the window.
-    pub dilation_height: usize,
-    /// Input columns between columns of the window.
-    pub dilation_width: usize,
-    /// Rows of padding above the first input row.
-    pub pad_top: usize,
-    /// Columns of padding left of the first input column.
-    pub pad_left: usize,
-    /// Rows of the output.
-    pub out_height: usize,
-    /// Columns of the output.
-    pub out_width: usize,
-}
-
-impl Window {
-    /// Elements of the input.
-    pub fn input_len(&self) -> usize {
-        self.batch * self.in_height * self.in_width * self.channels
-    }
-
-    /// Positions of the output: `batch * out_height * out_width`.
-    pub fn positions(&self) -> usize {
-        self.batch * self.out_height * self.out_width
-    }
-
-    /// The rows of the window that meet the input at output row `y`: for `i` in the range, window row `i` lies on input
-    /// row [`Window::input_row`]`(y, i)`.
-    #[inline]
-    pub fn rows_inside(&self, y: usize) -> std::ops::Range<usize> {
-        inside(y * self.stride_height, self.pad_top, self.height, self.dilation_height, self.in_height)
-    }
-
-    /// The columns of the window that meet the input at output column `x`.
-    #[inline]
-    pub fn columns_inside(&self, x: usize) -> std::ops::Range<usize> {
-        inside(x * self.stride_width, self.pad_left, self.width, self.dilation_width, self.in_width)
-    }
-
-    /// The output rows at which no window row lies in the padding.
-    pub(crate) fn rows_wholly_inside(&self) -> std::ops::Range<usize> {
-        wholly_inside(self.stride_height, self.pad_top, (self.height - 1) * self.dilation_height, self.in_height, self.out_height)
-    }
-
-    /// The output columns at which no window column lies in the padding.
-    pub(crate) fn columns_wholly_inside(&self) -> std::ops::Range<usize> {
-        wholly_inside(self.stride_width, self.pad_left, (self.width - 1) * self.dilation_width, self.in_width, self.out_width)
-    }
-
-    /// The input row under window row `i` at output row `y`, for `i` in [`Window::rows_inside`].
-    #[inline]
-    pub fn input_row(&self, y: usize, i: usize) -> usize {
-        y * self.stride_height + i * self.dilation_height - self.pad_top
-    }
-
-    /// The input column under window column `j` at output column `x`, for `j` in [`Window::columns_inside`].
-    #[inline]
-    pub fn input_column(&self, x: usize, j: usize) -> usize {
-        x * self.stride_width + j * self.dilation_width - self.pad_left
-    }
-
-    /// Multiply-adds of a convolution with `per_tap` of them for each window element and output position.
-    pub(crate) fn work(&self, per_tap: usize) -> usize {
-        self.positions().saturating_mul(self.height * self.width).saturating_mul(per_tap)
-    }
-
-    /// Asserts that no step is zero and that `input` holds the whole input.
-    fn check(&self, input: usize) {
-        let steps = [self.stride_height, self.stride_width, self.dilation_height, self.dilation_width];
-        assert!(!steps.contains(&0), "strides and dilations are positive: {self:?}");
-        assert!(input >= self.input_len(), "{input} elements of input for {self:?}");
-    }
-}
-
-/// Which of `size` taps, `step` apart and starting at `start - pad`, fall inside `0..len`.
-#[inline]
-fn inside(start: usize, pad: usize, size: usize, step: usize, len: usize) -> std::ops::Range<usize> {
-    let first = pad.saturating_sub(start).div_ceil(step).min(size);
-    let end = (len + pad).saturating_sub(start).div_ceil(step).min(size);
-    first..end.max(first)
-}
-
-/// The steps at which a window that reaches `reach` beyond its start lies inside `0..len`, of `count` steps from `-pad` on.
-fn wholly_inside(stride: usize, pad: usize, reach: usize, len: usize, count: usize) -> std::ops::Range<usize> {
-    let end = (len + pad).checked_sub(reach + 1).map_or(0, |last| last / stride + 1).min(count);
-    pad.div_ceil(stride).min(end)..end
-}
 
 /// A filter `[height, width, in_channels / groups, out_channels]`, packed for [`conv2d`].
 #[derive(Clone, Debug)]

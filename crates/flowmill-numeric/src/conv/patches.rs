@@ -1,8 +1,8 @@
 //! The rows of the matrix that a convolution multiplies: one patch of the input for each output position.
 
-use super::Window;
 use crate::gemm::{LDA, Rows, copy_rows, with_scratch};
 use crate::simd::transpose::transpose;
+use crate::window::Window;
 
 /// The patches under a window as rows `[height * width * channels]` of a matrix that is never stored as a whole.
 pub(super) struct Patches<'a> {

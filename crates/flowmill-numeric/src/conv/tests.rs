@@ -5,9 +5,9 @@
 use proptest::prelude::*;
 
 use super::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d, depthwise_for};
-use super::pool::{avg_pool, avg_pool_grad, max_pool, max_pool_grad};
 use super::*;
 use crate::gemm::Activation;
+use crate::pool::{avg_pool, avg_pool_grad, max_pool, max_pool_grad};
 use crate::simd::Isa;
 
 /// Small integers: all sums are exact.

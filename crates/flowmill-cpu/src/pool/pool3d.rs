@@ -1,10 +1,10 @@
 //! `MaxPool3D`, `AvgPool3D` and their gradients. Windows see only what lies inside of the volume.
 
-use super::layout::in_any_layout;
-use super::volume::{Steps, Volume, sizes};
 use crate::from_fn::expensive_from_fn;
+use crate::nn::layout::in_any_layout;
 use crate::number::{Number, Ordered};
 use crate::parallel;
+use crate::window::volume::{Steps, Volume, sizes};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;

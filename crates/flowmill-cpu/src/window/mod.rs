@@ -1,12 +1,14 @@
 //! Strides, dilations and padding of convolutions and pools, read from attributes once and laid over an input's shape.
 
-use crate::conv::Window;
+pub(crate) mod volume;
+
+use flowmill_numeric::window::Window;
 use flowmill_runtime::KernelInit;
 use flowmill_tensor::{Result, Shape, bail};
 
 /// How a window moves over NHWC images.
 #[derive(Clone, Debug)]
-pub(super) struct Geometry {
+pub(crate) struct Geometry {
     strides: [usize; 2],
     dilations: [usize; 2],
     padding: Padding,
@@ -25,7 +27,7 @@ impl Geometry {
     ///
     /// # Errors
     /// `InvalidArgument` for lists that are not of four positive numbers or that move over the batch.
-    pub(super) fn new(init: &KernelInit<'_>) -> Result<Geometry> {
+    pub(crate) fn new(init: &KernelInit<'_>) -> Result<Geometry> {
         // Some pools have strides for an input.
         let strides = if init.attrs.contains("strides") { init.attrs.list("strides")? } else { vec![1; 4] };
         Geometry::new_with_strides(init, &strides)
@@ -35,7 +37,7 @@ impl Geometry {
     ///
     /// # Errors
     /// As [`Geometry::new`].
-    pub(super) fn new_with_strides(init: &KernelInit<'_>, strides: &[i64]) -> Result<Geometry> {
+    pub(crate) fn new_with_strides(init: &KernelInit<'_>, strides: &[i64]) -> Result<Geometry> {
         let op = init.op_def.name.as_str();
         let dilations = if init.attrs.contains("dilations") { positive(op, "dilations", &init.attrs.list("dilations")?)? } else { [1, 1] };
         let padding = match init.attrs.get("padding")? {
@@ -50,7 +52,7 @@ impl Geometry {
     }
 
     /// A window with these strides and dilations, padded as `SAME` or not at all.
-    pub(super) fn of(strides: [usize; 2], dilations: [usize; 2], same: bool) -> Geometry {
+    pub(crate) fn of(strides: [usize; 2], dilations: [usize; 2], same: bool) -> Geometry {
         Geometry { strides, dilations, padding: if same { Padding::Same } else { Padding::Valid } }
     }
 
@@ -58,7 +60,7 @@ impl Geometry {
     ///
     /// # Errors
     /// As [`Geometry::new`].
-    pub(super) fn with_strides(&self, op: &str, strides: &[i64]) -> Result<Geometry> {
+    pub(crate) fn with_strides(&self, op: &str, strides: &[i64]) -> Result<Geometry> {
         Ok(Geometry { strides: positive(op, "strides", strides)?, ..self.clone() })
     }
 
@@ -66,7 +68,7 @@ impl Geometry {
     ///
     /// # Errors
     /// `InvalidArgument` where it does not fit.
-    pub(super) fn window(&self, input: &Shape, height: usize, width: usize) -> Result<Window> {
+    pub(crate) fn window(&self, input: &Shape, height: usize, width: usize) -> Result<Window> {
         let &[batch, in_height, in_width, channels] = input.dims() else {
             bail!(InvalidArgument, "input must be 4-dimensional: {input}");
         };

@@ -1,13 +1,13 @@
 //! Windows that move over NDHWC volumes.
 
-use super::window::extent;
+use super::extent;
+use flowmill_numeric::window::Axis;
 use flowmill_runtime::KernelInit;
 use flowmill_tensor::{Result, Shape, bail};
-use std::ops::Range;
 
 /// Strides, dilations and padding, read from attributes once.
 #[derive(Clone, Copy)]
-pub(super) struct Steps {
+pub(crate) struct Steps {
     strides: [usize; 3],
     dilations: [usize; 3],
     same: bool,
@@ -18,7 +18,7 @@ impl Steps {
     ///
     /// # Errors
     /// `InvalidArgument` for lists that are not of five positive numbers or that move over the batch or the channels.
-    pub(super) fn new(init: &KernelInit<'_>) -> Result<Steps> {
+    pub(crate) fn new(init: &KernelInit<'_>) -> Result<Steps> {
         let op = &init.op_def.name;
         let dilations = if init.attrs.contains("dilations") { sizes(op, "dilations", &init.attrs.list("dilations")?)? } else { [1; 3] };
         let same = match init.attrs.get("padding")? {
@@ -33,7 +33,7 @@ impl Steps {
     ///
     /// # Errors
     /// `InvalidArgument` where it does not fit.
-    pub(super) fn volume(&self, input: &Shape, window: [usize; 3]) -> Result<Volume> {
+    pub(crate) fn volume(&self, input: &Shape, window: [usize; 3]) -> Result<Volume> {
         let &[batch, planes, rows, columns, channels] = input.dims() else {
             bail!(InvalidArgument, "input must be 5-dimensional: {input}");
         };
@@ -50,7 +50,7 @@ impl Steps {
 }
 
 /// Three positive numbers out of five, of which the first and the last are one.
-pub(super) fn sizes(op: &str, name: &str, values: &[i64]) -> Result<[usize; 3]> {
+pub(crate) fn sizes(op: &str, name: &str, values: &[i64]) -> Result<[usize; 3]> {
     let &[batch, a, b, c, channels] = values else {
         bail!(InvalidArgument, "Sliding window {name} field must specify 5 dimensions");
     };
@@ -67,60 +67,34 @@ pub(super) fn sizes(op: &str, name: &str, values: &[i64]) -> Result<[usize; 3]> 
     Ok(sizes)
 }
 
-/// How the window moves along one dimension.
-#[derive(Clone, Copy)]
-pub(super) struct Axis {
-    pub(super) input: usize,
-    pub(super) window: usize,
-    stride: usize,
-    dilation: usize,
-    pad: usize,
-    pub(super) output: usize,
-}
-
-impl Axis {
-    /// The window's elements that lie inside of the input at output position `at`.
-    fn inside(&self, at: usize) -> Range<usize> {
-        let start = at * self.stride;
-        let first = self.pad.saturating_sub(start).div_ceil(self.dilation).min(self.window);
-        let end = (self.input + self.pad).saturating_sub(start).div_ceil(self.dilation).min(self.window);
-        first..end.max(first)
-    }
-
-    /// Where in the input element `tap` lies, one of those inside.
-    fn place(&self, at: usize, tap: usize) -> usize {
-        at * self.stride + tap * self.dilation - self.pad
-    }
-}
-
 /// A window over the volumes of a batch.
 #[derive(Clone, Copy)]
-pub(super) struct Volume {
-    pub(super) batch: usize,
-    pub(super) axes: [Axis; 3],
-    pub(super) channels: usize,
+pub(crate) struct Volume {
+    pub(crate) batch: usize,
+    pub(crate) axes: [Axis; 3],
+    pub(crate) channels: usize,
 }
 
 impl Volume {
     /// Output positions, in all volumes.
-    pub(super) fn positions(&self) -> usize {
+    pub(crate) fn positions(&self) -> usize {
         self.axes.iter().fold(self.batch, |n, axis| n.saturating_mul(axis.output))
     }
 
     /// The window's elements.
-    pub(super) fn taps(&self) -> usize {
+    pub(crate) fn taps(&self) -> usize {
         self.axes.iter().map(|axis| axis.window).product()
     }
 
     /// The output's shape, with this many channels.
-    pub(super) fn output_shape(&self, channels: usize) -> Shape {
+    pub(crate) fn output_shape(&self, channels: usize) -> Shape {
         let [a, b, c] = self.axes;
         Shape::from([self.batch, a.output, b.output, c.output, channels])
     }
 
     /// Calls `f(tap, pixel)` for the elements of the window at `position` that lie inside, in row-major order: which of the window's, and
     /// which pixel of the input, counted over the whole batch.
-    pub(super) fn for_each_tap(&self, position: usize, mut f: impl FnMut(usize, usize)) {
+    pub(crate) fn for_each_tap(&self, position: usize, mut f: impl FnMut(usize, usize)) {
         let [planes, rows, columns] = &self.axes;
         let (rest, x) = (position / columns.output, position % columns.output);
         let (rest, y) = (rest / rows.output, rest % rows.output);

@@ -1,11 +1,12 @@
 //! `Conv2D`, `_FusedConv2D` and the gradients of `Conv2D`.
 
-use super::layout::in_any_layout;
-use super::window::Geometry;
-use crate::conv::{PackedFilter, Window, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
 use crate::from_fn::expensive_from_fn;
 use crate::gemm::{Activation, Epilogue};
+use crate::nn::layout::in_any_layout;
 use crate::number::Number;
+use crate::window::Geometry;
+use flowmill_numeric::conv::{PackedFilter, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
+use flowmill_numeric::window::Window;
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};

@@ -1,13 +1,13 @@
 //! `MaxPoolV2` with its gradients, whose windows are inputs; `MaxPoolWithArgmax` with its gradient; `MaxPoolGradGrad`.
 
-use super::layout::in_any_layout;
-use super::pool::{Pool, max_gradient};
-use super::window::Geometry;
-use crate::conv::Window;
-use crate::conv::pool::{Pooled, max_pool};
+use super::pool2d::{Pool, max_gradient};
 use crate::from_fn::expensive_from_fn;
+use crate::nn::layout::in_any_layout;
 use crate::number::Ordered;
 use crate::parallel;
+use crate::window::Geometry;
+use flowmill_numeric::pool::{Pooled, max_pool};
+use flowmill_numeric::window::Window;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Element, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;

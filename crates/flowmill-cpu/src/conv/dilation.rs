@@ -1,10 +1,10 @@
 //! `Dilation2D`, the maximum of sums with a filter, and its gradients.
 
-use super::window::Geometry;
-use crate::conv::Window;
 use crate::from_fn::expensive_from_fn;
 use crate::number::Ordered;
 use crate::parallel;
+use crate::window::Geometry;
+use flowmill_numeric::window::Window;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;

@@ -1,11 +1,11 @@
 //! `Conv3D` and its gradients: patches of the input laid out as rows, a few at a time, and products of matrices.
 
-use super::layout::in_any_layout;
-use super::volume::{Steps, Volume};
 use crate::from_fn::expensive_from_fn;
 use crate::gemm::{self, MatrixRef, gemm};
+use crate::nn::layout::in_any_layout;
 use crate::number::Number;
 use crate::parallel;
+use crate::window::volume::{Steps, Volume};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! `Conv`: a convolution whose number of batch dimensions and groups its attributes say.
 
-use super::conv::{Fused, make as make_conv2d};
+use super::conv2d::{Fused, make as make_conv2d};
 use super::conv3d::make as make_conv3d;
-use super::layout::in_any_layout;
+use crate::nn::layout::in_any_layout;
 use flowmill_graph::Attrs;
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::{ListValue, Value};

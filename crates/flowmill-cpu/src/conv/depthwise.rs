@@ -1,13 +1,13 @@
 //! `DepthwiseConv2dNative` and its gradients.
 
-use super::conv::{Fused, narrowed, widened};
-use super::layout::in_any_layout;
-use super::window::Geometry;
-use crate::conv::Window;
-use crate::conv::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d};
+use super::conv2d::{Fused, narrowed, widened};
 use crate::from_fn::{batched_from_fn, expensive_from_fn};
 use crate::gemm::Epilogue;
+use crate::nn::layout::in_any_layout;
 use crate::number::Number;
+use crate::window::Geometry;
+use flowmill_numeric::conv::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d};
+use flowmill_numeric::window::Window;
 use flowmill_runtime::{Cost, Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;

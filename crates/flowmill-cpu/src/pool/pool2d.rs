@@ -1,10 +1,10 @@
 //! `MaxPool`, `AvgPool` and their gradients.
 
-use super::layout::in_any_layout;
-use super::window::Geometry;
-use crate::conv::Window;
-use crate::conv::pool::{Pooled, avg_pool, avg_pool_grad, max_pool, max_pool_grad};
 use crate::from_fn::{batched_from_fn, expensive_from_fn};
+use crate::nn::layout::in_any_layout;
+use crate::window::Geometry;
+use flowmill_numeric::pool::{Pooled, avg_pool, avg_pool_grad, max_pool, max_pool_grad};
+use flowmill_numeric::window::Window;
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! `FractionalMaxPoolGrad`, `FractionalAvgPoolGrad`.
 
-use super::fractional_pool::windows;
+use super::fractional::windows;
 use crate::from_fn::expensive_from_fn;
 use crate::number::{Number, Ordered};
 use crate::parallel;

@@ -3,8 +3,8 @@
 //! [`Window::channels`] counts the channels of input and output; dilations are honoured. Windows that reach into the
 //! padding see only what lies inside the image, as in TensorFlow: averages divide by the number of elements inside.
 
-use super::Window;
-use super::depthwise::for_each_row;
+use crate::conv::depthwise::for_each_row;
+use crate::window::Window;
 
 /// Element types that pool.
 pub trait Pooled: Copy + PartialOrd + Send + Sync + std::ops::AddAssign {

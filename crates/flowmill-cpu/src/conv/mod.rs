@@ -1,0 +1,20 @@
+//! Kernels of convolutions, by the loops of `flowmill_numeric::conv`.
+
+mod any_rank;
+mod conv2d;
+mod conv3d;
+mod depthwise;
+mod dilation;
+mod padded;
+
+use flowmill_runtime::KernelRegistry;
+
+/// Registers the family.
+pub(crate) fn register(registry: &mut KernelRegistry) {
+    any_rank::register(registry);
+    conv2d::register(registry);
+    conv3d::register(registry);
+    depthwise::register(registry);
+    dilation::register(registry);
+    padded::register(registry);
+}
