@@ -1,7 +1,7 @@
 //! The values of one feature over a batch.
 
 use super::example::Feature;
-use super::wire::Malformed;
+use flowmill_proto::wire::Malformed;
 use flowmill_tensor::{Bytes, DType, Result, Shape, Tensor, bail, memory_limit};
 
 /// Values of one of the three types that features have, row after row.

@@ -1,6 +1,6 @@
 //! One serialised `Example`: where its features lie, and their values.
 
-use super::wire::{Fields, Malformed, Value, varint};
+use flowmill_proto::wire::{Fields, Malformed, Value, take_varint};
 use flowmill_tensor::{Bytes, DType};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -121,7 +121,7 @@ impl<'a> Feature<'a> {
                 Value::Varint(v) => out.push(v as i64),
                 Value::Bytes(mut packed) => {
                     while !packed.is_empty() {
-                        out.push(varint(&mut packed).ok_or(Malformed)? as i64);
+                        out.push(take_varint(&mut packed).ok_or(Malformed)? as i64);
                     }
                 }
                 _ => return Err(Malformed),

@@ -12,7 +12,6 @@ mod json_example;
 mod parse_example;
 mod parse_sequence;
 mod wav;
-mod wire;
 
 use crate::from_fn::from_fn;
 use flowmill_proto::{Message, TensorProto};
