@@ -32,9 +32,10 @@ const LAYERS: [&str; 22] = [
 const EXAMPLE: &str = "flowmill-example-custom-op";
 
 /// Pairs that the order allows and the design does not: a crate and one it must not know.
-const FORBIDDEN: [(&str, &str); 4] = [
+const FORBIDDEN: [(&str, &str); 5] = [
     ("flowmill-runtime", "flowmill-ops"),
     ("flowmill-runtime", "flowmill-numeric"),
+    ("flowmill-cpu", "flowmill-host"),
     ("flowmill-savedmodel", "flowmill-runtime"),
     ("flowmill-savedmodel", "flowmill-cpu"),
 ];

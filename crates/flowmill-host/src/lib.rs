@@ -8,9 +8,8 @@
 
 mod batching;
 mod control_flow;
-pub mod data_flow;
+mod data_flow;
 pub mod dataset;
-mod files;
 mod functional;
 mod image;
 mod logging;
@@ -18,14 +17,12 @@ mod lookup;
 mod parsing_io;
 mod send_recv;
 mod sparse;
-pub mod state;
-pub mod string;
+mod state;
+mod string;
 mod summarize;
 
-pub use files::{file_error, read_file};
-
 // Families name these as modules of the crate.
-use flowmill_kernels::{array, blocks, from_fn, number};
+use flowmill_kernels::{array, blocks, files, from_fn, number};
 use flowmill_parallel as parallel;
 use flowmill_runtime::KernelRegistry;
 

@@ -14,7 +14,7 @@
 use super::{Fusion, Sizes, product_cost, product_sizes};
 use crate::array::joined_shape;
 use crate::gemm::{Epilogue, LDA, PackedB, Rows, gemm_packed, gemm_rows};
-use flowmill_host::data_flow::tensor_array::{TensorArray, array_of, scalar_i32};
+use flowmill_kernels::tensor_array::{TensorArray, array_of, scalar_i32};
 use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Result, Tensor, bail};

@@ -5,7 +5,7 @@ use super::philox::{Philox, entropy};
 use super::stateful::{draw_normal, draw_truncated_normal, draw_uniform, draw_whole, integer_range, shape_input};
 use super::stateless::{COUNTER_WORDS, expect_philox, scalar_input};
 use crate::from_fn::from_fn;
-use flowmill_host::state::Variable;
+use flowmill_kernels::variable::Variable;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;

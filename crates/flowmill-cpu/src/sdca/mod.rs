@@ -9,8 +9,8 @@ mod order;
 
 use crate::from_fn::{expensive_from_fn, from_fn};
 use examples::{Examples, Groups};
-use flowmill_host::state::Variable;
-use flowmill_host::string::fingerprint128;
+use flowmill_kernels::farmhash::fingerprint128;
+use flowmill_kernels::variable::Variable;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Tensor, bail};
 use loss::Loss;

@@ -1,7 +1,6 @@
 //! Containers of tensors: arrays, lists, stacks, queues, optionals, and what sessions keep between steps; mutexes.
 
 mod accumulator;
-pub(crate) mod arithmetic;
 mod barrier;
 mod map_staging;
 mod mutex;
@@ -11,10 +10,12 @@ pub(crate) mod reader;
 mod session_handle;
 mod stack;
 mod staging;
-pub mod tensor_array;
+mod tensor_array;
 mod tensor_list;
 mod tensor_map;
 pub(crate) mod wait_list;
+
+pub(crate) use flowmill_kernels::arithmetic;
 
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{Resource, Result, Tensor, error};

@@ -5,14 +5,12 @@ mod indices;
 mod ref_variable;
 mod resource_variable;
 mod scatter;
-pub(crate) mod update;
-mod variable;
 
+use flowmill_kernels::update;
+use flowmill_kernels::variable::{ResourceVariable, Variable, VariableKind};
 use flowmill_runtime::KernelRegistry;
 
 pub(crate) use ref_variable::resource_name;
-use variable::VariableKind;
-pub use variable::{ResourceVariable, Variable};
 
 /// Registers the family.
 pub(crate) fn register(registry: &mut KernelRegistry) {

@@ -1,6 +1,6 @@
 //! `Fingerprint`: 64 bits of each row of a tensor.
 
-use super::farm::fingerprint64;
+use super::fingerprint64;
 use crate::from_fn::linear_from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail};

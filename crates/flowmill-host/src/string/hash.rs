@@ -1,6 +1,6 @@
 //! Strings to hash buckets. The functions are part of saved models' meaning: they never change.
 
-use super::farm::fingerprint64;
+use super::fingerprint64;
 use super::map_to_numbers;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, bail};

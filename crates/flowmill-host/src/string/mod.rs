@@ -3,8 +3,6 @@
 #![forbid(unsafe_code)]
 
 mod encode;
-mod farm;
-mod farm128;
 mod fingerprint;
 mod format;
 mod hash;
@@ -17,8 +15,7 @@ mod split;
 mod text;
 mod unicode;
 
-pub(crate) use farm::fingerprint64;
-pub use farm128::fingerprint128;
+pub(crate) use flowmill_kernels::farmhash::fingerprint64;
 pub(crate) use hash::murmur;
 
 use crate::from_fn::from_fn;

@@ -1,6 +1,6 @@
 //! FarmHash's `Fingerprint128` by Geoff Pike, which is CityHash128 of version 1.1.
 
-use super::farm::{K0, K1, mix, shift_mix, stir, up_to_16, word};
+use super::{K0, K1, mix, shift_mix, stir, up_to_16, word};
 
 const MULTIPLIER: u64 = 0x9ddf_ea08_eb38_2d69;
 /// Strings of this length and more are hashed in blocks of as many bytes.

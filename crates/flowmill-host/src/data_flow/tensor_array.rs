@@ -3,14 +3,11 @@
 //! The handle is a `resource` that holds the array, so that an array lives no longer than the step that made it; so are the handles of the first two
 //! versions, which are declared as strings. The flow is a `float` that only orders the ops.
 
-mod array;
-
 use crate::blocks::{concat_blocks, rows};
 use crate::from_fn::from_fn;
-pub use array::TensorArray;
-use array::{Elements, Options};
-use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Error, PartialShape, Result, Shape, Tensor, bail, error};
+use flowmill_kernels::tensor_array::{Elements, Options, TensorArray, array, array_of, scalar_i32};
+use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, PartialShape, Result, Shape, Tensor, bail};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -44,51 +41,6 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     }
     for op in ["TensorArrayClose", "TensorArrayCloseV2", "TensorArrayCloseV3"] {
         registry.add(op, make_close);
-    }
-}
-
-fn array<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a TensorArray> {
-    let handle = match ctx.handle(0) {
-        Ok(handle) => handle,
-        Err(error) => return Err(ctx.input(0).map_or(error, no_array)),
-    };
-    match handle.get() {
-        Some(array) => Ok(array),
-        None => bail!(InvalidArgument, "Unexpected non-TensorArray resource passed: {handle:?}"),
-    }
-}
-
-/// The error for a handle of the first two versions that is not one: the names of a container and of an array in it.
-fn no_array(handle: &Tensor) -> Error {
-    match handle.as_strings() {
-        Ok([container, name]) => {
-            let (container, name) = (String::from_utf8_lossy(container), String::from_utf8_lossy(name));
-            error!(NotFound, "Container {container} does not exist. (Could not find resource: {container}/{name})")
-        }
-        _ => error!(InvalidArgument, "Tensor array handle must be 2-element vector, but had shape: {}", handle.shape()),
-    }
-}
-
-/// Returns the array in input 0, whose elements must have type `dtype`.
-///
-/// # Errors
-/// `InvalidArgument` if the input is no array or has elements of another type.
-pub fn array_of<'a>(ctx: &'a KernelContext<'_>, dtype: DType) -> Result<&'a TensorArray> {
-    let array = array(ctx)?;
-    if array.dtype() != dtype {
-        bail!(InvalidArgument, "TensorArray dtype is {} but Op requested dtype {}.", array.dtype().cpp_name(), dtype.cpp_name());
-    }
-    Ok(array)
-}
-
-/// Returns the value of a scalar `int32`; `what` is its name in the error.
-///
-/// # Errors
-/// `InvalidArgument` for anything else.
-pub fn scalar_i32(tensor: &Tensor, what: &str) -> Result<i32> {
-    match tensor.scalar_bits(DType::I32) {
-        Some(bits) => Ok(bits as u32 as i32),
-        None => bail!(InvalidArgument, "TensorArray {what} must be scalar, but had shape: {}", tensor.shape()),
     }
 }
 
@@ -163,7 +115,7 @@ fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let values = {
             let mut elements = array_of(ctx, dtype)?.lock()?;
             elements.merge_element_shape(&element_shape)?;
-            let indices = indices.map_or_else(|| Ok((0..elements.len() as i64).collect()), Tensor::to_i64_vec)?;
+            let indices = indices.map_or_else(|| Ok((0..elements.size() as i64).collect()), Tensor::to_i64_vec)?;
             if indices.is_empty() {
                 let zeros = zero_rows(dtype, elements.element_shape(), "element shape", "packing")?;
                 drop(elements);
@@ -274,13 +226,13 @@ fn make_scatter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             bail!(InvalidArgument, "Input value for unpack must be at least a vector but received shape: {}", value.shape());
         };
         let mut elements = array(ctx)?.lock()?;
-        let num_written = if elements.is_dynamic() { rows } else { elements.len() };
+        let num_written = if elements.is_dynamic() { rows } else { elements.size() };
         let indices = indices.map_or_else(|| Ok((0..num_written as i64).collect()), Tensor::to_i64_vec)?;
         if indices.len() != rows {
             bail!(InvalidArgument, "Expected len(indices) == values.shape[0], but saw: {} vs. {rows}", indices.len());
         }
-        if let Some(&max) = indices.iter().max().filter(|&&max| !elements.is_dynamic() && max >= elements.len() as i64) {
-            bail!(InvalidArgument, "Max scatter index must be < array size ({max} vs. {})", elements.len());
+        if let Some(&max) = indices.iter().max().filter(|&&max| !elements.is_dynamic() && max >= elements.size() as i64) {
+            bail!(InvalidArgument, "Max scatter index must be < array size ({max} vs. {})", elements.size());
         }
         for (i, &index) in indices.iter().enumerate() {
             elements.write(index, value.row(i)?)?;
@@ -315,11 +267,11 @@ fn make_split(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
             ),
         }
         let mut elements = array(ctx)?.lock()?;
-        if lengths.len() != elements.len() && !(elements.is_dynamic() && lengths.len() > elements.len()) {
+        if lengths.len() != elements.size() && !(elements.is_dynamic() && lengths.len() > elements.size()) {
             bail!(
                 InvalidArgument,
                 "TensorArray's size is not equal to the size of lengths ({} vs. {}), and the TensorArray is not marked as dynamically resizeable",
-                elements.len(),
+                elements.size(),
                 lengths.len()
             );
         }
@@ -343,7 +295,7 @@ fn write_runs(elements: &mut Elements<'_>, value: &Tensor, lengths: &[i64]) -> R
 
 fn make_size(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
-        let len = array(ctx)?.lock()?.len();
+        let len = array(ctx)?.lock()?.size();
         // Made from an `int32` and grown by `int32` indices.
         ctx.set_output(0, Tensor::scalar(len as i32));
         Ok(())

@@ -1,8 +1,9 @@
 //! The object behind a TensorArray's handle.
 
-use crate::data_flow::arithmetic::add_to;
+use crate::arithmetic::add_to;
+use flowmill_runtime::KernelContext;
 use flowmill_tensor::sync::{Mutex, MutexGuard};
-use flowmill_tensor::{DType, PartialShape, Resource, ResourceHandle, Result, Shape, Tensor, bail, check_memory};
+use flowmill_tensor::{DType, Error, PartialShape, Resource, ResourceHandle, Result, Shape, Tensor, bail, check_memory, error};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ pub struct TensorArray {
 
 /// What an array is made with.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Options {
+pub struct Options {
     /// Writing past the end makes the array larger.
     pub dynamic_size: bool,
     /// A read takes the element out, so that its memory can be reused.
@@ -34,7 +35,7 @@ pub(super) struct Options {
 }
 
 /// The elements, locked.
-pub(super) struct Elements<'a> {
+pub struct Elements<'a> {
     array: &'a TensorArray,
     state: MutexGuard<'a, State>,
 }
@@ -76,7 +77,7 @@ const GRADIENTS: &str = "_tensor_array_grads";
 
 impl TensorArray {
     /// An array of `size` elements that were never written. Its name is `name` and a number.
-    pub(super) fn new(name: &str, dtype: DType, size: usize, element_shape: PartialShape, options: Options) -> TensorArray {
+    pub fn new(name: &str, dtype: DType, size: usize, element_shape: PartialShape, options: Options) -> TensorArray {
         let name = format!("{name}_{}", NEXT.fetch_add(1, Ordering::Relaxed));
         TensorArray::with_slots(name, dtype, size, Vec::new(), element_shape, options)
     }
@@ -95,14 +96,14 @@ impl TensorArray {
     }
 
     /// What travels along the edges.
-    pub(super) fn to_handle(self: &Arc<Self>) -> Tensor {
+    pub fn to_handle(self: &Arc<Self>) -> Tensor {
         let container = if self.options.is_gradient { GRADIENTS } else { "_tensor_arrays" };
         let elements = vec![(self.dtype, PartialShape::unknown())];
         Tensor::resource(ResourceHandle::new(container, &self.name, Some(self.clone()), elements))
     }
 
     /// The element type.
-    pub(super) fn dtype(&self) -> DType {
+    pub fn dtype(&self) -> DType {
         self.dtype
     }
 
@@ -110,7 +111,7 @@ impl TensorArray {
     ///
     /// # Errors
     /// `InvalidArgument` where the array was closed.
-    pub(super) fn lock(&self) -> Result<Elements<'_>> {
+    pub fn lock(&self) -> Result<Elements<'_>> {
         let state = self.state.lock();
         if state.closed {
             bail!(InvalidArgument, "TensorArray {} has already been closed.", self.name);
@@ -119,7 +120,7 @@ impl TensorArray {
     }
 
     /// Drops all elements. Every later use is an error, but for closing again.
-    pub(super) fn close(&self) {
+    pub fn close(&self) {
         let mut state = self.state.lock();
         state.closed = true;
         let dropped = (std::mem::take(&mut state.slots), std::mem::take(&mut state.gradients));
@@ -169,7 +170,7 @@ impl TensorArray {
     ///
     /// # Errors
     /// `InvalidArgument` for the gradient of a gradient, and as [`TensorArray::lock`].
-    pub(super) fn gradient(&self, source: &str, prepend: &Shape) -> Result<Arc<TensorArray>> {
+    pub fn gradient(&self, source: &str, prepend: &Shape) -> Result<Arc<TensorArray>> {
         if self.options.is_gradient {
             bail!(
                 InvalidArgument,
@@ -205,29 +206,29 @@ impl TensorArray {
 
 impl Elements<'_> {
     /// How many elements there are.
-    pub(super) fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.state.size
     }
 
     /// How many elements there are to join. The gradient of a split joins what the split wrote, though the array grew afterwards.
-    pub(super) fn num_joined(&self) -> usize {
+    pub fn num_joined(&self) -> usize {
         self.state.num_split.filter(|_| self.array.options.is_gradient).unwrap_or(self.state.size)
     }
 
     /// Notes that a value was split over all elements there are.
-    pub(super) fn note_split(&mut self) {
+    pub fn note_split(&mut self) {
         if !self.array.options.is_gradient {
             self.state.num_split = Some(self.state.size);
         }
     }
 
     /// Whether writing past the end makes the array larger.
-    pub(super) fn is_dynamic(&self) -> bool {
+    pub fn is_dynamic(&self) -> bool {
         self.state.dynamic_size
     }
 
     /// What is known of every element's shape.
-    pub(super) fn element_shape(&self) -> &PartialShape {
+    pub fn element_shape(&self) -> &PartialShape {
         &self.state.element_shape
     }
 
@@ -235,7 +236,7 @@ impl Elements<'_> {
     ///
     /// # Errors
     /// `InvalidArgument` where it contradicts what is known.
-    pub(super) fn merge_element_shape(&mut self, shape: &PartialShape) -> Result<()> {
+    pub fn merge_element_shape(&mut self, shape: &PartialShape) -> Result<()> {
         self.state.element_shape = self.state.element_shape.merge(shape)?;
         Ok(())
     }
@@ -244,7 +245,7 @@ impl Elements<'_> {
     ///
     /// # Errors
     /// `InvalidArgument` for an index out of range, an element that was written or read before, and a type or shape that is not the array's.
-    pub(super) fn write(&mut self, index: i64, value: Tensor) -> Result<()> {
+    pub fn write(&mut self, index: i64, value: Tensor) -> Result<()> {
         let array = self.array;
         let (name, state) = (&array.name, &mut *self.state);
         let Some(i) = usize::try_from(index).ok().filter(|&i| state.dynamic_size || i < state.size) else {
@@ -263,7 +264,7 @@ impl Elements<'_> {
             );
         }
         let cannot_write = |why: std::fmt::Arguments<'_>| {
-            flowmill_tensor::error!(InvalidArgument, "TensorArray {name}: Could not write to TensorArray index {i} because {why}")
+            error!(InvalidArgument, "TensorArray {name}: Could not write to TensorArray index {i} because {why}")
         };
         if !state.element_shape.is_compatible_with(value.shape()) {
             return Err(cannot_write(format_args!(
@@ -309,7 +310,7 @@ impl Elements<'_> {
     ///
     /// # Errors
     /// `InvalidArgument` for an index out of range, an element that a read took out, and one that was not written and whose shape is not known.
-    pub(super) fn read(&mut self, index: i64) -> Result<Tensor> {
+    pub fn read(&mut self, index: i64) -> Result<Tensor> {
         let array = self.array;
         let (name, state) = (&array.name, &mut *self.state);
         let Some(i) = usize::try_from(index).ok().filter(|&i| i < state.size) else {
@@ -364,4 +365,53 @@ fn slot_mut(slots: &mut Vec<Slot>, i: usize) -> Result<&mut Slot> {
         slots.resize(i + 1, Slot::default());
     }
     Ok(&mut slots[i])
+}
+
+/// Returns the array in input 0.
+///
+/// # Errors
+/// `InvalidArgument` or `NotFound` if the input is no array.
+pub fn array<'a>(ctx: &'a KernelContext<'_>) -> Result<&'a TensorArray> {
+    let handle = match ctx.handle(0) {
+        Ok(handle) => handle,
+        Err(error) => return Err(ctx.input(0).map_or(error, no_array)),
+    };
+    match handle.get() {
+        Some(array) => Ok(array),
+        None => bail!(InvalidArgument, "Unexpected non-TensorArray resource passed: {handle:?}"),
+    }
+}
+
+/// The error for a handle of the first two versions that is not one: the names of a container and of an array in it.
+fn no_array(handle: &Tensor) -> Error {
+    match handle.as_strings() {
+        Ok([container, name]) => {
+            let (container, name) = (String::from_utf8_lossy(container), String::from_utf8_lossy(name));
+            error!(NotFound, "Container {container} does not exist. (Could not find resource: {container}/{name})")
+        }
+        _ => error!(InvalidArgument, "Tensor array handle must be 2-element vector, but had shape: {}", handle.shape()),
+    }
+}
+
+/// Returns the array in input 0, whose elements must have type `dtype`.
+///
+/// # Errors
+/// `InvalidArgument` if the input is no array or has elements of another type.
+pub fn array_of<'a>(ctx: &'a KernelContext<'_>, dtype: DType) -> Result<&'a TensorArray> {
+    let array = array(ctx)?;
+    if array.dtype() != dtype {
+        bail!(InvalidArgument, "TensorArray dtype is {} but Op requested dtype {}.", array.dtype().cpp_name(), dtype.cpp_name());
+    }
+    Ok(array)
+}
+
+/// Returns the value of a scalar `int32`; `what` is its name in the error.
+///
+/// # Errors
+/// `InvalidArgument` for anything else.
+pub fn scalar_i32(tensor: &Tensor, what: &str) -> Result<i32> {
+    match tensor.scalar_bits(DType::I32) {
+        Some(bits) => Ok(bits as u32 as i32),
+        None => bail!(InvalidArgument, "TensorArray {what} must be scalar, but had shape: {}", tensor.shape()),
+    }
 }

@@ -1,13 +1,13 @@
 //! Sums and zeros of whole tensors of any type, variants included: what containers add up as gradients.
 
-use crate::state::update::{Update, update_blocks};
+use crate::update::{Update, update_blocks};
 use flowmill_tensor::{DType, Result, Tensor, Variant, bail};
 
 /// Adds `value` to `sum`, which has the same type and shape; in place where nobody else holds it.
 ///
 /// # Errors
 /// `InvalidArgument` for a type without a sum; what variants give.
-pub(crate) fn add_to(sum: &mut Tensor, value: &Tensor) -> Result<()> {
+pub fn add_to(sum: &mut Tensor, value: &Tensor) -> Result<()> {
     if sum.dtype() == DType::Variant {
         let pairs = sum.as_variants()?.iter().zip(value.as_variants()?);
         let sums = pairs.map(|(a, b)| a.value().add(b)).collect::<Result<Vec<Variant>>>()?;
@@ -25,7 +25,7 @@ pub(crate) fn add_to(sum: &mut Tensor, value: &Tensor) -> Result<()> {
 ///
 /// # Errors
 /// `InvalidArgument` for a type without a zero.
-pub(crate) fn zeros_like(tensor: &Tensor) -> Result<Tensor> {
+pub fn zeros_like(tensor: &Tensor) -> Result<Tensor> {
     if tensor.dtype() == DType::Variant {
         let zeros = tensor.as_variants()?.iter().map(|v| v.value().zeros_like()).collect::<Result<Vec<_>>>()?;
         return Tensor::from_variants(tensor.shape().clone(), zeros);

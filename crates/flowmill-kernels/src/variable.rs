@@ -33,7 +33,7 @@ impl ResourceVariable {
 
 /// How an op takes its variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum VariableKind {
+pub enum VariableKind {
     /// By reference, which it passes on as its output.
     Ref,
     /// By a `resource` handle, without an output.
@@ -42,7 +42,7 @@ pub(super) enum VariableKind {
 
 impl VariableKind {
     /// The attribute with the type of the variable's values, for most ops.
-    pub(super) fn dtype_attr(self) -> &'static str {
+    pub fn dtype_attr(self) -> &'static str {
         match self {
             VariableKind::Ref => "T",
             VariableKind::Resource => "dtype",

@@ -1,13 +1,17 @@
 //! FarmHash's `Fingerprint64` by Geoff Pike, whose values never change: the variant `farmhashna`.
 
-pub(super) const K0: u64 = 0xc3a5_c85c_97cb_3127;
-pub(super) const K1: u64 = 0xb492_b66f_be98_f273;
+mod farm128;
+
+pub use farm128::fingerprint128;
+
+const K0: u64 = 0xc3a5_c85c_97cb_3127;
+const K1: u64 = 0xb492_b66f_be98_f273;
 const K2: u64 = 0x9ae1_6a3b_2f90_404f;
 /// Strings longer than this are hashed in blocks of this many bytes.
 const BLOCK: usize = 64;
 
 /// The eight bytes at `at` as a little-endian word. Every caller stays inside of the string.
-pub(super) fn word(s: &[u8], at: usize) -> u64 {
+fn word(s: &[u8], at: usize) -> u64 {
     s.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
@@ -16,17 +20,17 @@ fn half_word(s: &[u8], at: usize) -> u64 {
     s.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u64::from(u32::from_le_bytes(*bytes)))
 }
 
-pub(super) fn shift_mix(x: u64) -> u64 {
+fn shift_mix(x: u64) -> u64 {
     x ^ x >> 47
 }
 
-pub(super) fn mix(x: u64, y: u64, multiplier: u64) -> u64 {
+fn mix(x: u64, y: u64, multiplier: u64) -> u64 {
     let a = shift_mix((x ^ y).wrapping_mul(multiplier));
     shift_mix((y ^ a).wrapping_mul(multiplier)).wrapping_mul(multiplier)
 }
 
-/// The fingerprint of a string.
-pub(crate) fn fingerprint64(s: &[u8]) -> u64 {
+/// Returns the 64-bit fingerprint of a string.
+pub fn fingerprint64(s: &[u8]) -> u64 {
     match s.len() {
         0..=16 => up_to_16(s),
         17..=32 => up_to_32(s),
@@ -35,7 +39,7 @@ pub(crate) fn fingerprint64(s: &[u8]) -> u64 {
     }
 }
 
-pub(super) fn up_to_16(s: &[u8]) -> u64 {
+fn up_to_16(s: &[u8]) -> u64 {
     let n = s.len() as u64;
     let multiplier = K2.wrapping_add(n * 2);
     match s {
@@ -102,7 +106,7 @@ struct State {
 }
 
 /// Stirs the 32 bytes at `at` into a pair.
-pub(super) fn stir(s: &[u8], at: usize, a: u64, b: u64) -> (u64, u64) {
+fn stir(s: &[u8], at: usize, a: u64, b: u64) -> (u64, u64) {
     let last = word(s, at + 24);
     let first = a.wrapping_add(word(s, at));
     let b = b.wrapping_add(first).wrapping_add(last).rotate_right(21);

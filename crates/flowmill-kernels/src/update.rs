@@ -7,19 +7,26 @@ use flowmill_tensor::{Complex, DType, Element, Result, Tensor, bail, bf16, check
 
 /// How an update combines with the value that is there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Update {
+pub enum Update {
+    /// Takes its place.
     Assign,
+    /// Is added.
     Add,
+    /// Is subtracted.
     Sub,
+    /// Is multiplied.
     Mul,
+    /// Divides.
     Div,
+    /// Takes its place if less.
     Min,
+    /// Takes its place if greater.
     Max,
 }
 
 impl Update {
     /// Whether TensorFlow has a kernel that updates values of this type so.
-    pub(crate) fn supports(self, dtype: DType) -> bool {
+    pub fn supports(self, dtype: DType) -> bool {
         match self {
             Update::Assign => true,
             Update::Min | Update::Max => !dtype.is_complex() && is_number(dtype),
@@ -31,7 +38,7 @@ impl Update {
     ///
     /// # Errors
     /// `NotFound` where there is no kernel.
-    pub(crate) fn checked_dtype(self, init: &KernelInit<'_>, name: &str) -> Result<DType> {
+    pub fn checked_dtype(self, init: &KernelInit<'_>, name: &str) -> Result<DType> {
         let dtype = init.dtype(name)?;
         if self.supports(dtype) { Ok(dtype) } else { init.unsupported() }
     }
@@ -46,7 +53,7 @@ fn is_number(dtype: DType) -> bool {
 ///
 /// # Errors
 /// `Internal` where a run leaves the target; `InvalidArgument` where an integer is divided by zero.
-pub(crate) fn update_blocks(update: Update, target: &mut Tensor, starts: &[usize], block: usize, source: &Tensor) -> Result<()> {
+pub fn update_blocks(update: Update, target: &mut Tensor, starts: &[usize], block: usize, source: &Tensor) -> Result<()> {
     if update == Update::Assign {
         return overwrite_blocks(target, starts, block, source);
     }
