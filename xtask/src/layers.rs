@@ -3,15 +3,20 @@
 use crate::metadata::{Metadata, Package};
 
 /// The crates from the bottom up. Each may use any that stands before it.
-const LAYERS: [&str; 19] = [
+const LAYERS: [&str; 24] = [
+    "flowmill-parallel",
+    "flowmill-numeric",
     "flowmill-proto",
     "flowmill-tensor",
+    "flowmill-codecs",
     "flowmill-graph",
     "flowmill-ops",
     "flowmill-runtime",
     "flowmill-optimize",
     "flowmill-placement",
     "flowmill-session",
+    "flowmill-kernels",
+    "flowmill-host",
     "flowmill-cpu",
     "flowmill-gpu",
     "flowmill-savedmodel",
@@ -29,11 +34,17 @@ const LAYERS: [&str; 19] = [
 const EXAMPLES: [&str; 2] = ["flowmill-example-custom-device", "flowmill-example-custom-op"];
 
 /// Pairs that the order allows and the design does not: a crate and one it must not know.
-const FORBIDDEN: [(&str, &str); 7] = [
+const FORBIDDEN: [(&str, &str); 13] = [
     ("flowmill-runtime", "flowmill-ops"),
+    ("flowmill-runtime", "flowmill-numeric"),
     ("flowmill-optimize", "flowmill-runtime"),
+    ("flowmill-kernels", "flowmill-optimize"),
+    ("flowmill-kernels", "flowmill-session"),
+    ("flowmill-host", "flowmill-optimize"),
+    ("flowmill-host", "flowmill-session"),
     ("flowmill-cpu", "flowmill-optimize"),
     ("flowmill-cpu", "flowmill-session"),
+    ("flowmill-cpu", "flowmill-host"),
     ("flowmill-savedmodel", "flowmill-runtime"),
     ("flowmill-savedmodel", "flowmill-session"),
     ("flowmill-savedmodel", "flowmill-cpu"),

@@ -1,4 +1,4 @@
-//! The CPU device: kernels, a family a file, with rayon inside them.
+//! The CPU device: its numeric kernels, a family a file, which fork on the current thread pool.
 #![deny(missing_docs, unreachable_pub, unnameable_types)]
 // Constants carry the digits of their sources, and code stamped by macros for many types repeats conversions and clones that some of
 // the types do not need.
@@ -15,79 +15,54 @@
 
 pub mod array;
 mod audio;
-mod batching;
-mod blocks;
 mod cast;
 mod clustering;
-pub mod control_flow;
-pub mod conv;
-pub mod data_flow;
-pub mod dataset;
+mod conv;
 mod elementwise;
-mod files;
-mod from_fn;
-pub mod functional;
 mod fused;
-pub mod gemm;
 pub mod image;
 mod linear_algebra;
-pub mod logging;
-pub mod lookup;
 mod math_binary;
 mod math_unary;
 mod nn;
-mod number;
-pub mod parallel;
-pub mod parsing_io;
+mod pool;
 mod quantized;
 pub mod random;
 mod reduction;
 mod sdca;
-pub mod send_recv;
 mod sequence;
-pub mod simd;
 pub mod sparse;
 mod special;
 mod spectral;
-pub mod state;
-pub mod string;
-pub mod summarize;
 mod training;
+mod window;
 
-pub use files::{file_error, read_file};
-pub use from_fn::{blocking_from_fn, from_fn};
-
+// Families name these as modules of the crate.
+use flowmill_kernels::{from_fn, number};
+use flowmill_numeric::{dispatch, gemm, simd};
+use flowmill_parallel as parallel;
 use flowmill_runtime::KernelRegistry;
 
-/// Registers every CPU kernel, a family a line.
+/// Registers every kernel of the crate, a family a line. Sessions need those of `flowmill_host`, too.
 pub fn register_all(registry: &mut KernelRegistry) {
     array::register(registry);
     audio::register(registry);
-    batching::register(registry);
     cast::register(registry);
     clustering::register(registry);
-    control_flow::register(registry);
-    data_flow::register(registry);
-    dataset::register(registry);
-    functional::register(registry);
+    conv::register(registry);
     fused::register(registry);
     image::register(registry);
-    logging::register(registry);
-    lookup::register(registry);
     linear_algebra::register(registry);
     math_binary::register(registry);
     math_unary::register(registry);
     nn::register(registry);
-    parsing_io::register(registry);
+    pool::register(registry);
     quantized::register(registry);
     random::register(registry);
     reduction::register(registry);
     sdca::register(registry);
-    send_recv::register(registry);
     sequence::register(registry);
     sparse::register(registry);
     spectral::register(registry);
-    state::register(registry);
-    string::register(registry);
     training::register(registry);
 }

@@ -29,6 +29,7 @@
 mod convert;
 mod preserving;
 mod unknown_fields;
+pub mod wire;
 
 #[allow(missing_docs, clippy::all)]
 mod tensorflow {

@@ -2,6 +2,7 @@
 
 use crate::{Bytes, Complex, DType, Element, Error, PartialShape, ResourceHandle, Result, Shape, Tensor, bail, bf16, error, f16};
 use flowmill_proto::resource_handle_proto::DtypeAndShape;
+use flowmill_proto::wire::take_varint;
 use flowmill_proto::{ResourceHandleProto, TensorProto, TensorShapeProto};
 
 impl Shape {
@@ -193,20 +194,13 @@ fn decode_strings(content: &Bytes, n: usize) -> Result<Vec<Bytes>> {
     if n > content.len() {
         return Err(malformed());
     }
-    let mut at = 0usize;
+    let mut rest = &content[..];
     let mut lengths = Vec::with_capacity(n);
     for _ in 0..n {
-        let mut length = 0usize;
-        for shift in (0..=28).step_by(7) {
-            let &byte = content.get(at).ok_or_else(malformed)?;
-            at += 1;
-            length |= usize::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                break;
-            }
-        }
-        lengths.push(length);
+        let length = take_varint(&mut rest).and_then(|length| usize::try_from(length).ok());
+        lengths.push(length.ok_or_else(malformed)?);
     }
+    let mut at = content.len() - rest.len();
     let mut strings = Vec::with_capacity(n);
     for length in lengths {
         let end = at.checked_add(length).filter(|&end| end <= content.len()).ok_or_else(malformed)?;

@@ -114,6 +114,7 @@ static KERNELS: LazyLock<Arc<KernelRegistry>> = LazyLock::new(|| kernels_with(|_
 /// The CPU's kernels and those that `register` adds.
 pub fn kernels_with(register: impl FnOnce(&mut KernelRegistry)) -> Arc<KernelRegistry> {
     let mut kernels = KernelRegistry::new();
+    flowmill_host::register_all(&mut kernels);
     flowmill_cpu::register_all(&mut kernels);
     io_kernels::register(&mut kernels);
     kernels.set_type_table(include_str!("kernel_types.txt"));

@@ -5,7 +5,6 @@
 
 #![forbid(unsafe_code)]
 
-pub(crate) mod args;
 mod bitcast;
 mod broadcast;
 mod concat;
@@ -13,8 +12,6 @@ mod fill;
 mod gather;
 mod identity;
 mod inplace;
-pub(crate) mod item;
-pub(crate) mod nd;
 mod pad;
 mod partition;
 mod patches;
@@ -24,7 +21,6 @@ mod scatter;
 mod search;
 mod shape;
 mod slice;
-pub(crate) mod slice_spec;
 mod space;
 mod split;
 mod tile_grad;
@@ -32,6 +28,7 @@ mod transpose;
 mod unique;
 
 pub(crate) use concat::joined_shape;
+pub(crate) use flowmill_kernels::array::{args, item, nd, slice_spec};
 pub(crate) use pad::make_mirror_pad;
 pub(crate) use shape::reshaped;
 pub(crate) use transpose::permuted;

@@ -2,6 +2,7 @@
 
 use super::item::{Item, for_item};
 use crate::from_fn::linear_from_fn;
+use crate::window::extent;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Tensor, bail};
 use std::sync::Arc;
@@ -27,23 +28,8 @@ struct Extent {
 
 impl Window {
     fn extent(self, dim: usize, same: bool) -> Result<Extent> {
-        let Some(reach) = (self.size - 1).checked_mul(self.rate).and_then(|n| n.checked_add(1)) else {
-            bail!(InvalidArgument, "the window of {} elements at rate {} is too large", self.size, self.rate);
-        };
-        if same {
-            let count = dim.div_ceil(self.stride);
-            let needed = count.saturating_sub(1).saturating_mul(self.stride).saturating_add(reach);
-            return Ok(Extent { count, before: needed.saturating_sub(dim) / 2 });
-        }
-        match (dim + self.stride).checked_sub(reach) {
-            Some(covered) => Ok(Extent { count: covered / self.stride, before: 0 }),
-            None => bail!(
-                InvalidArgument,
-                "Computed output size would be negative: {} [input_size: {dim}, effective_filter_size: {reach}, stride: {}]",
-                -1,
-                self.stride
-            ),
-        }
+        let (count, before) = extent(dim, self.size, self.stride, self.rate, same, (0, 0))?;
+        Ok(Extent { count, before })
     }
 }
 

@@ -3,7 +3,7 @@
 use super::args::{Indices, indices, shape_argument};
 use super::broadcast::broadcast_strides;
 use super::item::{Item, contiguous, for_item};
-use super::nd::{Strides, read_strided, row_major, write_strided};
+use super::nd::{Strides, read_strided, write_strided};
 use super::slice_spec::{Masks, Region, resolve};
 use crate::from_fn::{from_fn, linear_from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
@@ -58,27 +58,6 @@ fn slice_region(shape: &Shape, begin: &Tensor, size: &Tensor) -> Result<Region> 
         sizes.push(size as usize);
     }
     Ok(Region { steps: SmallVec::from_elem(1, rank), begins, sizes })
-}
-
-impl Region {
-    /// Offset of the first element and the strides of the region in a row-major tensor of this shape.
-    fn strides(&self, shape: &[usize]) -> (isize, Strides) {
-        let inner = row_major(shape);
-        // Only shapes without elements can wrap around, and nothing is read or written there.
-        let offset = self
-            .begins
-            .iter()
-            .zip(&inner)
-            .fold(0isize, |offset, (&begin, &stride)| offset.wrapping_add((begin as isize).wrapping_mul(stride)));
-        (offset, self.steps.iter().zip(&inner).map(|(&step, &stride)| (step as isize).saturating_mul(stride)).collect())
-    }
-
-    /// Whether the region is one run of elements of a row-major tensor of this shape.
-    fn is_contiguous(&self, shape: &[usize]) -> bool {
-        let outermost = self.sizes.iter().position(|&size| size != 1).unwrap_or(self.sizes.len());
-        self.sizes.iter().zip(shape).skip(outermost + 1).all(|(size, dim)| size == dim)
-            && self.sizes.iter().zip(&self.steps).all(|(&size, &step)| size == 1 || step == 1)
-    }
 }
 
 /// The elements of a region as a tensor of shape `shape`.

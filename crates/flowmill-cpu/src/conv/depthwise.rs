@@ -1,366 +1,156 @@
-//! Depthwise convolution of NHWC images: each input channel has filters of its own.
+//! `DepthwiseConv2dNative` and its gradients.
 
-use crate::conv::Window;
+use super::conv2d::{Fused, narrowed, widened};
+use crate::from_fn::{batched_from_fn, expensive_from_fn};
 use crate::gemm::Epilogue;
-use crate::parallel;
-use crate::simd::vector::Vector;
-use crate::simd::{Isa, for_each_isa, isa};
+use crate::nn::layout::in_any_layout;
+use crate::number::Number;
+use crate::window::Geometry;
+use flowmill_numeric::conv::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d};
+use flowmill_numeric::window::Window;
+use flowmill_runtime::{Cost, Kernel, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use std::sync::Arc;
 
-/// Output columns that one kernel call takes: their sums stay in registers for the whole window.
-const COLUMNS: usize = 6;
-
-/// Multiply-adds of one core in a nanosecond, about.
-const SPEED: usize = 20;
-
-/// `output[n, y, x, c * multiplier + q] = activation(bias + sum over the window of input[.., c] * filter[.., c, q])`.
-///
-/// `filter` is `[height, width, channels, multiplier]`; of `epilogue`, `bias` and `activation` are applied.
-///
-/// # Panics
-/// If a slice is too short, or `epilogue` asks for a residual or accumulation.
-pub fn depthwise_conv2d(window: &Window, multiplier: usize, input: &[f32], filter: &[f32], output: &mut [f32], epilogue: &Epilogue<'_>) {
-    depthwise_for(isa(), window, multiplier, input, filter, output, epilogue);
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("DepthwiseConv2dNative", |init| in_any_layout(init, |init| make(init, Fused::default())));
+    registry.add("DepthwiseConv2dNativeBackpropFilter", |init| in_any_layout(init, make_backprop_filter));
+    registry.add("DepthwiseConv2dNativeBackpropInput", |init| in_any_layout(init, make_backprop_input));
+    registry.add("_FusedDepthwiseConv2dNative", |init| in_any_layout(init, |init| make(init, Fused::new(init)?)));
 }
 
-pub(super) fn depthwise_for(
-    isa: Isa,
-    window: &Window,
-    multiplier: usize,
-    input: &[f32],
-    filter: &[f32],
-    output: &mut [f32],
-    epilogue: &Epilogue<'_>,
-) {
-    window.check(input.len());
-    let channels = check_shapes(window, multiplier, filter.len(), output.len());
-    assert!(epilogue.residual.is_none() && !epilogue.accumulate, "depthwise convolution has neither residual nor accumulation",);
-    assert!(epilogue.bias.is_none_or(|b| b.len() >= channels), "bias of fewer than {channels} channels");
-    let row_len = window.out_width * channels;
-    if row_len == 0 {
-        return;
-    }
-    let one_row = |row: usize, output: &mut [f32]| {
-        let (image, y) = (row / window.out_height, row % window.out_height);
-        if multiplier == 1 {
-            single_row(isa, window, image, y, input, filter, output, epilogue);
-        } else {
-            output.fill(0.0);
-            for x in 0..window.out_width {
-                let output = &mut output[x * channels..][..channels];
-                for_each_tap(window, image, y, x, |tap, position| {
-                    let input = &input[position * window.channels..][..window.channels];
-                    add_products(output, input, &filter[tap * channels..][..channels], multiplier);
-                });
-            }
-            if let Some(bias) = epilogue.bias {
-                for output in output.chunks_exact_mut(channels) {
-                    add_bias(output, bias);
-                }
-            }
-            epilogue.activation.apply(output);
-        }
+/// Checks the filter `[height, width, channels, multiplier]` against the input; gives the window, the multiplier and the output's shape.
+fn lay(geometry: &Geometry, input: &Shape, filter: &Shape) -> Result<(Window, usize, Shape)> {
+    let &[height, width, channels, multiplier] = filter.dims() else {
+        bail!(InvalidArgument, "filter must be 4-dimensional: {filter}");
     };
-    for_each_row(window.batch * window.out_height, row_len, window.work(channels), output, one_row);
-}
-
-/// Checks filter and output, and gives the number of output channels.
-fn check_shapes(window: &Window, multiplier: usize, filter: usize, output: usize) -> usize {
-    assert!(multiplier > 0, "a channel multiplier of 0");
-    let channels = window.channels * multiplier;
-    let taps = window.height * window.width;
-    assert!(filter >= taps * channels, "{filter} elements of filter for {taps} x {channels}");
-    let positions = window.positions();
-    assert!(output >= positions * channels, "{output} elements of output for {positions} x {channels}");
-    channels
-}
-
-/// Calls `f(row, slice)` for each of `rows` rows of `row_len` elements of `data`, on several threads if `work`
-/// multiply-adds are worth it.
-pub(super) fn for_each_row<T: Send>(rows: usize, row_len: usize, work: usize, data: &mut [T], f: impl Fn(usize, &mut [T]) + Sync) {
-    if row_len == 0 {
-        return;
+    let window = geometry.window(input, height, width)?;
+    if channels != window.channels {
+        bail!(InvalidArgument, "input and filter must have the same depth: {} vs {channels}", window.channels);
     }
-    let data = &mut data[..rows * row_len];
-    let threads = parallel::threads();
-    if rows == 1 || !parallel::is_worth_forking(work / SPEED) {
-        for (row, slice) in data.chunks_exact_mut(row_len).enumerate() {
-            f(row, slice);
-        }
-    } else {
-        let at_once = rows.div_ceil(4 * threads);
-        parallel::chunks(data, at_once * row_len, |chunk, slices| {
-            for (i, slice) in slices.chunks_exact_mut(row_len).enumerate() {
-                f(chunk * at_once + i, slice);
-            }
-        });
-    }
+    let Some(out_channels) = channels.checked_mul(multiplier) else { bail!(InvalidArgument, "filter {filter} is too large") };
+    let shape = Shape::from([window.batch, window.out_height, window.out_width, out_channels]);
+    Ok((window, multiplier, shape))
 }
 
-/// Calls `f(tap, position)` for each tap of the window at (`image`, `y`, `x`) that lies inside the input.
-fn for_each_tap(w: &Window, image: usize, y: usize, x: usize, mut f: impl FnMut(usize, usize)) {
-    let columns = w.columns_inside(x);
-    for i in w.rows_inside(y) {
-        let row = (image * w.in_height + w.input_row(y, i)) * w.in_width;
-        for j in columns.clone() {
-            f(i * w.width + j, row + w.input_column(x, j));
-        }
-    }
-}
-
-crate::dispatch! {
-    /// `output[c * multiplier + q] += input[c] * filter[c * multiplier + q]`.
-    fn add_products(output: &mut [f32], input: &[f32], filter: &[f32], multiplier: usize) {
-        if multiplier == 1 {
-            for ((o, f), x) in output.iter_mut().zip(filter).zip(input) {
-                *o += x * f;
-            }
-        } else {
-            let per_channel = output.chunks_exact_mut(multiplier).zip(filter.chunks_exact(multiplier));
-            for ((output, filter), x) in per_channel.zip(input) {
-                for (o, f) in output.iter_mut().zip(filter) {
-                    *o += x * f;
+/// Calls `f(input, filter, output)` with the places of the factors of every product of the convolution and of the sum that it is part of.
+fn for_each_product(w: &Window, multiplier: usize, mut f: impl FnMut(usize, usize, usize)) {
+    let out_channels = w.channels * multiplier;
+    for position in 0..w.positions() {
+        let (x, y) = (position % w.out_width, position / w.out_width % w.out_height);
+        let image = position / w.out_width / w.out_height;
+        for i in w.rows_inside(y) {
+            let row = (image * w.in_height + w.input_row(y, i)) * w.in_width;
+            for j in w.columns_inside(x) {
+                let (from, tap) = ((row + w.input_column(x, j)) * w.channels, (i * w.width + j) * out_channels);
+                for channel in 0..out_channels {
+                    f(from + channel / multiplier, tap + channel, position * out_channels + channel);
                 }
             }
         }
     }
+}
 
-    /// `output[c] += bias[c]`.
-    fn add_bias(output: &mut [f32], bias: &[f32]) {
-        for (o, b) in output.iter_mut().zip(bias) {
-            *o += b;
+fn make(init: &KernelInit<'_>, fused: Fused) -> Result<Arc<dyn Kernel>> {
+    let geometry = Geometry::new(init)?;
+    if init.dtype("T")? != DType::F32 {
+        if fused.bias {
+            return init.unsupported();
         }
+        return for_dtype!(init.dtype("T")?, [f64, f16, bf16], T => expensive_from_fn(move |ctx| {
+            let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
+            let (window, multiplier, shape) = lay(&geometry, input.shape(), filter.shape())?;
+            let (x, f) = (widened::<T>(&input)?, widened::<T>(&filter)?);
+            let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
+            for_each_product(&window, multiplier, |i, w, o| sums[o] = sums[o].plus(x[i].times(f[w])));
+            ctx.set_output(0, narrowed::<T>(shape, &sums)?);
+            Ok(())
+        }), _ => init.unsupported());
     }
-}
-
-/// A run of up to [`COLUMNS`] output columns whose windows have the same columns inside the image.
-#[derive(Clone, Copy)]
-struct Run {
-    /// Element 0 of the channels of the first tap inside the image, for the first output column.
-    input: *const f32,
-    /// The filter of that tap.
-    filter: *const f32,
-    output: *mut f32,
-    bias: *const f32,
-    channels: usize,
-    rows: usize,
-    columns: usize,
-    /// Distances in elements: of window rows and columns in the input, of window rows in the filter, of output columns
-    /// in the input.
-    input_row: usize,
-    input_column: usize,
-    filter_row: usize,
-    input_step: usize,
-    low: Option<f32>,
-    high: Option<f32>,
-}
-
-/// One output row with a multiplier of 1.
-#[allow(clippy::too_many_arguments)]
-fn single_row(isa: Isa, w: &Window, image: usize, y: usize, input: &[f32], filter: &[f32], output: &mut [f32], epilogue: &Epilogue<'_>) {
-    let channels = w.channels;
-    let rows = w.rows_inside(y);
-    let (low, high) = epilogue.activation.clamp();
-    let mut x = 0;
-    while x < w.out_width {
-        let columns = w.columns_inside(x);
-        let mut count = 1;
-        while count < COLUMNS && x + count < w.out_width && w.columns_inside(x + count) == columns {
-            count += 1;
+    batched_from_fn(Cost::Expensive, 1, move |ctx| {
+        let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
+        let (window, multiplier, shape) = lay(&geometry, input.shape(), filter.shape())?;
+        let mut out = Tensor::uninit(DType::F32, shape)?;
+        let bias = if fused.bias { Some(ctx.take(2)?) } else { None };
+        if let Some(bias) = bias.as_ref().filter(|b| b.num_elements() != out.shape()[3]) {
+            bail!(
+                InvalidArgument,
+                "Must provide as many biases as the last dimension of the input tensor: {} vs. {}",
+                bias.shape(),
+                out.shape()
+            );
         }
-        let empty = rows.is_empty() || columns.is_empty();
-        let position =
-            if empty { 0 } else { (image * w.in_height + w.input_row(y, rows.start)) * w.in_width + w.input_column(x, columns.start) };
-        let run = Run {
-            input: input[position * channels..].as_ptr(),
-            filter: filter[if empty { 0 } else { (rows.start * w.width + columns.start) * channels }..].as_ptr(),
-            output: output[x * channels..].as_mut_ptr(),
-            bias: epilogue.bias.map_or(std::ptr::null(), <[f32]>::as_ptr),
-            channels,
-            rows: if empty { 0 } else { rows.len() },
-            columns: columns.len(),
-            input_row: w.dilation_height * w.in_width * channels,
-            input_column: w.dilation_width * channels,
-            filter_row: w.width * channels,
-            input_step: w.stride_width * channels,
-            low,
-            high,
-        };
-        // SAFETY: the CPU has `isa`; every tap of every window of the run lies inside the image (`rows_inside`,
-        // `columns_inside`), and input, filter, bias and output row were checked to be whole.
-        unsafe { channels_of_run(isa, &run, count) };
-        x += count;
+        if out.num_elements() > 0 {
+            let bias = bias.as_ref().map(|b| b.as_slice()).transpose()?;
+            let epilogue = Epilogue::bias_activation(bias, fused.activation);
+            depthwise_conv2d(&window, multiplier, input.as_slice()?, filter.as_slice()?, out.as_mut_slice()?, &epilogue);
+        }
+        ctx.set_output(0, out);
+        Ok(())
+    })
+}
+
+fn check_gradient(expected: &Shape, gradient: &Tensor) -> Result<()> {
+    if gradient.shape() != expected {
+        bail!(
+            InvalidArgument,
+            "DepthwiseConv2dBackprop: the gradient's shape is {}, but the convolution's output is {expected}",
+            gradient.shape()
+        );
     }
-    if epilogue.activation.needs_pass() {
-        epilogue.activation.apply(output);
+    Ok(())
+}
+
+fn make_backprop_input(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let geometry = Geometry::new(init)?;
+    if init.dtype("T")? != DType::F32 {
+        return for_dtype!(init.dtype("T")?, [f64, f16, bf16], T => expensive_from_fn(move |ctx| {
+            let (shape, filter, gradient) = (ctx.input(0)?.to_shape()?, ctx.take(1)?, ctx.take(2)?);
+            let (window, multiplier, expected) = lay(&geometry, &shape, filter.shape())?;
+            check_gradient(&expected, &gradient)?;
+            let (f, g) = (widened::<T>(&filter)?, widened::<T>(&gradient)?);
+            let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
+            for_each_product(&window, multiplier, |i, w, o| sums[i] = sums[i].plus(f[w].times(g[o])));
+            ctx.set_output(0, narrowed::<T>(shape, &sums)?);
+            Ok(())
+        }), _ => init.unsupported());
     }
-}
-
-for_each_isa! {
-    unsafe fn channels_of_run(run: &Run, count: usize) = run_kernel::<f32>;
-}
-
-/// # Safety
-/// As for [`run_columns`].
-#[inline(always)]
-unsafe fn run_kernel<V: Vector<Elem = f32>>(run: &Run, count: usize) {
-    // SAFETY: passed on.
-    unsafe {
-        match count {
-            1 => run_columns::<V, 1>(run),
-            2 => run_columns::<V, 2>(run),
-            3 => run_columns::<V, 3>(run),
-            4 => run_columns::<V, 4>(run),
-            5 => run_columns::<V, 5>(run),
-            _ => run_columns::<V, COLUMNS>(run),
+    expensive_from_fn(move |ctx| {
+        let (shape, filter, gradient) = (ctx.input(0)?.to_shape()?, ctx.take(1)?, ctx.take(2)?);
+        let (window, multiplier, expected) = lay(&geometry, &shape, filter.shape())?;
+        check_gradient(&expected, &gradient)?;
+        let mut out = Tensor::zeros(DType::F32, shape)?;
+        if gradient.num_elements() > 0 {
+            depthwise_backprop_input(&window, multiplier, filter.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
         }
+        ctx.set_output(0, out);
+        Ok(())
+    })
+}
+
+fn make_backprop_filter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let geometry = Geometry::new(init)?;
+    if init.dtype("T")? != DType::F32 {
+        return for_dtype!(init.dtype("T")?, [f64, f16, bf16], T => expensive_from_fn(move |ctx| {
+            let (input, shape, gradient) = (ctx.take(0)?, ctx.input(1)?.to_shape()?, ctx.take(2)?);
+            let (window, multiplier, expected) = lay(&geometry, input.shape(), &shape)?;
+            check_gradient(&expected, &gradient)?;
+            let (x, g) = (widened::<T>(&input)?, widened::<T>(&gradient)?);
+            let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
+            for_each_product(&window, multiplier, |i, w, o| sums[w] = sums[w].plus(x[i].times(g[o])));
+            ctx.set_output(0, narrowed::<T>(shape, &sums)?);
+            Ok(())
+        }), _ => init.unsupported());
     }
-}
-
-/// All channels of `P` output columns.
-///
-/// # Safety
-/// The CPU has V's instruction set; the pointers of `run` are good for its sizes and `P` columns.
-#[inline(always)]
-unsafe fn run_columns<V: Vector<Elem = f32>, const P: usize>(run: &Run) {
-    // SAFETY: offsets stay inside what the caller promised.
-    unsafe {
-        let mut c = 0;
-        while c + V::LANES <= run.channels {
-            let load = |p: *const f32| V::load(p);
-            let sums = run_sums::<V, P>(run, c, load);
-            for (p, sum) in sums.into_iter().enumerate() {
-                sum.store(run.output.add(p * run.channels + c));
-            }
-            c += V::LANES;
+    expensive_from_fn(move |ctx| {
+        let (input, shape, gradient) = (ctx.take(0)?, ctx.input(1)?.to_shape()?, ctx.take(2)?);
+        let (window, multiplier, expected) = lay(&geometry, input.shape(), &shape)?;
+        check_gradient(&expected, &gradient)?;
+        let mut out = Tensor::zeros(DType::F32, shape)?;
+        if gradient.num_elements() > 0 {
+            depthwise_backprop_filter(&window, multiplier, input.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
         }
-        if c < run.channels {
-            let rest = run.channels - c;
-            let load = |p: *const f32| V::load_part(p, rest);
-            let sums = run_sums::<V, P>(run, c, load);
-            for (p, sum) in sums.into_iter().enumerate() {
-                sum.store_part(run.output.add(p * run.channels + c), rest);
-            }
-        }
-    }
-}
-
-/// The finished sums of the channels from `c` on.
-///
-/// # Safety
-/// As for [`run_columns`].
-#[inline(always)]
-#[allow(clippy::needless_range_loop)]
-unsafe fn run_sums<V: Vector<Elem = f32>, const P: usize>(run: &Run, c: usize, load: impl Fn(*const f32) -> V) -> [V; P] {
-    // SAFETY: as the caller.
-    unsafe {
-        let mut sums = [V::zero(); P];
-        let (mut input, mut filter) = (run.input.add(c), run.filter.add(c));
-        for _ in 0..run.rows {
-            let (mut at, mut weight) = (input, filter);
-            for _ in 0..run.columns {
-                let w = load(weight);
-                for p in 0..P {
-                    sums[p] = load(at.wrapping_add(p * run.input_step)).mul_add(w, sums[p]);
-                }
-                at = at.wrapping_add(run.input_column);
-                weight = weight.wrapping_add(run.channels);
-            }
-            input = input.wrapping_add(run.input_row);
-            filter = filter.wrapping_add(run.filter_row);
-        }
-        if !run.bias.is_null() {
-            let bias = load(run.bias.add(c));
-            for p in 0..P {
-                sums[p] = sums[p].add(bias);
-            }
-        }
-        if let Some(low) = run.low {
-            for p in 0..P {
-                sums[p] = V::splat(low).max(sums[p]);
-            }
-        }
-        if let Some(high) = run.high {
-            for p in 0..P {
-                sums[p] = V::splat(high).min(sums[p]);
-            }
-        }
-        sums
-    }
-}
-
-/// The gradient of the input (overwritten) from `out_backprop` `[batch, out_height, out_width, channels * multiplier]`.
-///
-/// # Panics
-/// If a slice is too short.
-pub fn depthwise_backprop_input(window: &Window, multiplier: usize, filter: &[f32], out_backprop: &[f32], input_backprop: &mut [f32]) {
-    window.check(input_backprop.len());
-    let channels = check_shapes(window, multiplier, filter.len(), out_backprop.len());
-    let row_len = window.in_width * window.channels;
-    // One row of the input gathers from every output row whose window covers it.
-    let one_row = |row: usize, to: &mut [f32]| {
-        to.fill(0.0);
-        let (image, input_y) = (row / window.in_height, row % window.in_height);
-        for i in 0..window.height {
-            let below = (input_y + window.pad_top).checked_sub(i * window.dilation_height);
-            let Some(y) = below.filter(|y| y.is_multiple_of(window.stride_height)) else {
-                continue;
-            };
-            let y = y / window.stride_height;
-            if y >= window.out_height {
-                continue;
-            }
-            for x in 0..window.out_width {
-                let position = (image * window.out_height + y) * window.out_width + x;
-                let gradient = &out_backprop[position * channels..][..channels];
-                for j in window.columns_inside(x) {
-                    let to = &mut to[window.input_column(x, j) * window.channels..][..window.channels];
-                    let filter = &filter[(i * window.width + j) * channels..][..channels];
-                    add_channel_sums(to, gradient, filter, multiplier);
-                }
-            }
-        }
-    };
-    for_each_row(window.batch * window.in_height, row_len, window.work(channels), input_backprop, one_row);
-}
-
-/// The gradient of the filter `[height, width, channels, multiplier]` (overwritten).
-///
-/// # Panics
-/// If a slice is too short.
-pub fn depthwise_backprop_filter(window: &Window, multiplier: usize, input: &[f32], out_backprop: &[f32], filter_backprop: &mut [f32]) {
-    window.check(input.len());
-    let channels = check_shapes(window, multiplier, filter_backprop.len(), out_backprop.len());
-    let one_tap = |tap: usize, to: &mut [f32]| {
-        to.fill(0.0);
-        let (i, j) = (tap / window.width, tap % window.width);
-        for image in 0..window.batch {
-            for y in (0..window.out_height).filter(|y| window.rows_inside(*y).contains(&i)) {
-                let row = (image * window.in_height + window.input_row(y, i)) * window.in_width;
-                for x in (0..window.out_width).filter(|x| window.columns_inside(*x).contains(&j)) {
-                    let input = &input[(row + window.input_column(x, j)) * window.channels..][..window.channels];
-                    let position = (image * window.out_height + y) * window.out_width + x;
-                    add_products(to, input, &out_backprop[position * channels..][..channels], multiplier);
-                }
-            }
-        }
-    };
-    for_each_row(window.height * window.width, channels, window.work(channels), filter_backprop, one_tap);
-}
-
-crate::dispatch! {
-    /// `to[c] += sum over q of gradient[c * multiplier + q] * filter[c * multiplier + q]`.
-    fn add_channel_sums(to: &mut [f32], gradient: &[f32], filter: &[f32], multiplier: usize) {
-        if multiplier == 1 {
-            for ((t, g), f) in to.iter_mut().zip(gradient).zip(filter) {
-                *t += g * f;
-            }
-        } else {
-            let per_channel = gradient.chunks_exact(multiplier).zip(filter.chunks_exact(multiplier));
-            for (t, (gradient, filter)) in to.iter_mut().zip(per_channel) {
-                for (g, f) in gradient.iter().zip(filter) {
-                    *t += g * f;
-                }
-            }
-        }
-    }
+        ctx.set_output(0, out);
+        Ok(())
+    })
 }

@@ -8,13 +8,12 @@
 mod function;
 mod map;
 mod operand;
-mod word;
 mod zip;
 
+pub(crate) use flowmill_kernels::word::Word;
 pub(crate) use function::Function;
 pub(crate) use map::{Unary, UnaryOp, unary_kernel};
 pub(crate) use operand::{Operand, broadcast_positions};
-pub(crate) use word::Word;
 pub(crate) use zip::{Binary, BinaryOp, Check, Operands, binary_kernel, broadcast_shape};
 
 use crate::parallel;

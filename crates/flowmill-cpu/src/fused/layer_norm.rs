@@ -1,5 +1,6 @@
 //! `_FusedLayerNorm`: normalises the last dimension, then scales and shifts it.
 
+use crate::from_fn::from_fn;
 use crate::simd::rows::layer_norm;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{DType, Result, Tensor, bail};
@@ -10,7 +11,7 @@ pub(super) fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         return init.unsupported();
     }
     let epsilon: f32 = init.attrs.get("epsilon")?;
-    crate::from_fn(move |ctx| {
+    from_fn(move |ctx| {
         let y = normalised(ctx, epsilon)?;
         ctx.set_output(0, y);
         Ok(())

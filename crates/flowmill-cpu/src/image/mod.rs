@@ -1,8 +1,7 @@
-//! Kernels on images: files decoded and encoded, resizing, boxes cut out and drawn, overlapping boxes left out, colours.
+//! Kernels on images: resizing, boxes cut out and drawn, overlapping boxes left out, colours.
 
 #![forbid(unsafe_code)]
 
-mod codec;
 mod color;
 mod contrast_v1;
 mod crop;
@@ -24,7 +23,6 @@ use flowmill_tensor::{Result, Tensor, bail};
 
 /// Registers the family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
-    codec::register(registry);
     color::register(registry);
     contrast_v1::register(registry);
     crop::register(registry);

@@ -12,12 +12,13 @@ mod logarithm;
 mod lu;
 mod matmul;
 pub(crate) mod product;
+mod read_product;
 mod schur;
 mod square_root;
 mod tridiagonal;
 
-pub(crate) use matmul::{Fusion, product_cost, product_sizes};
-pub(crate) use product::Sizes;
+use matmul::{Fusion, product_cost, product_sizes};
+use product::Sizes;
 
 use flowmill_runtime::KernelRegistry;
 
@@ -43,6 +44,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     logarithm::register(registry);
     lu::register(registry);
     registry.add("MatMul", matmul::make_matmul);
+    registry.add("_FusedReadMatMul", read_product::make);
     for op in ["MatrixBandPart", "BatchMatrixBandPart"] {
         registry.add(op, diagonal::make_band_part);
     }

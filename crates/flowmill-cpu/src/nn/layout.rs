@@ -13,7 +13,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// `Unimplemented` for the format `NCHW_VECT_C`, and what `make` returns.
-pub(super) fn in_any_layout(
+pub(crate) fn in_any_layout(
     init: &KernelInit<'_>,
     make: impl FnOnce(&KernelInit<'_>) -> Result<Arc<dyn Kernel>>,
 ) -> Result<Arc<dyn Kernel>> {

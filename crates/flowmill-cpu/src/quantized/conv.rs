@@ -3,7 +3,7 @@
 use super::range::{Quantized, Range, integers, quantized};
 use crate::from_fn::expensive_from_fn;
 use crate::gemm::{MatrixRef, matmul_generic};
-use crate::nn::extent;
+use crate::window::extent;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, bail, check_memory};
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! `QuantizedAvgPool` and `QuantizedMaxPool`: pools of the integers, in the range they had.
 
 use super::range::{Quantized, Range, integers};
-use crate::conv::pool::{Pooled, avg_pool, max_pool};
 use crate::from_fn::expensive_from_fn;
-use crate::nn::Pool;
+use crate::pool::Pool;
+use flowmill_numeric::pool::{Pooled, avg_pool, max_pool};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Tensor, check_memory};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Drawing classes by their logits: `Multinomial`, `StatelessMultinomial`.
 
-use super::distribution::{RESERVED_PER_ELEMENT, uniform_f64};
-use super::philox::{Numbers, Philox};
+use super::distribution::RESERVED_PER_ELEMENT;
+use super::philox::{Numbers, Philox, uniform_f64};
 use super::stateful::SharedGenerator;
 use super::stateless::from_seed;
 use crate::array::args::scalar_index;

@@ -1,7 +1,7 @@
 //! Distributions over classes that samplers draw from.
 
 use super::philox::Numbers;
-use crate::files::read_file;
+use flowmill_kernels::files::read_file;
 use flowmill_runtime::KernelInit;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, bail, check_memory, error};

@@ -1,6 +1,6 @@
 //! From random bits to numbers, element for element as TensorFlow does it.
 
-use super::philox::{Numbers, Philox};
+use super::philox::{Numbers, Philox, uniform_f32, uniform_f64};
 use crate::parallel;
 use flowmill_tensor::{Element, Result, Shape, Tensor, bf16, f16};
 
@@ -48,16 +48,6 @@ pub(super) fn draw<D: Distribution>(distribution: D, generator: Philox, shape: S
         parallel::chunks(out, GROUPS_PER_TASK * D::GROUP, |i, chunk| fill(i * GROUPS_PER_TASK, chunk));
     }
     Ok(tensor)
-}
-
-/// Uniform in [0, 1), 23 random bits.
-pub(super) fn uniform_f32(x: u32) -> f32 {
-    f32::from_bits(0x7f << 23 | x & 0x7f_ffff) - 1.0
-}
-
-/// Uniform in [0, 1), 52 random bits.
-pub(super) fn uniform_f64(low: u32, high: u32) -> f64 {
-    f64::from_bits(0x3ff << 52 | u64::from(low & 0xf_ffff) << 32 | u64::from(high)) - 1.0
 }
 
 /// Two normal numbers out of two uniform ones, by Box and Muller.

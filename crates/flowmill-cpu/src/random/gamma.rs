@@ -1,7 +1,7 @@
 //! `RandomGamma`, `RandomPoisson` and their stateless kin: numbers that are drawn until one is accepted, sample for sample as TensorFlow draws them.
 
-use super::distribution::{RESERVED_PER_ELEMENT, normal_f64, uniform_f64};
-use super::philox::Philox;
+use super::distribution::{RESERVED_PER_ELEMENT, normal_f64};
+use super::philox::{Philox, uniform_f64};
 use super::stateful::{SharedGenerator, shape_input};
 use super::stateless::{Generator, keyed, seeded};
 use crate::from_fn::expensive_from_fn;

@@ -1,12 +1,11 @@
 //! Ops whose generator is the value of a variable, a counter and then a key: what `tf.random.Generator` is made of.
 
 use super::distribution::{RESERVED_PER_ELEMENT, draw};
-use super::noise::entropy;
-use super::philox::Philox;
+use super::philox::{Philox, entropy};
 use super::stateful::{draw_normal, draw_truncated_normal, draw_uniform, draw_whole, integer_range, shape_input};
 use super::stateless::{COUNTER_WORDS, expect_philox, scalar_input};
 use crate::from_fn::from_fn;
-use crate::state::Variable;
+use flowmill_kernels::variable::Variable;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;

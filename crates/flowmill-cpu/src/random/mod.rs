@@ -10,8 +10,7 @@ mod distribution;
 mod gamma;
 mod generator;
 mod index_shuffle;
-pub(crate) mod noise;
-pub(crate) mod philox;
+mod noise;
 mod shuffle;
 mod sobol;
 pub(crate) mod stateful;
@@ -19,8 +18,8 @@ pub(crate) mod stateless;
 mod truncated;
 mod window_starts;
 
-pub(crate) use noise::{entropy, normal_noise, uniform_noise};
-pub(crate) use philox::{Numbers, Philox};
+pub(crate) use flowmill_kernels::philox;
+pub(crate) use noise::{normal_noise, uniform_noise};
 pub(crate) use window_starts::WindowStarts;
 
 use flowmill_runtime::KernelRegistry;

@@ -3,8 +3,7 @@
 use super::distribution::{
     Normal, RESERVED_PER_ELEMENT, RandomFloat, RandomInteger, TruncatedNormal, Uniform, UniformInteger, WholeInteger, draw,
 };
-use super::noise::of_seeds;
-use super::philox::Philox;
+use super::philox::{Philox, of_seeds};
 use crate::array::args::{indices, shape_argument};
 use crate::from_fn::from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};

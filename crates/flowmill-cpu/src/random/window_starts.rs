@@ -1,7 +1,6 @@
 //! Where the windows of fractional pooling begin, after Graham: "Fractional max-pooling" (2014).
 
-use super::noise::of_seeds;
-use super::philox::{Numbers, Philox};
+use super::philox::{Numbers, Philox, of_seeds};
 
 /// The numbers that one call of a pool draws.
 #[derive(Clone, Copy)]

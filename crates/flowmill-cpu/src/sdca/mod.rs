@@ -8,9 +8,9 @@ mod loss;
 mod order;
 
 use crate::from_fn::{expensive_from_fn, from_fn};
-use crate::state::Variable;
-use crate::string::fingerprint128;
 use examples::{Examples, Groups};
+use flowmill_kernels::farmhash::fingerprint128;
+use flowmill_kernels::variable::Variable;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Result, Tensor, bail};
 use loss::Loss;

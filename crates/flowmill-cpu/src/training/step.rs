@@ -2,7 +2,7 @@
 
 use crate::from_fn::from_fn;
 use crate::number::Number;
-use crate::state::Variable;
+use flowmill_kernels::variable::Variable;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit};
 use flowmill_tensor::{DType, Element, Result, Shape, Tensor, bail, bf16, f16};
 use num_traits::Float;

@@ -1,6 +1,5 @@
 //! Calls kernels the way a plan and the executor would, without a graph.
 
-use flowmill_cpu::register_all;
 use flowmill_graph::{Attrs, OpDef, OpRegistry};
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, DataType, TensorShapeProto};
@@ -140,7 +139,8 @@ impl Call {
     /// Makes the kernel without running it.
     pub fn kernel(&self) -> Result<Arc<dyn Kernel>> {
         let mut registry = KernelRegistry::new();
-        register_all(&mut registry);
+        flowmill_host::register_all(&mut registry);
+        flowmill_cpu::register_all(&mut registry);
         let input_types: Vec<DType> = self.inputs.iter().map(element_type).collect();
         registry.make(&KernelInit {
             name: "n",

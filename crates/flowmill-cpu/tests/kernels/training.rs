@@ -1,5 +1,5 @@
 use crate::testing::{Call, ty};
-use flowmill_cpu::state::ResourceVariable;
+use flowmill_kernels::variable::ResourceVariable;
 use flowmill_runtime::RefVariable;
 use flowmill_tensor::{Code, DType, Error, PartialShape, ResourceHandle, Result, Tensor};
 use std::sync::Arc;

@@ -3,7 +3,8 @@
 //! Kernels fork on the threads of a pool that [`pool`] has made, and nowhere else: a step whose thread belongs to none has one thread. Rayon's own
 //! pool is never used, because its threads do not exist in a forked process.
 //!
-//! A kernel's pieces go to the pool's `Team` where the pool was made by [`pool`], else to rayon. README.md beside this file says how a team
+//! [`pool`] and [`alone`] install this module as the scheduler of `flowmill_parallel`, through which kernels fork. A kernel's pieces go to the
+//! pool's `Team` if the pool was made by [`pool`], else to rayon. README.md beside this file says how a team
 //! works and what it costs.
 
 mod gate;
@@ -23,6 +24,23 @@ use team::Team;
 thread_local! {
     static ALONE: Cell<bool> = const { Cell::new(false) };
     static FORKS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The functions of this module as kernels see them.
+struct IntraOp;
+
+impl flowmill_parallel::Scheduler for IntraOp {
+    fn threads(&self) -> usize {
+        threads()
+    }
+
+    fn is_warm(&self) -> bool {
+        is_warm()
+    }
+
+    fn run(&self, pieces: usize, f: &(dyn Fn(usize) + Sync)) {
+        run(pieces, f);
+    }
 }
 
 /// The threads that a kernel on this thread may use, itself included.
@@ -45,6 +63,7 @@ pub fn alone<R>(f: impl FnOnce() -> R) -> R {
             ALONE.set(self.0);
         }
     }
+    flowmill_parallel::install(&IntraOp);
     let _reset = Reset(ALONE.replace(true));
     f()
 }
@@ -54,6 +73,7 @@ pub fn alone<R>(f: impl FnOnce() -> R) -> R {
 /// # Errors
 /// Where the system gives no threads.
 pub fn pool(threads: usize) -> Result<Arc<ThreadPool>, ThreadPoolBuildError> {
+    flowmill_parallel::install(&IntraOp);
     let team = Team::new(threads);
     let theirs = team.clone();
     let pool = ThreadPoolBuilder::new()

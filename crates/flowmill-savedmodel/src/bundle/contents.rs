@@ -7,10 +7,11 @@
 //! their wire form, [`EncodedVariant`], are saved, and reading returns no others.
 
 use bytes::Bytes;
+use flowmill_proto::wire::{take, take_u32};
 use flowmill_proto::{Message, VariantTensorDataProto, encode_varint};
 use flowmill_tensor::{DType, EncodedVariant, Error, Result, Shape, Tensor, Variant, bail};
 
-use crate::wire::{mask, take, take_len, take_u32};
+use crate::wire::{mask, take_len};
 
 /// The byte order of the machine that wrote a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 use bytes::Bytes;
+use flowmill_proto::wire::{take, take_u32};
 use flowmill_tensor::{Error, Result};
 
 use super::{FOOTER_LEN, MAGIC, SNAPPY, TRAILER_LEN, UNCOMPRESSED};
-use crate::wire::{mask, take, take_len, take_u32};
+use crate::wire::{mask, take_len};
 
 /// Keys share prefixes, so a small file can describe much larger keys. All keys of a table together may
 /// take this many times the size of its file, and [`MIN_KEY_BYTES`] anyhow: writers repeat a key in full

@@ -9,6 +9,7 @@ mod lexer;
 use std::sync::LazyLock;
 
 use flowmill_proto::encode_varint;
+use flowmill_proto::wire::{FIXED32, FIXED64, LENGTH_DELIMITED, VARINT, put_tag};
 use flowmill_tensor::{Result, bail};
 use prost_reflect::{DescriptorPool, FieldDescriptor, Kind, MessageDescriptor};
 
@@ -216,28 +217,18 @@ impl Parser<'_> {
     }
 }
 
-/// Wire types.
-const VARINT: u32 = 0;
-const FIXED64: u32 = 1;
-const LENGTH_DELIMITED: u32 = 2;
-const FIXED32: u32 = 5;
-
-fn put_key(number: u32, wire_type: u32, out: &mut Vec<u8>) {
-    encode_varint(u64::from(number << 3 | wire_type), out);
-}
-
 fn put_varint(number: u32, value: u64, out: &mut Vec<u8>) {
-    put_key(number, VARINT, out);
+    put_tag(out, number, VARINT);
     encode_varint(value, out);
 }
 
-fn put_fixed(number: u32, wire_type: u32, bytes: &[u8], out: &mut Vec<u8>) {
-    put_key(number, wire_type, out);
+fn put_fixed(number: u32, wire_type: u8, bytes: &[u8], out: &mut Vec<u8>) {
+    put_tag(out, number, wire_type);
     out.extend(bytes);
 }
 
 fn put_bytes(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
-    put_key(number, LENGTH_DELIMITED, out);
+    put_tag(out, number, LENGTH_DELIMITED);
     encode_varint(bytes.len() as u64, out);
     out.extend(bytes);
 }

@@ -1,7 +1,7 @@
 //! `SaveV2`, `RestoreV2` and their kin.
 
 use super::{text, texts};
-use flowmill_cpu::{blocking_from_fn, from_fn};
+use flowmill_kernels::from_fn::{blocking_from_fn, from_fn};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_savedmodel::{BundleWriter, CheckpointReader, TensorSlice, merge_bundles, write_slice_table};
 use flowmill_tensor::{DType, Result, Tensor, bail};

@@ -1,6 +1,6 @@
 //! `CacheDataset`, whose files are checkpoints.
 
-use flowmill_cpu::dataset::{TensorFiles, TensorReader, TensorWriter, register_cache};
+use flowmill_host::dataset::{TensorFiles, TensorReader, TensorWriter, register_cache};
 use flowmill_runtime::KernelRegistry;
 use flowmill_savedmodel::{BundleReader, BundleWriter, merge_bundles};
 use flowmill_tensor::{Result, Tensor};

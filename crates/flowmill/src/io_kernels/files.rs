@@ -1,7 +1,8 @@
 //! `ReadFile`, `WriteFile`, `MatchingFiles`.
 
 use super::{text, texts};
-use flowmill_cpu::{blocking_from_fn, file_error, read_file};
+use flowmill_kernels::files::{file_error, read_file};
+use flowmill_kernels::from_fn::blocking_from_fn;
 use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, Result, Tensor, bail};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! `LoadAndRemapMatrix`: a matrix of a checkpoint with its rows and columns in other places.
 
 use super::text;
-use flowmill_cpu::blocking_from_fn;
+use flowmill_kernels::from_fn::blocking_from_fn;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_savedmodel::{CheckpointReader, TensorSlice};
 use flowmill_tensor::{DType, Result, Tensor, bail};

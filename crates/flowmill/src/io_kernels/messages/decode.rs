@@ -1,8 +1,9 @@
 //! `DecodeProtoV2`: fields taken out of messages.
 
-use super::wire::{END_GROUP, LENGTH_DELIMITED, Reader, START_GROUP, VARINT, put_tag, wire_type};
+use super::wire::wire_type;
 use super::{Field, fields, message_type};
-use flowmill_cpu::from_fn;
+use flowmill_kernels::from_fn::from_fn;
+use flowmill_proto::wire::{END_GROUP, LENGTH_DELIMITED, Reader, START_GROUP, VARINT, put_tag};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, DType, Result, Shape, Tensor, bail, check_memory, error};
 use prost_reflect::prost::Message;
@@ -118,7 +119,7 @@ impl Wanted {
         }
         let element = match self.wire_type {
             LENGTH_DELIMITED => reader.delimited().map(|bytes| Element::Text(Bytes::copy_from_slice(bytes))),
-            START_GROUP => reader.group(self.number, 0).map(|bytes| Element::Text(in_tags(self.number, bytes))),
+            START_GROUP => reader.group(self.number).map(|bytes| Element::Text(in_tags(self.number, bytes))),
             number => reader.number(number).map(|bits| Element::of_bits(&self.kind, bits)),
         };
         let Some(element) = element else { bail!(DataLoss, "ReadValue: Failed skipping field when counting") };
@@ -226,7 +227,7 @@ impl Decode {
                 }
             }
             if !is_wanted {
-                reader.skip(number, wire_type, 0).ok_or_else(|| error!(DataLoss, "Failed skipping unrequested field"))?;
+                reader.value(number, wire_type).ok_or_else(|| error!(DataLoss, "Failed skipping unrequested field"))?;
             }
         }
         Ok(found)

@@ -1,9 +1,10 @@
 //! `EncodeProto`: messages made of their fields.
 
-use super::wire::{END_GROUP, FIXED32, FIXED64, LENGTH_DELIMITED, START_GROUP, put_tag, wire_type};
+use super::wire::wire_type;
 use super::{Field, fields, message_type};
-use flowmill_cpu::from_fn;
+use flowmill_kernels::from_fn::from_fn;
 use flowmill_proto::encode_varint;
+use flowmill_proto::wire::{END_GROUP, FIXED32, FIXED64, LENGTH_DELIMITED, START_GROUP, put_tag};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Bytes, DType, Result, Shape, Tensor, bail};
 use prost_reflect::Kind;

@@ -142,7 +142,7 @@ fn pool(source: &[u8]) -> Result<DescriptorPool> {
     }
     // No message is larger.
     let limit = flowmill_tensor::memory_limit().min(i32::MAX as usize);
-    let of_file = std::str::from_utf8(source).ok().and_then(|path| flowmill_cpu::read_file(path, limit).ok());
+    let of_file = std::str::from_utf8(source).ok().and_then(|path| flowmill_kernels::files::read_file(path, limit).ok());
     if let Some(pool) = of_file.and_then(|contents| DescriptorPool::decode(contents.as_slice()).ok()) {
         return Ok(pool);
     }

@@ -1,0 +1,18 @@
+//! Files and texts decoded as TensorFlow does: images, sound, CSV records, JSON.
+//!
+//! The crate knows neither kernels nor graphs: functions take bytes and return pixels, samples or fields. Errors have TensorFlow's codes and texts.
+//! What a file asks for is bounded by `flowmill_tensor::memory_limit`.
+#![deny(missing_docs, unreachable_pub, unnameable_types)]
+#![forbid(unsafe_code)]
+
+pub mod bmp;
+pub mod csv;
+pub mod gif;
+mod image;
+pub mod jpeg;
+pub mod json;
+pub mod png;
+pub mod wav;
+pub mod webp;
+
+pub use image::{Frames, Image, ImageFormat};

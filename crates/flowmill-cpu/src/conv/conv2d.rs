@@ -1,0 +1,299 @@
+//! `Conv2D`, `_FusedConv2D` and the gradients of `Conv2D`.
+
+use crate::from_fn::expensive_from_fn;
+use crate::gemm::{Activation, Epilogue};
+use crate::nn::layout::in_any_layout;
+use crate::number::Number;
+use crate::window::Geometry;
+use flowmill_numeric::conv::{PackedFilter, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
+use flowmill_numeric::window::Window;
+use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::sync::Mutex;
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("Conv2D", |init| in_any_layout(init, |init| make(init, Fused::default())));
+    registry.add("_FusedConv2D", |init| in_any_layout(init, |init| make(init, Fused::new(init)?)));
+    registry.add("Conv2DBackpropFilter", |init| in_any_layout(init, |init| make_backprop_filter(init, sizes)));
+    registry.add("Conv2DBackpropFilterV2", |init| in_any_layout(init, |init| make_backprop_filter(init, shape_of)));
+    registry.add("Conv2DBackpropInput", |init| in_any_layout(init, |init| make_backprop_input(init, input_sizes)));
+    registry.add("Conv2DBackpropInputV2", |init| in_any_layout(init, |init| make_backprop_input(init, |input, _, _| shape_of(input))));
+}
+
+/// What follows the convolution in the same kernel, from the attribute `fused_ops`.
+#[derive(Clone, Default)]
+pub(super) struct Fused {
+    pub(super) bias: bool,
+    pub(super) residual: bool,
+    pub(super) activation: Activation,
+}
+
+impl Fused {
+    /// Reads `fused_ops`: `BiasAdd`, then maybe `Add` of a residual, then maybe an activation.
+    ///
+    /// # Errors
+    /// `Unimplemented` for another list.
+    pub(super) fn new(init: &KernelInit<'_>) -> Result<Fused> {
+        let mut fused = Fused::default();
+        let ops: Vec<&str> = init.attrs.list("fused_ops")?;
+        for op in &ops {
+            match *op {
+                "BiasAdd" if !fused.residual => fused.bias = true,
+                "Add" => fused.residual = true,
+                "Relu" => fused.activation = Activation::Relu,
+                "Relu6" => fused.activation = Activation::Relu6,
+                "Elu" => fused.activation = Activation::Elu,
+                "Tanh" => fused.activation = Activation::Tanh,
+                "Sigmoid" => fused.activation = Activation::Sigmoid,
+                "LeakyRelu" => fused.activation = Activation::LeakyRelu(init.attrs.get_or("leakyrelu_alpha", 0.2)?),
+                _ => bail!(Unimplemented, "Fusion is not implemented: {ops:?}"),
+            }
+        }
+        Ok(fused)
+    }
+}
+
+pub(super) fn make(init: &KernelInit<'_>, fused: Fused) -> Result<Arc<dyn Kernel>> {
+    let geometry = Geometry::new(init)?;
+    match init.dtype("T")? {
+        DType::F32 => Ok(Arc::new(Conv2d { geometry, fused, packed: Mutex::new(None) })),
+        _ if fused.bias => init.unsupported(),
+        dtype => {
+            for_dtype!(dtype, [f64, f16, bf16, i32], T => expensive_from_fn(move |ctx| direct::<T>(ctx, &geometry)), _ => init.unsupported())
+        }
+    }
+}
+
+/// Checks the filter `[height, width, in_channels / groups, out_channels]` against the input and lays the window over it.
+fn lay(geometry: &Geometry, input: &Shape, filter: &Shape) -> Result<(Window, usize, usize)> {
+    let &[height, width, depth, out_channels] = filter.dims() else {
+        bail!(InvalidArgument, "filter must be 4-dimensional: {filter}");
+    };
+    if input.rank() != 4 {
+        bail!(InvalidArgument, "input must be 4-dimensional{input}");
+    }
+    let channels = input[3];
+    if depth == 0 || !channels.is_multiple_of(depth) {
+        bail!(InvalidArgument, "input depth must be evenly divisible by filter depth: {channels} vs {depth}");
+    }
+    let groups = channels / depth;
+    if groups > 0 && !out_channels.is_multiple_of(groups) {
+        bail!(InvalidArgument, "output depth must be evenly divisible by number of groups: {out_channels} vs {groups}");
+    }
+    Ok((geometry.window(input, height, width)?, groups.max(1), out_channels))
+}
+
+fn output_shape(window: &Window, out_channels: usize) -> Shape {
+    Shape::from([window.batch, window.out_height, window.out_width, out_channels])
+}
+
+/// The kernel for `float32`. The filter is packed once while the same tensor comes, which it does for constants and for variables between
+/// two assignments.
+struct Conv2d {
+    geometry: Geometry,
+    fused: Fused,
+    packed: Mutex<Option<(Tensor, Arc<PackedFilter>)>>,
+}
+
+impl Conv2d {
+    fn packed(&self, filter: &Tensor, groups: usize) -> Result<Arc<PackedFilter>> {
+        let mut packed = self.packed.lock();
+        if let Some((tensor, matrix)) = &*packed
+            && tensor.same_data(filter)
+        {
+            return Ok(matrix.clone());
+        }
+        let &[height, width, depth, out_channels] = filter.shape().dims() else { bail!(InvalidArgument, "filter must be 4-dimensional") };
+        let matrix = Arc::new(PackedFilter::pack(filter.as_slice()?, height, width, depth, out_channels, groups));
+        *packed = Some((filter.clone(), matrix.clone()));
+        Ok(matrix)
+    }
+}
+
+impl Kernel for Conv2d {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
+        let (window, groups, out_channels) = lay(&self.geometry, input.shape(), filter.shape())?;
+        let mut out = Tensor::uninit(DType::F32, output_shape(&window, out_channels))?;
+        let bias = if self.fused.bias { Some(ctx.take(2)?) } else { None };
+        let residual = if self.fused.residual { Some(ctx.take(3)?) } else { None };
+        if let Some(bias) = bias.as_ref().filter(|b| b.num_elements() != out_channels) {
+            bail!(
+                InvalidArgument,
+                "Must provide as many biases as the last dimension of the input tensor: {} vs. {}",
+                bias.shape(),
+                out.shape()
+            );
+        }
+        if let Some(residual) = residual.as_ref().filter(|r| r.shape() != out.shape()) {
+            bail!(InvalidArgument, "Incompatible shapes: {} vs. {}", out.shape(), residual.shape());
+        }
+        if out.num_elements() > 0 {
+            let residual = residual.as_ref().map(|r| r.as_slice::<f32>()).transpose()?;
+            let epilogue = Epilogue {
+                bias: bias.as_ref().map(|b| b.as_slice()).transpose()?,
+                residual: residual.map(|r| (r, out_channels)),
+                activation: self.fused.activation,
+                accumulate: false,
+            };
+            let filter = self.packed(&filter, groups)?;
+            conv2d(&window, input.as_slice()?, &filter, out.as_mut_slice()?, &epilogue);
+        }
+        ctx.set_output(0, out);
+        Ok(())
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::Expensive
+    }
+
+    /// The images and the residual.
+    fn batched_inputs(&self) -> u32 {
+        if self.fused.residual { 0b1001 } else { 1 }
+    }
+}
+
+/// Calls `f(input pixel, output pixel, tap)` for every position of the window that lies on the input; each counts in vectors of channels.
+fn for_each_tap(w: &Window, mut f: impl FnMut(usize, usize, usize)) {
+    for image in 0..w.batch {
+        for y in 0..w.out_height {
+            for x in 0..w.out_width {
+                let output = (image * w.out_height + y) * w.out_width + x;
+                for i in w.rows_inside(y) {
+                    for j in w.columns_inside(x) {
+                        f((image * w.in_height + w.input_row(y, i)) * w.in_width + w.input_column(x, j), output, i * w.width + j);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the definition's loops have at hand at each product: positions in the input, the filter and the output.
+fn for_each_product(w: &Window, groups: usize, out_channels: usize, mut f: impl FnMut(usize, usize, usize)) {
+    let (depth, per_group) = (w.channels / groups, out_channels / groups);
+    for_each_tap(w, |input, output, tap| {
+        for c in 0..w.channels {
+            let (group, row) = (c / depth, (tap * depth + c % depth) * out_channels);
+            for o in group * per_group..(group + 1) * per_group {
+                f(input * w.channels + c, row + o, output * out_channels + o);
+            }
+        }
+    });
+}
+
+/// Returns the elements in the type that sums of them have.
+pub(super) fn widened<T: Number>(tensor: &Tensor) -> Result<Vec<T::Acc>> {
+    Ok(tensor.as_slice::<T>()?.iter().map(|x| x.widen()).collect())
+}
+
+/// Returns a tensor of sums, rounded to its type.
+pub(super) fn narrowed<T: Number>(shape: Shape, sums: &[T::Acc]) -> Result<Tensor> {
+    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    out.as_mut_slice::<T>()?.iter_mut().zip(sums).for_each(|(d, &s)| *d = T::narrow(s));
+    Ok(out)
+}
+
+/// The definition, for types that models do not convolve in.
+fn direct<T: Number>(ctx: &mut KernelContext<'_>, geometry: &Geometry) -> Result<()> {
+    let (input, filter) = (ctx.take(0)?, ctx.take(1)?);
+    let (window, groups, out_channels) = lay(geometry, input.shape(), filter.shape())?;
+    let shape = output_shape(&window, out_channels);
+    let (x, f) = (widened::<T>(&input)?, widened::<T>(&filter)?);
+    let mut sums = vec![T::Acc::ZERO; shape.checked_num_elements()?];
+    for_each_product(&window, groups, out_channels, |i, w, o| sums[o] = sums[o].plus(x[i].times(f[w])));
+    ctx.set_output(0, narrowed::<T>(shape, &sums)?);
+    Ok(())
+}
+
+/// The sizes that a gradient's first or second input gives for the tensor it is the gradient of.
+fn sizes(tensor: &Tensor) -> Result<Shape> {
+    if tensor.rank() != 1 {
+        bail!(InvalidArgument, "input_sizes must be 1-dimensional, got {}", tensor.shape());
+    }
+    tensor.to_shape()
+}
+
+fn check_gradient(window: &Window, out_channels: usize, gradient: &Shape) -> Result<()> {
+    let expected = output_shape(window, out_channels);
+    if *gradient != expected {
+        bail!(InvalidArgument, "Conv2DBackprop: the gradient's shape is {gradient}, but the convolution's output is {expected}");
+    }
+    Ok(())
+}
+
+/// What an op takes that wants the tensor itself and not its sizes.
+fn shape_of(tensor: &Tensor) -> Result<Shape> {
+    Ok(tensor.shape().clone())
+}
+
+/// How the shape of the input follows from the first input of the op, the filter and the gradient.
+type InputShape = fn(&Tensor, &Shape, &Shape) -> Result<Shape>;
+
+/// The shape of the input that `Conv2DBackpropInput` gives the gradient of.
+fn input_sizes(sizes_input: &Tensor, filter: &Shape, gradient: &Shape) -> Result<Shape> {
+    Ok(match sizes(sizes_input)? {
+        // Height and width alone: the rest follows from the gradient and the filter.
+        s if s.rank() == 2 && gradient.rank() == 4 && filter.rank() == 4 => Shape::from([gradient[0], s[0], s[1], filter[2]]),
+        s => s,
+    })
+}
+
+fn make_backprop_input(init: &KernelInit<'_>, input_shape: InputShape) -> Result<Arc<dyn Kernel>> {
+    let geometry = Geometry::new(init)?;
+    if init.dtype("T")? != DType::F32 {
+        return for_dtype!(init.dtype("T")?, [f64, f16, bf16, i32], T => expensive_from_fn(move |ctx| {
+            let (filter, gradient) = (ctx.take(1)?, ctx.take(2)?);
+            let shape = input_shape(ctx.input(0)?, filter.shape(), gradient.shape())?;
+            let (window, groups, out_channels) = lay(&geometry, &shape, filter.shape())?;
+            check_gradient(&window, out_channels, gradient.shape())?;
+            let (f, g) = (widened::<T>(&filter)?, widened::<T>(&gradient)?);
+            let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
+            for_each_product(&window, groups, out_channels, |i, w, o| sums[i] = sums[i].plus(f[w].times(g[o])));
+            ctx.set_output(0, narrowed::<T>(shape, &sums)?);
+            Ok(())
+        }), _ => init.unsupported());
+    }
+    expensive_from_fn(move |ctx| {
+        let (filter, gradient) = (ctx.take(1)?, ctx.take(2)?);
+        let shape = input_shape(ctx.input(0)?, filter.shape(), gradient.shape())?;
+        let (window, groups, out_channels) = lay(&geometry, &shape, filter.shape())?;
+        check_gradient(&window, out_channels, gradient.shape())?;
+        let mut out = Tensor::zeros(DType::F32, shape)?;
+        if out.num_elements() > 0 && gradient.num_elements() > 0 {
+            conv2d_backprop_input(&window, filter.as_slice()?, out_channels, groups, gradient.as_slice()?, out.as_mut_slice()?);
+        }
+        ctx.set_output(0, out);
+        Ok(())
+    })
+}
+
+fn make_backprop_filter(init: &KernelInit<'_>, filter_shape: fn(&Tensor) -> Result<Shape>) -> Result<Arc<dyn Kernel>> {
+    let geometry = Geometry::new(init)?;
+    if init.dtype("T")? != DType::F32 {
+        return for_dtype!(init.dtype("T")?, [f64, f16, bf16, i32], T => expensive_from_fn(move |ctx| {
+            let (input, gradient) = (ctx.take(0)?, ctx.take(2)?);
+            let shape = filter_shape(ctx.input(1)?)?;
+            let (window, groups, out_channels) = lay(&geometry, input.shape(), &shape)?;
+            check_gradient(&window, out_channels, gradient.shape())?;
+            let (x, g) = (widened::<T>(&input)?, widened::<T>(&gradient)?);
+            let mut sums = vec![<T as Number>::Acc::ZERO; shape.checked_num_elements()?];
+            for_each_product(&window, groups, out_channels, |i, w, o| sums[w] = sums[w].plus(x[i].times(g[o])));
+            ctx.set_output(0, narrowed::<T>(shape, &sums)?);
+            Ok(())
+        }), _ => init.unsupported());
+    }
+    expensive_from_fn(move |ctx| {
+        let (input, gradient) = (ctx.take(0)?, ctx.take(2)?);
+        let shape = filter_shape(ctx.input(1)?)?;
+        let (window, groups, out_channels) = lay(&geometry, input.shape(), &shape)?;
+        check_gradient(&window, out_channels, gradient.shape())?;
+        let mut out = Tensor::zeros(DType::F32, shape)?;
+        if out.num_elements() > 0 && gradient.num_elements() > 0 {
+            conv2d_backprop_filter(&window, input.as_slice()?, out_channels, groups, gradient.as_slice()?, out.as_mut_slice()?);
+        }
+        ctx.set_output(0, out);
+        Ok(())
+    })
+}

@@ -1,0 +1,173 @@
+//! `Conv3D` and its gradients: patches of the input laid out as rows, a few at a time, and products of matrices.
+
+use crate::from_fn::expensive_from_fn;
+use crate::gemm::{self, MatrixRef, gemm};
+use crate::nn::layout::in_any_layout;
+use crate::number::Number;
+use crate::parallel;
+use crate::window::volume::{Steps, Volume};
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use std::sync::Arc;
+
+/// Elements of patches that are laid out at a time.
+const PATCH_ELEMENTS: usize = 1 << 20;
+/// Elements that one task lays out.
+const CHUNK: usize = 1 << 14;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("Conv3D", |init| in_any_layout(init, make));
+    registry.add("Conv3DBackpropFilter", |init| make_filter_grad(init, |filter| Ok(filter.shape().clone())));
+    registry.add("Conv3DBackpropFilterV2", |init| in_any_layout(init, |init| make_filter_grad(init, Tensor::to_shape)));
+    registry.add("Conv3DBackpropInput", |init| make_input_grad(init, |input| Ok(input.shape().clone())));
+    registry.add("Conv3DBackpropInputV2", |init| in_any_layout(init, |init| make_input_grad(init, Tensor::to_shape)));
+}
+
+macro_rules! kernel {
+    ($init:expr, $run:ident $(, $shape:ident)?) => {{
+        let steps = Steps::new($init)?;
+        for_dtype!($init.dtype("T")?, [f16, bf16, f32, f64], T => expensive_from_fn(move |ctx| $run::<T>(ctx, steps $(, $shape)?)), _ => $init.unsupported())
+    }};
+}
+
+/// The way in which the shape of a gradient follows from an input: from its values, or from what the first versions have in its place, the tensor itself.
+type ShapeOf = fn(&Tensor) -> Result<Shape>;
+
+pub(super) fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    kernel!(init, convolve)
+}
+
+fn make_input_grad(init: &KernelInit<'_>, shape_of: ShapeOf) -> Result<Arc<dyn Kernel>> {
+    kernel!(init, input_grad, shape_of)
+}
+
+fn make_filter_grad(init: &KernelInit<'_>, shape_of: ShapeOf) -> Result<Arc<dyn Kernel>> {
+    kernel!(init, filter_grad, shape_of)
+}
+
+/// The window that a filter is, and the filter's output channels.
+fn window(steps: Steps, input: &Shape, filter: &Shape) -> Result<(Volume, usize)> {
+    if input.rank() != 5 {
+        bail!(InvalidArgument, "input must be 5-dimensional");
+    }
+    let &[planes, rows, columns, depth, channels] = filter.dims() else { bail!(InvalidArgument, "filter must be 5-dimensional") };
+    if depth != input[4] {
+        bail!(InvalidArgument, "input depth must be evenly divisible by filter depth: {} vs {depth}", input[4]);
+    }
+    Ok((steps.volume(input, [planes, rows, columns])?, channels))
+}
+
+fn check_gradient(volume: &Volume, channels: usize, gradient: &Tensor) -> Result<()> {
+    let expected = volume.output_shape(channels);
+    if *gradient.shape() != expected {
+        bail!(InvalidArgument, "Dimension mismatch: expected out_backprop of shape {expected}, got {}", gradient.shape());
+    }
+    Ok(())
+}
+
+/// Elements in the type that products are made in.
+fn widened<T: Number>(tensor: &Tensor) -> Result<Vec<T::Acc>> {
+    Ok(tensor.as_slice::<T>()?.iter().map(|x| x.widen()).collect())
+}
+
+fn narrowed<T: Number>(shape: Shape, values: &[T::Acc]) -> Result<Tensor> {
+    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    out.as_mut_slice::<T>()?.iter_mut().zip(values).for_each(|(out, &x)| *out = T::narrow(x));
+    Ok(out)
+}
+
+/// Calls `f(first, count, patches)` for all positions, a few at a time; a patch is a row, zero outside of the input.
+fn for_patches<A: Element>(volume: &Volume, input: &[A], mut f: impl FnMut(usize, usize, &[A])) {
+    let channels = volume.channels;
+    let width = volume.taps() * channels;
+    let positions = volume.positions();
+    let each = (PATCH_ELEMENTS / width.max(1)).max(1).min(positions);
+    let mut patches = vec![A::default(); each * width];
+    for first in (0..positions).step_by(each.max(1)) {
+        let count = each.min(positions - first);
+        let rows = (CHUNK / width).max(1);
+        parallel::chunks(&mut patches[..count * width], rows * width, |i, chunk| {
+            for (row, patch) in chunk.chunks_exact_mut(width).enumerate() {
+                patch.fill(A::default());
+                volume.for_each_tap(first + i * rows + row, |tap, pixel| {
+                    patch[tap * channels..][..channels].copy_from_slice(&input[pixel * channels..][..channels]);
+                });
+            }
+        });
+        f(first, count, &patches[..count * width]);
+    }
+}
+
+fn convolve<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps: Steps) -> Result<()> {
+    let (input, filter) = (ctx.input(0)?, ctx.input(1)?);
+    let (volume, n) = window(steps, input.shape(), filter.shape())?;
+    let shape = volume.output_shape(n);
+    // Of the output's type and size, so that a shape too large is refused before anything is computed.
+    let mut sums = Tensor::zeros(<T::Acc as Element>::DTYPE, shape.clone())?;
+    let width = volume.taps() * volume.channels;
+    if sums.num_elements() > 0 && width > 0 {
+        let (input, filter) = (widened::<T>(input)?, widened::<T>(filter)?);
+        let filter = MatrixRef { data: &filter[..], ld: n, transposed: false };
+        let sums = sums.as_mut_slice::<T::Acc>()?;
+        for_patches(&volume, &input, |first, count, patches| {
+            let patches = MatrixRef { data: patches, ld: width, transposed: false };
+            gemm(count, width, n, patches, filter, &mut sums[first * n..][..count * n], n, false);
+        });
+    }
+    let out = narrowed::<T>(shape, sums.as_slice::<T::Acc>()?)?;
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+fn filter_grad<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps: Steps, shape_of: ShapeOf) -> Result<()> {
+    let (input, gradient) = (ctx.input(0)?, ctx.input(2)?);
+    let filter = shape_of(ctx.input(1)?)?;
+    let (volume, n) = window(steps, input.shape(), &filter)?;
+    check_gradient(&volume, n, gradient)?;
+    let mut sums = Tensor::zeros(<T::Acc as Element>::DTYPE, filter.clone())?;
+    let width = volume.taps() * volume.channels;
+    if sums.num_elements() > 0 {
+        let (input, gradient) = (widened::<T>(input)?, widened::<T>(gradient)?);
+        let sums = sums.as_mut_slice::<T::Acc>()?;
+        for_patches(&volume, &input, |first, count, patches| {
+            let patches = MatrixRef { data: patches, ld: width, transposed: true };
+            let gradient = MatrixRef { data: &gradient[first * n..][..count * n], ld: n, transposed: false };
+            gemm(width, count, n, patches, gradient, sums, n, true);
+        });
+    }
+    let out = narrowed::<T>(filter, sums.as_slice::<T::Acc>()?)?;
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+fn input_grad<T: Number<Acc: gemm::Element>>(ctx: &mut KernelContext<'_>, steps: Steps, shape_of: ShapeOf) -> Result<()> {
+    let (filter, gradient) = (ctx.input(1)?, ctx.input(2)?);
+    let shape = shape_of(ctx.input(0)?)?;
+    let (volume, n) = window(steps, &shape, filter.shape())?;
+    check_gradient(&volume, n, gradient)?;
+    let mut sums = Tensor::zeros(<T::Acc as Element>::DTYPE, shape.clone())?;
+    let channels = volume.channels;
+    let width = volume.taps() * channels;
+    if sums.num_elements() > 0 && width > 0 && n > 0 {
+        let (filter, gradient) = (widened::<T>(filter)?, widened::<T>(gradient)?);
+        let filter = MatrixRef { data: &filter[..], ld: n, transposed: true };
+        let sums = sums.as_mut_slice::<T::Acc>()?;
+        let positions = volume.positions();
+        let each = (PATCH_ELEMENTS / width).max(1).min(positions.max(1));
+        let mut patches = vec![T::Acc::default(); each * width];
+        for first in (0..positions).step_by(each) {
+            let count = each.min(positions - first);
+            let gradient = MatrixRef { data: &gradient[first * n..][..count * n], ld: n, transposed: false };
+            gemm(count, n, width, gradient, filter, &mut patches[..count * width], width, false);
+            for (row, patch) in patches[..count * width].chunks_exact(width).enumerate() {
+                volume.for_each_tap(first + row, |tap, pixel| {
+                    let from = &patch[tap * channels..][..channels];
+                    sums[pixel * channels..][..channels].iter_mut().zip(from).for_each(|(sum, &x)| *sum = sum.plus(x));
+                });
+            }
+        }
+    }
+    let out = narrowed::<T>(shape, sums.as_slice::<T::Acc>()?)?;
+    ctx.set_output(0, out);
+    Ok(())
+}

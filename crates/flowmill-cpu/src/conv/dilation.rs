@@ -1,0 +1,118 @@
+//! `Dilation2D`, the maximum of sums with a filter, and its gradients.
+
+use crate::from_fn::expensive_from_fn;
+use crate::number::Ordered;
+use crate::parallel;
+use crate::window::Geometry;
+use flowmill_numeric::window::Window;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("Dilation2D", |init| make(init, Part::Output));
+    registry.add("Dilation2DBackpropFilter", |init| make(init, Part::FilterGradient));
+    registry.add("Dilation2DBackpropInput", |init| make(init, Part::InputGradient));
+}
+
+/// What is computed.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Output,
+    InputGradient,
+    FilterGradient,
+}
+
+fn make(init: &KernelInit<'_>, part: Part) -> Result<Arc<dyn Kernel>> {
+    let pair = |name: &str| -> Result<[usize; 2]> {
+        let values: Vec<i64> = init.attrs.list(name)?;
+        let &[1, height, width, 1] = &values[..] else {
+            bail!(Unimplemented, "Stride and rates are only supported across spatial dimensions: {name} is {values:?}");
+        };
+        match (usize::try_from(height), usize::try_from(width)) {
+            (Ok(h), Ok(w)) if h > 0 && w > 0 && h < 1 << 31 && w < 1 << 31 => Ok([h, w]),
+            _ => bail!(InvalidArgument, "{name} should be positive: {values:?}"),
+        }
+    };
+    let same = match init.attrs.get("padding")? {
+        "SAME" => true,
+        "VALID" => false,
+        other => bail!(InvalidArgument, "Unknown padding type {other}"),
+    };
+    let geometry = Geometry::of(pair("strides")?, pair("rates")?, same);
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => {
+        let geometry = geometry.clone();
+        expensive_from_fn(move |ctx| dilate::<T>(ctx, &geometry, part))
+    }, _ => init.unsupported())
+}
+
+fn window(geometry: &Geometry, input: &Shape, filter: &Shape) -> Result<Window> {
+    let &[height, width, depth] = filter.dims() else { bail!(InvalidArgument, "filter must be 3-dimensional: {filter}") };
+    let w = geometry.window(input, height, width)?;
+    if depth != w.channels {
+        bail!(InvalidArgument, "input and filter must have the same depth: {} vs {depth}", w.channels);
+    }
+    Ok(w)
+}
+
+/// For each channel at an output position the greatest sum, and where it came from: the element of the filter, that of the image.
+fn greatest<T: Ordered>(w: &Window, image: &[T], filter: &[T], y: usize, x: usize, out: &mut [(T, usize, usize)]) {
+    out.fill((T::LOWEST_FINITE, 0, 0));
+    let mut first = true;
+    for i in w.rows_inside(y) {
+        for j in w.columns_inside(x) {
+            let pixel = (w.input_row(y, i) * w.in_width + w.input_column(x, j)) * w.channels;
+            let tap = (i * w.width + j) * w.channels;
+            for (c, best) in out.iter_mut().enumerate() {
+                let sum = image[pixel + c].plus(filter[tap + c]);
+                if sum > best.0 || first {
+                    *best = (sum, tap + c, pixel + c);
+                }
+            }
+            first = false;
+        }
+    }
+}
+
+fn dilate<T: Ordered>(ctx: &mut KernelContext<'_>, geometry: &Geometry, part: Part) -> Result<()> {
+    let (input, filter) = (ctx.input(0)?, ctx.input(1)?);
+    let w = window(geometry, input.shape(), filter.shape())?;
+    let shape = Shape::from([w.batch, w.out_height, w.out_width, w.channels]);
+    let (x, f) = (input.as_slice::<T>()?, filter.as_slice::<T>()?);
+    let image_len = w.in_height * w.in_width * w.channels;
+    let row_len = w.out_width * w.channels;
+    let image = |b: usize| &x[b * image_len..][..image_len];
+    if part == Part::Output {
+        let mut out = Tensor::uninit(T::DTYPE, shape)?;
+        if out.num_elements() > 0 {
+            parallel::chunks(out.as_mut_slice::<T>()?, row_len, |row, out| {
+                let mut best = vec![(T::LOWEST_FINITE, 0, 0); w.channels];
+                for (column, out) in out.chunks_exact_mut(w.channels).enumerate() {
+                    greatest(&w, image(row / w.out_height), f, row % w.out_height, column, &mut best);
+                    out.iter_mut().zip(&best).for_each(|(out, best)| *out = best.0);
+                }
+            });
+        }
+        ctx.set_output(0, out);
+        return Ok(());
+    }
+    let gradient = ctx.input(2)?;
+    if *gradient.shape() != shape {
+        bail!(InvalidArgument, "out_backprop has incompatible size: expected {shape}, got {}", gradient.shape());
+    }
+    let g = gradient.as_slice::<T>()?;
+    let mut out = Tensor::zeros(T::DTYPE, if part == Part::InputGradient { input.shape().clone() } else { filter.shape().clone() })?;
+    let target = out.as_mut_slice::<T>()?;
+    let mut best = vec![(T::LOWEST_FINITE, 0, 0); w.channels];
+    for (position, g) in g.chunks_exact(w.channels.max(1)).enumerate() {
+        let (row, column) = (position / w.out_width, position % w.out_width);
+        let b = row / w.out_height;
+        greatest(&w, image(b), f, row % w.out_height, column, &mut best);
+        for (&g, &(_, tap, pixel)) in g.iter().zip(&best) {
+            let to = &mut target[if part == Part::InputGradient { b * image_len + pixel } else { tap }];
+            *to = to.plus(g);
+        }
+    }
+    ctx.set_output(0, out);
+    Ok(())
+}

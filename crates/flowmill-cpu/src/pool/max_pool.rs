@@ -1,0 +1,214 @@
+//! `MaxPoolV2` with its gradients, whose windows are inputs; `MaxPoolWithArgmax` with its gradient; `MaxPoolGradGrad`.
+
+use super::pool2d::{Pool, max_gradient};
+use crate::from_fn::expensive_from_fn;
+use crate::nn::layout::in_any_layout;
+use crate::number::Ordered;
+use crate::parallel;
+use crate::window::Geometry;
+use flowmill_numeric::pool::{Pooled, max_pool};
+use flowmill_numeric::window::Window;
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Element, Result, Tensor, bail, bf16, f16, for_dtype};
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("MaxPoolGradGrad", |init| in_any_layout(init, make_grad_grad));
+    registry.add("MaxPoolGradGradV2", |init| in_any_layout(init, make_grad_grad_v2));
+    registry.add("MaxPoolGradGradWithArgmax", make_grad_grad_with_argmax);
+    registry.add("MaxPoolGradV2", |init| in_any_layout(init, make_grad_v2));
+    registry.add("MaxPoolGradWithArgmax", make_grad_with_argmax);
+    registry.add("MaxPoolV2", |init| in_any_layout(init, make_v2));
+    registry.add("MaxPoolWithArgmax", make_with_argmax);
+}
+
+/// The window of one call: `ksize` and `strides` are vectors in inputs `at` and `at + 1`.
+fn pool_of(ctx: &KernelContext<'_>, at: usize, op: &str, geometry: &Geometry) -> Result<Pool> {
+    for (input, name) in [(at, "ksize"), (at + 1, "strides")] {
+        let tensor = ctx.input(input)?;
+        if tensor.rank() != 1 || tensor.num_elements() != 4 {
+            bail!(InvalidArgument, "Sliding window {name} field must specify 4 dimensions");
+        }
+    }
+    let (sizes, mut strides) = (ctx.input(at)?.to_i64_vec()?, ctx.input(at + 1)?.to_i64_vec()?);
+    Pool::check_depth(&sizes, &mut strides)?;
+    Pool::with_sizes(op, &sizes, geometry.with_strides(op, &strides)?)
+}
+
+fn make_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    fn pool<T: Pooled + Element>(ctx: &mut KernelContext<'_>, op: &str, geometry: &Geometry) -> Result<()> {
+        let input = ctx.input(0)?;
+        let (window, shape) = pool_of(ctx, 1, op, geometry)?.window(input.shape())?;
+        let mut out = Tensor::uninit(T::DTYPE, shape)?;
+        if out.num_elements() > 0 {
+            max_pool::<T>(&window, input.as_slice()?, out.as_mut_slice()?);
+        }
+        ctx.set_output(0, out);
+        Ok(())
+    }
+    let (op, geometry) = (init.op_def.name.clone(), Geometry::new(init)?);
+    for_dtype!(init.dtype("T")?, [f32, f64, f16, bf16, i32, i64, i16, i8, u8, u16], T => {
+        expensive_from_fn(move |ctx| pool::<T>(ctx, &op, &geometry))
+    }, _ => init.unsupported())
+}
+
+fn make_grad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    fn grad<T: Pooled + Element>(ctx: &mut KernelContext<'_>, op: &str, geometry: &Geometry) -> Result<()> {
+        let out = max_gradient::<T>(ctx, &pool_of(ctx, 3, op, geometry)?)?;
+        ctx.set_output(0, out);
+        Ok(())
+    }
+    let (op, geometry) = (init.op_def.name.clone(), Geometry::new(init)?);
+    for_dtype!(init.dtype("T")?, [f32, f64, f16, bf16, i32, i64, i16, i8, u8, u16, u32, u64], T => {
+        expensive_from_fn(move |ctx| grad::<T>(ctx, &op, &geometry))
+    }, _ => init.unsupported())
+}
+
+/// The first greatest element of each window and channel: its value and its index in the image, `None` for an empty window.
+fn maxima<T: Ordered>(w: &Window, x: &[T], row: usize, column: usize, out: &mut [(T, Option<usize>)]) {
+    let (image, y) = (row / w.out_height, row % w.out_height);
+    out.fill((T::LOWEST_FINITE, None));
+    for i in w.rows_inside(y) {
+        for j in w.columns_inside(column) {
+            let pixel = w.input_row(y, i) * w.in_width + w.input_column(column, j);
+            let from = &x[(image * w.in_height * w.in_width + pixel) * w.channels..][..w.channels];
+            for (c, (best, &x)) in out.iter_mut().zip(from).enumerate() {
+                if best.1.is_none() || x > best.0 {
+                    *best = (x, Some(pixel * w.channels + c));
+                }
+            }
+        }
+    }
+}
+
+fn make_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let pool = Pool::new(init)?;
+    let (with_batch, index) = (init.attrs.get_or("include_batch_in_index", false)?, init.dtype("Targmax")?);
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => expensive_from_fn(move |ctx| {
+        let input = ctx.input(0)?;
+        let (w, shape) = pool.window(input.shape())?;
+        let x = input.as_slice::<T>()?;
+        let mut out = Tensor::uninit(T::DTYPE, shape.clone())?;
+        let mut at = vec![0i64; shape.num_elements()];
+        let (values, width) = (out.as_mut_slice::<T>()?, w.out_width * w.channels);
+        let image_len = w.in_height * w.in_width * w.channels;
+        if !values.is_empty() {
+            let mut best = vec![(T::LOWEST_FINITE, None); w.channels];
+            for (row, (values, at)) in values.chunks_exact_mut(width).zip(at.chunks_exact_mut(width)).enumerate() {
+                let first = if with_batch { row / w.out_height * image_len } else { 0 };
+                for (column, (values, at)) in values.chunks_exact_mut(w.channels).zip(at.chunks_exact_mut(w.channels)).enumerate() {
+                    maxima(&w, x, row, column, &mut best);
+                    for ((value, at), best) in values.iter_mut().zip(at).zip(&best) {
+                        (*value, *at) = (best.0, (best.1.unwrap_or(0) + first) as i64);
+                    }
+                }
+            }
+        }
+        ctx.set_output(0, out);
+        ctx.set_output(1, Tensor::index_vector(index, &at)?.reshaped(shape)?);
+        Ok(())
+    }), _ => init.unsupported())
+}
+
+fn make_grad_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let pool = Pool::new(init)?;
+    let with_batch = init.attrs.get_or("include_batch_in_index", false)?;
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => expensive_from_fn(move |ctx| {
+        let (input, gradient, at) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
+        let (_, shape) = pool.window(input.shape())?;
+        if *gradient.shape() != shape {
+            bail!(InvalidArgument, "Expected grad shape to be {shape}, but got {}", gradient.shape());
+        }
+        if *at.shape() != shape {
+            bail!(InvalidArgument, "Expected argmax shape to be {shape}, but got {}", at.shape());
+        }
+        let (images, per_image) = (shape[0].max(1), shape.num_elements() / shape[0].max(1));
+        let image_len = input.num_elements() / images;
+        let mut out = Tensor::zeros(T::DTYPE, input.shape().clone())?;
+        let target = out.as_mut_slice::<T>()?;
+        for (i, (&at, &g)) in at.to_i64_vec()?.iter().zip(gradient.as_slice::<T>()?).enumerate() {
+            let first = if with_batch { 0 } else { i / per_image * image_len };
+            let to = usize::try_from(at).ok().and_then(|at| at.checked_add(first)).and_then(|at| target.get_mut(at));
+            match to {
+                Some(to) => *to = crate::number::Number::plus(*to, g),
+                None => bail!(InvalidArgument, "Invalid argmax index {at} for input of shape {}", input.shape()),
+            }
+        }
+        ctx.set_output(0, out);
+        Ok(())
+    }), _ => init.unsupported())
+}
+
+/// Of the gradients of the input those at the maxima of the windows.
+fn grad_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: &Pool) -> Result<()> {
+    let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
+    let (w, shape) = pool.window(input.shape())?;
+    if *output.shape() != shape {
+        bail!(InvalidArgument, "Expected orig_output shape to be {shape}, but got {}", output.shape());
+    }
+    if gradient.shape() != input.shape() {
+        bail!(InvalidArgument, "Expected grad shape to be {}, but got {}", input.shape(), gradient.shape());
+    }
+    let (x, g) = (input.as_slice::<T>()?, gradient.as_slice::<T>()?);
+    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    let image_len = w.in_height * w.in_width * w.channels;
+    if out.num_elements() > 0 {
+        parallel::chunks(out.as_mut_slice::<T>()?, w.out_width * w.channels, |row, out| {
+            let mut best = vec![(T::LOWEST_FINITE, None); w.channels];
+            for (column, out) in out.chunks_exact_mut(w.channels).enumerate() {
+                maxima(&w, x, row, column, &mut best);
+                for (out, best) in out.iter_mut().zip(&best) {
+                    *out = best.1.map_or(T::ZERO, |at| g[row / w.out_height * image_len + at]);
+                }
+            }
+        });
+    }
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+fn make_grad_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let pool = Pool::of_any_dimension(init)?;
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => {
+        expensive_from_fn(move |ctx| grad_grad::<T>(ctx, &pool))
+    }, _ => init.unsupported())
+}
+
+fn make_grad_grad_v2(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let (op, geometry) = (init.op_def.name.clone(), Geometry::new(init)?);
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => {
+        expensive_from_fn(move |ctx| {
+            let pool = pool_of(ctx, 3, &op, &geometry)?;
+            grad_grad::<T>(ctx, &pool)
+        })
+    }, _ => init.unsupported())
+}
+
+/// Of the gradients of the input those at the given places. Inputs: the pooled tensor, the gradients, places.
+fn make_grad_grad_with_argmax(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let pool = Pool::new(init)?;
+    let with_batch = init.attrs.get_or("include_batch_in_index", false)?;
+    for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], T => expensive_from_fn(move |ctx| {
+        let (input, gradient, at) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
+        let (_, shape) = pool.window(input.shape())?;
+        if gradient.shape() != input.shape() {
+            bail!(InvalidArgument, "Expected grad shape to be {}, but got {}", input.shape(), gradient.shape());
+        }
+        if *at.shape() != shape {
+            bail!(InvalidArgument, "Expected argmax shape to be {shape}, but got {}", at.shape());
+        }
+        let images = shape[0].max(1);
+        let (per_image, image_len) = (shape.num_elements() / images, input.num_elements() / images);
+        let g = gradient.as_slice::<T>()?;
+        let mut out = Tensor::uninit(T::DTYPE, shape)?;
+        for (i, (out, at)) in out.as_mut_slice::<T>()?.iter_mut().zip(at.to_i64_vec()?).enumerate() {
+            let first = if with_batch { 0 } else { i / per_image * image_len };
+            match usize::try_from(at).ok().and_then(|at| g.get(at.checked_add(first)?)) {
+                Some(&g) => *out = g,
+                None => bail!(InvalidArgument, "Invalid argmax index {at} for input of shape {}", input.shape()),
+            }
+        }
+        ctx.set_output(0, out);
+        Ok(())
+    }), _ => init.unsupported())
+}

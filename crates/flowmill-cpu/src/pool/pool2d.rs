@@ -1,0 +1,164 @@
+//! `MaxPool`, `AvgPool` and their gradients.
+
+use crate::from_fn::{batched_from_fn, expensive_from_fn};
+use crate::nn::layout::in_any_layout;
+use crate::window::Geometry;
+use flowmill_numeric::pool::{Pooled, avg_pool, avg_pool_grad, max_pool, max_pool_grad};
+use flowmill_numeric::window::Window;
+use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Element, Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("AvgPool", |init| in_any_layout(init, |init| make(init, false)));
+    registry.add("AvgPoolGrad", |init| in_any_layout(init, make_avg_grad));
+    registry.add("MaxPool", |init| in_any_layout(init, |init| make(init, true)));
+    registry.add("MaxPoolGrad", |init| in_any_layout(init, make_max_grad));
+}
+
+/// The window of the attribute `ksize`, over height and width or over depth.
+pub(crate) struct Pool {
+    geometry: Geometry,
+    height: usize,
+    width: usize,
+    depth: usize,
+}
+
+impl Pool {
+    /// Reads a window over height and width from the attributes.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for lists that are no sizes, `Unimplemented` for windows over the batch or over depth.
+    pub(crate) fn new(init: &KernelInit<'_>) -> Result<Pool> {
+        let pool = Pool::of_any_dimension(init)?;
+        if pool.depth != 1 {
+            bail!(Unimplemented, "{}: pooling over depth is not supported", init.op_def.name);
+        }
+        Ok(pool)
+    }
+
+    /// Like [`Pool::new`], for an op whose window may span depth instead of height and width.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for lists that are no sizes, `Unimplemented` for windows over the batch, or over depth and something else.
+    pub(super) fn of_any_dimension(init: &KernelInit<'_>) -> Result<Pool> {
+        let op = &init.op_def.name;
+        let (sizes, mut strides) = (init.attrs.list::<i64>("ksize")?, init.attrs.list::<i64>("strides")?);
+        Pool::check_depth(&sizes, &mut strides)?;
+        Pool::with_sizes(op, &sizes, Geometry::new_with_strides(init, &strides)?)
+    }
+
+    /// Checks the strides of a window over depth, which are those of no overlap, and takes the one over depth out.
+    pub(super) fn check_depth(sizes: &[i64], strides: &mut [i64]) -> Result<()> {
+        let (&[_, height, width, depth], &mut [_, stride_height, stride_width, ref mut stride]) = (sizes, strides) else { return Ok(()) };
+        if depth == 1 {
+            return Ok(());
+        }
+        if (height, width) != (1, 1) {
+            bail!(Unimplemented, "MaxPooling supports exactly one of pooling across depth or pooling across width/height.");
+        }
+        if (stride_height, stride_width, *stride) != (1, 1, depth) {
+            bail!(Unimplemented, "Depthwise max pooling requires the depth window to equal the depth stride, and other strides of 1");
+        }
+        *stride = 1;
+        Ok(())
+    }
+
+    /// A window of these sizes, `[1, height, width, depth]`.
+    pub(super) fn with_sizes(op: &str, sizes: &[i64], geometry: Geometry) -> Result<Pool> {
+        let &[batch, height, width, depth] = sizes else {
+            bail!(InvalidArgument, "Sliding window ksize field must specify 4 dimensions");
+        };
+        if batch != 1 {
+            bail!(Unimplemented, "{op}: Pooling is not yet supported on the batch dimension.");
+        }
+        let size = |n: i64| match usize::try_from(n) {
+            Ok(n) if n > 0 && n < 1 << 31 => Ok(n),
+            _ => bail!(InvalidArgument, "Sliding window ksize for dimension must be positive, got {sizes:?}"),
+        };
+        Ok(Pool { geometry, height: size(height)?, width: size(width)?, depth: size(depth)? })
+    }
+
+    /// Returns the window laid over `input`, and the output's shape.
+    ///
+    /// A window over depth is one along the rows of images of one channel: each pixel is such an image, its rows are the windows.
+    pub(crate) fn window(&self, input: &Shape) -> Result<(Window, Shape)> {
+        let &[batch, height, width, channels] = input.dims() else {
+            bail!(InvalidArgument, "tensor_in must be 4-dimensional, got {input}");
+        };
+        if self.depth > 1 {
+            if !channels.is_multiple_of(self.depth) {
+                bail!(Unimplemented, "Depthwise max pooling requires the depth window to evenly divide the input depth");
+            }
+            let pixels = Shape::new(&[batch, height, width]).checked_num_elements()?;
+            let groups = channels / self.depth;
+            let strides = Geometry::of([1, self.depth], [1, 1], false);
+            let window = strides.window(&Shape::from([pixels, groups, self.depth, 1]), 1, self.depth)?;
+            return Ok((window, Shape::from([batch, height, width, groups])));
+        }
+        let window = self.geometry.window(input, self.height, self.width)?;
+        Ok((window, Shape::from([window.batch, window.out_height, window.out_width, window.channels])))
+    }
+}
+
+fn make(init: &KernelInit<'_>, max: bool) -> Result<Arc<dyn Kernel>> {
+    let pool = if max { Pool::of_any_dimension(init)? } else { Pool::new(init)? };
+    fn kernel<T: Pooled + Element>(pool: Pool, max: bool) -> Result<Arc<dyn Kernel>> {
+        batched_from_fn(Cost::Expensive, 1, move |ctx| {
+            let input = ctx.take(0)?;
+            let (window, shape) = pool.window(input.shape())?;
+            let mut out = Tensor::uninit(T::DTYPE, shape)?;
+            if out.num_elements() > 0 {
+                let apply = if max { max_pool::<T> } else { avg_pool::<T> };
+                apply(&window, input.as_slice()?, out.as_mut_slice()?);
+            }
+            ctx.set_output(0, out);
+            Ok(())
+        })
+    }
+    if max {
+        for_dtype!(init.dtype("T")?, [f32, f64, f16, bf16, i32, i64, i16, i8, u8, u16], T => kernel::<T>(pool, true), _ => init.unsupported())
+    } else {
+        for_dtype!(init.dtype("T")?, [f32, f64, f16, bf16], T => kernel::<T>(pool, false), _ => init.unsupported())
+    }
+}
+
+fn make_max_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let pool = Pool::of_any_dimension(init)?;
+    for_dtype!(init.dtype("T")?, [f32, f64, f16, bf16, i32, i64, i16, i8, u8, u16], T => expensive_from_fn(move |ctx| {
+        let out = max_gradient::<T>(ctx, &pool)?;
+        ctx.set_output(0, out);
+        Ok(())
+    }), _ => init.unsupported())
+}
+
+/// The gradient of the input of a maximum pool, of the input, the output and its gradient in the node's first inputs.
+pub(super) fn max_gradient<T: Pooled + Element>(ctx: &KernelContext<'_>, pool: &Pool) -> Result<Tensor> {
+    let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
+    let (window, shape) = pool.window(input.shape())?;
+    if *output.shape() != shape || *gradient.shape() != shape {
+        bail!(InvalidArgument, "Expected orig_output and grad of shape {shape}, but got {} and {}", output.shape(), gradient.shape());
+    }
+    let mut out = Tensor::zeros(T::DTYPE, input.shape().clone())?;
+    if gradient.num_elements() > 0 {
+        max_pool_grad::<T>(&window, input.as_slice()?, gradient.as_slice()?, out.as_mut_slice()?);
+    }
+    Ok(out)
+}
+
+fn make_avg_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let pool = Pool::new(init)?;
+    for_dtype!(init.dtype("T")?, [f32, f64, f16, bf16], T => expensive_from_fn(move |ctx| {
+        let (shape, gradient) = (ctx.input(0)?.to_shape()?, ctx.take(1)?);
+        let (window, expected) = pool.window(&shape)?;
+        if *gradient.shape() != expected {
+            bail!(InvalidArgument, "Expected grad of shape {expected}, but got {}", gradient.shape());
+        }
+        let mut out = Tensor::zeros(T::DTYPE, shape)?;
+        if gradient.num_elements() > 0 {
+            avg_pool_grad::<T>(&window, gradient.as_slice()?, out.as_mut_slice()?);
+        }
+        ctx.set_output(0, out);
+        Ok(())
+    }), _ => init.unsupported())
+}

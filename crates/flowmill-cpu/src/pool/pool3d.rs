@@ -1,0 +1,210 @@
+//! `MaxPool3D`, `AvgPool3D` and their gradients. Windows see only what lies inside of the volume.
+
+use crate::from_fn::expensive_from_fn;
+use crate::nn::layout::in_any_layout;
+use crate::number::{Number, Ordered};
+use crate::parallel;
+use crate::window::volume::{Steps, Volume, sizes};
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
+use flowmill_tensor::{Result, Shape, Tensor, bail, bf16, f16, for_dtype};
+use std::sync::Arc;
+
+/// Multiply-adds that one task makes.
+const GRAIN: usize = 1 << 15;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("AvgPool3D", |init| in_any_layout(init, make_avg));
+    registry.add("AvgPool3DGrad", |init| in_any_layout(init, make_avg_grad));
+    registry.add("MaxPool3D", |init| in_any_layout(init, make_max));
+    registry.add("MaxPool3DGrad", |init| in_any_layout(init, make_max_grad));
+    registry.add("MaxPool3DGradGrad", |init| in_any_layout(init, make_max_grad_grad));
+}
+
+/// The window of the attribute `ksize`.
+#[derive(Clone, Copy)]
+struct Pool {
+    steps: Steps,
+    window: [usize; 3],
+}
+
+impl Pool {
+    fn new(init: &KernelInit<'_>) -> Result<Pool> {
+        Ok(Pool { steps: Steps::new(init)?, window: sizes(&init.op_def.name, "ksize", &init.attrs.list("ksize")?)? })
+    }
+
+    fn volume(&self, input: &Shape) -> Result<Volume> {
+        if input.rank() != 5 {
+            bail!(InvalidArgument, "tensor_in must be 5-dimensional");
+        }
+        self.steps.volume(input, self.window)
+    }
+}
+
+macro_rules! kernel {
+    ($init:expr, [$($t:ty),*], $run:ident) => {{
+        let pool = Pool::new($init)?;
+        for_dtype!($init.dtype("T")?, [$($t),*], T => expensive_from_fn(move |ctx| $run::<T>(ctx, pool)), _ => $init.unsupported())
+    }};
+}
+
+fn make_max(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    kernel!(init, [f16, bf16, f32], max_pool)
+}
+
+fn make_avg(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    kernel!(init, [f16, bf16, f32, f64], avg_pool)
+}
+
+fn make_max_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    kernel!(init, [f16, bf16, f32], max_pool_grad)
+}
+
+fn make_max_grad_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    kernel!(init, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64], max_pool_grad_grad)
+}
+
+fn make_avg_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    kernel!(init, [f16, bf16, f32, f64], avg_pool_grad)
+}
+
+/// Fills each position's channels by `f(position, channels)`.
+fn for_positions<T: Number>(volume: &Volume, f: impl Fn(usize, &mut [T]) + Sync) -> Result<Tensor> {
+    let channels = volume.channels;
+    let mut out = Tensor::uninit(T::DTYPE, volume.output_shape(channels))?;
+    if out.num_elements() > 0 {
+        let each = (GRAIN / volume.taps().saturating_mul(channels).max(1)).max(1);
+        parallel::chunks(out.as_mut_slice::<T>()?, each * channels, |i, chunk| {
+            chunk.chunks_exact_mut(channels).enumerate().for_each(|(at, out)| f(i * each + at, out));
+        });
+    }
+    Ok(out)
+}
+
+fn max_pool<T: Ordered>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
+    let input = ctx.input(0)?;
+    let volume = pool.volume(input.shape())?;
+    let x = input.as_slice::<T>()?;
+    let out = for_positions::<T>(&volume, |position, out| {
+        out.fill(T::LOWEST_FINITE);
+        volume.for_each_tap(position, |_, pixel| {
+            let from = &x[pixel * out.len()..][..out.len()];
+            out.iter_mut().zip(from).for_each(|(out, &x)| *out = if x > *out { x } else { *out });
+        });
+    })?;
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+fn avg_pool<T: Number>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
+    let input = ctx.input(0)?;
+    let volume = pool.volume(input.shape())?;
+    let x = input.as_slice::<T>()?;
+    let out = for_positions::<T>(&volume, |position, out| {
+        let (mut sums, mut count) = (vec![T::ZERO.widen(); out.len()], 0);
+        volume.for_each_tap(position, |_, pixel| {
+            let from = &x[pixel * sums.len()..][..sums.len()];
+            sums.iter_mut().zip(from).for_each(|(sum, x)| *sum = sum.plus(x.widen()));
+            count += 1;
+        });
+        let count = T::Acc::from_count(count.max(1));
+        out.iter_mut().zip(sums).for_each(|(out, sum)| *out = T::narrow(sum.over(count)));
+    })?;
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+/// Checks the shapes of the pool's output and of its gradient.
+fn check(volume: &Volume, tensors: &[(&str, &Tensor)]) -> Result<()> {
+    let expected = volume.output_shape(volume.channels);
+    match tensors.iter().find(|(_, tensor)| *tensor.shape() != expected) {
+        Some((name, tensor)) => bail!(InvalidArgument, "Expected {name} shape to be {expected}, but got {}", tensor.shape()),
+        None => Ok(()),
+    }
+}
+
+/// The first pixel of each channel's window that equals the greatest; `None` where there is none.
+fn first_maxima<T: Ordered>(volume: &Volume, x: &[T], position: usize) -> Vec<Option<usize>> {
+    let mut best: Vec<(T, Option<usize>)> = vec![(T::LOWEST_FINITE, None); volume.channels];
+    volume.for_each_tap(position, |_, pixel| {
+        for (best, &x) in best.iter_mut().zip(&x[pixel * volume.channels..]) {
+            if best.1.is_none() && x >= best.0 || x > best.0 {
+                *best = (x, Some(pixel));
+            }
+        }
+    });
+    best.into_iter().map(|best| best.1).collect()
+}
+
+/// Each window's gradient goes to every element that equals its maximum, as in TensorFlow; in two dimensions only the first has it.
+fn max_pool_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
+    let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
+    let volume = pool.volume(input.shape())?;
+    check(&volume, &[("orig_output", output), ("grad", gradient)])?;
+    let (x, y, g) = (input.as_slice::<T>()?, output.as_slice::<T>()?, gradient.as_slice::<T>()?);
+    let mut out = Tensor::zeros(T::DTYPE, input.shape().clone())?;
+    let (channels, batch) = (volume.channels, volume.batch.max(1));
+    let (len, positions) = (x.len() / batch, volume.positions() / batch);
+    parallel::chunks(out.as_mut_slice::<T>()?, len, |b, out| {
+        for position in b * positions..(b + 1) * positions {
+            let at = position * channels..(position + 1) * channels;
+            volume.for_each_tap(position, |_, pixel| {
+                let from = &x[pixel * channels..][..channels];
+                let to = &mut out[pixel * channels - b * len..][..channels];
+                for (((to, x), y), g) in to.iter_mut().zip(from).zip(&y[at.clone()]).zip(&g[at.clone()]) {
+                    if x == y {
+                        *to = to.plus(*g);
+                    }
+                }
+            });
+        }
+    });
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+/// For each window the gradient at its first maximum.
+fn max_pool_grad_grad<T: Ordered>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
+    let (input, output, gradient) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
+    let volume = pool.volume(input.shape())?;
+    check(&volume, &[("orig_output", output)])?;
+    if gradient.shape() != input.shape() {
+        bail!(InvalidArgument, "Expected grad shape to be {}, but got {}", input.shape(), gradient.shape());
+    }
+    let (x, g) = (input.as_slice::<T>()?, gradient.as_slice::<T>()?);
+    let out = for_positions::<T>(&volume, |position, out| {
+        for (c, (out, pixel)) in out.iter_mut().zip(first_maxima(&volume, x, position)).enumerate() {
+            *out = pixel.map_or(T::ZERO, |pixel| g[pixel * volume.channels + c]);
+        }
+    })?;
+    ctx.set_output(0, out);
+    Ok(())
+}
+
+/// Each window's gradient is spread evenly over its elements inside.
+fn avg_pool_grad<T: Number>(ctx: &mut KernelContext<'_>, pool: Pool) -> Result<()> {
+    let gradient = ctx.input(1)?;
+    let sizes = ctx.input(0)?;
+    if sizes.rank() != 1 || sizes.num_elements() != 5 {
+        bail!(InvalidArgument, "orig_input_shape must be 1-dimensional and 5 elements");
+    }
+    let shape = sizes.to_shape()?;
+    let volume = pool.volume(&shape)?;
+    check(&volume, &[("grad", gradient)])?;
+    let g = gradient.as_slice::<T>()?;
+    let mut out = Tensor::zeros(T::DTYPE, shape)?;
+    let (channels, batch) = (volume.channels, volume.batch.max(1));
+    let (len, positions) = (out.num_elements() / batch, volume.positions() / batch);
+    parallel::chunks(out.as_mut_slice::<T>()?, len, |b, out| {
+        for position in b * positions..(b + 1) * positions {
+            let mut count = 0;
+            volume.for_each_tap(position, |_, _| count += 1);
+            let count = T::from_count(count.max(1));
+            volume.for_each_tap(position, |_, pixel| {
+                let to = &mut out[pixel * channels - b * len..][..channels];
+                to.iter_mut().zip(&g[position * channels..]).for_each(|(to, g)| *to = to.plus(g.over(count)));
+            });
+        }
+    });
+    ctx.set_output(0, out);
+    Ok(())
+}

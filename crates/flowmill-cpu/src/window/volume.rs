@@ -1,0 +1,112 @@
+//! Windows that move over NDHWC volumes.
+
+use super::extent;
+use flowmill_numeric::window::Axis;
+use flowmill_runtime::KernelInit;
+use flowmill_tensor::{Result, Shape, bail};
+
+/// Strides, dilations and padding, read from attributes once.
+#[derive(Clone, Copy)]
+pub(crate) struct Steps {
+    strides: [usize; 3],
+    dilations: [usize; 3],
+    same: bool,
+}
+
+impl Steps {
+    /// Reads `strides`, `dilations` and `padding` of a node whose channels come last.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for lists that are not of five positive numbers or that move over the batch or the channels.
+    pub(crate) fn new(init: &KernelInit<'_>) -> Result<Steps> {
+        let op = &init.op_def.name;
+        let dilations = if init.attrs.contains("dilations") { sizes(op, "dilations", &init.attrs.list("dilations")?)? } else { [1; 3] };
+        let same = match init.attrs.get("padding")? {
+            "SAME" => true,
+            "VALID" => false,
+            other => bail!(InvalidArgument, "Unknown padding type {other}"),
+        };
+        Ok(Steps { strides: sizes(op, "strides", &init.attrs.list("strides")?)?, dilations, same })
+    }
+
+    /// A window of sizes `window` laid over `input`, `[batch, planes, rows, columns, channels]`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where it does not fit.
+    pub(crate) fn volume(&self, input: &Shape, window: [usize; 3]) -> Result<Volume> {
+        let &[batch, planes, rows, columns, channels] = input.dims() else {
+            bail!(InvalidArgument, "input must be 5-dimensional: {input}");
+        };
+        let axis = |input: usize, d: usize| -> Result<Axis> {
+            let (stride, dilation) = (self.strides[d], self.dilations[d]);
+            let (output, pad) = extent(input, window[d], stride, dilation, self.same, (0, 0))?;
+            Ok(Axis { input, window: window[d], stride, dilation, pad, output })
+        };
+        if window.iter().try_fold(1usize, |n, &size| n.checked_mul(size)).is_none() {
+            bail!(InvalidArgument, "a window of {window:?} has too many elements");
+        }
+        Ok(Volume { batch, axes: [axis(planes, 0)?, axis(rows, 1)?, axis(columns, 2)?], channels })
+    }
+}
+
+/// Three positive numbers out of five, of which the first and the last are one.
+pub(crate) fn sizes(op: &str, name: &str, values: &[i64]) -> Result<[usize; 3]> {
+    let &[batch, a, b, c, channels] = values else {
+        bail!(InvalidArgument, "Sliding window {name} field must specify 5 dimensions");
+    };
+    if batch != 1 || channels != 1 {
+        bail!(InvalidArgument, "Current implementation of {op} does not yet support {name} in the batch and depth dimensions.");
+    }
+    let mut sizes = [0; 3];
+    for (size, value) in sizes.iter_mut().zip([a, b, c]) {
+        match usize::try_from(value) {
+            Ok(n) if n > 0 && n < 1 << 31 => *size = n,
+            _ => bail!(InvalidArgument, "{op}: {name} must be positive, got {values:?}"),
+        }
+    }
+    Ok(sizes)
+}
+
+/// A window over the volumes of a batch.
+#[derive(Clone, Copy)]
+pub(crate) struct Volume {
+    pub(crate) batch: usize,
+    pub(crate) axes: [Axis; 3],
+    pub(crate) channels: usize,
+}
+
+impl Volume {
+    /// Output positions, in all volumes.
+    pub(crate) fn positions(&self) -> usize {
+        self.axes.iter().fold(self.batch, |n, axis| n.saturating_mul(axis.output))
+    }
+
+    /// The window's elements.
+    pub(crate) fn taps(&self) -> usize {
+        self.axes.iter().map(|axis| axis.window).product()
+    }
+
+    /// The output's shape, with this many channels.
+    pub(crate) fn output_shape(&self, channels: usize) -> Shape {
+        let [a, b, c] = self.axes;
+        Shape::from([self.batch, a.output, b.output, c.output, channels])
+    }
+
+    /// Calls `f(tap, pixel)` for the elements of the window at `position` that lie inside, in row-major order: which of the window's, and
+    /// which pixel of the input, counted over the whole batch.
+    pub(crate) fn for_each_tap(&self, position: usize, mut f: impl FnMut(usize, usize)) {
+        let [planes, rows, columns] = &self.axes;
+        let (rest, x) = (position / columns.output, position % columns.output);
+        let (rest, y) = (rest / rows.output, rest % rows.output);
+        let (batch, z) = (rest / planes.output, rest % planes.output);
+        for k in planes.inside(z) {
+            let plane = batch * planes.input + planes.place(z, k);
+            for i in rows.inside(y) {
+                let row = plane * rows.input + rows.place(y, i);
+                for j in columns.inside(x) {
+                    f((k * rows.window + i) * columns.window + j, row * columns.input + columns.place(x, j));
+                }
+            }
+        }
+    }
+}

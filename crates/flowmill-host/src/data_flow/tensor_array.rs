@@ -1,0 +1,321 @@
+//! `TensorArrayV3` and its kin: arrays of tensors that loops write and read.
+//!
+//! The handle is a `resource` that holds the array, so that an array lives no longer than the step that made it; so are the handles of the first two
+//! versions, which are declared as strings. The flow is a `float` that only orders the ops.
+
+use crate::blocks::{concat_blocks, rows};
+use crate::from_fn::from_fn;
+use flowmill_kernels::tensor_array::{Elements, Options, TensorArray, array, array_of, scalar_i32};
+use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
+use flowmill_tensor::{DType, PartialShape, Result, Shape, Tensor, bail, check_memory};
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    for op in ["TensorArray", "TensorArrayV2", "TensorArrayV3"] {
+        registry.add(op, make_tensor_array);
+    }
+    for op in ["TensorArrayGrad", "TensorArrayGradV2", "TensorArrayGradV3"] {
+        registry.add(op, make_grad);
+    }
+    registry.add("TensorArrayGradWithShape", make_grad);
+    for op in ["TensorArrayWrite", "TensorArrayWriteV2", "TensorArrayWriteV3"] {
+        registry.add(op, make_write);
+    }
+    for op in ["TensorArrayRead", "TensorArrayReadV2", "TensorArrayReadV3"] {
+        registry.add(op, make_read);
+    }
+    for op in ["TensorArrayPack", "TensorArrayGather", "TensorArrayGatherV2", "TensorArrayGatherV3"] {
+        registry.add(op, make_gather);
+    }
+    for op in ["TensorArrayUnpack", "TensorArrayScatter", "TensorArrayScatterV2", "TensorArrayScatterV3"] {
+        registry.add(op, make_scatter);
+    }
+    for op in ["TensorArrayConcat", "TensorArrayConcatV2", "TensorArrayConcatV3"] {
+        registry.add(op, make_concat);
+    }
+    for op in ["TensorArraySplit", "TensorArraySplitV2", "TensorArraySplitV3"] {
+        registry.add(op, make_split);
+    }
+    for op in ["TensorArraySize", "TensorArraySizeV2", "TensorArraySizeV3"] {
+        registry.add(op, make_size);
+    }
+    for op in ["TensorArrayClose", "TensorArrayCloseV2", "TensorArrayCloseV3"] {
+        registry.add(op, make_close);
+    }
+}
+
+fn make_tensor_array(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let attrs = init.attrs;
+    let dtype = init.dtype("dtype")?;
+    let element_shape: PartialShape = attrs.get_or("element_shape", PartialShape::unknown())?;
+    let options = Options {
+        dynamic_size: attrs.get_or("dynamic_size", false)?,
+        clear_after_read: attrs.get_or("clear_after_read", true)?,
+        identical_element_shapes: attrs.get_or("identical_element_shapes", false)?,
+        is_gradient: false,
+    };
+    let name = match attrs.get_or("tensor_array_name", "")? {
+        "" => init.name,
+        name => name,
+    }
+    .to_owned();
+    from_fn(move |ctx| {
+        let Ok(size) = usize::try_from(scalar_i32(ctx.input(0)?, "size")?) else { bail!(InvalidArgument, "Size should be >= 0.") };
+        let array = Arc::new(TensorArray::new(&name, dtype, size, element_shape.clone(), options));
+        ctx.set_output(0, array.to_handle());
+        ctx.set_output(1, Tensor::scalar(0f32));
+        Ok(())
+    })
+}
+
+/// `TensorArrayGradV3`, `TensorArrayGradWithShape`: the latter has the sizes to prepend in input 2.
+fn make_grad(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let source = init.attrs.get::<&str>("source")?.to_owned();
+    from_fn(move |ctx| {
+        let prepend = if ctx.num_inputs() > 2 { ctx.input(2)?.to_shape()? } else { Shape::scalar() };
+        let gradient = array(ctx)?.gradient(&source, &prepend)?;
+        ctx.set_output(0, gradient.to_handle());
+        ctx.set_output(1, Tensor::scalar(0f32));
+        Ok(())
+    })
+}
+
+/// Inputs: handle, index, value, flow.
+fn make_write(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let index = scalar_i32(ctx.input(1)?, "index")?;
+        let value = ctx.take(2)?;
+        array(ctx)?.lock()?.write(index.into(), value)?;
+        ctx.forward(3, 0)
+    })
+}
+
+/// Inputs: handle, index, flow.
+fn make_read(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("dtype")?;
+    from_fn(move |ctx| {
+        let index = scalar_i32(ctx.input(1)?, "index")?;
+        let value = array_of(ctx, dtype)?.lock()?.read(index.into())?;
+        ctx.set_output(0, value);
+        Ok(())
+    })
+}
+
+/// `TensorArrayGatherV3`: stacks the elements of the given indices, with one copy. Inputs: handle, indices, flow; `TensorArrayPack` has no indices and
+/// stacks all elements.
+fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("dtype")?;
+    let of_all = init.op_def.inputs.len() == 2;
+    let element_shape: PartialShape = init.attrs.get_or("element_shape", PartialShape::unknown())?;
+    from_fn(move |ctx| {
+        let indices = if of_all { None } else { Some(ctx.input(1)?) };
+        if let Some(indices) = indices.filter(|indices| indices.rank() != 1) {
+            bail!(InvalidArgument, "Expected indices to be a vector, but received shape: {}", indices.shape());
+        }
+        let values = {
+            let mut elements = array_of(ctx, dtype)?.lock()?;
+            elements.merge_element_shape(&element_shape)?;
+            let indices = indices.map_or_else(|| first_indices(elements.size()), Tensor::to_i64_vec)?;
+            if indices.is_empty() {
+                let zeros = zero_rows(dtype, elements.element_shape(), "element shape", "packing")?;
+                drop(elements);
+                ctx.set_output(0, zeros);
+                return Ok(());
+            }
+            check_memory::<Tensor>(indices.len())?;
+            indices.into_iter().map(|index| elements.read(index)).collect::<Result<Vec<_>>>()?
+        };
+        let stacked = stack(dtype, &values, &element_shape)?;
+        ctx.set_output(0, stacked);
+        Ok(())
+    })
+}
+
+/// A tensor without rows, whose rows would have shape `row`.
+fn zero_rows(dtype: DType, row: &PartialShape, what: &str, doing: &str) -> Result<Tensor> {
+    let Some(mut shape) = row.to_shape() else {
+        bail!(
+            Unimplemented,
+            "TensorArray has size zero, but {what} {row} is not fully defined. Currently only static shapes are supported when {doing} zero-size TensorArrays."
+        );
+    };
+    shape.insert(0, 0);
+    concat_blocks(dtype, shape, std::iter::empty())
+}
+
+/// The values, which must have one shape, along a new outermost dimension.
+fn stack(dtype: DType, values: &[Tensor], element_shape: &PartialShape) -> Result<Tensor> {
+    let Some(first) = values.first() else { return zero_rows(dtype, element_shape, "element shape", "packing") };
+    if !element_shape.is_compatible_with(first.shape()) {
+        bail!(
+            InvalidArgument,
+            "TensorArray was passed element_shape {element_shape} which does not match the Tensor at index 0: {}",
+            first.shape()
+        );
+    }
+    if let Some((i, other)) = values.iter().enumerate().find(|(_, value)| value.shape() != first.shape()) {
+        bail!(
+            InvalidArgument,
+            "TensorArray has inconsistent shapes.  Index 0 has shape: {} but index {i} has shape: {}",
+            first.shape(),
+            other.shape()
+        );
+    }
+    let mut shape = first.shape().clone();
+    shape.insert(0, values.len());
+    concat_blocks(dtype, shape, values.iter().map(|value| (value, 0..value.num_elements())))
+}
+
+/// Returns the indices of the first `count` elements.
+///
+/// # Errors
+/// `ResourceExhausted` past the memory limit.
+fn first_indices(count: usize) -> Result<Vec<i64>> {
+    check_memory::<i64>(count)?;
+    Ok((0..count as i64).collect())
+}
+
+/// `TensorArrayConcatV3`: joins all elements along their outermost dimension. Outputs: the values and the lengths.
+fn make_concat(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype = init.dtype("dtype")?;
+    let except0: PartialShape = init.attrs.get_or("element_shape_except0", PartialShape::unknown())?;
+    from_fn(move |ctx| {
+        let values = {
+            let mut elements = array_of(ctx, dtype)?.lock()?;
+            check_memory::<Tensor>(elements.num_joined())?;
+            (0..elements.num_joined() as i64).map(|index| elements.read(index)).collect::<Result<Vec<_>>>()?
+        };
+        let lengths =
+            values.iter().enumerate().map(|(i, value)| check_row_shape(i, value, &values[0], &except0)).collect::<Result<Vec<_>>>()?;
+        let joined = match values.first() {
+            None => zero_rows(dtype, &except0, "element_shape_except0", "concatenating")?,
+            Some(first) => {
+                let mut shape = first.shape().clone();
+                shape[0] = lengths.iter().sum::<i64>() as usize;
+                concat_blocks(dtype, shape, values.iter().map(|value| (value, 0..value.num_elements())))?
+            }
+        };
+        ctx.set_output(0, joined);
+        ctx.set_output(1, Tensor::vector(&lengths)?);
+        Ok(())
+    })
+}
+
+/// The number of rows of element `i`, whose rows must have the shape of the first element's.
+fn check_row_shape(i: usize, value: &Tensor, first: &Tensor, except0: &PartialShape) -> Result<i64> {
+    let ([rows, row @ ..], Some(expected)) = (value.shape().dims(), first.shape().get(1..)) else {
+        bail!(InvalidArgument, "Concat saw a scalar shape at index {i} but requires at least vectors.  Did you mean to call pack?");
+    };
+    let row = Shape::new(row);
+    if !except0.is_compatible_with(&row) {
+        bail!(
+            InvalidArgument,
+            "TensorArray was passed element_shape_except0 {except0} but index {i} has (excepting dimension 0) shape: {row} which does not match."
+        );
+    }
+    if row.dims() != expected {
+        bail!(
+            InvalidArgument,
+            "TensorArray has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: {} but index {i} has (excepting dimension 0) shape: {row}",
+            Shape::new(expected)
+        );
+    }
+    Ok(*rows as i64)
+}
+
+/// `TensorArrayScatterV3`: writes each row to the element of its index, as a view. Inputs: handle, indices, value, flow; `TensorArrayUnpack` has no
+/// indices and writes all elements.
+fn make_scatter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let to_all = init.op_def.inputs.len() == 3;
+    from_fn(move |ctx| {
+        let value = ctx.input(if to_all { 1 } else { 2 })?;
+        let indices = if to_all { None } else { Some(ctx.input(1)?) };
+        if let Some(indices) = indices.filter(|indices| indices.rank() != 1) {
+            bail!(InvalidArgument, "Expected indices to be a vector, but received shape: {}", indices.shape());
+        }
+        let Some(&rows) = value.shape().first() else {
+            bail!(InvalidArgument, "Input value for unpack must be at least a vector but received shape: {}", value.shape());
+        };
+        let mut elements = array(ctx)?.lock()?;
+        let num_written = if elements.is_dynamic() { rows } else { elements.size() };
+        let indices = indices.map_or_else(|| first_indices(num_written), Tensor::to_i64_vec)?;
+        if indices.len() != rows {
+            bail!(InvalidArgument, "Expected len(indices) == values.shape[0], but saw: {} vs. {rows}", indices.len());
+        }
+        if let Some(&max) = indices.iter().max().filter(|&&max| !elements.is_dynamic() && max >= elements.size() as i64) {
+            bail!(InvalidArgument, "Max scatter index must be < array size ({max} vs. {})", elements.size());
+        }
+        for (i, &index) in indices.iter().enumerate() {
+            elements.write(index, value.row(i)?)?;
+        }
+        drop(elements);
+        ctx.forward(ctx.num_inputs() - 1, 0)
+    })
+}
+
+/// `TensorArraySplitV3`: writes runs of rows, of the given lengths, to elements 0, 1, … Inputs: handle, value, lengths, flow.
+fn make_split(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let (value, lengths) = (ctx.input(1)?, ctx.input(2)?);
+        if lengths.rank() != 1 {
+            bail!(InvalidArgument, "Expected lengths to be a vector, received shape: {}", lengths.shape());
+        }
+        let Some(&num_rows) = value.shape().first() else {
+            bail!(InvalidArgument, "Expected value to be at least a vector, but received shape: {}", value.shape());
+        };
+        let lengths = lengths.as_slice::<i64>()?;
+        let sum = lengths.iter().try_fold(0i64, |sum, &n| if n < 0 { None } else { sum.checked_add(n) });
+        match sum {
+            Some(sum) if sum == num_rows as i64 => {}
+            Some(sum) => bail!(
+                InvalidArgument,
+                "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is {sum} and value's shape is: {}",
+                value.shape()
+            ),
+            None => bail!(
+                InvalidArgument,
+                "Expected lengths to be non-negative and their sum to be equal to values.shape[0], received {lengths:?}"
+            ),
+        }
+        let mut elements = array(ctx)?.lock()?;
+        if lengths.len() != elements.size() && !(elements.is_dynamic() && lengths.len() > elements.size()) {
+            bail!(
+                InvalidArgument,
+                "TensorArray's size is not equal to the size of lengths ({} vs. {}), and the TensorArray is not marked as dynamically resizeable",
+                elements.size(),
+                lengths.len()
+            );
+        }
+        write_runs(&mut elements, value, lengths)?;
+        elements.note_split();
+        drop(elements);
+        ctx.forward(3, 0)
+    })
+}
+
+fn write_runs(elements: &mut Elements<'_>, value: &Tensor, lengths: &[i64]) -> Result<()> {
+    let mut start = 0;
+    for (i, &length) in lengths.iter().enumerate() {
+        // Not negative, and within the value's rows: the caller checked the sum.
+        let length = length as usize;
+        elements.write(i as i64, rows(value, start, length)?)?;
+        start += length;
+    }
+    Ok(())
+}
+
+fn make_size(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let len = array(ctx)?.lock()?.size();
+        // Made from an `int32` and grown by `int32` indices.
+        ctx.set_output(0, Tensor::scalar(len as i32));
+        Ok(())
+    })
+}
+
+fn make_close(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        array(ctx)?.close();
+        Ok(())
+    })
+}

@@ -1,0 +1,44 @@
+//! The kernels that sessions on any device need: control flow, functions, containers, variables, datasets, strings, messages, image
+//! files.
+//!
+//! They keep books, move elements and wait; none of them is worth a device other than the host. What computes with numbers is in the devices' crates.
+#![deny(missing_docs, unreachable_pub, unnameable_types)]
+// Code stamped by macros for many types repeats conversions and clones that some of the types do not need.
+#![allow(clippy::clone_on_copy, clippy::manual_range_contains, clippy::unnecessary_cast, clippy::useless_conversion)]
+
+mod batching;
+mod control_flow;
+mod data_flow;
+pub mod dataset;
+mod functional;
+mod image;
+mod logging;
+mod lookup;
+mod parsing_io;
+mod send_recv;
+mod sparse;
+mod state;
+mod string;
+mod summarize;
+
+// Families name these as modules of the crate.
+use flowmill_kernels::{array, blocks, files, from_fn, number};
+use flowmill_parallel as parallel;
+use flowmill_runtime::KernelRegistry;
+
+/// Registers every kernel of the crate, a family a line.
+pub fn register_all(registry: &mut KernelRegistry) {
+    batching::register(registry);
+    control_flow::register(registry);
+    data_flow::register(registry);
+    dataset::register(registry);
+    functional::register(registry);
+    image::register(registry);
+    logging::register(registry);
+    lookup::register(registry);
+    parsing_io::register(registry);
+    send_recv::register(registry);
+    sparse::register(registry);
+    state::register(registry);
+    string::register(registry);
+}

@@ -1,0 +1,145 @@
+//! `DecodeCSV`.
+
+use crate::from_fn::from_fn;
+use flowmill_codecs::csv::Rules;
+use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
+use flowmill_tensor::{Bytes, DType, Element, Result, Tensor, bail};
+use std::str::FromStr;
+use std::sync::Arc;
+
+pub(super) fn register(registry: &mut KernelRegistry) {
+    registry.add("DecodeCSV", make);
+}
+
+fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let attrs = init.attrs;
+    let types: Vec<DType> = attrs.list("OUT_TYPE")?;
+    let delimiter = attrs.get_or("field_delim", ",")?;
+    let columns: Vec<i64> = if attrs.contains("select_cols") { attrs.list("select_cols")? } else { Vec::new() };
+    let decoder =
+        RecordDecoder::new(&types, delimiter, attrs.get_or("use_quote_delim", true)?, attrs.get_or("na_value", "")?.as_bytes(), &columns)?;
+    from_fn(move |ctx| {
+        let defaults: Vec<Tensor> = ctx.inputs_from(1).cloned().collect();
+        let columns = decoder.decode_all(ctx.input(0)?, &defaults)?;
+        columns.into_iter().enumerate().for_each(|(i, column)| ctx.set_output(i, column));
+        Ok(())
+    })
+}
+
+/// Decodes records into tensors, one for each wanted column.
+pub(crate) struct RecordDecoder {
+    rules: Rules,
+    /// The text of a missing field.
+    na_value: Vec<u8>,
+    types: Vec<DType>,
+}
+
+impl RecordDecoder {
+    /// A decoder of columns of these types. `selected` are the columns that are wanted, rising; all if it is empty.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a delimiter of several characters and for columns that do not fit the types.
+    pub(crate) fn new(types: &[DType], delimiter: &str, quotes: bool, na_value: &[u8], selected: &[i64]) -> Result<RecordDecoder> {
+        let &[delimiter] = delimiter.as_bytes() else { bail!(InvalidArgument, "field_delim should be only 1 char") };
+        if !selected.is_empty() && selected.len() != types.len() {
+            bail!(InvalidArgument, "select_cols should match output size");
+        }
+        if selected.windows(2).any(|pair| pair[0] >= pair[1]) {
+            bail!(InvalidArgument, "select_cols should be strictly increasing indices");
+        }
+        if selected.first().is_some_and(|&first| first < 0) {
+            bail!(InvalidArgument, "select_cols should be non-negative indices");
+        }
+        let columns = selected.iter().map(|&c| c as usize).collect();
+        Ok(RecordDecoder { rules: Rules { delimiter, quotes, columns }, na_value: na_value.to_vec(), types: types.to_vec() })
+    }
+
+    /// The columns of one record, as scalars. A default is one value, or none if the column is required.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the record is malformed.
+    pub(crate) fn decode(&self, record: Bytes, defaults: &[Tensor]) -> Result<Vec<Tensor>> {
+        self.decode_all(&Tensor::string(record), defaults)
+    }
+
+    /// Like [`RecordDecoder::decode`], for records of any shape.
+    fn decode_all(&self, records: &Tensor, defaults: &[Tensor]) -> Result<Vec<Tensor>> {
+        let types = &self.types;
+        if defaults.len() != types.len() {
+            bail!(InvalidArgument, "{} defaults for {} columns", defaults.len(), types.len());
+        }
+        for (i, default) in defaults.iter().enumerate() {
+            if default.num_elements() > 1 {
+                bail!(InvalidArgument, "There should only be 1 default per field but field {i} has {}", default.num_elements());
+            }
+        }
+        let mut columns: Vec<Vec<Bytes>> = vec![Vec::with_capacity(records.num_elements()); types.len()];
+        for (i, record) in records.as_strings()?.iter().enumerate() {
+            let fields = self.rules.fields(record)?;
+            if fields.len() != types.len() {
+                bail!(InvalidArgument, "Expect {} fields but have {} in record {i}", types.len(), fields.len());
+            }
+            columns.iter_mut().zip(fields).for_each(|(column, field)| column.push(field.into()));
+        }
+        let shape = records.shape().clone();
+        let mut outputs = Vec::with_capacity(types.len());
+        for (f, (&dtype, column)) in types.iter().zip(&columns).enumerate() {
+            let column = Column { number: f, fields: column, na_value: &self.na_value, default: &defaults[f] };
+            let out = match dtype {
+                DType::F32 => column.numbers::<f32>("float")?,
+                DType::F64 => column.numbers::<f64>("double")?,
+                DType::I32 => column.numbers::<i32>("int32")?,
+                DType::I64 => column.numbers::<i64>("int64")?,
+                DType::String => column.texts()?,
+                other => bail!(InvalidArgument, "csv: data type {other} not supported in field {f}"),
+            };
+            outputs.push(out.reshaped(shape.clone())?);
+        }
+        Ok(outputs)
+    }
+}
+
+struct Column<'a> {
+    number: usize,
+    fields: &'a [Bytes],
+    na_value: &'a [u8],
+    default: &'a Tensor,
+}
+
+impl Column<'_> {
+    fn is_missing(&self, field: &[u8]) -> bool {
+        field.is_empty() || field == self.na_value
+    }
+
+    fn required(&self, record: usize) -> flowmill_tensor::Error {
+        flowmill_tensor::error!(InvalidArgument, "Field {} is required but missing in record {record}!", self.number)
+    }
+
+    fn numbers<T: Element + FromStr>(&self, name: &str) -> Result<Tensor> {
+        let default = self.default.as_slice::<T>()?.first();
+        let number = |(record, field): (usize, &Bytes)| -> Result<T> {
+            if self.is_missing(field) {
+                return default.copied().ok_or_else(|| self.required(record));
+            }
+            match std::str::from_utf8(field).ok().and_then(|text| text.trim().parse().ok()) {
+                Some(value) => Ok(value),
+                None => bail!(
+                    InvalidArgument,
+                    "Field {} in record {record} is not a valid {name}: {}",
+                    self.number,
+                    String::from_utf8_lossy(field)
+                ),
+            }
+        };
+        Tensor::vector(&self.fields.iter().enumerate().map(number).collect::<Result<Vec<T>>>()?)
+    }
+
+    fn texts(&self) -> Result<Tensor> {
+        let default = self.default.as_strings()?.first();
+        let text = |(record, field): (usize, &Bytes)| {
+            if self.is_missing(field) { default.cloned().ok_or_else(|| self.required(record)) } else { Ok(field.clone()) }
+        };
+        let texts = self.fields.iter().enumerate().map(text).collect::<Result<Vec<_>>>()?;
+        Tensor::from_strings([texts.len()], texts)
+    }
+}

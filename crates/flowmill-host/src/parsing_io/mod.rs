@@ -1,0 +1,70 @@
+//! Kernels on serialised messages: examples, tensors, lines of CSV files, compressed strings, sound.
+
+#![forbid(unsafe_code)]
+
+mod audio_summary;
+mod column;
+mod compressed;
+pub(crate) mod csv;
+mod example;
+pub(crate) mod example_parser;
+mod json_example;
+mod parse_example;
+mod parse_sequence;
+mod wav;
+
+use crate::from_fn::from_fn;
+use flowmill_proto::{Message, TensorProto};
+use flowmill_runtime::{Kernel, KernelInit, KernelRegistry};
+use flowmill_tensor::{Bytes, DType, Result, Tensor, bail};
+use std::sync::Arc;
+
+/// Registers the family. The ops that read and write files are the facade's.
+pub(crate) fn register(registry: &mut KernelRegistry) {
+    compressed::register(registry);
+    csv::register(registry);
+    json_example::register(registry);
+    parse_example::register(registry);
+    parse_sequence::register(registry);
+    audio_summary::register(registry);
+    wav::register(registry);
+    registry.add("ParseTensor", make_parse_tensor);
+    registry.add("SerializeTensor", make_serialize_tensor);
+}
+
+fn make_parse_tensor(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    let dtype: DType = init.dtype("out_type")?;
+    from_fn(move |ctx| {
+        let [serialized] = ctx.input(0)?.as_strings()? else {
+            bail!(InvalidArgument, "Expected `serialized` to be a scalar, got shape: {}", ctx.input(0)?.shape());
+        };
+        let Ok(proto) = TensorProto::decode(serialized.clone()) else {
+            bail!(InvalidArgument, "Could not parse `serialized` as TensorProto, length: {}", serialized.len());
+        };
+        let tensor = Tensor::from_proto(&proto)?;
+        if tensor.dtype() != dtype {
+            bail!(InvalidArgument, "Type mismatch between parsed tensor ({}) and dtype ({dtype})", tensor.dtype());
+        }
+        ctx.set_output(0, tensor);
+        Ok(())
+    })
+}
+
+fn make_serialize_tensor(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+    from_fn(|ctx| {
+        let serialized = serialized(ctx.input(0)?)?;
+        ctx.set_output(0, Tensor::string(serialized));
+        Ok(())
+    })
+}
+
+/// A tensor's message as TensorFlow's kernels write it: the elements of all types but strings as bytes.
+pub(crate) fn serialized(tensor: &Tensor) -> Result<Vec<u8>> {
+    let mut proto = tensor.to_proto()?;
+    if tensor.dtype().size().is_some() && proto.tensor_content.is_empty() {
+        let tensor_shape = proto.tensor_shape.take();
+        let tensor_content = Bytes::copy_from_slice(tensor.as_bytes()?);
+        proto = TensorProto { dtype: proto.dtype, tensor_shape, tensor_content, ..TensorProto::default() };
+    }
+    Ok(proto.encode_to_vec())
+}

@@ -1,0 +1,210 @@
+//! Sparse tensors (indices `[n, rank]`, values `[n]`, shape `[rank]`) and ragged ones (row splits and values).
+
+#![forbid(unsafe_code)]
+
+mod add;
+mod convert;
+mod counts;
+mod cross;
+mod dense;
+mod edit_distance;
+mod empty_rows;
+mod parts;
+mod ragged;
+mod ragged_cross;
+mod ragged_range;
+mod ragged_to_tensor;
+pub(crate) mod ragged_variant;
+mod reduce;
+pub(crate) mod serialize;
+mod set;
+mod tensors_map;
+
+use crate::array::item::{Item, for_item};
+use flowmill_runtime::{KernelContext, KernelRegistry};
+use flowmill_tensor::{DType, Result, Shape, Tensor, bail, check_memory, error};
+
+/// Registers the family.
+pub(crate) fn register(registry: &mut KernelRegistry) {
+    add::register(registry);
+    convert::register(registry);
+    counts::register(registry);
+    cross::register(registry);
+    dense::register(registry);
+    edit_distance::register(registry);
+    empty_rows::register(registry);
+    parts::register(registry);
+    ragged::register(registry);
+    ragged_cross::register(registry);
+    ragged_range::register(registry);
+    ragged_to_tensor::register(registry);
+    ragged_variant::register(registry);
+    reduce::register(registry);
+    serialize::register(registry);
+    set::register(registry);
+    tensors_map::register(registry);
+}
+
+/// A sparse tensor: three tensors that were checked against each other. Indices may lie outside of the shape and in any order.
+#[derive(Clone, Copy)]
+struct Sparse<'a> {
+    indices: &'a [i64],
+    values: &'a Tensor,
+    dims: &'a [i64],
+}
+
+impl<'a> Sparse<'a> {
+    /// The sparse tensor in inputs `at` to `at + 2`.
+    fn input(ctx: &'a KernelContext<'_>, at: usize) -> Result<Sparse<'a>> {
+        Sparse::new(ctx.input(at)?, ctx.input(at + 1)?, ctx.input(at + 2)?)
+    }
+
+    fn new(indices: &'a Tensor, values: &'a Tensor, shape: &'a Tensor) -> Result<Sparse<'a>> {
+        check_parts(indices, values, shape)?;
+        Ok(Sparse { indices: indices.as_slice()?, values, dims: shape.as_slice()? })
+    }
+
+    fn rank(&self) -> usize {
+        self.dims.len()
+    }
+
+    /// The number of values.
+    fn len(&self) -> usize {
+        self.values.num_elements()
+    }
+
+    /// Where value `i` stands.
+    fn row(&self, i: usize) -> &'a [i64] {
+        &self.indices[i * self.dims.len()..][..self.dims.len()]
+    }
+
+    /// The dense shape.
+    fn shape(&self) -> Result<Shape> {
+        Shape::from_i64(self.dims)
+    }
+
+    /// The numbers of the values in the order of their places; equal places keep theirs.
+    fn order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        if !order.is_sorted_by(|&a, &b| self.row(a) <= self.row(b)) {
+            order.sort_by(|&a, &b| self.row(a).cmp(self.row(b)));
+        }
+        order
+    }
+}
+
+/// Checks that there are as many values as rows of indices, and as many sizes as columns; gives their numbers.
+fn check_parts(indices: &Tensor, values: &Tensor, shape: &Tensor) -> Result<(usize, usize)> {
+    let (rows, width) = matrix(indices, "Input indices")?;
+    for (name, tensor) in [("values", values), ("shape", shape)] {
+        if tensor.rank() != 1 {
+            bail!(InvalidArgument, "Input {name} should be a vector but received shape {}", tensor.shape());
+        }
+    }
+    if values.num_elements() != rows {
+        bail!(
+            InvalidArgument,
+            "Number of values must match first dimension of indices. Got {} values, indices shape: {}",
+            values.num_elements(),
+            indices.shape()
+        );
+    }
+    if shape.num_elements() != width {
+        bail!(
+            InvalidArgument,
+            "Number of dimensions must match second dimension of indices. Got {} dimensions, indices shape: {}",
+            shape.num_elements(),
+            indices.shape()
+        );
+    }
+    Ok((rows, width))
+}
+
+/// The sizes of a matrix; `name` is for the message. Rows without columns take no memory: more than there is memory for are refused, since
+/// something is kept for each row.
+fn matrix(tensor: &Tensor, name: &str) -> Result<(usize, usize)> {
+    match *tensor.shape().dims() {
+        [rows, columns] => {
+            check_memory::<i64>(rows)?;
+            Ok((rows, columns))
+        }
+        _ => bail!(InvalidArgument, "{name} should be a matrix but received shape {}", tensor.shape()),
+    }
+}
+
+/// The position of an index in row-major data of sizes `dims`; `None` outside of them.
+fn position(index: &[i64], dims: &[usize]) -> Option<usize> {
+    let mut at = 0usize;
+    for (&i, &dim) in index.iter().zip(dims) {
+        let i = usize::try_from(i).ok().filter(|&i| i < dim)?;
+        at = at.checked_mul(dim)?.checked_add(i)?;
+    }
+    Some(at)
+}
+
+/// An index as messages show it: `indices[3] = [0,2]`.
+fn describe(i: usize, index: &[i64]) -> String {
+    let index: Vec<String> = index.iter().map(i64::to_string).collect();
+    format!("indices[{i}] = [{}]", index.join(","))
+}
+
+/// A vector of the elements of `values` at `positions`, which all lie within; an element of any type.
+fn pick(values: &Tensor, positions: &[usize]) -> Result<Tensor> {
+    pick_rows(values, positions, Shape::from([positions.len()]), 1)
+}
+
+/// A tensor of `shape` whose rows of `width` elements are those of `values` at `positions`.
+fn pick_rows(values: &Tensor, positions: &[usize], shape: Shape, width: usize) -> Result<Tensor> {
+    fn picked<T: Item>(values: &Tensor, positions: &[usize], shape: Shape, width: usize) -> Result<Tensor> {
+        let items = T::items(values)?;
+        T::build(values.dtype(), shape, items, |out| {
+            for (to, &position) in out.chunks_exact_mut(width.max(1)).zip(positions) {
+                let from = position.checked_mul(width).and_then(|start| items.get(start..start.checked_add(width)?));
+                to.clone_from_slice(from.ok_or_else(|| error!(InvalidArgument, "row {position} leaves the values"))?);
+            }
+            Ok(())
+        })
+    }
+    for_item!(values.dtype(), T => picked::<T>(values, positions, shape, width))
+}
+
+/// A matrix of indices.
+fn index_matrix(indices: &[i64], rank: usize, rows: usize) -> Result<Tensor> {
+    Tensor::from_slice([rows, rank], indices)
+}
+
+/// The rows of `sparse` at `positions`, one after the other.
+fn pick_indices(sparse: &Sparse<'_>, positions: &[usize]) -> Result<Tensor> {
+    let mut indices = Vec::with_capacity(positions.len() * sparse.rank());
+    positions.iter().for_each(|&i| indices.extend_from_slice(sparse.row(i)));
+    index_matrix(&indices, sparse.rank(), positions.len())
+}
+
+/// Row splits as numbers of rows' starts.
+///
+/// # Errors
+/// `InvalidArgument` where they are no vector, empty, do not rise from zero on, or point past `limit`.
+fn splits(tensor: &Tensor, limit: Option<usize>) -> Result<Vec<usize>> {
+    if tensor.rank() != 1 {
+        bail!(InvalidArgument, "Ragged splits must have rank 1, got shape {}", tensor.shape());
+    }
+    let splits = tensor.to_i64_vec()?;
+    let (Some(&first), Some(&last)) = (splits.first(), splits.last()) else {
+        bail!(InvalidArgument, "Ragged splits may not be empty");
+    };
+    if first < 0 {
+        bail!(InvalidArgument, "Ragged splits must be non-negative");
+    }
+    if !splits.is_sorted() {
+        bail!(InvalidArgument, "Ragged splits must be sorted");
+    }
+    if limit.is_some_and(|limit| last as u64 > limit as u64) {
+        bail!(InvalidArgument, "Ragged splits must not point past values");
+    }
+    Ok(splits.into_iter().map(|s| s as usize).collect())
+}
+
+/// Row splits as a tensor of type `dtype`.
+fn splits_tensor(dtype: DType, splits: &[usize]) -> Result<Tensor> {
+    Tensor::index_vector(dtype, &splits.iter().map(|&s| s as i64).collect::<Vec<_>>())
+}

@@ -1,0 +1,34 @@
+//! Sums and zeros of whole tensors of any type, variants included: what containers add up as gradients.
+
+use crate::update::{Update, update_blocks};
+use flowmill_tensor::{DType, Result, Tensor, Variant, bail};
+
+/// Adds `value` to `sum`, which has the same type and shape; in place where nobody else holds it.
+///
+/// # Errors
+/// `InvalidArgument` for a type without a sum; what variants give.
+pub fn add_to(sum: &mut Tensor, value: &Tensor) -> Result<()> {
+    if sum.dtype() == DType::Variant {
+        let pairs = sum.as_variants()?.iter().zip(value.as_variants()?);
+        let sums = pairs.map(|(a, b)| a.value().add(b)).collect::<Result<Vec<Variant>>>()?;
+        *sum = Tensor::from_variants(sum.shape().clone(), sums)?;
+        return Ok(());
+    }
+    if !Update::Add.supports(sum.dtype()) {
+        bail!(InvalidArgument, "tensor_array::AddToTensor type not supported: {}", sum.dtype().cpp_name());
+    }
+    let n = sum.num_elements();
+    update_blocks(Update::Add, sum, &[0], n, value)
+}
+
+/// Zeros of the type and shape of `tensor`; variants give their own.
+///
+/// # Errors
+/// `InvalidArgument` for a type without a zero.
+pub fn zeros_like(tensor: &Tensor) -> Result<Tensor> {
+    if tensor.dtype() == DType::Variant {
+        let zeros = tensor.as_variants()?.iter().map(|v| v.value().zeros_like()).collect::<Result<Vec<_>>>()?;
+        return Tensor::from_variants(tensor.shape().clone(), zeros);
+    }
+    Tensor::zeros(tensor.dtype(), tensor.shape().clone())
+}

@@ -1,0 +1,123 @@
+//! Copying runs of elements between tensors of any type, without knowing what the elements are.
+
+use flowmill_tensor::{Complex, DType, Element, Result, Shape, Tensor, bail, error, for_dtype};
+use std::ops::Range;
+
+/// A type that holds the bits of `dtype`'s elements, so that few types stand for all dense ones. `None` for types that are not dense.
+fn bits_dtype(dtype: DType) -> Option<DType> {
+    match (dtype, dtype.size()?) {
+        (DType::Bool, _) => Some(DType::Bool),
+        (_, 1) => Some(DType::U8),
+        (_, 2) => Some(DType::U16),
+        (_, 4) => Some(DType::U32),
+        (_, 8) => Some(DType::U64),
+        _ => Some(DType::C128),
+    }
+}
+
+/// A new tensor of `shape` whose elements are those of `blocks`, one after the other. All blocks are of type `dtype`.
+///
+/// # Errors
+/// `Internal` where the blocks have another type or number of elements than the result; `ResourceExhausted` past the memory limit.
+pub fn concat_blocks<'a>(dtype: DType, shape: Shape, blocks: impl Iterator<Item = (&'a Tensor, Range<usize>)>) -> Result<Tensor> {
+    let Some(bits) = bits_dtype(dtype) else {
+        return match dtype {
+            DType::String => Tensor::from_strings(shape, collect_blocks(blocks, Tensor::as_strings)?),
+            DType::Resource => Tensor::from_resources(shape, collect_blocks(blocks, Tensor::as_resources)?),
+            _ => Tensor::from_variants(shape, collect_blocks(blocks, Tensor::as_variants)?),
+        };
+    };
+    let mut out = Tensor::uninit(bits, shape)?;
+    for_dtype!(bits, [u8, u16, u32, u64, bool, Complex<f64>], T => concat_dense::<T>(&mut out, blocks)?, _ => bail!(Internal, "{dtype} is not dense"));
+    out.bitcast(dtype)
+}
+
+fn collect_blocks<'a, T: Clone + 'a>(
+    blocks: impl Iterator<Item = (&'a Tensor, Range<usize>)>,
+    elements: impl Fn(&'a Tensor) -> Result<&'a [T]>,
+) -> Result<Vec<T>> {
+    let mut out = Vec::new();
+    for (tensor, range) in blocks {
+        out.extend_from_slice(elements(tensor)?.get(range).ok_or_else(out_of_range)?);
+    }
+    Ok(out)
+}
+
+fn concat_dense<'a, T: Element>(out: &mut Tensor, blocks: impl Iterator<Item = (&'a Tensor, Range<usize>)>) -> Result<()> {
+    let mut rest = out.as_mut_slice::<T>()?;
+    for (tensor, range) in blocks {
+        let bits = tensor.clone().bitcast(T::DTYPE)?;
+        let source = bits.as_slice::<T>()?.get(range).ok_or_else(out_of_range)?;
+        let (target, after) = rest.split_at_mut_checked(source.len()).ok_or_else(out_of_range)?;
+        target.copy_from_slice(source);
+        rest = after;
+    }
+    if rest.is_empty() { Ok(()) } else { Err(out_of_range()) }
+}
+
+/// Overwrites the runs of `block` elements that begin at `starts` with the elements of `source`, one run after the other; a `source` of one element fills them all.
+///
+/// # Errors
+/// `Internal` where a run leaves the target or the types differ; `ResourceExhausted` where the target is shared and its copy finds no memory.
+pub fn overwrite_blocks(target: &mut Tensor, starts: &[usize], block: usize, source: &Tensor) -> Result<()> {
+    let dtype = target.dtype();
+    let shape = target.shape().clone();
+    let Some(bits) = bits_dtype(dtype) else {
+        *target = match dtype {
+            DType::String => Tensor::from_strings(shape, overwritten(target.as_strings()?, starts, block, source.as_strings()?)?)?,
+            DType::Resource => Tensor::from_resources(shape, overwritten(target.as_resources()?, starts, block, source.as_resources()?)?)?,
+            _ => Tensor::from_variants(shape, overwritten(target.as_variants()?, starts, block, source.as_variants()?)?)?,
+        };
+        return Ok(());
+    };
+    let source = source.clone().bitcast(bits)?;
+    // Taken out so that the bits stay unshared while their type changes; the target is whole again at the end.
+    let mut changed = std::mem::replace(target, Tensor::scalar(0u8)).bitcast(bits)?;
+    let result = for_dtype!(
+        bits,
+        [u8, u16, u32, u64, bool, Complex<f64>],
+        T => changed.as_mut_slice::<T>().and_then(|slice| overwrite(slice, starts, block, source.as_slice::<T>()?)),
+        _ => Err(error!(Internal, "{dtype} is not dense"))
+    );
+    *target = changed.bitcast(dtype)?;
+    result
+}
+
+fn overwritten<T: Clone>(old: &[T], starts: &[usize], block: usize, source: &[T]) -> Result<Vec<T>> {
+    let mut new = old.to_vec();
+    overwrite(&mut new, starts, block, source)?;
+    Ok(new)
+}
+
+fn overwrite<T: Clone>(target: &mut [T], starts: &[usize], block: usize, source: &[T]) -> Result<()> {
+    for (i, &start) in starts.iter().enumerate() {
+        let run = start.checked_add(block).and_then(|end| target.get_mut(start..end)).ok_or_else(out_of_range)?;
+        match source {
+            [one] => run.fill(one.clone()),
+            _ => run.clone_from_slice(source.get(i * block..(i + 1) * block).ok_or_else(out_of_range)?),
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+fn out_of_range() -> flowmill_tensor::Error {
+    error!(Internal, "a run of elements leaves its tensor")
+}
+
+/// Rows `start..start + count` along the outermost dimension: a view for dense types.
+///
+/// # Errors
+/// `InvalidArgument` for a scalar; `Internal` where the rows leave the tensor.
+pub fn rows(tensor: &Tensor, start: usize, count: usize) -> Result<Tensor> {
+    let Some(inner) = tensor.shape().get(1..) else { bail!(InvalidArgument, "a scalar has no rows") };
+    let mut shape = Shape::new(&[count]);
+    inner.iter().for_each(|&d| shape.push(d));
+    let size = Shape::new(inner).num_elements();
+    let (Some(from), Some(len)) = (start.checked_mul(size), count.checked_mul(size)) else { return Err(out_of_range()) };
+    if tensor.dtype().size().is_some() {
+        return tensor.view(from, shape);
+    }
+    let to = from.checked_add(len).ok_or_else(out_of_range)?;
+    concat_blocks(tensor.dtype(), shape, std::iter::once((tensor, from..to)))
+}

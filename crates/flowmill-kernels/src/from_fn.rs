@@ -1,0 +1,72 @@
+//! Kernels that are one function.
+
+use flowmill_runtime::{Cost, Kernel, KernelContext, KernelInit};
+use flowmill_tensor::Result;
+use std::sync::Arc;
+
+/// Elements of statically known inputs from which a kernel that touches each of them takes more than ten microseconds.
+const EXPENSIVE_ELEMENTS: usize = 1 << 16;
+
+struct FromFn<F> {
+    compute: F,
+    cost: Cost,
+    batched_inputs: u32,
+}
+
+impl<F: Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static> Kernel for FromFn<F> {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
+        (self.compute)(ctx)
+    }
+
+    fn cost(&self) -> Cost {
+        self.cost
+    }
+
+    fn batched_inputs(&self) -> u32 {
+        self.batched_inputs
+    }
+}
+
+/// A cheap kernel that calls `compute`. It is a `Result` so that makers can end with it.
+///
+/// # Errors
+/// Never.
+pub fn from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
+    Ok(Arc::new(FromFn { compute, cost: Cost::Cheap, batched_inputs: 0 }))
+}
+
+/// The same for work that is worth another thread.
+pub fn expensive_from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
+    Ok(Arc::new(FromFn { compute, cost: Cost::Expensive, batched_inputs: 0 }))
+}
+
+/// The same for kernels that may wait, such as for a file: see [`Cost::Blocking`].
+///
+/// # Errors
+/// Never.
+pub fn blocking_from_fn(compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static) -> Result<Arc<dyn Kernel>> {
+    Ok(Arc::new(FromFn { compute, cost: Cost::Blocking, batched_inputs: 0 }))
+}
+
+/// The same for work in proportion to the inputs' elements: expensive where many are known to come.
+pub fn linear_from_fn(
+    init: &KernelInit<'_>,
+    compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static,
+) -> Result<Arc<dyn Kernel>> {
+    Ok(Arc::new(FromFn { compute, cost: linear_cost(init), batched_inputs: 0 }))
+}
+
+/// The cost of work in proportion to the inputs' elements.
+pub fn linear_cost(init: &KernelInit<'_>) -> Cost {
+    let elements = init.input_shapes.iter().filter_map(|shape| shape.num_elements()).fold(0, usize::saturating_add);
+    if elements >= EXPENSIVE_ELEMENTS { Cost::Expensive } else { Cost::Cheap }
+}
+
+/// The same for a kernel that works image by image on those inputs: see [`Kernel::batched_inputs`].
+pub fn batched_from_fn(
+    cost: Cost,
+    batched_inputs: u32,
+    compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static,
+) -> Result<Arc<dyn Kernel>> {
+    Ok(Arc::new(FromFn { compute, cost, batched_inputs }))
+}

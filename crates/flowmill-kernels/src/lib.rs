@@ -1,0 +1,29 @@
+//! What kernels of any device are written with.
+//!
+//! * [`from_fn`] makes a kernel of a closure.
+//! * [`word`] and [`number`] are the element types as element-wise and arithmetic kernels see them.
+//! * [`mod@array`] reads index arguments and copies elements without computing with them; [`blocks`] copies runs of elements.
+//! * [`update`] and [`arithmetic`] change and add tensors of any numeric type.
+//! * [`variable`] and [`tensor_array`] are objects that kernels of several crates share.
+//! * [`philox`] is the generator of random bits, [`farmhash`] has fingerprints of strings, [`files`] reads files.
+//!
+//! The crate has no kernel of its own.
+#![deny(missing_docs, unreachable_pub, unnameable_types)]
+// Code stamped by macros for many types repeats conversions that some of the types do not need.
+#![allow(clippy::unnecessary_cast)]
+
+pub mod arithmetic;
+pub mod array;
+pub mod blocks;
+pub mod farmhash;
+pub mod files;
+pub mod from_fn;
+pub mod number;
+pub mod philox;
+pub mod tensor_array;
+pub mod update;
+pub mod variable;
+pub mod word;
+
+use flowmill_numeric::dispatch;
+use flowmill_parallel as parallel;

@@ -1,0 +1,257 @@
+//! Arithmetic that is the same for every numeric element type: integers wrap, `float16` and `bfloat16` are computed in `float32` and rounded once.
+
+use crate::word::Word;
+use flowmill_tensor::{Complex, bf16, f16};
+use num_traits::Float;
+
+/// A numeric element type.
+pub trait Number: Word {
+    /// What sums and products are accumulated in: `f32` for the 16-bit floats, else the type itself.
+    type Acc: Number<Acc = Self::Acc>;
+    /// Zero.
+    const ZERO: Self;
+    /// One.
+    const ONE: Self;
+    /// `self + other`.
+    fn plus(self, other: Self) -> Self;
+    /// `self - other`.
+    fn minus(self, other: Self) -> Self;
+    /// `self * other`.
+    fn times(self, other: Self) -> Self;
+    /// `self / other`; integers round towards zero and give 0 for a zero divisor, which callers refuse.
+    fn over(self, other: Self) -> Self;
+    /// The quotient; zero for a zero divisor.
+    fn over_no_nan(self, other: Self) -> Self {
+        if other == Self::ZERO { Self::ZERO } else { self.over(other) }
+    }
+    /// `n` in this type, rounded or wrapped.
+    fn from_count(n: usize) -> Self;
+    /// To the accumulator's type.
+    fn widen(self) -> Self::Acc;
+    /// From the accumulator's type, rounded.
+    fn narrow(acc: Self::Acc) -> Self;
+    /// The complex conjugate; real numbers are their own.
+    fn conj(self) -> Self {
+        self
+    }
+}
+
+/// A numeric type whose values are ordered.
+pub trait Ordered: Number + PartialOrd {
+    /// The least value: minus infinity for floats.
+    const LOWEST: Self;
+    /// The greatest value: infinity for floats.
+    const HIGHEST: Self;
+    /// The least finite value.
+    const LOWEST_FINITE: Self;
+    /// The greatest finite value.
+    const HIGHEST_FINITE: Self;
+    /// Whether it is not a number.
+    fn is_nan_value(self) -> bool;
+    /// A number in the same order: equal for equal values, NaN behind everything.
+    fn rank(self) -> u64;
+    /// The larger one, the first of equals; NaN where one is.
+    #[inline(always)]
+    fn larger(self, other: Self) -> Self {
+        if self < other || other.is_nan_value() { other } else { self }
+    }
+    /// The smaller one, the first of equals; NaN where one is.
+    #[inline(always)]
+    fn smaller(self, other: Self) -> Self {
+        if other < self || other.is_nan_value() { other } else { self }
+    }
+}
+
+macro_rules! integers {
+    ($($t:ty),*) => {
+        $(impl Number for $t {
+            type Acc = $t;
+            const ZERO: $t = 0;
+            const ONE: $t = 1;
+            #[inline(always)]
+            fn plus(self, other: $t) -> $t { self.wrapping_add(other) }
+            #[inline(always)]
+            fn minus(self, other: $t) -> $t { self.wrapping_sub(other) }
+            #[inline(always)]
+            fn times(self, other: $t) -> $t { self.wrapping_mul(other) }
+            #[inline(always)]
+            fn over(self, other: $t) -> $t { if other == 0 { 0 } else { self.wrapping_div(other) } }
+            fn from_count(n: usize) -> $t { n as $t }
+            #[inline(always)]
+            fn widen(self) -> $t { self }
+            #[inline(always)]
+            fn narrow(acc: $t) -> $t { acc }
+        }
+        impl Ordered for $t {
+            const LOWEST: $t = <$t>::MIN;
+            const HIGHEST: $t = <$t>::MAX;
+            const LOWEST_FINITE: $t = <$t>::MIN;
+            const HIGHEST_FINITE: $t = <$t>::MAX;
+            #[inline(always)]
+            fn is_nan_value(self) -> bool { false }
+            #[inline(always)]
+            fn rank(self) -> u64 { (self as u64) ^ if <$t>::MIN == 0 { 0 } else { 1 << 63 } }
+        })*
+    };
+}
+integers!(i8, i16, i32, i64, u8, u16, u32, u64);
+
+macro_rules! plain_arithmetic {
+    ($t:ty, |$a:ident, $b:ident| $over:expr) => {
+        type Acc = $t;
+        #[inline(always)]
+        fn plus(self, other: $t) -> $t {
+            self + other
+        }
+        #[inline(always)]
+        fn minus(self, other: $t) -> $t {
+            self - other
+        }
+        #[inline(always)]
+        fn times(self, other: $t) -> $t {
+            self * other
+        }
+        #[inline(always)]
+        fn over(self, other: $t) -> $t {
+            let ($a, $b) = (self, other);
+            $over
+        }
+        #[inline(always)]
+        fn widen(self) -> $t {
+            self
+        }
+        #[inline(always)]
+        fn narrow(acc: $t) -> $t {
+            acc
+        }
+    };
+}
+
+macro_rules! ordered_float {
+    ($t:ty) => {
+        const LOWEST: $t = <$t>::NEG_INFINITY;
+        const HIGHEST: $t = <$t>::INFINITY;
+        const LOWEST_FINITE: $t = <$t>::MIN;
+        const HIGHEST_FINITE: $t = <$t>::MAX;
+        #[inline(always)]
+        fn is_nan_value(self) -> bool {
+            self.is_nan()
+        }
+        #[inline(always)]
+        fn rank(self) -> u64 {
+            rank_of_float(f64::from(self))
+        }
+    };
+}
+
+macro_rules! floats {
+    ($($t:ty),*) => {
+        $(impl Number for $t {
+            plain_arithmetic!($t, |a, b| a / b);
+            const ZERO: $t = 0.0;
+            const ONE: $t = 1.0;
+            fn from_count(n: usize) -> $t { n as $t }
+        }
+        impl Ordered for $t { ordered_float!($t); }
+        impl Number for Complex<$t> {
+            plain_arithmetic!(Complex<$t>, |a, b| {
+                let quotient = scaled_quotient(a, b);
+                if quotient.re.is_nan() && quotient.im.is_nan() { quotient_of_extremes(a, b) } else { quotient }
+            });
+            const ZERO: Self = Complex::new(0.0, 0.0);
+            const ONE: Self = Complex::new(1.0, 0.0);
+            fn from_count(n: usize) -> Self { Complex::new(n as $t, 0.0) }
+            // As TensorFlow decides it, also where nothing but a factor of the quotient is too small.
+            fn over_no_nan(self, other: Self) -> Self {
+                if other == Self::ZERO || self * other.conj() == Self::ZERO { Self::ZERO } else { self.over(other) }
+            }
+            #[inline(always)]
+            fn conj(self) -> Self { Complex::new(self.re, -self.im) }
+        })*
+    };
+}
+floats!(f32, f64);
+
+/// Of two negative numbers the one with the greater bits is less.
+fn rank_of_float(x: f64) -> u64 {
+    // Adding zero makes the two zeros one.
+    let bits = (x + 0.0).to_bits();
+    match x {
+        _ if x.is_nan() => u64::MAX,
+        _ if bits >> 63 == 1 => !bits,
+        _ => bits | 1 << 63,
+    }
+}
+
+/// `a / b`, scaled by the larger part of `b` so that its square neither overflows nor vanishes.
+pub fn scaled_quotient<F: Float>(a: Complex<F>, b: Complex<F>) -> Complex<F> {
+    let scale = b.re.abs().max(b.im.abs());
+    let unit = b.unscale(scale);
+    (a * unit.conj()).unscale(unit.norm_sqr()).unscale(scale)
+}
+
+/// `log(1 + z)` without cancellation.
+pub fn complex_log_1p<F: Float>(z: Complex<F>) -> Complex<F> {
+    let two = F::one() + F::one();
+    if (z.re.abs().max(z.im.abs())) * two > F::one() {
+        return (z + F::one()).ln();
+    }
+    // log|1 + z| = log1p(2 a + a² + b²) / 2
+    Complex::new((z.re * (two + z.re) + z.im * z.im).ln_1p() / two, z.im.atan2(F::one() + z.re))
+}
+
+/// `a / b` where the usual formula gives NaN: infinite for a zero divisor, zero for an infinite one, as annex G of the C standard asks.
+fn quotient_of_extremes<F: Float>(a: Complex<F>, b: Complex<F>) -> Complex<F> {
+    let unit = |x: F| if x.is_infinite() { F::one().copysign(x) } else { F::zero().copysign(x) };
+    if b.re.is_zero() && b.im.is_zero() && !(a.re.is_nan() && a.im.is_nan()) {
+        let infinity = F::infinity().copysign(b.re);
+        Complex::new(infinity * a.re, infinity * a.im)
+    } else if (a.re.is_infinite() || a.im.is_infinite()) && b.re.is_finite() && b.im.is_finite() {
+        let (x, y) = (unit(a.re), unit(a.im));
+        Complex::new(F::infinity() * (x * b.re + y * b.im), F::infinity() * (y * b.re - x * b.im))
+    } else if (b.re.is_infinite() || b.im.is_infinite()) && a.re.is_finite() && a.im.is_finite() {
+        let (x, y) = (unit(b.re), unit(b.im));
+        Complex::new(F::zero() * (a.re * x + a.im * y), F::zero() * (a.im * x - a.re * y))
+    } else {
+        a / b
+    }
+}
+
+macro_rules! small_floats {
+    ($($t:ty),*) => {
+        $(impl Number for $t {
+            type Acc = f32;
+            const ZERO: $t = <$t>::ZERO;
+            const ONE: $t = <$t>::ONE;
+            #[inline(always)]
+            fn plus(self, other: $t) -> $t { Self::narrow(self.widen() + other.widen()) }
+            #[inline(always)]
+            fn minus(self, other: $t) -> $t { Self::narrow(self.widen() - other.widen()) }
+            #[inline(always)]
+            fn times(self, other: $t) -> $t { Self::narrow(self.widen() * other.widen()) }
+            #[inline(always)]
+            fn over(self, other: $t) -> $t { Self::narrow(self.widen() / other.widen()) }
+            fn from_count(n: usize) -> $t { <$t>::from_f32(n as f32) }
+            #[inline(always)]
+            fn widen(self) -> f32 { self.to_f32() }
+            #[inline(always)]
+            fn narrow(acc: f32) -> $t { <$t>::from_f32(acc) }
+        }
+        impl Ordered for $t { ordered_float!($t); })*
+    };
+}
+small_floats!(f16, bf16);
+
+#[cfg(test)]
+mod tests {
+    use super::Ordered;
+
+    #[test]
+    fn ranks_are_in_the_order_of_the_values() {
+        let floats = [f32::NEG_INFINITY, -2.0, -1e-40, 0.0, 1e-40, 1.5, f32::INFINITY, f32::NAN].map(Ordered::rank);
+        assert!(floats.is_sorted_by(|a, b| a < b));
+        assert_eq!((-0.0f64).rank(), 0.0f64.rank());
+        assert!([i8::MIN, -1, 0, i8::MAX].map(Ordered::rank).is_sorted_by(|a, b| a < b));
+        assert!([0, 1, u64::MAX].map(Ordered::rank).is_sorted_by(|a, b| a < b));
+    }
+}

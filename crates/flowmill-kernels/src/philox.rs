@@ -1,0 +1,166 @@
+//! The Philox 4×32 generator with ten rounds, by Salmon, Moraes, Dror and Shaw: "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
+const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
+const ROUNDS: usize = 10;
+
+/// The seeds' own key, with which TensorFlow spreads a stateless op's seeds over key and counter.
+const SCRAMBLE_KEY: [u32; 2] = [0x3ec8_f720, 0x0246_1e29];
+
+/// A position in one of 2^64 streams of 2^128 blocks of four 32-bit numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Philox {
+    key: u64,
+    counter: u128,
+}
+
+impl Philox {
+    /// Returns the generator at block `counter` of the stream `key`.
+    pub fn new(key: u64, counter: u128) -> Philox {
+        Philox { key, counter }
+    }
+
+    /// The generator of a stateful op's seeds.
+    pub fn from_seeds(seed: u64, seed2: u64) -> Philox {
+        Philox { key: seed, counter: u128::from(seed2) << 64 }
+    }
+
+    /// The generator of a stateless op's seeds.
+    pub fn from_stateless_seed([seed, seed2]: [u64; 2]) -> Philox {
+        let key = u64::from(SCRAMBLE_KEY[1]) << 32 | u64::from(SCRAMBLE_KEY[0]);
+        let [a, b, c, d] = Philox { key, counter: u128::from(seed2) << 64 | u128::from(seed) }.block();
+        Philox { key: u64::from(b) << 32 | u64::from(a), counter: (u128::from(d) << 32 | u128::from(c)) << 64 }
+    }
+
+    /// Returns the number of the stream.
+    pub fn key(&self) -> u64 {
+        self.key
+    }
+
+    /// The counter's low and high word.
+    pub fn counter(&self) -> [u64; 2] {
+        [self.counter as u64, (self.counter >> 64) as u64]
+    }
+
+    /// Moves on by so many blocks. The last 2^32 numbers move back instead, most of the time: TensorFlow adds 32 bits at a time and
+    /// loses a carry where it meets 32 ones.
+    pub fn skip(&mut self, blocks: u64) {
+        let (low, carry) = (self.counter as u64).overflowing_add(blocks);
+        let lost = blocks >> 32 == u64::from(u32::MAX) && (self.counter as u32).overflowing_add(blocks as u32).1;
+        let high = ((self.counter >> 64) as u64).wrapping_add(u64::from(carry && !lost));
+        self.counter = u128::from(high) << 64 | u128::from(low);
+    }
+
+    /// The generator here; moves on by the blocks that it may use.
+    pub fn reserve(&mut self, blocks: u64) -> Philox {
+        let reserved = *self;
+        self.skip(blocks);
+        reserved
+    }
+
+    /// The block here.
+    fn block(&self) -> [u32; 4] {
+        let c = self.counter;
+        let mut x = [c as u32, (c >> 32) as u32, (c >> 64) as u32, (c >> 96) as u32];
+        let mut key = [self.key as u32, (self.key >> 32) as u32];
+        for _ in 0..ROUNDS {
+            let (p, q) = (u64::from(MULTIPLIERS[0]) * u64::from(x[0]), u64::from(MULTIPLIERS[1]) * u64::from(x[2]));
+            x = [(q >> 32) as u32 ^ x[1] ^ key[0], q as u32, (p >> 32) as u32 ^ x[3] ^ key[1], p as u32];
+            key = [key[0].wrapping_add(WEYL[0]), key[1].wrapping_add(WEYL[1])];
+        }
+        x
+    }
+
+    /// Returns the block here and moves on by one.
+    #[allow(clippy::should_implement_trait, reason = "the blocks never end, so there is no option")]
+    pub fn next(&mut self) -> [u32; 4] {
+        let block = self.block();
+        self.counter = self.counter.wrapping_add(1);
+        block
+    }
+}
+
+/// The numbers of a generator one by one.
+pub struct Numbers {
+    generator: Philox,
+    block: [u32; 4],
+    used: usize,
+}
+
+impl Numbers {
+    /// Returns the numbers of `generator` from its next block on.
+    pub fn new(generator: Philox) -> Numbers {
+        Numbers { generator, block: [0; 4], used: 4 }
+    }
+
+    /// Returns the next number.
+    #[allow(clippy::should_implement_trait, reason = "the numbers never end, so there is no option")]
+    pub fn next(&mut self) -> u32 {
+        if self.used == self.block.len() {
+            self.block = self.generator.next();
+            self.used = 0;
+        }
+        self.used += 1;
+        self.block[self.used - 1]
+    }
+
+    /// Uniform in [0, 1), 23 random bits.
+    pub fn uniform(&mut self) -> f32 {
+        uniform_f32(self.next())
+    }
+
+    /// Uniform in [0, 1), 52 random bits.
+    pub fn uniform_double(&mut self) -> f64 {
+        uniform_f64(self.next(), self.next())
+    }
+
+    /// Uniform from 0 up to `n`, which is left out; 0 where `n` is.
+    pub fn below(&mut self, n: u32) -> u32 {
+        below(u64::from(n), u64::from(u32::MAX), || u64::from(self.next())) as u32
+    }
+
+    /// The same out of twice as many bits.
+    pub fn below_long(&mut self, n: u64) -> u64 {
+        below(n, u64::MAX, || u64::from(self.next()) | u64::from(self.next()) << 32)
+    }
+}
+
+/// A number below `n` out of those up to `most`, which is all ones.
+fn below(n: u64, most: u64, mut draw: impl FnMut() -> u64) -> u64 {
+    if n == 0 || n.is_power_of_two() {
+        return draw() & n.saturating_sub(1);
+    }
+    // The least numbers are one remainder more often than the others, and are left out.
+    let surplus = most % n + 1;
+    loop {
+        let number = draw();
+        if number >= surplus {
+            return number % n;
+        }
+    }
+}
+
+/// Uniform in [0, 1), 23 random bits.
+pub fn uniform_f32(x: u32) -> f32 {
+    f32::from_bits(0x7f << 23 | x & 0x7f_ffff) - 1.0
+}
+
+/// Uniform in [0, 1), 52 random bits.
+pub fn uniform_f64(low: u32, high: u32) -> f64 {
+    f64::from_bits(0x3ff << 52 | u64::from(low & 0xf_ffff) << 32 | u64::from(high)) - 1.0
+}
+
+/// Bits of the system's entropy.
+pub fn entropy() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// The generator of a stateful op's seeds; where both are zero, of the system's entropy.
+pub fn of_seeds(seed: i64, seed2: i64) -> Philox {
+    match (seed, seed2) {
+        (0, 0) => Philox::from_seeds(entropy(), entropy()),
+        _ => Philox::from_seeds(seed as u64, seed2 as u64),
+    }
+}

@@ -1,0 +1,126 @@
+//! Arithmetic that changes a variable in place.
+
+use crate::blocks::overwrite_blocks;
+use crate::number::Number;
+use flowmill_runtime::KernelInit;
+use flowmill_tensor::{Complex, DType, Element, Result, Tensor, bail, bf16, check_memory, error, f16, for_dtype};
+
+/// How an update combines with the value that is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Update {
+    /// Takes its place.
+    Assign,
+    /// Is added.
+    Add,
+    /// Is subtracted.
+    Sub,
+    /// Is multiplied.
+    Mul,
+    /// Divides.
+    Div,
+    /// Takes its place if less.
+    Min,
+    /// Takes its place if greater.
+    Max,
+}
+
+impl Update {
+    /// Whether TensorFlow has a kernel that updates values of this type so.
+    pub fn supports(self, dtype: DType) -> bool {
+        match self {
+            Update::Assign => true,
+            Update::Min | Update::Max => !dtype.is_complex() && is_number(dtype),
+            _ => is_number(dtype),
+        }
+    }
+
+    /// Gives the type attribute `T`-like `name` where this update supports it.
+    ///
+    /// # Errors
+    /// `NotFound` where there is no kernel.
+    pub fn checked_dtype(self, init: &KernelInit<'_>, name: &str) -> Result<DType> {
+        let dtype = init.dtype(name)?;
+        if self.supports(dtype) { Ok(dtype) } else { init.unsupported() }
+    }
+}
+
+fn is_number(dtype: DType) -> bool {
+    for_dtype!(dtype, [f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], _T => true, _ => false)
+}
+
+/// Updates the runs of `block` elements of `target` that begin at `starts` with the elements of `source`, one run after the other;
+/// a `source` of one element goes into every element of every run. Runs may repeat: the updates then accumulate in order.
+///
+/// # Errors
+/// `Internal` where a run leaves the target; `InvalidArgument` where an integer is divided by zero.
+pub fn update_blocks(update: Update, target: &mut Tensor, starts: &[usize], block: usize, source: &Tensor) -> Result<()> {
+    if update == Update::Assign {
+        return overwrite_blocks(target, starts, block, source);
+    }
+    let dtype = target.dtype();
+    if matches!(update, Update::Min | Update::Max) {
+        return for_dtype!(
+            dtype,
+            [f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64],
+            T => for_each_run(target.as_mut_slice::<T>()?, starts, block, source.as_slice()?, |run, source| pick(update, run, source)),
+            _ => bail!(InvalidArgument, "{update:?} is not supported for values of type {dtype}")
+        );
+    }
+    for_dtype!(
+        dtype,
+        [f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>],
+        T => for_each_run(target.as_mut_slice::<T>()?, starts, block, source.as_slice()?, |run, source| combine(update, run, source)),
+        _ => bail!(InvalidArgument, "{update:?} is not supported for values of type {dtype}")
+    )
+}
+
+/// Calls `change(run, elements of source)` for every run; a source of one element is for every element of every run.
+fn for_each_run<T: Element>(
+    target: &mut [T],
+    starts: &[usize],
+    block: usize,
+    source: &[T],
+    mut change: impl FnMut(&mut [T], &[T]) -> Result<()>,
+) -> Result<()> {
+    let leaves = || error!(Internal, "an update leaves its variable");
+    if starts.is_empty() {
+        return Ok(());
+    }
+    check_memory::<T>(block)?;
+    let repeated = if source.len() == 1 && block != 1 { vec![source[0]; block] } else { Vec::new() };
+    for (i, &start) in starts.iter().enumerate() {
+        let run = start.checked_add(block).and_then(|end| target.get_mut(start..end)).ok_or_else(leaves)?;
+        let elements = match source {
+            [_] if block == 1 => source,
+            [_] => &repeated,
+            _ => source.get(i * block..(i + 1) * block).ok_or_else(leaves)?,
+        };
+        change(run, elements)?;
+    }
+    Ok(())
+}
+
+fn combine<T: Number>(update: Update, target: &mut [T], source: &[T]) -> Result<()> {
+    if update == Update::Div && T::DTYPE.is_integer() && source.contains(&T::ZERO) {
+        bail!(InvalidArgument, "Integer division by zero");
+    }
+    let pairs = target.iter_mut().zip(source.iter().copied());
+    match update {
+        Update::Add => pairs.for_each(|(a, b)| *a = a.plus(b)),
+        Update::Sub => pairs.for_each(|(a, b)| *a = a.minus(b)),
+        Update::Mul => pairs.for_each(|(a, b)| *a = a.times(b)),
+        Update::Div => pairs.for_each(|(a, b)| *a = a.over(b)),
+        Update::Assign | Update::Min | Update::Max => bail!(Internal, "{update:?} is not arithmetic"),
+    }
+    Ok(())
+}
+
+/// The lesser or the greater; the value that is there stays where either is NaN, as in TensorFlow.
+fn pick<T: Element + PartialOrd>(update: Update, target: &mut [T], source: &[T]) -> Result<()> {
+    for (a, &b) in target.iter_mut().zip(source) {
+        if if update == Update::Min { b < *a } else { b > *a } {
+            *a = b;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! GFLOP/s of convolutions at the layers of ResNet-50 and MobileNetV2, at one and two threads.
+//!
+//! `cargo bench -p flowmill-numeric --bench conv [-- FILTER]`; the time of a layer is the least of many runs.
+
+use std::time::{Duration, Instant};
+
+use flowmill_numeric::conv::depthwise::depthwise_conv2d;
+use flowmill_numeric::conv::{PackedFilter, conv2d, conv2d_backprop_filter, conv2d_backprop_input};
+use flowmill_numeric::gemm::{Activation, Epilogue};
+use flowmill_numeric::pool::max_pool;
+use flowmill_numeric::window::Window;
+
+/// The least time of one call, out of as many as fit in a quarter of a second.
+fn least(mut f: impl FnMut()) -> Duration {
+    let mut best = Duration::MAX;
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_millis(250) {
+        let once = Instant::now();
+        f();
+        best = best.min(once.elapsed());
+    }
+    best
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Dense(usize),
+    Depthwise,
+    MaxPool,
+    InputGradient(usize),
+    FilterGradient(usize),
+}
+
+fn layer(size: usize, channels: usize, window: usize, stride: usize, kind: Kind, threads: usize, filter: &str) {
+    let pad = window / 2;
+    let out = (size + 2 * pad - window) / stride + 1;
+    let w = Window {
+        batch: 1,
+        in_height: size,
+        in_width: size,
+        channels,
+        height: window,
+        width: window,
+        stride_height: stride,
+        stride_width: stride,
+        dilation_height: 1,
+        dilation_width: 1,
+        pad_top: pad,
+        pad_left: pad,
+        out_height: out,
+        out_width: out,
+    };
+    let name = match kind {
+        Kind::Dense(out_channels) => {
+            format!("{size}x{size}x{channels} k{window} s{stride} -> {out_channels}")
+        }
+        Kind::Depthwise => format!("{size}x{size}x{channels} k{window} s{stride} depthwise"),
+        Kind::MaxPool => format!("{size}x{size}x{channels} k{window} s{stride} max pool"),
+        Kind::InputGradient(n) => {
+            format!("{size}x{size}x{channels} k{window} s{stride} -> {n} input gradient")
+        }
+        Kind::FilterGradient(n) => {
+            format!("{size}x{size}x{channels} k{window} s{stride} -> {n} filter gradient")
+        }
+    };
+    if !name.contains(filter) {
+        return;
+    }
+    let out_channels = if let Kind::Dense(n) = kind { n } else { channels };
+    // Tensors start on a cache line.
+    let input: Vec<f32> = (0..w.input_len() + 16).map(|i| (i % 13) as f32 * 0.1).collect();
+    let input = &input[input.as_ptr().align_offset(64)..][..w.input_len()];
+    let taps = window * window * if kind == Kind::Depthwise { 1 } else { channels };
+    let weights: Vec<f32> = (0..taps * out_channels).map(|i| (i % 11) as f32 * 0.1).collect();
+    let bias = vec![0.5; out_channels];
+    let output_len = w.positions() * out_channels;
+    let mut output = vec![0.0; output_len + 16];
+    let aligned = output.as_ptr().align_offset(64);
+    let output = &mut output[aligned..][..output_len];
+    let epilogue = Epilogue::bias_activation(Some(&bias), Activation::Relu6);
+    let time = match kind {
+        Kind::Dense(n) => {
+            let packed = PackedFilter::pack(&weights, window, window, channels, n, 1);
+            least(|| conv2d(&w, input, &packed, output, &epilogue))
+        }
+        Kind::Depthwise => least(|| depthwise_conv2d(&w, 1, input, &weights, output, &epilogue)),
+        Kind::InputGradient(n) => {
+            let mut gradient = vec![0.0; input.len()];
+            least(|| conv2d_backprop_input(&w, &weights, n, 1, output, &mut gradient))
+        }
+        Kind::FilterGradient(n) => {
+            let mut gradient = vec![0.0; weights.len()];
+            least(|| conv2d_backprop_filter(&w, input, n, 1, output, &mut gradient))
+        }
+        Kind::MaxPool => least(|| max_pool(&w, input, output)),
+    };
+    let flops = 2.0 * (output.len() * if kind == Kind::MaxPool { window * window } else { taps }) as f64;
+    println!("| {threads} | {name} | {:.1} us | {:.1} |", time.as_nanos() as f64 / 1e3, flops / time.as_nanos() as f64);
+}
+
+fn main() {
+    let filter = std::env::args().nth(1).filter(|f| !f.starts_with('-')).unwrap_or_default();
+    println!("| threads | layer | time | GFLOP/s |");
+    println!("|---|---|---|---|");
+    for threads in [1, 2] {
+        let Ok(pool) = flowmill_runtime::intra_op::pool(threads) else {
+            return;
+        };
+        for (size, channels, window, stride, kind) in [
+            (224, 3, 7, 2, Kind::Dense(64)),
+            (56, 64, 1, 1, Kind::Dense(64)),
+            (56, 64, 3, 1, Kind::Dense(64)),
+            (28, 128, 3, 1, Kind::Dense(128)),
+            (14, 256, 3, 1, Kind::Dense(256)),
+            (7, 512, 3, 1, Kind::Dense(512)),
+            (14, 1024, 1, 1, Kind::Dense(256)),
+            (56, 256, 1, 2, Kind::Dense(512)),
+            (14, 384, 1, 1, Kind::Dense(64)),
+            (112, 16, 1, 1, Kind::Dense(96)),
+            (56, 24, 1, 1, Kind::Dense(144)),
+            (224, 3, 3, 2, Kind::Dense(32)),
+            (112, 96, 3, 2, Kind::Depthwise),
+            (56, 144, 3, 1, Kind::Depthwise),
+            (14, 576, 3, 1, Kind::Depthwise),
+            (112, 64, 3, 2, Kind::MaxPool),
+            (56, 64, 3, 1, Kind::InputGradient(64)),
+            (56, 64, 3, 1, Kind::FilterGradient(64)),
+            (14, 256, 3, 1, Kind::InputGradient(256)),
+            (14, 256, 3, 1, Kind::FilterGradient(256)),
+        ] {
+            pool.install(|| {
+                let _helpers_wait = flowmill_runtime::intra_op::step();
+                layer(size, channels, window, stride, kind, threads, &filter)
+            });
+        }
+    }
+}

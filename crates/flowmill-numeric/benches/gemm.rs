@@ -1,0 +1,102 @@
+//! GFLOP/s of matrix products at the shapes of common models, at one and two threads.
+//!
+//! `cargo bench -p flowmill-numeric --bench gemm [-- FILTER]`; the time of a shape is the least of many runs.
+
+use std::time::{Duration, Instant};
+
+use flowmill_numeric::gemm::{Activation, Epilogue, MatrixRef, PackedB, gemm, gemm_batch, gemm_packed};
+
+/// The least time of one call, out of as many as fit in a quarter of a second.
+fn least(mut f: impl FnMut()) -> Duration {
+    let mut best = Duration::MAX;
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_millis(250) {
+        let once = Instant::now();
+        f();
+        best = best.min(once.elapsed());
+    }
+    best
+}
+
+fn shape(m: usize, k: usize, n: usize, threads: usize) {
+    let a: Vec<f32> = (0..m * k).map(|i| (i % 13) as f32 * 0.1).collect();
+    let b: Vec<f32> = (0..k * n).map(|i| (i % 11) as f32 * 0.1).collect();
+    let bias = vec![0.5; n];
+    let mut c = vec![0.0f32; m * n];
+    let packed = PackedB::pack(&b, k, n, false);
+    let gflops = |t: Duration| 2.0 * (m * k * n) as f64 / t.as_nanos() as f64;
+    let plain = |data, ld| MatrixRef { data, ld, transposed: false };
+
+    let prepacked = least(|| gemm_packed(&a, k, m, &packed, &mut c, n, &Epilogue::default()));
+    let fused = Epilogue::bias_activation(Some(&bias), Activation::Tanh);
+    let with_tanh = least(|| gemm_packed(&a, k, m, &packed, &mut c, n, &fused));
+    let unpacked = least(|| gemm(m, k, n, plain(&a, k), plain(&b, n), &mut c, n, false));
+    println!(
+        "| {threads} | {m}x{k}x{n} | {:.1} us | {:.1} | {:.1} | {:.1} |",
+        prepacked.as_nanos() as f64 / 1e3,
+        gflops(prepacked),
+        gflops(with_tanh),
+        gflops(unpacked),
+    );
+}
+
+/// A batch of products with plain operands, as in attention.
+fn batch(count: usize, m: usize, k: usize, n: usize, transposed: bool, threads: usize) {
+    let a = vec![0.5f32; count * m * k];
+    let b = vec![0.25f32; count * k * n];
+    let mut c = vec![0.0f32; count * m * n];
+    let a = MatrixRef { data: &a, ld: k, transposed: false };
+    let b = MatrixRef { data: &b, ld: if transposed { k } else { n }, transposed };
+    let time = least(|| gemm_batch(count, m, k, n, (a, m * k), (b, k * n), &mut c));
+    let transposed = if transposed { " B transposed" } else { "" };
+    println!(
+        "| {threads} | {count} of {m}x{k}x{n}{transposed} | {:.1} us | {:.1} | | |",
+        time.as_nanos() as f64 / 1e3,
+        2.0 * (count * m * k * n) as f64 / time.as_nanos() as f64
+    );
+}
+
+fn main() {
+    let filter = std::env::args().nth(1).filter(|f| !f.starts_with('-')).unwrap_or_default();
+    println!("| threads | m x k x n | prepacked | GFLOP/s | with bias and tanh | plain B |");
+    println!("|---|---|---|---|---|---|");
+    for threads in [1, 2] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let Ok(pool) = pool else { return };
+        for (m, k, n) in [
+            (64, 64, 64),
+            (128, 128, 128),
+            (256, 256, 256),
+            (512, 512, 512),
+            (1024, 1024, 1024),
+            (2048, 2048, 2048),
+            (1, 512, 512),
+            (1, 320, 1024),
+            (32, 320, 1024),
+            (1, 784, 512),
+            (32, 784, 512),
+            (8, 512, 512),
+            (1, 512, 10),
+            (32, 512, 10),
+            (128, 256, 256),
+            (128, 256, 1024),
+            (128, 1024, 256),
+            (128, 64, 128),
+            (3136, 64, 64),
+            (196, 1024, 256),
+            (3136, 576, 64),
+            (12544, 24, 144),
+            (49, 4608, 512),
+        ] {
+            if format!("{m}x{k}x{n}").contains(&filter) {
+                pool.install(|| shape(m, k, n, threads));
+            }
+        }
+        if "batch".contains(&filter) {
+            pool.install(|| batch(4, 128, 64, 128, true, threads));
+            pool.install(|| batch(4, 128, 128, 64, false, threads));
+            pool.install(|| batch(128, 128, 64, 128, true, threads));
+            pool.install(|| batch(64, 1, 64, 128, true, threads));
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The rows of the matrix that a convolution multiplies: one patch of the input for each output position.
+
+use crate::gemm::{LDA, Rows, copy_rows, with_scratch};
+use crate::simd::transpose::transpose;
+use crate::window::Window;
+
+/// The patches under a window as rows `[height * width * channels]` of a matrix that is never stored as a whole.
+pub(super) struct Patches<'a> {
+    window: &'a Window,
+    input: &'a [f32],
+    /// The channels taken of each input position.
+    first_channel: usize,
+    channels: usize,
+    /// A row falls into equal segments that are contiguous in the input (but for padding): a whole row of the window
+    /// if its taps are adjacent and take all channels, else one tap.
+    taps: usize,
+}
+
+impl<'a> Patches<'a> {
+    pub(super) fn new(window: &'a Window, input: &'a [f32], first_channel: usize, channels: usize) -> Self {
+        let adjacent = window.dilation_width == 1 && channels == window.channels;
+        Self { window, input, first_channel, channels, taps: if adjacent { window.width } else { 1 } }
+    }
+
+    /// Elements of a segment.
+    fn segment_len(&self) -> usize {
+        self.taps * self.channels
+    }
+
+    /// Writes elements `k0..k0 + len` of the patches at `rows.len()` positions: patch `r` to `dst[r * ld..]`.
+    ///
+    /// Elements after the patches may be overwritten, which spares short copies their exact end.
+    fn copy_patches(&self, rows: std::ops::Range<usize>, k0: usize, len: usize, dst: &mut [f32], ld: usize) {
+        let w = self.window;
+        let first = k0 / self.segment_len() * self.taps;
+        let start = Start { i: first / w.width, j: first % w.width, element: k0 % self.segment_len() };
+        let (mut x, rest) = (rows.start % w.out_width, rows.start / w.out_width);
+        let (mut y, mut image) = (rest % w.out_height, rest / w.out_height);
+        let (inside_rows, inside_columns) = (w.rows_wholly_inside(), w.columns_wholly_inside());
+        let mut dst = &mut dst[..];
+        let mut left = rows.len();
+        while left > 0 {
+            // A run of patches in one row of the output, all wholly inside the image, or one that is not.
+            let is_inside = inside_rows.contains(&y) && inside_columns.contains(&x);
+            let run = if is_inside { left.min(inside_columns.end - x) } else { 1 };
+            if is_inside {
+                let corner = (image * w.in_height + w.input_row(y, 0)) * w.in_width + w.input_column(x, 0);
+                self.copy_inside(corner, run, start, len, dst, ld);
+            } else {
+                self.copy_clipped((image, y, x), start, len, dst);
+            }
+            left -= run;
+            if left > 0 {
+                dst = &mut dst[run * ld..];
+            }
+            x += run;
+            if x == w.out_width {
+                (x, y) = (0, y + 1);
+                if y == w.out_height {
+                    (y, image) = (0, image + 1);
+                }
+            }
+        }
+    }
+
+    /// `count` patches next to each other, the first tap of the first at input position `corner`, all wholly inside the image.
+    #[inline]
+    fn copy_inside(&self, corner: usize, count: usize, start: Start, len: usize, dst: &mut [f32], ld: usize) {
+        let w = self.window;
+        let Start { mut i, mut j, mut element } = start;
+        let mut done = 0;
+        // Segment after segment, so that what one copies too much the next overwrites.
+        while done < len {
+            let elements = (self.segment_len() - element).min(len - done);
+            let position = corner + i * w.dilation_height * w.in_width + j * w.dilation_width;
+            let source = &self.input[position * w.channels + self.first_channel + element..];
+            copy_rows(&mut dst[done..], ld, source, w.stride_width * w.channels, count, elements);
+            done += elements;
+            element = 0;
+            j += self.taps;
+            if j == w.width {
+                (i, j) = (i + 1, 0);
+            }
+        }
+    }
+
+    /// The patch at output position (image, y, x), parts of which lie in the padding and are zero.
+    #[cold]
+    fn copy_clipped(&self, (image, y, x): (usize, usize, usize), start: Start, len: usize, dst: &mut [f32]) {
+        let w = self.window;
+        let (rows, columns) = (w.rows_inside(y), w.columns_inside(x));
+        let Start { mut i, mut j, element: mut from } = start;
+        let mut done = 0;
+        while done < len {
+            let to = self.segment_len().min(from + len - done);
+            // The elements of this segment that lie inside the image.
+            let taps = if rows.contains(&i) {
+                let first = columns.start.max(j);
+                first..columns.end.min(j + self.taps).max(first)
+            } else {
+                j..j
+            };
+            let first = ((taps.start - j) * self.channels).clamp(from, to);
+            let end = ((taps.end - j) * self.channels).clamp(first, to);
+            let dst = &mut dst[done..];
+            dst[..first - from].fill(0.0);
+            if end > first {
+                let row = (image * w.in_height + w.input_row(y, i)) * w.in_width;
+                let position = row + w.input_column(x, taps.start);
+                let source = position * w.channels + self.first_channel + first - (taps.start - j) * self.channels;
+                dst[first - from..end - from].copy_from_slice(&self.input[source..][..end - first]);
+            }
+            dst[end - from..to - from].fill(0.0);
+            done += to - from;
+            from = 0;
+            j += self.taps;
+            if j == w.width {
+                (i, j) = (i + 1, 0);
+            }
+        }
+    }
+}
+
+/// Where in a patch a copy starts: the first tap of a segment, and the element of that segment.
+#[derive(Clone, Copy)]
+struct Start {
+    i: usize,
+    j: usize,
+    element: usize,
+}
+
+impl Rows<f32> for Patches<'_> {
+    fn pack(&self, row0: usize, rows: usize, k0: usize, kc: usize, dst: &mut [f32]) {
+        if kc > 0 {
+            self.copy_patches(row0..row0 + rows, k0, kc, dst, LDA);
+        }
+    }
+}
+
+/// The transpose of [`Patches`]: rows are filter elements, columns are output positions from `first_position` on.
+pub(super) struct TransposedPatches<'a> {
+    pub(super) patches: Patches<'a>,
+    pub(super) first_position: usize,
+}
+
+/// Filter elements that are transposed at a time.
+const STRIP: usize = 64;
+
+impl Rows<f32> for TransposedPatches<'_> {
+    fn pack(&self, row0: usize, rows: usize, k0: usize, kc: usize, dst: &mut [f32]) {
+        if kc == 0 {
+            return;
+        }
+        let first = self.first_position + k0;
+        // A little wider than a strip: short copies may overshoot.
+        const LD: usize = STRIP + 16;
+        with_scratch(kc * LD, |strip: &mut [f32]| {
+            for start in (0..rows).step_by(STRIP) {
+                let len = (rows - start).min(STRIP);
+                self.patches.copy_patches(first..first + kc, row0 + start, len, strip, LD);
+                transpose(strip, LD, kc, len, &mut dst[start * LDA..], LDA);
+            }
+        });
+    }
+}

@@ -1,0 +1,252 @@
+//! Convolutions and pooling against plain loops.
+
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+
+use super::depthwise::{depthwise_backprop_filter, depthwise_backprop_input, depthwise_conv2d, depthwise_for};
+use super::*;
+use crate::gemm::Activation;
+use crate::pool::{avg_pool, avg_pool_grad, max_pool, max_pool_grad};
+use crate::simd::Isa;
+
+/// Small integers: all sums are exact.
+fn values(seed: u64, len: usize) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    (0..len)
+        .map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            ((state >> 33) % 13) as f32 - 6.0
+        })
+        .collect()
+}
+
+/// Windows with any mix of strides, dilations and paddings, including windows wholly in the padding.
+fn windows() -> impl Strategy<Value = Window> {
+    let sizes = (1usize..3, 1usize..10, 1usize..12, 1usize..4, 1usize..4);
+    let steps = (1usize..4, 1usize..4, 1usize..3, 1usize..3);
+    (sizes, steps, (0usize..3, 0usize..3, 0usize..3, 0usize..3), 1usize..6).prop_map(|(sizes, steps, pads, channels)| {
+        let (batch, in_height, in_width, height, width) = sizes;
+        let (stride_height, stride_width, dilation_height, dilation_width) = steps;
+        let out = |len: usize, size: usize, dilation: usize, stride: usize, pads: usize| {
+            (len + pads).checked_sub((size - 1) * dilation + 1).map_or(0, |room| room / stride + 1)
+        };
+        Window {
+            batch,
+            in_height,
+            in_width,
+            channels: channels * 2,
+            height,
+            width,
+            stride_height,
+            stride_width,
+            dilation_height,
+            dilation_width,
+            pad_top: pads.0,
+            pad_left: pads.1,
+            out_height: out(in_height, height, dilation_height, stride_height, pads.0 + pads.2),
+            out_width: out(in_width, width, dilation_width, stride_width, pads.1 + pads.3),
+        }
+    })
+}
+
+/// Calls `f(output position, tap, input position)` for every tap inside the image, from the definition.
+fn taps(w: &Window, mut f: impl FnMut(usize, usize, usize)) {
+    for (image, y, x) in (0..w.batch).flat_map(|n| (0..w.out_height).flat_map(move |y| (0..w.out_width).map(move |x| (n, y, x)))) {
+        for (i, j) in (0..w.height).flat_map(|i| (0..w.width).map(move |j| (i, j))) {
+            let row = (y * w.stride_height + i * w.dilation_height) as isize - w.pad_top as isize;
+            let column = (x * w.stride_width + j * w.dilation_width) as isize - w.pad_left as isize;
+            if (0..w.in_height as isize).contains(&row) && (0..w.in_width as isize).contains(&column) {
+                let output = (image * w.out_height + y) * w.out_width + x;
+                let input = (image * w.in_height + row as usize) * w.in_width + column as usize;
+                f(output, i * w.width + j, input);
+            }
+        }
+    }
+}
+
+/// Input, filter and output gradient for `out` channels in `groups`, and what the three products must be:
+/// output, input gradient, filter gradient.
+fn reference(w: &Window, out: usize, groups: usize) -> [Vec<f32>; 6] {
+    let (ic, oc) = (w.channels / groups, out / groups);
+    let input = values(1, w.input_len());
+    let filter = values(2, w.height * w.width * ic * out);
+    let gradient = values(3, w.positions() * out);
+    let mut output = vec![0.0; gradient.len()];
+    let mut input_gradient = vec![0.0; input.len()];
+    let mut filter_gradient = vec![0.0; filter.len()];
+    taps(w, |o, tap, i| {
+        for (group, c, q) in (0..groups).flat_map(|g| (0..ic).flat_map(move |c| (0..oc).map(move |q| (g, c, q)))) {
+            let x = i * w.channels + group * ic + c;
+            let f = (tap * ic + c) * out + group * oc + q;
+            let y = o * out + group * oc + q;
+            output[y] += input[x] * filter[f];
+            input_gradient[x] += gradient[y] * filter[f];
+            filter_gradient[f] += gradient[y] * input[x];
+        }
+    });
+    [input, filter, gradient, output, input_gradient, filter_gradient]
+}
+
+fn check_conv(w: &Window, out: usize, groups: usize) {
+    let [input, filter, gradient, want, want_input, want_filter] = reference(w, out, groups);
+    let packed = PackedFilter::pack(&filter, w.height, w.width, w.channels / groups, out, groups);
+    let bias = values(4, out);
+    let epilogue = Epilogue { bias: Some(&bias), residual: Some((&gradient, out)), activation: Activation::Relu, accumulate: false };
+    let mut output = vec![f32::NAN; want.len()];
+    conv2d(w, &input, &packed, &mut output, &epilogue);
+    for (i, got) in output.iter().enumerate() {
+        assert_eq!(*got, (want[i] + bias[i % out] + gradient[i]).max(0.0), "output {i} of {w:?}");
+    }
+    let mut got = vec![f32::NAN; input.len()];
+    conv2d_backprop_input(w, &filter, out, groups, &gradient, &mut got);
+    assert_eq!(got, want_input, "input gradient of {w:?}");
+    let mut got = vec![f32::NAN; filter.len()];
+    conv2d_backprop_filter(w, &input, out, groups, &gradient, &mut got);
+    assert_eq!(got, want_filter, "filter gradient of {w:?}");
+}
+
+fn check_depthwise(w: &Window, multiplier: usize) {
+    // The grouped reference has its filter as [taps, 1, channels * multiplier]: the same order.
+    let [input, filter, gradient, want, want_input, want_filter] = reference(w, w.channels * multiplier, w.channels);
+    let bias = values(4, w.channels * multiplier);
+    for isa in Isa::available() {
+        let mut output = vec![f32::NAN; want.len()];
+        let epilogue = Epilogue::bias_activation(Some(&bias), Activation::Relu6);
+        depthwise_for(isa, w, multiplier, &input, &filter, &mut output, &epilogue);
+        for (i, got) in output.iter().enumerate() {
+            assert_eq!(*got, (want[i] + bias[i % bias.len()]).clamp(0.0, 6.0), "output {i} of {w:?} on {isa:?}");
+        }
+    }
+    let mut got = vec![f32::NAN; input.len()];
+    depthwise_backprop_input(w, multiplier, &filter, &gradient, &mut got);
+    assert_eq!(got, want_input, "input gradient of {w:?}");
+    let mut got = vec![f32::NAN; filter.len()];
+    depthwise_backprop_filter(w, multiplier, &input, &gradient, &mut got);
+    assert_eq!(got, want_filter, "filter gradient of {w:?}");
+}
+
+fn check_pool(w: &Window) {
+    let input = values(1, w.input_len());
+    let gradient = values(2, w.positions() * w.channels);
+    for c in 0..w.channels {
+        let mut seen: Vec<Vec<usize>> = vec![Vec::new(); w.positions()];
+        taps(w, |o, _, i| seen[o].push(i * w.channels + c));
+        let (mut max_grad, mut avg_grad) = (vec![0.0; input.len()], vec![0.0f32; input.len()]);
+        let (mut max, mut avg) = (vec![0.0; gradient.len()], vec![0.0; gradient.len()]);
+        max_pool(w, &input, &mut max);
+        avg_pool(w, &input, &mut avg);
+        for (o, seen) in seen.iter().enumerate() {
+            let out = o * w.channels + c;
+            let highest = seen.iter().map(|i| input[*i]).fold(f32::MIN, f32::max);
+            assert_eq!(max[out], highest);
+            let sum: f32 = seen.iter().map(|i| input[*i]).sum();
+            assert_eq!(avg[out], if seen.is_empty() { 0.0 } else { sum / seen.len() as f32 });
+            if let Some(first) = seen.iter().find(|i| input[**i] == highest) {
+                max_grad[*first] += gradient[out];
+            }
+            for i in seen {
+                avg_grad[*i] += gradient[out] / seen.len() as f32;
+            }
+        }
+        let mut got = vec![f32::NAN; input.len()];
+        max_pool_grad(w, &input, &gradient, &mut got);
+        for i in (c..input.len()).step_by(w.channels) {
+            assert_eq!(got[i], max_grad[i], "max gradient {i} of {w:?}");
+        }
+        avg_pool_grad(w, &gradient, &mut got);
+        for i in (c..input.len()).step_by(w.channels) {
+            assert_eq!(got[i], avg_grad[i], "avg gradient {i} of {w:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+    #[test]
+    fn convolutions_equal_plain_loops(w in windows(), out in 1usize..20, groups in 1usize..3) {
+        check_conv(&w, out * groups, groups);
+    }
+
+    #[test]
+    fn depthwise_convolutions_equal_plain_loops(w in windows(), multiplier in 1usize..4) {
+        check_depthwise(&w, multiplier);
+    }
+
+    #[test]
+    fn pools_equal_plain_loops(w in windows()) {
+        check_pool(&w);
+    }
+}
+
+fn square(batch: usize, size: usize, channels: usize, window: usize, stride: usize, pad: usize) -> Window {
+    let out = (size + 2 * pad - window) / stride + 1;
+    Window {
+        batch,
+        in_height: size,
+        in_width: size,
+        channels,
+        height: window,
+        width: window,
+        stride_height: stride,
+        stride_width: stride,
+        dilation_height: 1,
+        dilation_width: 1,
+        pad_top: pad,
+        pad_left: pad,
+        out_height: out,
+        out_width: out,
+    }
+}
+
+#[test]
+fn layers_of_common_networks_equal_plain_loops() {
+    check_conv(&square(1, 20, 3, 7, 2, 3), 64, 1);
+    check_conv(&square(1, 9, 64, 3, 1, 1), 40, 1);
+    check_conv(&square(2, 8, 48, 1, 1, 0), 33, 1);
+    check_conv(&square(2, 8, 48, 1, 2, 0), 33, 1);
+    check_depthwise(&square(1, 14, 96, 3, 1, 1), 1);
+    check_depthwise(&square(1, 15, 37, 3, 2, 1), 1);
+    check_depthwise(&square(1, 9, 20, 5, 1, 2), 1);
+}
+
+#[test]
+fn bits_do_not_depend_on_threads() {
+    let w = square(3, 20, 40, 3, 1, 1);
+    let rough = |seed, len| -> Vec<f32> { values(seed, len).iter().map(|x| (x / 7.0).exp()).collect() };
+    let input = rough(1, w.input_len());
+    let filter = rough(2, 9 * 40 * 50);
+    let gradient = rough(3, w.positions() * 50);
+    let packed = PackedFilter::pack(&filter, 3, 3, 40, 50, 1);
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let epilogue = Epilogue::bias_activation(None, Activation::Sigmoid);
+            let mut results = vec![vec![0.0; gradient.len()], vec![0.0; input.len()], vec![0.0; filter.len()]];
+            conv2d(&w, &input, &packed, &mut results[0], &epilogue);
+            conv2d_backprop_input(&w, &filter, 50, 1, &gradient, &mut results[1]);
+            conv2d_backprop_filter(&w, &input, 50, 1, &gradient, &mut results[2]);
+            let mut depthwise = vec![0.0; input.len()];
+            depthwise_conv2d(&w, 1, &input, &filter[..9 * 40], &mut depthwise, &epilogue);
+            results.push(depthwise);
+            let mut pooled = vec![0.0; input.len()];
+            avg_pool(&w, &input, &mut pooled);
+            results.push(pooled);
+            results
+        })
+    };
+    let one = run(1);
+    for threads in [2, 3, 5] {
+        assert!(run(threads) == one, "{threads} threads");
+    }
+}
+
+#[test]
+fn integers_pool_too() {
+    let w = square(1, 2, 1, 2, 2, 0);
+    let mut out = [0i32];
+    avg_pool(&w, &[-3, 1, 8, 1], &mut out);
+    assert_eq!(out, [1]);
+    max_pool(&w, &[-3, -1, -8, -1], &mut out);
+    assert_eq!(out, [-1]);
+}

@@ -1,0 +1,267 @@
+//! Blocking and parallel split of a product whose B is already in panels.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::buffer::with_scratch;
+use super::tile::{Element, Finish, KC, Kernels, LDA, Tile};
+use crate::parallel;
+
+/// Where the rows of A come from: a matrix, or the patches of an image that a convolution multiplies.
+pub trait Rows<T>: Sync {
+    /// Writes element `(row0 + i, k0 + p)` to `dst[i * LDA + p]` for `i < rows`, `p < kc`.
+    fn pack(&self, row0: usize, rows: usize, k0: usize, kc: usize, dst: &mut [T]);
+}
+
+/// B cut into panels of columns; every panel but the last has the full width of the kernels.
+#[derive(Clone, Copy)]
+pub(crate) struct Panels<T> {
+    pub data: *const T,
+    /// Distance of two rows inside a panel.
+    pub ldb: usize,
+    pub panel_stride: usize,
+    /// The last panel, whose width is `tail_width` and whose rows are `tail_width` apart.
+    pub tail: *const T,
+    /// One or two vectors, or 0 if the panels before it hold all columns.
+    pub tail_width: usize,
+}
+
+/// A function of a piece of a row.
+pub(crate) type RowFunction<'a, T> = dyn Fn(&mut [T]) + Sync + 'a;
+
+/// A product to compute: `C = finish(C * load + A B)`.
+pub(crate) struct Job<'a, T: 'static, A> {
+    pub kernels: &'static Kernels<T>,
+    pub a: &'a A,
+    pub m: usize,
+    pub k: usize,
+    pub n: usize,
+    pub b: Panels<T>,
+    pub c: *mut T,
+    pub ldc: usize,
+    pub load: bool,
+    pub finish: Option<Finish<T>>,
+    /// Applied to each finished piece of a row of C.
+    pub then: Option<&'a RowFunction<'a, T>>,
+    /// Panels are taken from the last to the first.
+    pub backwards: bool,
+}
+
+// SAFETY: the pointers are to memory that the caller of `run` holds borrowed for the whole run (`b`, `finish` shared,
+// `c` exclusively), and pieces of a run write disjoint parts of C.
+unsafe impl<T: Sync + Send, A: Sync> Sync for Job<'_, T, A> {}
+
+/// Packed rows of A of one block take at most this much, so that they stay in L2 beside the panel they meet.
+const A_BLOCK_BYTES: usize = 512 << 10;
+/// The longest stretch of `k` for which rows of A are packed at once.
+const K_BLOCK: usize = 9 * KC;
+
+impl<T: Element, A: Rows<T>> Job<'_, T, A> {
+    /// Computes the product, on several threads if it is large enough.
+    ///
+    /// # Safety
+    /// `b` holds `k` rows of panels for `n` columns; `c` is writable for `m` rows of `n` columns `ldc` apart and not
+    /// otherwise used; the pointers of `finish` are null or readable for as much.
+    pub(crate) unsafe fn run(&self) {
+        let (row_pieces, panel_pieces) = self.split(parallel::threads());
+        let panels = self.panel_count();
+        parallel::run(row_pieces * panel_pieces, |i| {
+            let rows = parallel::piece(self.m, row_pieces, i % row_pieces);
+            let panels = parallel::piece(panels, panel_pieces, i / row_pieces);
+            // SAFETY: the caller's promise, for a part of the rows and columns that no other piece has.
+            unsafe { self.block(rows, panels) };
+        });
+    }
+
+    fn full_panels(&self) -> usize {
+        self.panel_count() - usize::from(self.b.tail_width > 0)
+    }
+
+    fn panel_count(&self) -> usize {
+        self.n.div_ceil(self.kernels.panel_width())
+    }
+
+    /// Into how many pieces rows and panels are cut for `threads` threads.
+    fn split(&self, threads: usize) -> (usize, usize) {
+        let (m, k, n) = (self.m, self.k, self.n);
+        // A core does about 50 multiply-adds a nanosecond and streams about 30 bytes a nanosecond from its cache.
+        let nanoseconds = (m.saturating_mul(k).saturating_mul(n) / 50).max(k.saturating_mul(n).saturating_mul(size_of::<T>()) / 30);
+        if threads <= 1 || !parallel::is_worth_forking(nanoseconds) {
+            return (1, 1);
+        }
+        let tiles = m.div_ceil(self.kernels.max_rows());
+        let panels = self.panel_count();
+        let mut best = (1, 1);
+        let mut best_cost = f64::INFINITY;
+        for row_pieces in (1..=threads.min(tiles)).filter(|r| threads.is_multiple_of(*r) || *r == tiles) {
+            let panel_pieces = (threads / row_pieces).min(panels);
+            // Per thread: the tiles it computes, the part of B it streams, the part of A it packs.
+            let tile_steps = tiles.div_ceil(row_pieces) * panels.div_ceil(panel_pieces) * k;
+            let cost = (tile_steps * 2 * self.kernels.max_rows().min(m)) as f64
+                + (k * n / panel_pieces) as f64 / 4.0
+                + (m * k / row_pieces) as f64 / 2.0;
+            if cost < best_cost {
+                (best, best_cost) = ((row_pieces, panel_pieces), cost);
+            }
+        }
+        best
+    }
+
+    /// The product of `rows` and `panels`, on this thread.
+    ///
+    /// # Safety
+    /// As for [`Job::run`], and nobody else writes this part of C.
+    unsafe fn block(&self, rows: Range<usize>, panels: Range<usize>) {
+        let k_blocks = self.k.div_ceil(K_BLOCK).max(1);
+        for k_block in 0..k_blocks {
+            let ks = parallel::piece(self.k, k_blocks, k_block);
+            let room = A_BLOCK_BYTES / (size_of::<T>() * ks.len().next_multiple_of(KC).max(KC));
+            let row_blocks = rows.len().div_ceil(room.max(self.kernels.max_rows()));
+            for row_block in 0..row_blocks {
+                let part = parallel::piece(rows.len(), row_blocks, row_block);
+                let part = rows.start + part.start..rows.start + part.end;
+                // SAFETY: a part of the caller's rows.
+                unsafe { self.packed_block(part, ks.clone(), panels.clone()) };
+            }
+        }
+    }
+
+    /// Packs `rows` of A for `ks`, then multiplies them with each of `panels`.
+    ///
+    /// # Safety
+    /// As for [`Job::block`].
+    unsafe fn packed_block(&self, rows: Range<usize>, ks: Range<usize>, panels: Range<usize>) {
+        let chunks = ks.len().div_ceil(KC).max(1);
+        let tiles = rows.len().div_ceil(self.kernels.max_rows());
+        with_scratch(chunks * rows.len() * LDA, |packed: &mut [T]| {
+            for chunk in 0..chunks {
+                let steps = parallel::piece(ks.len(), chunks, chunk);
+                self.a.pack(
+                    rows.start,
+                    rows.len(),
+                    ks.start + steps.start,
+                    steps.len(),
+                    &mut packed[chunk * rows.len() * LDA..][..rows.len() * LDA],
+                );
+            }
+            // The first tiles have a row more where the rows do not divide evenly.
+            let (each, longer) = (rows.len() / tiles.max(1), rows.len() % tiles.max(1));
+            let full = self.full_panels();
+            let mut groups: SmallVec<[(usize, usize); 64]> = SmallVec::new();
+            let mut panel = panels.start;
+            while panel < panels.end {
+                let tallest = each + usize::from(longer > 0);
+                let group = if panel < full { self.kernels.widest(tallest, panels.end.min(full) - panel) } else { 1 };
+                groups.push((panel, group));
+                panel += group;
+            }
+            if self.backwards {
+                groups.reverse();
+            }
+            for (panel, group) in groups {
+                for chunk in 0..chunks {
+                    let steps = parallel::piece(ks.len(), chunks, chunk);
+                    let k0 = ks.start + steps.start;
+                    let mut a = packed[chunk * rows.len() * LDA..].as_ptr();
+                    let mut row = rows.start;
+                    for tile in 0..tiles {
+                        let height = each + usize::from(tile < longer);
+                        // SAFETY: the tile lies inside `rows` and `panels`; `a` was packed above for these steps.
+                        unsafe {
+                            if group == 1 {
+                                self.prefetch(panel, k0, steps.len(), tile, tiles);
+                            }
+                            self.tile(row, height, panel, group, k0, steps.len(), a);
+                            a = a.add(height * LDA);
+                        }
+                        row += height;
+                    }
+                }
+            }
+        });
+    }
+
+    /// Asks for a part of the piece of B that follows the one of `steps` steps from `k0`: all tiles of a block together ask for all of it.
+    /// For tiles of one panel only: wider ones are for a few rows, which do little else than to read B, and what follows is not what they read
+    /// next. Asking cost them 7 % there.
+    ///
+    /// # Safety
+    /// As for [`Job::block`].
+    #[inline]
+    unsafe fn prefetch(&self, panel: usize, k0: usize, steps: usize, tile: usize, tiles: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if self.b.ldb == self.kernels.panel_width() && panel < self.full_panels() {
+            use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+            const LINE: usize = 64;
+            let lines = steps * self.b.ldb * size_of::<T>() / LINE;
+            let share = lines.div_ceil(tiles);
+            let next = self.b.data.wrapping_add(panel * self.b.panel_stride + (k0 + steps) * self.b.ldb).cast::<i8>();
+            for line in tile * share..lines.min((tile + 1) * share) {
+                // SAFETY: a prefetch of any address is harmless.
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(next.wrapping_add(line * LINE)) };
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (panel, k0, steps, tile, tiles);
+    }
+
+    /// One tile: `rows` rows from `row`, `group` panels from `panel`, `steps` steps from `k0`.
+    ///
+    /// # Safety
+    /// As for [`Job::block`]; `a` is the packed block of those rows and steps.
+    #[allow(clippy::too_many_arguments)]
+    #[inline]
+    unsafe fn tile(&self, row: usize, rows: usize, panel: usize, group: usize, k0: usize, steps: usize, a: *const T) {
+        let width = self.kernels.panel_width();
+        let column = panel * width;
+        let cols = (self.n - column).min(group * width);
+        let in_tail = panel >= self.full_panels();
+        let kernel =
+            if in_tail && self.b.tail_width <= self.kernels.lanes { self.kernels.narrow(rows) } else { self.kernels.exactly(rows, group) };
+        let last = k0 + steps == self.k;
+        // SAFETY: `row`, `column`, `k0` lie inside the operands that the caller promised.
+        unsafe {
+            let (b, ldb) = if in_tail {
+                (self.b.tail.add(k0 * self.b.tail_width), self.b.tail_width)
+            } else {
+                (self.b.data.add(panel * self.b.panel_stride + k0 * self.b.ldb), self.b.ldb)
+            };
+            let c = self.c.add(row * self.ldc + column);
+            kernel(&Tile {
+                k: steps,
+                a,
+                b,
+                ldb,
+                panel_stride: self.b.panel_stride,
+                c,
+                ldc: self.ldc,
+                cols,
+                load: self.load || k0 > 0,
+                finish: if last { self.finish.map(|f| f.at(row, column)) } else { None },
+            });
+            if let (true, Some(then)) = (last, self.then) {
+                for i in 0..rows {
+                    then(std::slice::from_raw_parts_mut(c.add(i * self.ldc), cols));
+                }
+            }
+        }
+    }
+}
+
+impl<T> Finish<T> {
+    /// The same for the part of C that starts at (`row`, `column`).
+    ///
+    /// # Safety
+    /// The position lies inside C.
+    unsafe fn at(self, row: usize, column: usize) -> Self {
+        // SAFETY: by the caller, inside what the pointers cover.
+        unsafe {
+            Self {
+                bias: if self.bias.is_null() { self.bias } else { self.bias.add(column) },
+                residual: if self.residual.is_null() { self.residual } else { self.residual.add(row * self.ld_residual + column) },
+                ..self
+            }
+        }
+    }
+}

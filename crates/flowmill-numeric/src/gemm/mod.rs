@@ -1,0 +1,261 @@
+//! Matrix products.
+//!
+//! [`gemm_packed`] multiplies with a B that was packed once (weights); [`gemm`] and [`gemm_batch`] take plain row-major
+//! operands of `f32` or `f64`; [`matmul_generic`] and its relatives serve all other types.
+//!
+//! **Bits.** Every element of an `f32` or `f64` product is one chain of multiply-adds in the order of `k`, fused where
+//! the CPU can fuse. So a result depends neither on the number of threads, nor on which other rows or columns are
+//! computed with it, nor on whether B was packed; AVX2 and AVX-512 agree too. Bias, residual and activation follow in this
+//! order, each rounded.
+
+mod buffer;
+mod driver;
+mod epilogue;
+mod generic;
+mod pack;
+#[cfg(test)]
+mod tests;
+mod tile;
+
+pub use epilogue::{Activation, Epilogue};
+pub use generic::{Ring, matmul_converted, matmul_generic};
+pub use pack::PackedB;
+pub use tile::Element;
+
+pub use buffer::with_scratch;
+pub use driver::Rows;
+pub(crate) use pack::copy_rows;
+pub use tile::LDA;
+
+use driver::{Job, Panels};
+use pack::Matrix;
+
+use crate::parallel;
+use crate::simd::{Isa, isa};
+
+/// Asserts that `len` elements hold `rows` rows of `cols` elements that start `ld` apart.
+fn check_matrix(name: &str, len: usize, rows: usize, cols: usize, ld: usize) {
+    if rows == 0 || cols == 0 {
+        return;
+    }
+    let needed = (rows - 1).checked_mul(ld).and_then(|x| x.checked_add(cols));
+    assert!(
+        (rows == 1 || ld >= cols) && needed.is_some_and(|needed| needed <= len),
+        "{name}: {len} elements for {rows} rows of {cols} that are {ld} apart",
+    );
+}
+
+/// `C[m, n] = epilogue(A[m, k] B[k, n])` with packed B; rows of A are `lda` apart, rows of C `ldc`.
+///
+/// Forks on the current rayon pool when the product takes longer than some 10 µs.
+///
+/// # Panics
+/// If a slice is too short for its shape.
+pub fn gemm_packed(a: &[f32], lda: usize, m: usize, b: &PackedB, c: &mut [f32], ldc: usize, epilogue: &Epilogue<'_>) {
+    check_matrix("A", a.len(), m, b.k(), lda);
+    let a = Matrix { data: a, ld: lda, transposed: false };
+    gemm_rows(&a, m, b, c, ldc, epilogue);
+}
+
+/// [`gemm_packed`] with rows of A from anywhere.
+pub fn gemm_rows<A: Rows<f32>>(a: &A, m: usize, b: &PackedB, c: &mut [f32], ldc: usize, epilogue: &Epilogue<'_>) {
+    check_matrix("C", c.len(), m, b.n(), ldc);
+    let finish = epilogue.finish(m, b.n());
+    if m == 0 || b.n() == 0 {
+        return;
+    }
+    let activation = |x: &mut [f32]| epilogue.activation.apply(x);
+    let job = Job {
+        kernels: b.kernels(),
+        a,
+        m,
+        k: b.k(),
+        n: b.n(),
+        b: b.panels(),
+        c: c.as_mut_ptr(),
+        ldc,
+        load: epilogue.accumulate,
+        finish,
+        then: epilogue.activation.needs_pass().then_some(&activation),
+        backwards: b.is_walked_backwards(m),
+    };
+    // SAFETY: `PackedB` holds the panels of a `[k, n]` matrix; `c` and the epilogue's operands were checked to cover
+    // `m` rows of `n` columns, and `c` is borrowed exclusively.
+    unsafe { job.run() };
+}
+
+/// A plain matrix operand: row-major `[rows, cols]`, or stored as its transpose.
+#[derive(Debug)]
+pub struct MatrixRef<'a, T> {
+    /// The elements.
+    pub data: &'a [T],
+    /// Distance of two stored rows.
+    pub ld: usize,
+    /// The stored rows are the operand's columns.
+    pub transposed: bool,
+}
+
+impl<T> Clone for MatrixRef<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for MatrixRef<'_, T> {}
+
+impl<T> MatrixRef<'_, T> {
+    /// The operand that starts `offset` elements later.
+    fn from(self, offset: usize) -> Self {
+        Self { data: self.data.get(offset..).unwrap_or_default(), ..self }
+    }
+
+    fn check(&self, name: &str, rows: usize, cols: usize) {
+        let (rows, cols) = if self.transposed { (cols, rows) } else { (rows, cols) };
+        check_matrix(name, self.data.len(), rows, cols, self.ld);
+    }
+}
+
+/// A product of at most this many rows reads a row-major B where it lies instead of packing it first.
+const DIRECT_ROWS: usize = 6;
+/// Most of B that is packed at a time.
+const PACK_BYTES: usize = 4 << 20;
+
+/// `C[m, n] = A[m, k] B[k, n]`, or `C += A B` with `accumulate`; rows of C are `ldc` apart.
+///
+/// Forks on the current rayon pool when the product takes longer than some 10 µs.
+///
+/// # Panics
+/// If a slice is too short for its shape.
+#[allow(clippy::too_many_arguments)]
+pub fn gemm<T: Element>(m: usize, k: usize, n: usize, a: MatrixRef<'_, T>, b: MatrixRef<'_, T>, c: &mut [T], ldc: usize, accumulate: bool) {
+    gemm_for(isa(), m, k, n, a, b, c, ldc, accumulate);
+}
+
+#[allow(clippy::too_many_arguments)]
+fn gemm_for<T: Element>(
+    isa: Isa,
+    m: usize,
+    k: usize,
+    n: usize,
+    a: MatrixRef<'_, T>,
+    b: MatrixRef<'_, T>,
+    c: &mut [T],
+    ldc: usize,
+    accumulate: bool,
+) {
+    a.check("A", m, k);
+    b.check("B", k, n);
+    check_matrix("C", c.len(), m, n, ldc);
+    if m == 0 || n == 0 {
+        return;
+    }
+    let rows = Matrix { data: a.data, ld: a.ld, transposed: a.transposed };
+    // SAFETY: all operands were checked just now.
+    unsafe { product_rows(isa, &rows, m, k, n, b, c, ldc, accumulate) };
+}
+
+/// `C += A B` with rows of A from anywhere and plain B; rows of C are `ldc` apart.
+pub(crate) fn accumulate_rows<A: Rows<f32>>(a: &A, m: usize, k: usize, n: usize, b: MatrixRef<'_, f32>, c: &mut [f32], ldc: usize) {
+    b.check("B", k, n);
+    check_matrix("C", c.len(), m, n, ldc);
+    if m > 0 && n > 0 {
+        // SAFETY: all operands were checked just now.
+        unsafe { product_rows(isa(), a, m, k, n, b, c, ldc, true) };
+    }
+}
+
+/// The product with plain B: in place if A has few rows, else packed a few megabytes at a time.
+///
+/// # Safety
+/// `b` was checked to be `[k, n]`, `c` to hold `m >= 1` rows of `n >= 1` columns; the CPU has `isa`.
+#[allow(clippy::too_many_arguments)]
+unsafe fn product_rows<T: Element, A: Rows<T>>(
+    isa: Isa,
+    a: &A,
+    m: usize,
+    k: usize,
+    n: usize,
+    b: MatrixRef<'_, T>,
+    c: &mut [T],
+    ldc: usize,
+    accumulate: bool,
+) {
+    let kernels = &T::kernels(isa).0;
+    let width = kernels.panel_width();
+    let mut product = |columns: std::ops::Range<usize>, panels: Panels<T>| {
+        let job = Job {
+            kernels,
+            a,
+            m,
+            k,
+            n: columns.len(),
+            b: panels,
+            c: c[columns.start..].as_mut_ptr(),
+            ldc,
+            load: accumulate,
+            finish: None,
+            then: None,
+            backwards: false,
+        };
+        // SAFETY: the panels hold `columns` of B for `k` rows; C was checked and is borrowed exclusively.
+        unsafe { job.run() };
+    };
+    let mut first = 0;
+    if !b.transposed && m <= DIRECT_ROWS && k > 0 && n >= width {
+        first = n / width * width;
+        let panels = Panels { data: b.data.as_ptr(), ldb: b.ld, panel_stride: width, tail: std::ptr::null(), tail_width: 0 };
+        product(0..first, panels);
+    }
+    let round = (PACK_BYTES / size_of::<T>() / k.max(1)).max(width) / width * width;
+    while first < n {
+        let columns = first..n.min(first + round);
+        with_scratch(pack::packed_len(kernels, k, columns.len()), |packed: &mut [T]| {
+            pack::pack_panels(kernels, b.data, b.ld, b.transposed, k, columns.clone(), packed);
+            product(columns.clone(), pack::packed_panels(kernels, packed, k, columns.len()));
+        });
+        first = columns.end;
+    }
+}
+
+/// `batch` products `C[i] = A[i] B[i]` of one shape.
+///
+/// Matrix `i` of an operand `(first, stride)` starts `i * stride` elements after the first; a stride of 0 shares one
+/// matrix among all. The matrices of C are dense and adjacent.
+/// Large batches are split over the threads, small ones split each product.
+///
+/// # Panics
+/// If a slice is too short.
+#[allow(clippy::too_many_arguments)]
+pub fn gemm_batch<T: Element>(
+    batch: usize,
+    m: usize,
+    k: usize,
+    n: usize,
+    a: (MatrixRef<'_, T>, usize),
+    b: (MatrixRef<'_, T>, usize),
+    c: &mut [T],
+) {
+    let size = m * n;
+    assert!(batch.checked_mul(size).is_some_and(|len| len <= c.len()), "C: {} elements for {batch} of {m} x {n}", c.len());
+    if size == 0 || batch == 0 {
+        return;
+    }
+    let one = |i: usize, c: &mut [T]| {
+        let (a, b) = (a.0.from(i * a.1), b.0.from(i * b.1));
+        gemm(m, k, n, a, b, c, n, false);
+    };
+    let work = batch.saturating_mul(m).saturating_mul(n).saturating_mul(k.max(1));
+    let pieces = parallel::threads().min(batch);
+    if batch == 1 || pieces == 1 || work < 500_000 || batch < parallel::threads() {
+        for (i, c) in c.chunks_exact_mut(size).take(batch).enumerate() {
+            one(i, c);
+        }
+    } else {
+        let at_once = batch.div_ceil(4 * pieces);
+        parallel::chunks(&mut c[..batch * size], at_once * size, |i, c| {
+            for (j, c) in c.chunks_exact_mut(size).enumerate() {
+                one(i * at_once + j, c);
+            }
+        });
+    }
+}

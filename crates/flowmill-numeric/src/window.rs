@@ -1,0 +1,186 @@
+//! Windows that slide over images: where they lie, and which of their elements lie inside.
+//!
+//! Padding is resolved by the caller: `SAME`, `VALID` and explicit all become the `pad` and `output` of an [`Axis`].
+
+use std::ops::Range;
+
+/// The movement of a window along one dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// The size of the input.
+    pub input: usize,
+    /// The elements of the window.
+    pub window: usize,
+    /// Input positions between windows.
+    pub stride: usize,
+    /// Input positions between elements of a window.
+    pub dilation: usize,
+    /// Positions before the input that the first window covers.
+    pub pad: usize,
+    /// The number of windows.
+    pub output: usize,
+}
+
+impl Axis {
+    /// Returns the elements of window `at` that lie inside of the input.
+    #[inline]
+    pub fn inside(&self, at: usize) -> Range<usize> {
+        let start = at * self.stride;
+        let first = self.pad.saturating_sub(start).div_ceil(self.dilation).min(self.window);
+        let end = (self.input + self.pad).saturating_sub(start).div_ceil(self.dilation).min(self.window);
+        first..end.max(first)
+    }
+
+    /// Returns the windows of which every element lies inside of the input.
+    pub fn wholly_inside(&self) -> Range<usize> {
+        let reach = (self.window - 1) * self.dilation;
+        let end = (self.input + self.pad).checked_sub(reach + 1).map_or(0, |last| last / self.stride + 1).min(self.output);
+        self.pad.div_ceil(self.stride).min(end)..end
+    }
+
+    /// Returns the input position under element `tap` of window `at`, for a `tap` in [`Axis::inside`].
+    #[inline]
+    pub fn place(&self, at: usize, tap: usize) -> usize {
+        at * self.stride + tap * self.dilation - self.pad
+    }
+}
+
+/// The sliding window of a convolution or pooling over a batch of NHWC images: sizes in elements, steps in positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Images.
+    pub batch: usize,
+    /// Rows of the input.
+    pub in_height: usize,
+    /// Columns of the input.
+    pub in_width: usize,
+    /// Input channels.
+    pub channels: usize,
+    /// Rows of the window.
+    pub height: usize,
+    /// Columns of the window.
+    pub width: usize,
+    /// Input rows between windows.
+    pub stride_height: usize,
+    /// Input columns between windows.
+    pub stride_width: usize,
+    /// Input rows between rows of the window.
+    pub dilation_height: usize,
+    /// Input columns between columns of the window.
+    pub dilation_width: usize,
+    /// Rows of padding above the first input row.
+    pub pad_top: usize,
+    /// Columns of padding left of the first input column.
+    pub pad_left: usize,
+    /// Rows of the output.
+    pub out_height: usize,
+    /// Columns of the output.
+    pub out_width: usize,
+}
+
+impl Window {
+    /// Elements of the input.
+    pub fn input_len(&self) -> usize {
+        self.batch * self.in_height * self.in_width * self.channels
+    }
+
+    /// Positions of the output: `batch * out_height * out_width`.
+    pub fn positions(&self) -> usize {
+        self.batch * self.out_height * self.out_width
+    }
+
+    /// The movement down the image.
+    #[inline]
+    fn down(&self) -> Axis {
+        Axis {
+            input: self.in_height,
+            window: self.height,
+            stride: self.stride_height,
+            dilation: self.dilation_height,
+            pad: self.pad_top,
+            output: self.out_height,
+        }
+    }
+
+    /// The movement across the image.
+    #[inline]
+    fn across(&self) -> Axis {
+        Axis {
+            input: self.in_width,
+            window: self.width,
+            stride: self.stride_width,
+            dilation: self.dilation_width,
+            pad: self.pad_left,
+            output: self.out_width,
+        }
+    }
+
+    /// Returns the rows of the window that meet the input at output row `y`: for `i` in the range, window row `i` lies on input
+    /// row [`Window::input_row`]`(y, i)`.
+    #[inline]
+    pub fn rows_inside(&self, y: usize) -> Range<usize> {
+        self.down().inside(y)
+    }
+
+    /// Returns the columns of the window that meet the input at output column `x`.
+    #[inline]
+    pub fn columns_inside(&self, x: usize) -> Range<usize> {
+        self.across().inside(x)
+    }
+
+    /// Returns the output rows at which no window row lies in the padding.
+    pub(crate) fn rows_wholly_inside(&self) -> Range<usize> {
+        self.down().wholly_inside()
+    }
+
+    /// Returns the output columns at which no window column lies in the padding.
+    pub(crate) fn columns_wholly_inside(&self) -> Range<usize> {
+        self.across().wholly_inside()
+    }
+
+    /// Returns the input row under window row `i` at output row `y`, for `i` in [`Window::rows_inside`].
+    #[inline]
+    pub fn input_row(&self, y: usize, i: usize) -> usize {
+        self.down().place(y, i)
+    }
+
+    /// Returns the input column under window column `j` at output column `x`, for `j` in [`Window::columns_inside`].
+    #[inline]
+    pub fn input_column(&self, x: usize, j: usize) -> usize {
+        self.across().place(x, j)
+    }
+
+    /// Multiply-adds of a convolution with `per_tap` of them for each window element and output position.
+    pub(crate) fn work(&self, per_tap: usize) -> usize {
+        self.positions().saturating_mul(self.height * self.width).saturating_mul(per_tap)
+    }
+
+    /// Asserts that no step is zero and that `input` holds the whole input.
+    pub(crate) fn check(&self, input: usize) {
+        let steps = [self.stride_height, self.stride_width, self.dilation_height, self.dilation_width];
+        assert!(!steps.contains(&0), "strides and dilations are positive: {self:?}");
+        assert!(input >= self.input_len(), "{input} elements of input for {self:?}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Axis;
+
+    #[test]
+    fn elements_inside_are_those_with_a_place_in_the_input() {
+        for (input, window, stride, dilation, pad) in
+            [(5usize, 3usize, 1, 1, 1), (5, 3, 2, 1, 0), (7, 2, 3, 4, 2), (1, 5, 1, 1, 2), (4, 3, 2, 3, 3)]
+        {
+            let output = (input + 2 * pad).saturating_sub((window - 1) * dilation + 1) / stride + 1;
+            let axis = Axis { input, window, stride, dilation, pad, output };
+            let place = |at: usize, tap: usize| (at * stride + tap * dilation).checked_sub(pad).filter(|&place| place < input);
+            for at in 0..output {
+                let inside: Vec<usize> = (0..window).filter(|&tap| place(at, tap).is_some()).collect();
+                assert_eq!(axis.inside(at).collect::<Vec<_>>(), inside, "{axis:?} at {at}");
+                assert!(inside.iter().all(|&tap| Some(axis.place(at, tap)) == place(at, tap)));
+                assert_eq!(axis.wholly_inside().contains(&at), inside.len() == window, "{axis:?} at {at}");
+            }
+        }
+    }
+}

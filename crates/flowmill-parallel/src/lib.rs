@@ -1,0 +1,140 @@
+//! The one place where compute kernels fork.
+//!
+//! Kernels cut their work into fixed pieces and give them to [`run`] or [`chunks`]. Which thread takes a piece is the pool's business;
+//! what a piece computes, bit for bit, never depends on it.
+//!
+//! A program may install a [`Scheduler`] of its own. Without one, pieces go to the rayon pool of the calling thread. Rayon's global pool is never
+//! used: on a thread of no pool, nothing forks.
+#![deny(missing_docs, unreachable_pub, unnameable_types)]
+#![forbid(unsafe_code)]
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// Decides which threads run the pieces of a computation.
+pub trait Scheduler: Sync {
+    /// Returns the number of threads that [`Scheduler::run`] can use, the calling one included.
+    fn threads(&self) -> usize;
+
+    /// Returns true if another thread is waiting for pieces, so that a fork costs about a microsecond and not a wake-up.
+    fn is_warm(&self) -> bool;
+
+    /// Runs `f(0) … f(pieces - 1)`, each once, and returns when all are done.
+    fn run(&self, pieces: usize, f: &(dyn Fn(usize) + Sync));
+}
+
+/// The scheduler of a program that has installed none: the rayon pool of the calling thread.
+struct CurrentPool;
+
+impl Scheduler for CurrentPool {
+    fn threads(&self) -> usize {
+        // Outside of a pool, rayon would start one of its own.
+        if rayon::current_thread_index().is_none() { 1 } else { rayon::current_num_threads() }
+    }
+
+    fn is_warm(&self) -> bool {
+        false
+    }
+
+    fn run(&self, pieces: usize, f: &(dyn Fn(usize) + Sync)) {
+        if self.threads() == 1 {
+            (0..pieces).for_each(f);
+        } else {
+            halve(0, pieces, f);
+        }
+    }
+}
+
+fn halve(first: usize, end: usize, f: &(dyn Fn(usize) + Sync)) {
+    if end - first <= 1 {
+        (first..end).for_each(f);
+    } else {
+        let middle = first + (end - first).div_ceil(2);
+        rayon::join(|| halve(first, middle, f), || halve(middle, end, f));
+    }
+}
+
+static INSTALLED: OnceLock<&'static dyn Scheduler> = OnceLock::new();
+
+/// Gives all later computations of the process to `scheduler`. Only the first call of a process has an effect.
+pub fn install(scheduler: &'static dyn Scheduler) {
+    INSTALLED.get_or_init(|| scheduler);
+}
+
+fn scheduler() -> &'static dyn Scheduler {
+    INSTALLED.get().copied().unwrap_or(&CurrentPool)
+}
+
+/// Returns the number of threads that [`run`] can use: those of the current pool, or one if the work has to stay on the calling thread.
+pub fn threads() -> usize {
+    scheduler().threads()
+}
+
+/// Whether work of this estimated time on one thread gains from another thread. A helper that waits already joins within a microsecond, a
+/// thread that sleeps takes several times as long to wake.
+pub fn is_worth_forking(nanoseconds: usize) -> bool {
+    const COLD: usize = 10_000;
+    const WARM: usize = 4_000;
+    nanoseconds >= WARM && threads() > 1 && (nanoseconds >= COLD || scheduler().is_warm())
+}
+
+/// Runs `f(0) … f(pieces - 1)`, each once, and returns when all are done.
+pub fn run(pieces: usize, f: impl Fn(usize) + Sync) {
+    // Behind a pointer, so that the code that forks exists once and not for every kernel.
+    scheduler().run(pieces, &f);
+}
+
+/// Calls `f(i, chunk)` for every chunk of `len` elements of `data` (the last may be shorter), on several threads.
+pub fn chunks<T: Send>(data: &mut [T], len: usize, f: impl Fn(usize, &mut [T]) + Sync) {
+    all_chunks(data, len.max(1), &f);
+}
+
+/// Behind a pointer, as in [`run`].
+fn all_chunks<T: Send>(data: &mut [T], len: usize, f: &(dyn Fn(usize, &mut [T]) + Sync)) {
+    if threads() == 1 || data.len() <= len {
+        data.chunks_mut(len).enumerate().for_each(|(i, chunk)| f(i, chunk));
+        return;
+    }
+    // Each lock is taken once, by the thread that the chunk goes to.
+    let parts: Vec<Mutex<&mut [T]>> = data.chunks_mut(len).map(Mutex::new).collect();
+    scheduler().run(parts.len(), &|i| f(i, &mut parts[i].lock().unwrap_or_else(PoisonError::into_inner)));
+}
+
+/// The `piece`-th of `pieces` nearly equal ranges that cover `0..len`.
+pub fn piece(len: usize, pieces: usize, piece: usize) -> std::ops::Range<usize> {
+    let (each, longer) = (len / pieces, len % pieces);
+    let start = piece * each + piece.min(longer);
+    start..start + each + usize::from(piece < longer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_chunk_is_visited_once_with_its_number() {
+        let mut data = vec![0usize; 1003];
+        chunks(&mut data, 10, |i, chunk| chunk.iter_mut().for_each(|x| *x += i + 1));
+        assert!(data.iter().enumerate().all(|(at, &x)| x == at / 10 + 1));
+    }
+
+    #[test]
+    fn pieces_of_a_pool_run_on_its_threads() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        let seen = Mutex::new(vec![0; 100]);
+        pool.install(|| {
+            assert_eq!(threads(), 3);
+            run(100, |i| {
+                assert!(rayon::current_thread_index().is_some());
+                seen.lock().unwrap()[i] += 1;
+            });
+        });
+        assert_eq!(seen.into_inner().unwrap(), [1; 100]);
+        assert_eq!(threads(), 1);
+    }
+
+    #[test]
+    fn pieces_cover_the_range() {
+        let ranges: Vec<_> = (0..3).map(|i| piece(10, 3, i)).collect();
+        assert_eq!(ranges, [0..4, 4..7, 7..10]);
+    }
+}
