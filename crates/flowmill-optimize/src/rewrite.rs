@@ -1,6 +1,6 @@
 //! What passes have in common: looking at patterns and putting nodes in the place of others.
 
-use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId};
+use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId, ShapeAnalysis};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::node_def::ExperimentalDebugInfo;
 use flowmill_proto::{AttrValue, NodeDef, TensorProto};
@@ -48,6 +48,21 @@ pub(crate) fn constant_shape(graph: &Graph, output: OutputId) -> Option<Shape> {
 /// The constant at data input `i` of a node.
 pub(crate) fn constant_input(graph: &Graph, node: NodeId, i: usize) -> Option<Constant> {
     constant(graph, graph.input(node, i)?)
+}
+
+/// The values of a vector or matrix of integers.
+pub(crate) fn integers(value: &Tensor) -> Option<Vec<i64>> {
+    match value.dtype() {
+        DType::I32 => Some(value.as_slice::<i32>().ok()?.iter().map(|&v| i64::from(v)).collect()),
+        DType::I64 => Some(value.as_slice::<i64>().ok()?.to_vec()),
+        _ => None,
+    }
+}
+
+/// Returns true if the axis that input `i` of `node` holds is the last one of the tensor `of`.
+pub(crate) fn is_last_axis(graph: &Graph, shapes: &ShapeAnalysis, node: NodeId, i: usize, of: OutputId) -> bool {
+    let axis = constant_input(graph, node, i).filter(|c| c.value.num_elements() == 1).and_then(|c| integers(&c.value)?.first().copied());
+    axis.is_some_and(|axis| axis == -1 || shapes.rank(of).is_some_and(|rank| axis == rank as i64 - 1))
 }
 
 /// The one edge out of a node, if it is one that carries output 0. Nothing but its end can tell whether such a node runs.

@@ -17,6 +17,7 @@ mod heap;
 mod partial_shape;
 mod proto;
 mod shape;
+mod symbol;
 pub mod sync;
 mod tensor;
 
@@ -27,6 +28,7 @@ pub use error::{Code, Error, Result};
 pub use handle::{EncodedVariant, Resource, ResourceHandle, Variant, VariantValue};
 pub use partial_shape::PartialShape;
 pub use shape::Shape;
+pub use symbol::Symbol;
 pub use tensor::Tensor;
 
 pub use bytes::Bytes;
