@@ -35,8 +35,8 @@ impl ShapeAnalysis {
         topological_order(graph).map(|order| ShapeAnalysis::in_order(graph, &order)).unwrap_or_default()
     }
 
-    /// Analyses these nodes, each of which comes after its producers, those on back edges excepted.
-    pub fn in_order(graph: &Graph, order: &[NodeId]) -> ShapeAnalysis {
+    /// Analyses nodes each of which comes after its producers, those on back edges excepted.
+    fn in_order(graph: &Graph, order: &[NodeId]) -> ShapeAnalysis {
         let has_loops = order.iter().filter_map(|&id| graph.get(id)).any(Node::is_enter);
         let flow = if has_loops { ControlFlow::new(graph).map(Some) } else { Ok(None) };
         let Ok(flow) = flow else { return ShapeAnalysis::default() };

@@ -322,3 +322,43 @@ impl fmt::Debug for PartialShape {
         fmt::Display::fmt(self, f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(source: u32, dims: &[i64]) -> PartialShape {
+        PartialShape::new(dims).with_symbols(source)
+    }
+
+    #[test]
+    fn symbols_are_kept_where_both_shapes_agree() {
+        let (a, b) = (named(1, &[-1, 4]), named(2, &[-1, 4]));
+        assert!(a.is_same(&a) && !a.is_same(&b));
+        assert!(!PartialShape::new(&[-1, 4]).is_same(&PartialShape::new(&[-1, 4])));
+        assert!(a.relax(&a).is_same(&a));
+        assert_eq!(a.relax(&b), PartialShape::new(&[-1, 4]));
+        assert!(PartialShape::broadcast(&a, &named(3, &[1])).unwrap().is_same(&a));
+        assert_eq!(PartialShape::broadcast(&a, &b).unwrap(), PartialShape::new(&[-1, 4]));
+        assert_eq!(PartialShape::broadcast(&a, &PartialShape::new(&[7, 1])).unwrap(), PartialShape::new(&[7, 4]));
+        assert!(a.merge(&PartialShape::new(&[-1, -1])).unwrap().is_same(&a));
+        assert_eq!(a.merge(&PartialShape::new(&[7, 4])).unwrap(), PartialShape::new(&[7, 4]));
+        assert_eq!(a.without_symbols(), PartialShape::new(&[-1, 4]));
+        assert_eq!(named(5, &[-1]).concat(&a).retain_symbols(|source| source == 1).dims().unwrap()[0], -1);
+        assert_eq!(a.to_string(), "[?,4]");
+    }
+
+    #[test]
+    fn an_unknown_shape_with_a_source_has_the_sizes_of_that_source() {
+        let unknown = PartialShape::unknown().with_symbols(1);
+        let ranked = unknown.of_rank(2).unwrap();
+        assert!(ranked.is_same(&named(1, &[-1, -1])) && ranked.is_same(&unknown));
+        assert!(!ranked.is_same(&PartialShape::unknown().with_symbols(2)));
+        assert!(!PartialShape::unknown().is_same(&PartialShape::unknown()));
+        assert_eq!(PartialShape::unknown().of_rank_at_least(1).min_rank(), 0);
+        let vector = unknown.of_rank_at_least(1);
+        assert!(vector.min_rank() == 1 && vector.is_same(&unknown));
+        assert_eq!(PartialShape::broadcast(&vector, &PartialShape::unknown().with_symbols(2)).unwrap().min_rank(), 1);
+        assert_eq!(unknown.without_symbols(), PartialShape::unknown());
+    }
+}

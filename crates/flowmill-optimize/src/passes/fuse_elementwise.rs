@@ -16,9 +16,9 @@
 
 use crate::Evaluator;
 use crate::liveness::Liveness;
-use crate::rewrite::{is_last_axis, is_of_type, node_def, replace, text};
+use crate::rewrite::{Shapes, is_last_axis, is_of_type, node_def, replace, text};
 use flowmill_graph::traverse::{is_back_edge, topological_order};
-use flowmill_graph::{Graph, Node, NodeId, OutputId, ShapeAnalysis};
+use flowmill_graph::{Graph, Node, NodeId, OutputId};
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_tensor::{Bytes, DType, Result};
@@ -76,9 +76,8 @@ pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
     if !order.iter().filter_map(|&id| graph.get(id)).any(is_function) {
         return Ok(0);
     }
-    let shapes = ShapeAnalysis::in_order(graph, &order);
     let position: FxHashMap<NodeId, u32> = order.iter().enumerate().map(|(i, &id)| (id, i as u32)).collect();
-    let mut fusion = Fusion { shapes, position, liveness: Liveness::of(graph, &order) };
+    let mut fusion = Fusion { shapes: Shapes::default(), position, liveness: Liveness::of(graph, &order) };
     let mut count = 0;
     for &last in order.iter().rev() {
         if let Some(members) = fusion.cluster(graph, last) {
@@ -98,7 +97,7 @@ struct Arg {
 }
 
 struct Fusion {
-    shapes: ShapeAnalysis,
+    shapes: Shapes,
     /// Places of the nodes that were there at the start, producers first.
     position: FxHashMap<NodeId, u32>,
     liveness: Liveness,
@@ -108,7 +107,7 @@ impl Fusion {
     fn is_fusable(&self, graph: &Graph, node: &Node) -> bool {
         let is_function = FUNCTIONS.contains(&node.op()) && is_of_type(node, DType::F32) && self.position.contains_key(&node.id());
         is_function
-            && self.shapes.has_dimensions(node.id().output(0))
+            && self.shapes.of(graph).has_dimensions(node.id().output(0))
             && !node.input_types().iter().any(|t| t.is_ref)
             && (!node.is_op("BiasAdd") || matches!(text(node, "data_format"), "" | "NHWC"))
             && graph.inputs(node.id()).count() == node.num_inputs()

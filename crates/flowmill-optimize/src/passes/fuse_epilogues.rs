@@ -14,9 +14,9 @@
 
 use crate::Evaluator;
 use crate::linear::{Linear, is_bias_add};
-use crate::rewrite::{constant_shape, is_of_type, node_def, replace, sole_consumer, text};
+use crate::rewrite::{Shapes, constant_shape, is_of_type, node_def, replace, sole_consumer, text};
 use flowmill_graph::traverse::topological_order;
-use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId, ShapeAnalysis};
+use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId};
 use flowmill_proto::{AttrValue, DataType};
 use flowmill_tensor::{Bytes, DType, Result};
 
@@ -28,7 +28,7 @@ const OWN_PADDINGS: &str = "_explicit_paddings";
 
 pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
     let order = topological_order(graph)?;
-    let mut shapes = ShapeAnalysis::in_order(graph, &order);
+    let mut shapes = Shapes::default();
     let mut count = 0;
     for id in order {
         let Some(found) = graph.get(id).and_then(|node| find(graph, node, &shapes)) else { continue };
@@ -50,7 +50,7 @@ struct Found {
     leakyrelu_alpha: Option<f32>,
 }
 
-fn find(graph: &Graph, node: &Node, shapes: &ShapeAnalysis) -> Option<Found> {
+fn find(graph: &Graph, node: &Node, shapes: &Shapes) -> Option<Found> {
     let op = Linear::of(node)?;
     let mut found = Found { op, nodes: vec![node.id()], args: Vec::new(), fused_ops: Vec::new(), leakyrelu_alpha: None };
     let edge = next(graph, node)?;
@@ -107,10 +107,10 @@ fn addend(graph: &Graph, sum: &Node, edge: Edge) -> Option<OutputId> {
 }
 
 /// The tensor that is added element by element behind what was found so far.
-fn residual(graph: &Graph, found: &Found, shapes: &ShapeAnalysis) -> Option<(Edge, OutputId)> {
+fn residual(graph: &Graph, found: &Found, shapes: &Shapes) -> Option<(Edge, OutputId)> {
     let edge = found.next(graph)?;
     let other = addend(graph, graph.get(edge.dst)?, edge)?;
-    shapes.are_equal(edge.source()?, other).then_some((edge, other))
+    shapes.of(graph).are_equal(edge.source()?, other).then_some((edge, other))
 }
 
 fn rewrite(graph: &mut Graph, found: &Found) -> Result<NodeId> {
