@@ -44,4 +44,6 @@ def test_graphs_and_plans_can_be_read(dumps):
     assert optimized.startswith("# remove_identities: 3 changes\n")
     assert planned.startswith("frame 1: while/while_context in frame 0, 10 parallel iterations\n")
     assert "Enter while/Enter_1 = Enter(" in planned
+    counter = next(line for line in planned.splitlines() if "Merge while/Merge = " in line)
+    assert counter.endswith(" in frame 1: [], []")
     assert "Program" in fused and "Program" not in planned

@@ -41,8 +41,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("flowmill-optimize/src/passes/fuse_epilogues.rs", "the activations that the fused kernels have"),
     ("flowmill-optimize/src/passes/fuse_gelu.rs", "the ops of a function's spellings"),
     ("flowmill-optimize/src/passes/fuse_reads.rs", "the product that has a fused form"),
-    ("flowmill-optimize/src/ranks.rs", "what shape functions will say once static shapes outlive passes"),
-    ("flowmill-optimize/src/shapes.rs", "as ranks.rs"),
 ];
 
 /// Checks the sources of all crates below `root`.

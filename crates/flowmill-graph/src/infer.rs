@@ -1,10 +1,11 @@
 //! What shape functions see and give.
 
+use crate::symbols::SymbolTable;
 use crate::versions::GRAPH_DEF_VERSION;
 use crate::{Attrs, Graph, Node, OpDef};
 use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail};
 use smallvec::SmallVec;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 /// Infers the static shapes of one node's outputs. Registered with the op.
 pub type ShapeFn = fn(&mut InferenceContext<'_>) -> Result<()>;
@@ -31,6 +32,8 @@ pub struct InferenceContext<'a> {
     outputs: Vec<ValueInfo>,
     asked: Cell<Asked>,
     producer: i32,
+    /// `None` where unknown sizes have no names.
+    symbols: Option<&'a RefCell<SymbolTable>>,
 }
 
 /// Which inputs a shape function asked for in vain, one bit for each: those past the 64th are not counted, which only leaves shapes unknown.
@@ -57,7 +60,14 @@ impl<'a> InferenceContext<'a> {
             outputs: vec![ValueInfo::default(); num_outputs],
             asked: Cell::default(),
             producer: GRAPH_DEF_VERSION,
+            symbols: None,
         }
+    }
+
+    /// Sets the table of the symbols that unknown sizes are.
+    pub(crate) fn with_symbols(mut self, symbols: Option<&'a RefCell<SymbolTable>>) -> InferenceContext<'a> {
+        self.symbols = symbols;
+        self
     }
 
     /// Sets the version of the graph format that the node's graph was made with.
@@ -154,10 +164,9 @@ impl<'a> InferenceContext<'a> {
     /// `InvalidArgument` where its rank is known and another.
     pub fn with_rank(&self, i: usize, rank: usize) -> Result<PartialShape> {
         let shape = self.input(i);
-        match shape.rank() {
-            None => Ok(PartialShape::unknown_of_rank(rank)),
-            Some(r) if r == rank => Ok(shape),
-            Some(r) => bail!(InvalidArgument, "Shape must be rank {rank} but is rank {r}"),
+        match shape.of_rank(rank) {
+            Some(shape) => Ok(shape),
+            None => bail!(InvalidArgument, "Shape must be rank {rank} but is rank {}", shape.min_rank()),
         }
     }
 
@@ -169,7 +178,40 @@ impl<'a> InferenceContext<'a> {
         let shape = self.input(i);
         match shape.rank() {
             Some(r) if r < rank => bail!(InvalidArgument, "Shape must be at least rank {rank} but is rank {r}"),
-            _ => Ok(shape),
+            _ => Ok(shape.of_rank_at_least(rank)),
+        }
+    }
+
+    /// Returns true if unknown sizes are symbols: see [`ShapeAnalysis`](crate::ShapeAnalysis).
+    pub fn has_symbols(&self) -> bool {
+        self.symbols.is_some()
+    }
+
+    /// Returns the sum of two sizes, at least one of which is unknown: a symbol if both are known or symbols.
+    pub fn symbolic_sum(&self, a: i64, b: i64) -> i64 {
+        self.symbols.map_or(-1, |table| table.borrow_mut().sum(a, b))
+    }
+
+    /// Like [`symbolic_sum`](InferenceContext::symbolic_sum), of the difference.
+    pub fn symbolic_difference(&self, a: i64, b: i64) -> i64 {
+        self.symbols.map_or(-1, |table| table.borrow_mut().difference(a, b))
+    }
+
+    /// Returns an unknown size divided by a positive number, rounded up: a symbol if the size is one.
+    pub fn symbolic_quotient(&self, size: i64, divisor: i64) -> i64 {
+        self.symbols.map_or(-1, |table| table.borrow_mut().quotient(size, divisor))
+    }
+
+    /// Returns the product of `sizes` divided by that of `divisors`. It is −1 unless all of them are known or symbols and each divisor is found
+    /// among the factors.
+    pub fn symbolic_ratio(&self, sizes: &[i64], divisors: &[i64]) -> i64 {
+        self.symbols.map_or(-1, |table| table.borrow_mut().ratio(sizes, divisors))
+    }
+
+    /// Says that output `i`, if its rank is unknown, has at least `rank` dimensions. Only a [`ShapeAnalysis`](crate::ShapeAnalysis) uses this.
+    pub fn set_min_rank(&mut self, i: usize, rank: usize) {
+        if let (Some(_), Some(output)) = (self.symbols, self.outputs.get_mut(i)) {
+            output.shape = PartialShape::unknown_of_rank_at_least(rank).merge(&output.shape).unwrap_or_default();
         }
     }
 

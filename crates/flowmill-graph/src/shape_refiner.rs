@@ -2,11 +2,13 @@
 
 use crate::evaluate::StaticValues;
 use crate::infer::Asked;
+use crate::symbols::SymbolTable;
 use crate::traverse::{is_back_edge, topological_order};
 use crate::{ARG, Evaluator, Graph, InferenceContext, Node, NodeId, OutputId, Role, ValueInfo};
 use flowmill_proto::TensorProto;
 use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail};
 use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 /// Constants of up to this many bytes are seen by shape functions.
@@ -82,7 +84,7 @@ impl ShapeRefiner {
     /// What the op's shape function gives, with the node's name.
     pub fn add_node(&mut self, graph: &Graph, id: NodeId) -> Result<()> {
         let node = graph.node(id)?;
-        let (outputs, _) = self.infer_with_values(graph, node, false)?;
+        let (outputs, _) = self.infer_with_values(graph, node, &NoNames, false)?;
         self.store(id, outputs);
         Ok(())
     }
@@ -113,6 +115,11 @@ impl ShapeRefiner {
     }
 
     fn infer_in_order(&mut self, graph: &Graph, order: &[NodeId]) -> Result<()> {
+        self.infer_with_names(graph, order, &NoNames)
+    }
+
+    /// Infers nodes in topological order; `names` gives their unknown sizes names.
+    pub(crate) fn infer_with_names(&mut self, graph: &Graph, order: &[NodeId], names: &impl SizeNames) -> Result<()> {
         let mut places = vec![u32::MAX; graph.num_node_ids()];
         for (place, node) in order.iter().enumerate() {
             places[node.index()] = place as u32;
@@ -122,10 +129,11 @@ impl ShapeRefiner {
         // Those of nodes whose shape functions asked for values that nodes further back decide.
         let mut asking = BTreeSet::new();
         for (place, &id) in order.iter().enumerate() {
-            let (outputs, has_asked) = self.infer_with_values(graph, &graph[id], true)?;
+            let (mut outputs, has_asked) = self.infer_with_values(graph, &graph[id], names, true)?;
             if has_asked {
                 asking.insert(place as u32);
             }
+            names.set_names(&graph[id], &mut outputs);
             self.store(id, outputs);
             for edge in graph.out_edges(id).filter(|e| is_back_edge(graph, e) && places[e.dst.index()] <= place as u32) {
                 again.insert(places[edge.dst.index()]);
@@ -134,7 +142,7 @@ impl ShapeRefiner {
         while let Some(place) = again.pop_first() {
             let id = order[place as usize];
             let node = &graph[id];
-            let (mut outputs, _) = self.infer_with_values(graph, node, true)?;
+            let (mut outputs, _) = self.infer_with_values(graph, node, names, true)?;
             let old = self.outputs[id.index()].as_deref().unwrap_or(&[]);
             if node.is_merge() {
                 // Only ever less is known, which is why this ends.
@@ -142,6 +150,7 @@ impl ShapeRefiner {
                     new.shape = new.shape.relax(&old.shape);
                 }
             }
+            names.set_names(node, &mut outputs);
             if outputs.iter().zip(old).all(|(a, b)| is_same(a, b)) {
                 continue;
             }
@@ -164,8 +173,19 @@ impl ShapeRefiner {
     }
 
     /// The outputs of a node, with the values that its shape function asks for computed if they can be; and whether it asked for any.
-    fn infer_with_values(&mut self, graph: &Graph, node: &Node, assume_loops: bool) -> Result<(Vec<ValueInfo>, bool)> {
-        let (mut outputs, mut asked) = self.infer(graph, node, assume_loops, &[])?;
+    fn infer_with_values(
+        &mut self,
+        graph: &Graph,
+        node: &Node,
+        names: &impl SizeNames,
+        assume_loops: bool,
+    ) -> Result<(Vec<ValueInfo>, bool)> {
+        let inferred = self.infer(graph, node, names.symbols(), assume_loops, &[]);
+        if names.symbols().is_some() {
+            // What cannot be inferred is an error of the step, or was reported when the graph was built. Constants were computed before.
+            return Ok((inferred.map_or_else(|_| vec![ValueInfo::default(); node.num_outputs()], |(outputs, _)| outputs), false));
+        }
+        let (mut outputs, mut asked) = inferred?;
         if asked == Asked::default() {
             return Ok((outputs, false));
         }
@@ -186,7 +206,7 @@ impl ShapeRefiner {
                 break;
             }
             tried = Asked { values: tried.values | asked.values, shapes: tried.shapes | asked.shapes };
-            (outputs, asked) = self.infer(graph, node, assume_loops, &found)?;
+            (outputs, asked) = self.infer(graph, node, None, assume_loops, &found)?;
         }
         self.values = values;
         Ok((outputs, true))
@@ -194,7 +214,14 @@ impl ShapeRefiner {
 
     /// The outputs of a node, and what its shape function asked for in vain. With `assume_loops`, what comes over a back edge that was not seen has
     /// the shape of what comes in. `found` says more of some inputs than was seen.
-    fn infer(&self, graph: &Graph, node: &Node, assume_loops: bool, found: &[(usize, ValueInfo)]) -> Result<(Vec<ValueInfo>, Asked)> {
+    fn infer(
+        &self,
+        graph: &Graph,
+        node: &Node,
+        symbols: Option<&RefCell<SymbolTable>>,
+        assume_loops: bool,
+        found: &[(usize, ValueInfo)],
+    ) -> Result<(Vec<ValueInfo>, Asked)> {
         let input = |i: usize| graph.input(node.id(), i).and_then(|src| self.value(src));
         let num_inputs = node.num_inputs();
         let incoming = if assume_loops && node.is_merge() { (0..num_inputs).find_map(input) } else { None };
@@ -203,12 +230,17 @@ impl ShapeRefiner {
             incoming.map(|v| ValueInfo { shape: v.shape.clone(), elements: v.elements.clone(), ..Default::default() }).unwrap_or_default();
         let more = |i: usize| found.iter().rev().find(|(at, _)| *at == i).map(|(_, value)| value);
         let inputs = (0..num_inputs).map(|i| more(i).or_else(|| input(i)).unwrap_or(&assumed));
-        let mut context = InferenceContext::new(node.op_def(), node.attrs(), inputs, node.num_outputs()).made_by(graph.producer());
+        let context = InferenceContext::new(node.op_def(), node.attrs(), inputs, node.num_outputs());
+        let mut context = context.made_by(graph.producer()).with_symbols(symbols);
         if let Some(shape_fn) = node.op_def().shape_fn {
             shape_fn(&mut context).map_err(|e| e.at_node(node.name(), node.op()))?;
         }
         let asked = context.asked();
         let mut outputs = context.into_outputs();
+        if let (true, Some(value), Some(output)) = (symbols.is_some() && node.is_enter(), input(0), outputs.first_mut()) {
+            // Every iteration is looked at, so that what the first one begins with need not be forgotten.
+            output.shape = value.shape.clone();
+        }
         if node.role() == Role::Const {
             read_constant(node, &mut outputs).map_err(|e| e.at_node(node.name(), node.op()))?;
         } else if node.is_op(ARG) {
@@ -216,6 +248,26 @@ impl ShapeRefiner {
         }
         Ok((outputs, asked))
     }
+}
+
+/// Gives names to sizes that shape functions leave unknown.
+pub(crate) trait SizeNames {
+    /// The table of the names, with which shape functions compute; `None` where there are none.
+    fn symbols(&self) -> Option<&RefCell<SymbolTable>>;
+
+    /// Gives names to the unknown sizes of a node's outputs. The same node and axis have the same name each time.
+    fn set_names(&self, node: &Node, outputs: &mut [ValueInfo]);
+}
+
+/// Leaves unknown sizes without names.
+struct NoNames;
+
+impl SizeNames for NoNames {
+    fn symbols(&self) -> Option<&RefCell<SymbolTable>> {
+        None
+    }
+
+    fn set_names(&self, _: &Node, _: &mut [ValueInfo]) {}
 }
 
 /// Values for the shape function of one node.
@@ -263,7 +315,7 @@ impl Computed<'_> {
         if found.is_empty() {
             return None;
         }
-        let (outputs, _) = self.refiner.infer(self.graph, node, false, &found).ok()?;
+        let (outputs, _) = self.refiner.infer(self.graph, node, None, false, &found).ok()?;
         outputs.into_iter().nth(tensor.slot as usize)
     }
 }

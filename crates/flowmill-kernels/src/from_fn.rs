@@ -56,9 +56,22 @@ pub fn linear_from_fn(
     Ok(Arc::new(FromFn { compute, cost: linear_cost(init), batched_inputs: 0 }))
 }
 
+/// Makes a kernel whose work is in proportion to the elements of input `i`.
+pub fn linear_in_from_fn(
+    init: &KernelInit<'_>,
+    i: usize,
+    compute: impl Fn(&mut KernelContext<'_>) -> Result<()> + Send + Sync + 'static,
+) -> Result<Arc<dyn Kernel>> {
+    let cost = cost_of_elements(init.input_shape(i).num_elements().unwrap_or(0));
+    Ok(Arc::new(FromFn { compute, cost, batched_inputs: 0 }))
+}
+
 /// The cost of work in proportion to the inputs' elements.
 pub fn linear_cost(init: &KernelInit<'_>) -> Cost {
-    let elements = init.input_shapes.iter().filter_map(|shape| shape.num_elements()).fold(0, usize::saturating_add);
+    cost_of_elements(init.input_shapes.iter().filter_map(|shape| shape.num_elements()).fold(0, usize::saturating_add))
+}
+
+fn cost_of_elements(elements: usize) -> Cost {
     if elements >= EXPENSIVE_ELEMENTS { Cost::Expensive } else { Cost::Cheap }
 }
 

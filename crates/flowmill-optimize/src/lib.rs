@@ -13,9 +13,7 @@ mod liveness;
 mod lowering;
 mod passes;
 mod pipeline;
-mod ranks;
 mod rewrite;
-mod shapes;
 
 pub use flowmill_graph::Evaluator;
 pub use lowering::{Functions, MAX_ADDED_NODES, MAX_NESTING};

@@ -1,10 +1,11 @@
 //! What passes have in common: looking at patterns and putting nodes in the place of others.
 
-use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId};
+use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId, ShapeAnalysis};
 use flowmill_proto::attr_value::Value;
 use flowmill_proto::node_def::ExperimentalDebugInfo;
 use flowmill_proto::{AttrValue, NodeDef, TensorProto};
 use flowmill_tensor::{DType, Result, Shape, Tensor};
+use std::cell::OnceCell;
 
 /// Nodes that pass on a constant are followed for so many steps.
 const MAX_STEPS: usize = 16;
@@ -48,6 +49,39 @@ pub(crate) fn constant_shape(graph: &Graph, output: OutputId) -> Option<Shape> {
 /// The constant at data input `i` of a node.
 pub(crate) fn constant_input(graph: &Graph, node: NodeId, i: usize) -> Option<Constant> {
     constant(graph, graph.input(node, i)?)
+}
+
+/// The shapes of a graph's tensors, analysed when a pass first asks for one.
+#[derive(Default)]
+pub(crate) struct Shapes(OnceCell<ShapeAnalysis>);
+
+impl Shapes {
+    /// Returns the analysis, made of the graph as it is at the first call.
+    pub(crate) fn of(&self, graph: &Graph) -> &ShapeAnalysis {
+        self.0.get_or_init(|| ShapeAnalysis::new(graph))
+    }
+
+    /// Says that `new` took the place of `old` and has its shape.
+    pub(crate) fn set_same(&mut self, new: OutputId, old: OutputId) {
+        if let Some(shapes) = self.0.get_mut() {
+            shapes.set_same(new, old);
+        }
+    }
+}
+
+/// The values of a vector or matrix of integers.
+pub(crate) fn integers(value: &Tensor) -> Option<Vec<i64>> {
+    match value.dtype() {
+        DType::I32 => Some(value.as_slice::<i32>().ok()?.iter().map(|&v| i64::from(v)).collect()),
+        DType::I64 => Some(value.as_slice::<i64>().ok()?.to_vec()),
+        _ => None,
+    }
+}
+
+/// Returns true if the axis that input `i` of `node` holds is the last one of the tensor `of`.
+pub(crate) fn is_last_axis(graph: &Graph, shapes: &Shapes, node: NodeId, i: usize, of: OutputId) -> bool {
+    let axis = constant_input(graph, node, i).filter(|c| c.value.num_elements() == 1).and_then(|c| integers(&c.value)?.first().copied());
+    axis.is_some_and(|axis| axis == -1 || shapes.of(graph).rank(of).is_some_and(|rank| axis == rank as i64 - 1))
 }
 
 /// The one edge out of a node, if it is one that carries output 0. Nothing but its end can tell whether such a node runs.

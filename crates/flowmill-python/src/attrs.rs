@@ -107,7 +107,7 @@ fn shape_from_python(value: &Bound<'_, PyAny>) -> PyResult<TensorShapeProto> {
 
 /// `None` for an unknown rank, −1 for sizes that are not known.
 pub(crate) fn partial_shape(dims: Option<Vec<i64>>) -> PartialShape {
-    dims.map_or_else(PartialShape::unknown, |dims| PartialShape::new(&dims))
+    dims.map_or_else(PartialShape::unknown, |dims| dims.iter().map(|&d| d.max(-1)).collect())
 }
 
 pub(crate) fn attr_to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<(&'static str, Bound<'py, PyAny>)> {

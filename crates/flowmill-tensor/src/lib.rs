@@ -17,6 +17,7 @@ mod heap;
 mod partial_shape;
 mod proto;
 mod shape;
+mod symbol;
 pub mod sync;
 mod tensor;
 
@@ -28,6 +29,7 @@ pub use handle::{EncodedVariant, Resource, ResourceHandle, Variant, VariantValue
 pub use heap::DeviceMemory;
 pub use partial_shape::PartialShape;
 pub use shape::Shape;
+pub use symbol::Symbol;
 pub use tensor::Tensor;
 
 pub use bytes::Bytes;

@@ -30,13 +30,13 @@ impl Shape {
 impl PartialShape {
     /// From a wire shape; negative sizes are unknown.
     pub fn from_proto(proto: &TensorShapeProto) -> PartialShape {
-        if proto.unknown_rank { PartialShape::unknown() } else { proto.dim.iter().map(|d| d.size).collect() }
+        if proto.unknown_rank { PartialShape::unknown() } else { proto.dim.iter().map(|d| d.size.max(-1)).collect() }
     }
 
     /// The wire form.
     pub fn to_proto(&self) -> TensorShapeProto {
         match self.dims() {
-            Some(dims) => TensorShapeProto::of(dims.iter().copied()),
+            Some(dims) => TensorShapeProto::of(dims.iter().map(|&d| d.max(-1))),
             None => TensorShapeProto { unknown_rank: true, ..Default::default() },
         }
     }

@@ -104,6 +104,44 @@ fn the_least_recently_used_plan_goes_first() {
 }
 
 #[test]
+fn kernels_are_told_the_static_shapes_of_their_inputs() {
+    static SEEN: RwLock<Vec<(String, String)>> = RwLock::new(Vec::new());
+    fn make(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
+        let shape = init.input_shape(0);
+        // A size is known or not: names of unknown sizes stay in the plan.
+        assert!(shape.dims().unwrap_or_default().iter().all(|&size| size >= -1), "{shape:?}");
+        SEEN.write().push((init.name.to_owned(), shape.to_string()));
+        Ok(Arc::new(Pass))
+    }
+    let text = "
+x = Placeholder() {dtype=f32}
+to = Const() {value=i32[2]{-1,2}}
+rows = Reshape(x, to)
+a = Softsign(rows)
+w = Const() {value=f32[2,3]{1.0,0.0,0.0,0.0,1.0,0.0}}
+product = MatMul(a, w)
+b = Softsign(product)
+in = Enter(b) {frame_name=\"l\"}
+m:2 = Merge(in, next) {N=2, T=f32}
+off = Const() {value=bool[]{false}} ^m
+cond = LoopCond(off)
+s:2 = Switch(m, cond) {T=f32}
+c = Softsign(s:1) {T=f32}
+next = NextIteration(c) {T=f32}
+out = Exit(s) {T=f32}
+d = Softsign(x)
+";
+    let session = session(text, SessionOptions { optimize: false, ..SessionOptions::default() }, make);
+    let x = Tensor::from_slice([1, 4], &[1.0f32, 2.0, 3.0, 4.0]).unwrap();
+    let results = session.run(&[("x:0", x)], &["out:0", "d:0"], &[]).unwrap();
+    assert_eq!(results[0].as_slice::<f32>().unwrap(), [1.0, 2.0, 0.0, 3.0, 4.0, 0.0]);
+    let mut seen = SEEN.write();
+    seen.sort();
+    let expected = [("a", "[?,2]"), ("b", "[?,3]"), ("c", "[?,3]"), ("d", "<unknown>")];
+    assert_eq!(*seen, expected.map(|(name, shape)| (name.to_owned(), shape.to_owned())));
+}
+
+#[test]
 fn a_signature_that_failed_is_compiled_again() {
     static FAILS: AtomicUsize = AtomicUsize::new(1);
     fn make(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {

@@ -4,11 +4,14 @@
 
 use super::args::indices;
 use super::item::{Item, for_item};
-use crate::from_fn::{from_fn, linear_from_fn};
+use crate::from_fn::{from_fn, linear_in_from_fn};
 use crate::number::Number;
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
 use flowmill_tensor::{Complex, PartialShape, Result, Tensor, bail, bf16, f16, for_dtype};
 use std::sync::Arc;
+
+/// The input whose rows are written. The other rows are not touched where the tensor is changed in place.
+const UPDATES: usize = 2;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("InplaceAdd", |init| make_sum(init, false));
@@ -18,14 +21,14 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 }
 
 fn make_update(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    for_item!(init.dtype("T")?, T => linear_from_fn(init, |ctx| {
+    for_item!(init.dtype("T")?, T => linear_in_from_fn(init, UPDATES, |ctx| {
         change_rows::<T>(ctx, |to, from| to.clone_from_slice(from))
     }))
 }
 
 fn make_sum(init: &KernelInit<'_>, minus: bool) -> Result<Arc<dyn Kernel>> {
     for_dtype!(init.dtype("T")?, [f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, Complex<f32>, Complex<f64>], T => {
-        linear_from_fn(init, move |ctx| {
+        linear_in_from_fn(init, UPDATES, move |ctx| {
             let (mut x, rows, v) = checked(ctx)?;
             let width = v.num_elements().checked_div(rows.len()).unwrap_or(0);
             if width > 0 && x.num_elements() > 0 {

@@ -5,6 +5,7 @@ mod functions;
 mod import;
 mod models;
 mod nodes;
+mod shape_analysis;
 #[path = "../support/mod.rs"]
 mod support;
 mod text;

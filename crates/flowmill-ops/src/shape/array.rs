@@ -76,6 +76,7 @@ pub(crate) fn reshape(c: &mut Context<'_>) -> Result<()> {
         let known = |sizes: &[i64]| -> Result<i64> { dims::product(&sizes.iter().copied().filter(|&d| d >= 0).collect::<Vec<_>>()) };
         let unknown: Vec<usize> = (0..to.len()).filter(|&i| to[i] < 0).collect();
         let (have, want) = (known(from)?, known(to)?);
+        let inferred: Vec<usize> = (0..to.len()).filter(|&i| to[i] == dims::UNKNOWN).collect();
         match (from.iter().filter(|&&d| d < 0).count(), unknown.as_slice()) {
             (0, []) if have != want => {
                 bail!(InvalidArgument, "Cannot reshape a tensor with {have} elements to shape {shape} ({want} elements)")
@@ -86,6 +87,10 @@ pub(crate) fn reshape(c: &mut Context<'_>) -> Result<()> {
                     bail!(InvalidArgument, "Dimension size must be evenly divisible by {want} but is {have}");
                 }
                 shape = dims::replaced(&shape, i, have / want);
+            }
+            _ if inferred.len() == 1 => {
+                let others: Vec<i64> = to.iter().copied().filter(|&size| size != dims::UNKNOWN).collect();
+                shape = dims::replaced(&shape, inferred[0], c.symbolic_ratio(from, &others));
             }
             _ => {}
         }
@@ -101,7 +106,9 @@ fn reshaped_value(c: &mut Context<'_>) {
     let Some(input) = c.value(0) else { return };
     if let (Some(constant), Some(shape)) = (&input.constant, shape.to_shape()) {
         value::set(c, 0, constant.clone().reshaped(shape).ok());
-    } else if let (Some(sizes), Some(1), Some(output)) = (&input.as_shape, shape.rank(), c.output_mut(0)) {
+    } else if let (Some(sizes), Some(output)) = (&input.as_shape, c.output_mut(0))
+        && (shape.rank() == Some(1) || shape.rank() == Some(0) && value::is_symbol(sizes))
+    {
         output.as_shape = Some(sizes.clone());
     }
 }
@@ -110,8 +117,8 @@ fn reshaped_value(c: &mut Context<'_>) {
 pub(crate) fn expand_dims(c: &mut Context<'_>) -> Result<()> {
     let input = c.input(0);
     let axis = common::int(c, 1)?;
-    let Some(sizes) = input.dims() else { return Ok(()) };
-    let Some(axis) = axis else {
+    let (Some(sizes), Some(axis)) = (input.dims(), axis) else {
+        c.set_min_rank(0, 1);
         return Ok(());
     };
     let rank = sizes.len() as i64;
@@ -198,10 +205,11 @@ pub(crate) fn split(c: &mut Context<'_>) -> Result<()> {
                     "Dimension size must be evenly divisible by {parts} but is {size}\n\tNumber of ways to split should evenly divide the split dimension"
                 );
             }
-            dims::replaced(&input, axis, if size < 0 { size } else { size / parts.max(1) })
+            dims::replaced(&input, axis, if size < 0 { c.symbolic_quotient(size, parts.max(1)) } else { size / parts.max(1) })
         }
     };
     common::set_all(c, &shape)?;
+    (0..c.num_outputs()).for_each(|i| c.set_min_rank(i, 1));
     value::set_elements(c, 1);
     Ok(())
 }
@@ -209,6 +217,7 @@ pub(crate) fn split(c: &mut Context<'_>) -> Result<()> {
 /// Parts along the axis in input 2, with the lengths in input 1, of which one may be −1.
 pub(crate) fn split_v(c: &mut Context<'_>) -> Result<()> {
     let (input, parts) = (c.input(0), c.num_outputs());
+    (0..parts).for_each(|i| c.set_min_rank(i, 1));
     let Some(rank) = input.rank() else { return Ok(()) };
     let (lengths, axis) = (common::ints(c, 1)?, common::int(c, 2)?);
     let Some(axis) = axis else { return common::set_all(c, &PartialShape::unknown_of_rank(rank)) };
@@ -231,7 +240,8 @@ pub(crate) fn split_v(c: &mut Context<'_>) -> Result<()> {
             bail!(InvalidArgument, "can't split axis of size {total} into pieces of size [{}]", join(&lengths))
         }
         1 if total >= 0 => lengths.iter_mut().filter(|n| **n < 0).for_each(|n| *n = total - known),
-        0 | 1 => {}
+        1 => lengths.iter_mut().filter(|n| **n < 0).for_each(|n| *n = c.symbolic_difference(total, known)),
+        0 => {}
         _ => bail!(InvalidArgument, "size_splits can only have one -1"),
     }
     for (i, &length) in lengths.iter().enumerate() {
@@ -251,7 +261,10 @@ pub(crate) fn pack(c: &mut Context<'_>) -> Result<()> {
     for i in (0..n.saturating_sub(1)).rev() {
         item = c.input(i).merge(&item).map_err(|e| e.append(format!("\n\tFrom merging shape {i} with other shapes.")))?;
     }
-    let Some(sizes) = item.dims() else { return Ok(()) };
+    let Some(sizes) = item.dims() else {
+        c.set_min_rank(0, 1);
+        return Ok(());
+    };
     let mut sizes = sizes.to_vec();
     let axis = new_axis(c, sizes.len())?;
     sizes.insert(axis, n as i64);
@@ -272,7 +285,8 @@ fn pack_value(c: &mut Context<'_>, rank: Option<usize>, axis: usize) {
             value::set_ints(c, dtype, Some(columns));
         }
         (None, Some(0)) => {
-            let sizes = (0..c.num_inputs()).map(|i| c.known(i).and_then(|n| n.to_i64().ok()).unwrap_or(dims::UNKNOWN)).collect();
+            let size = |i: usize| value::sizes(c, i).and_then(|sizes| sizes.first().copied()).unwrap_or(dims::UNKNOWN);
+            let sizes = (0..c.num_inputs()).map(size).collect();
             value::set_sizes(c, dtype, Some(sizes));
         }
         _ => {}
@@ -314,6 +328,7 @@ pub(crate) fn concat(c: &mut Context<'_>) -> Result<()> {
 /// Inputs `values` joined along the axis in input `axis_input`.
 pub(super) fn concat_along(c: &mut Context<'_>, axis_input: usize, values: std::ops::Range<usize>) -> Result<()> {
     common::expect_scalar(c, axis_input)?;
+    c.set_min_rank(0, 1);
     let Some(axis) = common::int(c, axis_input)? else {
         // All inputs have the same rank; a scalar cannot be joined.
         let rank = values.clone().find_map(|i| c.input(i).rank());
@@ -343,7 +358,7 @@ pub(super) fn concat_along(c: &mut Context<'_>, axis_input: usize, values: std::
                 let input = dims::with_rank(&input, before.rank().unwrap_or(rank))?;
                 let outer = dims::without_last(&before, rank - at).merge(&dims::without_last(&input, rank - at))?;
                 let inner = dims::suffix(&before, at + 1).merge(&dims::suffix(&input, at + 1))?;
-                let sum = dims::add(dims::size(&before, at), dims::size(&input, at))?;
+                let sum = dims::sum(c, dims::size(&before, at), dims::size(&input, at))?;
                 (outer.concat(&PartialShape::new(&[sum])).concat(&inner), at)
             }
         });

@@ -1,5 +1,9 @@
-//! Arithmetic on sizes of which some are unknown (−1), with TensorFlow's checks and phrases.
+//! Arithmetic on sizes of which some are unknown, with TensorFlow's checks and phrases.
+//!
+//! An unknown size is a negative number: −1, or a [`Symbol`](flowmill_tensor::Symbol) of a shape analysis, which may be passed on but not computed with.
+//! Functions that take the context compute with symbols too.
 
+use flowmill_graph::InferenceContext as Context;
 use flowmill_tensor::{PartialShape, Result, bail};
 
 /// A size that is not known.
@@ -23,7 +27,7 @@ pub(crate) fn merge(a: i64, b: i64) -> Result<i64> {
     if a >= 0 && b >= 0 && a != b {
         bail!(InvalidArgument, "Dimensions must be equal, but are {a} and {b}");
     }
-    Ok(a.max(b))
+    Ok(if a >= 0 || b == UNKNOWN { a } else { b })
 }
 
 /// The size, which must be `value`.
@@ -36,6 +40,9 @@ pub(crate) fn expect(size: i64, value: i64) -> Result<i64> {
 
 /// The sum.
 pub(crate) fn add(a: i64, b: i64) -> Result<i64> {
+    if a == 0 || b == 0 {
+        return Ok(if a == 0 { b } else { a });
+    }
     if a < 0 || b < 0 {
         return Ok(UNKNOWN);
     }
@@ -47,6 +54,9 @@ pub(crate) fn add(a: i64, b: i64) -> Result<i64> {
 
 /// The difference, which must not be negative.
 pub(crate) fn subtract(a: i64, b: i64) -> Result<i64> {
+    if b == 0 {
+        return Ok(a);
+    }
     if a < 0 || b < 0 {
         return Ok(UNKNOWN);
     }
@@ -61,6 +71,9 @@ pub(crate) fn multiply(a: i64, b: i64) -> Result<i64> {
     if a == 0 || b == 0 {
         return Ok(0);
     }
+    if a == 1 || b == 1 {
+        return Ok(if a == 1 { b } else { a });
+    }
     if a < 0 || b < 0 {
         return Ok(UNKNOWN);
     }
@@ -72,8 +85,11 @@ pub(crate) fn multiply(a: i64, b: i64) -> Result<i64> {
 
 /// The quotient of sizes that divide evenly.
 pub(crate) fn divide(a: i64, b: i64) -> Result<i64> {
-    if b == 1 || a < 0 {
+    if b == 1 {
         return Ok(a);
+    }
+    if a < 0 {
+        return Ok(UNKNOWN);
     }
     if b <= 0 {
         bail!(InvalidArgument, "Divisor must be positive but is {b}");
@@ -84,6 +100,21 @@ pub(crate) fn divide(a: i64, b: i64) -> Result<i64> {
     Ok(a / b)
 }
 
+/// Like [`add`], with symbols.
+pub(crate) fn sum(c: &Context<'_>, a: i64, b: i64) -> Result<i64> {
+    Ok(or_symbol(add(a, b)?, || c.symbolic_sum(a, b)))
+}
+
+/// Like [`subtract`], with symbols.
+pub(crate) fn difference(c: &Context<'_>, a: i64, b: i64) -> Result<i64> {
+    Ok(or_symbol(subtract(a, b)?, || c.symbolic_difference(a, b)))
+}
+
+/// `size`, or what a function with symbols returns if the size is unknown.
+fn or_symbol(size: i64, symbolic: impl FnOnce() -> i64) -> i64 {
+    if size == UNKNOWN { symbolic() } else { size }
+}
+
 /// The product of sizes.
 pub(crate) fn product(sizes: &[i64]) -> Result<i64> {
     sizes.iter().try_fold(1, |a, &b| multiply(a, b))
@@ -91,10 +122,9 @@ pub(crate) fn product(sizes: &[i64]) -> Result<i64> {
 
 /// `shape`, whose rank must be `rank`.
 pub(crate) fn with_rank(shape: &PartialShape, rank: usize) -> Result<PartialShape> {
-    match shape.rank() {
-        None => Ok(PartialShape::unknown_of_rank(rank)),
-        Some(r) if r == rank => Ok(shape.clone()),
-        Some(r) => bail!(InvalidArgument, "Shape must be rank {rank} but is rank {r}"),
+    match shape.of_rank(rank) {
+        Some(shape) => Ok(shape),
+        None => bail!(InvalidArgument, "Shape must be rank {rank} but is rank {}", shape.min_rank()),
     }
 }
 
@@ -102,7 +132,7 @@ pub(crate) fn with_rank(shape: &PartialShape, rank: usize) -> Result<PartialShap
 pub(crate) fn with_rank_at_least(shape: &PartialShape, rank: usize) -> Result<PartialShape> {
     match shape.rank() {
         Some(r) if r < rank => bail!(InvalidArgument, "Shape must be at least rank {rank} but is rank {r}"),
-        _ => Ok(shape.clone()),
+        _ => Ok(shape.of_rank_at_least(rank)),
     }
 }
 

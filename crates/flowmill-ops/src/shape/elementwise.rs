@@ -117,7 +117,9 @@ pub(crate) fn bitcast(c: &mut Context<'_>) -> Result<()> {
 /// [`broadcast_binary`] of integers that may be known.
 pub(crate) fn broadcast_binary_of(c: &mut Context<'_>, f: fn(i64, i64) -> Option<i64>) -> Result<()> {
     broadcast_binary(c)?;
-    value::binary(c, f)
+    value::binary(c, f)?;
+    value::symbolic_binary(c);
+    Ok(())
 }
 
 /// [`common::unchanged`] for a function of integers that may be known.

@@ -147,7 +147,7 @@ pub(crate) fn pad(c: &mut Context<'_>) -> Result<()> {
         }
         let both = dims::add(pair[0], pair[1])?;
         let size = dims::size(&input, i);
-        sizes.push(if c.op_def().name == "MirrorPadGrad" { dims::subtract(size, both)? } else { dims::add(size, both)? });
+        sizes.push(if c.op_def().name == "MirrorPadGrad" { dims::difference(c, size, both)? } else { dims::sum(c, size, both)? });
     }
     c.set_output(0, PartialShape::new(&sizes));
     Ok(())
@@ -331,7 +331,10 @@ pub(crate) fn one_hot(c: &mut Context<'_>) -> Result<()> {
     common::expect_scalar(c, 2)?;
     common::expect_scalar(c, 3)?;
     let indices = c.input(0);
-    let Some(sizes) = indices.dims() else { return Ok(()) };
+    let Some(sizes) = indices.dims() else {
+        c.set_min_rank(0, 1);
+        return Ok(());
+    };
     let mut sizes = sizes.to_vec();
     let at = if axis < 0 { sizes.len() } else { axis as usize };
     if at > sizes.len() {

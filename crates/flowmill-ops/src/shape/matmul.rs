@@ -28,6 +28,7 @@ pub(crate) fn batch_matmul(c: &mut Context<'_>) -> Result<()> {
     let (ta, tb): (bool, bool) = (c.attrs().get("adj_x")?, c.attrs().get("adj_y")?);
     let (Some(_), Some(_)) = (a.rank(), b.rank()) else {
         // One known rank tells the inner sizes, not the batch's.
+        c.set_min_rank(0, 2);
         return Ok(());
     };
     let (rows, inner_a) = pick(&a, ta);

@@ -17,7 +17,10 @@ fn channel_axis(c: &Context<'_>, rank: usize) -> Result<usize> {
 pub(crate) fn bias_add(c: &mut Context<'_>) -> Result<()> {
     let input = dims::with_rank_at_least(&c.input(0), if channels_first(c)? { 3 } else { 2 })?;
     let bias = dims::with_rank(&c.input(1), 1)?;
-    let Some(rank) = input.rank() else { return Ok(()) };
+    let Some(rank) = input.rank() else {
+        c.set_output(0, input);
+        return Ok(());
+    };
     let axis = channel_axis(c, rank)?;
     let depth = dims::merge(dims::size(&input, axis), dims::size(&bias, 0))?;
     c.set_output(0, dims::replaced(&input, axis, depth));

@@ -19,7 +19,7 @@ pub(crate) fn slice(c: &mut Context<'_>) -> Result<()> {
         let available = dims::size(&input, i);
         let at = |v: &Option<Vec<i64>>| v.as_ref().and_then(|v| v.get(i).copied());
         sizes.push(match (at(&partial_begin), at(&size)) {
-            (Some(begin), Some(-1)) => dims::subtract(available, begin)?,
+            (Some(begin), Some(-1)) => dims::difference(c, available, begin)?,
             (_, Some(size)) if size < -1 => bail!(InvalidArgument, "Invalid value in tensor used for shape: {size}"),
             (_, Some(size)) => size,
             (_, None) => at(&partial_size).unwrap_or(dims::UNKNOWN),
@@ -96,7 +96,8 @@ impl Interval {
             return Ok(1);
         }
         if size < 0 {
-            return Ok(dims::UNKNOWN);
+            let is_whole = self.stride == 1 && self.end_masked && (self.begin_masked || self.begin == Some(0));
+            return Ok(if is_whole { size } else { dims::UNKNOWN });
         }
         let Some((begin, end)) = self.bounds(size) else { return Ok(dims::UNKNOWN) };
         let span = end - begin;

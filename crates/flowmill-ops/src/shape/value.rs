@@ -4,7 +4,7 @@
 
 use super::dims;
 use flowmill_graph::InferenceContext as Context;
-use flowmill_tensor::{DType, PartialShape, Result, Tensor};
+use flowmill_tensor::{DType, PartialShape, Result, Symbol, Tensor};
 
 /// The most elements of a constant that static inference follows: enough for shapes, permutations, paddings and splits.
 pub(crate) const MAX_ELEMENTS: usize = 1024;
@@ -16,11 +16,18 @@ pub(crate) fn set(c: &mut Context<'_>, i: usize, value: Option<Tensor>) {
     }
 }
 
-/// Sets output `i` to a scalar of an index type, −1 standing for unknown.
+/// Sets output `i` to a scalar of an index type, which may be a symbol; −1 stands for unknown.
 pub(crate) fn set_scalar(c: &mut Context<'_>, i: usize, dtype: DType, value: i64) {
     if value >= 0 {
         set(c, i, Tensor::index_scalar(dtype, value).ok());
+    } else if let (Some(_), Some(output)) = (Symbol::from_size(value), c.output_mut(i)) {
+        output.as_shape = Some(PartialShape::new(&[value]));
     }
+}
+
+/// Returns true if a value is one size, which is a symbol.
+pub(crate) fn is_symbol(sizes: &PartialShape) -> bool {
+    matches!(sizes.dims(), Some(&[size]) if Symbol::from_size(size).is_some())
 }
 
 /// Sets output `i` to the sizes of `shape`, as far as they are known.
@@ -45,7 +52,9 @@ fn ints(c: &Context<'_>, i: usize) -> Option<Vec<i64>> {
 pub(crate) fn sizes(c: &Context<'_>, i: usize) -> Option<Vec<i64>> {
     let value = c.value(i)?;
     if let Some(t) = &value.constant {
-        return (t.rank() <= 1).then(|| t.to_i64_vec().ok()).flatten();
+        // A number that happens to be one that stands for a symbol is no size.
+        let known = || t.to_i64_vec().ok().filter(|sizes| sizes.iter().all(|&n| Symbol::from_size(n).is_none()));
+        return (t.rank() <= 1).then(known).flatten();
     }
     if let Some(shape) = &value.as_shape {
         return shape.dims().map(<[i64]>::to_vec);
@@ -63,7 +72,9 @@ pub(crate) fn set_sizes(c: &mut Context<'_>, dtype: DType, sizes: Option<Vec<i64
     let rank = c.output_mut(0).and_then(|o| o.shape.rank());
     match (rank, sizes.as_slice()) {
         (Some(0), &[n]) => set_scalar(c, 0, dtype, n),
-        (Some(1), sizes) if sizes.iter().any(|&n| n >= 0) || sizes.is_empty() => set_shape(c, 0, dtype, PartialShape::new(sizes)),
+        (Some(1), sizes) if sizes.iter().any(|&n| n >= 0 || Symbol::from_size(n).is_some()) || sizes.is_empty() => {
+            set_shape(c, 0, dtype, PartialShape::new(sizes))
+        }
         _ => {}
     }
 }
@@ -157,8 +168,26 @@ pub(crate) fn binary(c: &mut Context<'_>, f: fn(i64, i64) -> Option<i64>) -> Res
     Ok(())
 }
 
+/// Sets output 0 to a sum, difference or product of sizes, some of which are symbols: for an op whose element-wise function that is.
+pub(crate) fn symbolic_binary(c: &mut Context<'_>) {
+    let Ok(dtype @ (DType::I32 | DType::I64)) = c.attrs().get::<DType>("T") else { return };
+    let function: fn(&Context<'_>, i64, i64) -> i64 = match c.op_def().traits.elementwise {
+        Some("Add") => |c, x, y| c.symbolic_sum(x, y),
+        Some("Sub") => |c, x, y| c.symbolic_difference(x, y),
+        Some("Mul") => |c, x, y| c.symbolic_ratio(&[x, y], &[]),
+        _ => return,
+    };
+    if !c.has_symbols() || c.output_mut(0).is_none_or(|output| output.constant.is_some()) {
+        return;
+    }
+    if let (Some(x), Some(y)) = (sizes(c, 0), sizes(c, 1)) {
+        let values = zip(&x, &y, |x, y| Some(function(c, x, y)));
+        set_sizes(c, dtype, values);
+    }
+}
+
 /// The function of corresponding elements; one element goes with all of the other side.
-fn zip(x: &[i64], y: &[i64], f: fn(i64, i64) -> Option<i64>) -> Option<Vec<i64>> {
+fn zip(x: &[i64], y: &[i64], f: impl Fn(i64, i64) -> Option<i64>) -> Option<Vec<i64>> {
     match (x, y) {
         (&[x], y) => y.iter().map(|&y| f(x, y)).collect(),
         (x, &[y]) => x.iter().map(|&x| f(x, y)).collect(),

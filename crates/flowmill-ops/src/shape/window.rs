@@ -16,7 +16,7 @@ struct Window<'a> {
 
 impl Window<'_> {
     /// The number of places the window takes in `input` elements.
-    fn output_size(&self, input: i64) -> Result<i64> {
+    fn output_size(&self, c: &Context<'_>, input: i64) -> Result<i64> {
         if self.stride <= 0 {
             bail!(InvalidArgument, "Stride must be > 0, but got {}", self.stride);
         }
@@ -24,7 +24,7 @@ impl Window<'_> {
             bail!(InvalidArgument, "Dilation rate must be >= 1, but got {}", self.dilation);
         }
         if input < 0 {
-            return Ok(dims::UNKNOWN);
+            return self.symbolic_size(c, input);
         }
         let round_up = |n: i64| Ok(n / self.stride + i64::from(n % self.stride != 0));
         if self.padding == "SAME" {
@@ -36,6 +36,21 @@ impl Window<'_> {
         let padded = if self.padding == "EXPLICIT" { dims::add(dims::add(input, self.explicit.0)?, self.explicit.1)? } else { input };
         let effective = dims::add(dims::multiply((self.size - 1).max(0), self.dilation)?, self.size.min(1))?;
         round_up(dims::add(dims::subtract(padded, effective)?, 1)?)
+    }
+
+    /// Like [`Window::output_size`], in an unknown number of elements.
+    fn symbolic_size(&self, c: &Context<'_>, input: i64) -> Result<i64> {
+        if self.padding == "SAME" {
+            return Ok(c.symbolic_quotient(input, self.stride));
+        }
+        if self.size < 0 {
+            return Ok(dims::UNKNOWN);
+        }
+        let padding = if self.padding == "EXPLICIT" { dims::add(self.explicit.0, self.explicit.1)? } else { 0 };
+        // An empty window and one of a single element take as many places as there are elements, but for one more.
+        let padded = c.symbolic_sum(input, dims::add(padding, i64::from(self.size == 0))?);
+        let places = c.symbolic_difference(padded, dims::multiply((self.size - 1).max(0), self.dilation)?);
+        Ok(c.symbolic_quotient(places, self.stride))
     }
 }
 
@@ -149,17 +164,31 @@ pub(crate) fn depthwise_conv(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The kind of padding, and how much of it each dimension has if it is explicit.
+fn paddings<'a>(c: &Context<'a>, layout: &Layout) -> Result<(&'a str, Vec<(i64, i64)>)> {
+    let padding: &str = c.attrs().get("padding")?;
+    // TensorFlow declares no explicit paddings for this op, so that the optimizer keeps them in an attribute of its own.
+    if c.op_def().name == "_FusedDepthwiseConv2dNative" && c.attrs().contains("_explicit_paddings") {
+        let own: Vec<i64> = c.attrs().list("_explicit_paddings")?;
+        let pairs: Vec<(i64, i64)> = own.chunks_exact(2).map(|p| (p[0], p[1])).collect();
+        if pairs.len() != layout.rank {
+            bail!(InvalidArgument, "_explicit_paddings must contain {} values, but got: {}", 2 * layout.rank, own.len());
+        }
+        return Ok(("EXPLICIT", pairs));
+    }
+    Ok((padding, explicit_paddings(c, padding, layout)?))
+}
+
 /// The output sizes of the spatial dimensions, given the window's.
 fn window_sizes(c: &Context<'_>, layout: &Layout, input: &PartialShape, window: impl Fn(usize) -> i64) -> Result<Vec<i64>> {
     let (strides, dilations) = (per_dimension(c, "strides", layout.rank)?, dilations(c, layout.rank)?);
-    let padding: &str = c.attrs().get("padding")?;
-    let explicit = explicit_paddings(c, padding, layout)?;
+    let (padding, explicit) = paddings(c, layout)?;
     layout
         .spatial()
         .enumerate()
         .map(|(i, axis)| {
             let window = Window { size: window(i), stride: strides[axis], dilation: dilations[axis], padding, explicit: explicit[axis] };
-            window.output_size(dims::size(input, axis))
+            window.output_size(c, dims::size(input, axis))
         })
         .collect()
 }
@@ -181,7 +210,7 @@ pub(crate) fn pool<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
         padding: c.attrs().get("padding")?,
         explicit: (0, 0),
     };
-    let channels = depth.output_size(dims::size(&input, layout.channels))?;
+    let channels = depth.output_size(c, dims::size(&input, layout.channels))?;
     let shape = layout.assemble(dims::size(&input, 0), channels, &spatial);
     common::set_all(c, &shape)
 }
@@ -201,7 +230,7 @@ pub(crate) fn pool_v2(c: &mut Context<'_>) -> Result<()> {
         .map(|axis| match axis {
             0 => Ok(dims::size(&input, 0)),
             _ => Window { size: ksize[axis], stride: strides[axis], dilation: 1, padding, explicit: (0, 0) }
-                .output_size(dims::size(&input, axis)),
+                .output_size(c, dims::size(&input, axis)),
         })
         .collect::<Result<Vec<_>>>()?;
     c.set_output(0, PartialShape::new(&sizes));
@@ -246,7 +275,7 @@ pub(crate) fn dilation_2d(c: &mut Context<'_>) -> Result<()> {
     let spatial = (0..2)
         .map(|i| {
             Window { size: dims::size(&filter, i), stride: strides[i + 1], dilation: rates[i + 1], padding, explicit: (0, 0) }
-                .output_size(dims::size(&input, i + 1))
+                .output_size(c, dims::size(&input, i + 1))
         })
         .collect::<Result<Vec<_>>>()?;
     c.set_output(0, PartialShape::new(&[dims::size(&input, 0), spatial[0], spatial[1], depth]));
@@ -260,7 +289,8 @@ pub(crate) fn extract_image_patches(c: &mut Context<'_>) -> Result<()> {
     let padding: &str = c.attrs().get("padding")?;
     let spatial = (1..3)
         .map(|i| {
-            Window { size: ksizes[i], stride: strides[i], dilation: rates[i], padding, explicit: (0, 0) }.output_size(dims::size(&input, i))
+            Window { size: ksizes[i], stride: strides[i], dilation: rates[i], padding, explicit: (0, 0) }
+                .output_size(c, dims::size(&input, i))
         })
         .collect::<Result<Vec<_>>>()?;
     let depth = dims::multiply(dims::size(&input, 3), dims::multiply(ksizes[1].max(0), ksizes[2].max(0))?)?;
@@ -280,7 +310,7 @@ pub(crate) fn extract_volume_patches(c: &mut Context<'_>) -> Result<()> {
         let size = dims::size(&input, i);
         // A window that is too large by less than its stride has no place, which is no error.
         let has_no_place = padding == "VALID" && size >= 0 && size < ksizes[i] && ksizes[i].saturating_sub(size) <= strides[i];
-        sizes.push(if has_no_place { 0 } else { window.output_size(size)? });
+        sizes.push(if has_no_place { 0 } else { window.output_size(c, size)? });
         depth = dims::multiply(depth, ksizes[i].max(0))?;
     }
     sizes.push(depth);
@@ -382,7 +412,7 @@ pub(crate) fn fused_pad_conv<const RESIZES: bool>(c: &mut Context<'_>) -> Result
     let padding: &str = c.attrs().get("padding")?;
     let spatial = |i: usize| {
         let window = Window { size: dims::size(&filter, i), stride: strides[i + 1], dilation: 1, padding, explicit: (0, 0) };
-        window.output_size(padded[i + 1])
+        window.output_size(c, padded[i + 1])
     };
     let shape = PartialShape::new(&[padded[0], spatial(0)?, spatial(1)?, dims::size(&filter, 3)]);
     c.set_output(0, shape);

@@ -17,8 +17,7 @@
 //! know one layout.
 
 use crate::Evaluator;
-use crate::rewrite::{add_constant, bypass, constant, constant_input, has_no_control_inputs, node_def, text};
-use crate::shapes::integers;
+use crate::rewrite::{add_constant, bypass, constant, constant_input, has_no_control_inputs, integers, node_def, text};
 use flowmill_graph::image_layout::{channels_first_rank, channels_last_attrs, to_channels_first, to_channels_last};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{ControlFlow, FrameId, Graph, Node, NodeId, OutputId};

@@ -10,8 +10,7 @@
 //! `fold_constants` runs earlier: paddings may be computed.
 
 use crate::Evaluator;
-use crate::rewrite::{constant_input, has_no_control_inputs, is_channels_last, sole_consumer, text};
-use crate::shapes::integers;
+use crate::rewrite::{constant_input, has_no_control_inputs, integers, is_channels_last, sole_consumer, text};
 use flowmill_graph::{Graph, Node};
 use flowmill_tensor::Result;
 

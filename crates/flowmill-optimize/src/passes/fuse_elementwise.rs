@@ -16,8 +16,7 @@
 
 use crate::Evaluator;
 use crate::liveness::Liveness;
-use crate::ranks::{Tensors, is_last_axis};
-use crate::rewrite::{is_of_type, node_def, replace, text};
+use crate::rewrite::{Shapes, is_last_axis, is_of_type, node_def, replace, text};
 use flowmill_graph::traverse::{is_back_edge, topological_order};
 use flowmill_graph::{Graph, Node, NodeId, OutputId};
 use flowmill_proto::AttrValue;
@@ -74,12 +73,11 @@ const MAX_VISITED: usize = 256;
 pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
     let order = topological_order(graph)?;
     let is_function = |n: &Node| FUNCTIONS.contains(&n.op());
-    let tensors = Tensors::of(graph, &order, is_function);
-    if !order.iter().filter_map(|&id| graph.get(id)).any(|n| is_function(n) && tensors.contains(n.id())) {
+    if !order.iter().filter_map(|&id| graph.get(id)).any(is_function) {
         return Ok(0);
     }
     let position: FxHashMap<NodeId, u32> = order.iter().enumerate().map(|(i, &id)| (id, i as u32)).collect();
-    let mut fusion = Fusion { tensors, position, liveness: Liveness::of(graph, &order) };
+    let mut fusion = Fusion { shapes: Shapes::default(), position, liveness: Liveness::of(graph, &order) };
     let mut count = 0;
     for &last in order.iter().rev() {
         if let Some(members) = fusion.cluster(graph, last) {
@@ -99,7 +97,7 @@ struct Arg {
 }
 
 struct Fusion {
-    tensors: Tensors,
+    shapes: Shapes,
     /// Places of the nodes that were there at the start, producers first.
     position: FxHashMap<NodeId, u32>,
     liveness: Liveness,
@@ -109,7 +107,7 @@ impl Fusion {
     fn is_fusable(&self, graph: &Graph, node: &Node) -> bool {
         let is_function = FUNCTIONS.contains(&node.op()) && is_of_type(node, DType::F32) && self.position.contains_key(&node.id());
         is_function
-            && self.tensors.contains(node.id())
+            && self.shapes.of(graph).has_dimensions(node.id().output(0))
             && !node.input_types().iter().any(|t| t.is_ref)
             && (!node.is_op("BiasAdd") || matches!(text(node, "data_format"), "" | "NHWC"))
             && graph.inputs(node.id()).count() == node.num_inputs()
@@ -163,7 +161,7 @@ impl Fusion {
         for &id in members {
             controls.extend(graph.control_inputs(id));
             for input in graph.inputs(id).filter(|o| !members.contains(&o.node)) {
-                let arg = arg(graph, input, last, &mut controls);
+                let arg = self.arg(graph, input, last, &mut controls);
                 if !args.contains(&arg) {
                     args.push(arg);
                 }
@@ -177,7 +175,7 @@ impl Fusion {
                 let value = match members.iter().position(|&m| m == input.node) {
                     Some(at) => args.len() + at,
                     None => {
-                        let arg = arg(graph, input, last, &mut ignored);
+                        let arg = self.arg(graph, input, last, &mut ignored);
                         args.iter().position(|&a| a == arg).unwrap_or_default()
                     }
                 };
@@ -215,6 +213,21 @@ impl Fusion {
         }
         Ok(())
     }
+
+    /// How the fused node takes a tensor: behind a `Split` of the last dimension, which it looks through, also what that waits for is added.
+    fn arg(&self, graph: &Graph, tensor: OutputId, fused: NodeId, controls: &mut Vec<NodeId>) -> Arg {
+        let whole = Arg { tensor, index: 0, count: 1 };
+        let device = |id: NodeId| graph.get(id).map(Node::device);
+        let Some(split) = graph.get(tensor.node).filter(|n| n.is_op("Split") && Some(n.device()) == device(fused)) else { return whole };
+        match graph.input(split.id(), 1) {
+            Some(value) if is_last_axis(graph, &self.shapes, split.id(), 0, value) && !split.input_types().iter().any(|t| t.is_ref) => {
+                controls.extend(graph.control_inputs(split.id()));
+                controls.extend(graph.input_node(split.id(), 0).iter().flat_map(|&axis| graph.control_inputs(axis)));
+                Arg { tensor: value, index: tensor.slot as usize, count: split.num_outputs() }
+            }
+            _ => whole,
+        }
+    }
 }
 
 fn integers(values: Vec<i64>) -> AttrValue {
@@ -225,21 +238,6 @@ fn integers(values: Vec<i64>) -> AttrValue {
 fn num_args(graph: &Graph, members: &FxHashSet<NodeId>) -> usize {
     let outside: FxHashSet<OutputId> = members.iter().flat_map(|&id| graph.inputs(id)).filter(|o| !members.contains(&o.node)).collect();
     outside.len()
-}
-
-/// How the fused node takes a tensor: behind a `Split` of the last dimension, which it looks through, also what that waits for is added.
-fn arg(graph: &Graph, tensor: OutputId, fused: NodeId, controls: &mut Vec<NodeId>) -> Arg {
-    let whole = Arg { tensor, index: 0, count: 1 };
-    let device = |id: NodeId| graph.get(id).map(Node::device);
-    let Some(split) = graph.get(tensor.node).filter(|n| n.is_op("Split") && Some(n.device()) == device(fused)) else { return whole };
-    match graph.input(split.id(), 1) {
-        Some(value) if is_last_axis(graph, split.id(), 0, value) && !split.input_types().iter().any(|t| t.is_ref) => {
-            controls.extend(graph.control_inputs(split.id()));
-            controls.extend(graph.input_node(split.id(), 0).iter().flat_map(|&axis| graph.control_inputs(axis)));
-            Arg { tensor: value, index: tensor.slot as usize, count: split.num_outputs() }
-        }
-        _ => whole,
-    }
 }
 
 /// Whether no path leads out of these nodes and back; `false` also where that would take too long to find out. All of them lead to `root`.

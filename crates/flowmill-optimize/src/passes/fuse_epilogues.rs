@@ -14,8 +14,7 @@
 
 use crate::Evaluator;
 use crate::linear::{Linear, is_bias_add};
-use crate::rewrite::{constant_shape, is_of_type, node_def, replace, sole_consumer, text};
-use crate::shapes::Shapes;
+use crate::rewrite::{Shapes, constant_shape, is_of_type, node_def, replace, sole_consumer, text};
 use flowmill_graph::traverse::topological_order;
 use flowmill_graph::{Edge, Graph, Node, NodeId, OutputId};
 use flowmill_proto::{AttrValue, DataType};
@@ -29,7 +28,7 @@ const OWN_PADDINGS: &str = "_explicit_paddings";
 
 pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
     let order = topological_order(graph)?;
-    let mut shapes = Shapes::of(graph, &order);
+    let mut shapes = Shapes::default();
     let mut count = 0;
     for id in order {
         let Some(found) = graph.get(id).and_then(|node| find(graph, node, &shapes)) else { continue };
@@ -111,7 +110,7 @@ fn addend(graph: &Graph, sum: &Node, edge: Edge) -> Option<OutputId> {
 fn residual(graph: &Graph, found: &Found, shapes: &Shapes) -> Option<(Edge, OutputId)> {
     let edge = found.next(graph)?;
     let other = addend(graph, graph.get(edge.dst)?, edge)?;
-    shapes.are_equal(edge.source()?, other).then_some((edge, other))
+    shapes.of(graph).are_equal(edge.source()?, other).then_some((edge, other))
 }
 
 fn rewrite(graph: &mut Graph, found: &Found) -> Result<NodeId> {

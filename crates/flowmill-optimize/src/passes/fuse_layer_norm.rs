@@ -11,8 +11,7 @@
 //! nodes that this pass looks for.
 
 use crate::Evaluator;
-use crate::ranks::is_last_axis;
-use crate::rewrite::{constant, constant_shape, factors, is_plain, node_def, replace};
+use crate::rewrite::{Shapes, constant, constant_shape, factors, is_last_axis, is_plain, node_def, replace};
 use flowmill_graph::{Graph, Node, NodeId, OutputId};
 use flowmill_proto::AttrValue;
 use flowmill_proto::attr_value::Value;
@@ -20,13 +19,15 @@ use flowmill_tensor::{DType, Result};
 
 pub(crate) fn run(graph: &mut Graph, _: &dyn Evaluator) -> Result<usize> {
     let mut count = 0;
+    let mut shapes = Shapes::default();
     for id in graph.op_node_ids() {
-        let Some(norm) = graph.get(id).and_then(|last| find(graph, last)) else { continue };
+        let Some(norm) = graph.get(id).and_then(|last| find(graph, last, &shapes)) else { continue };
         // What computed the moments is left to `prune`.
         let mut def = node_def(graph, "_FusedLayerNorm", String::new(), &[id]);
         def.attr.insert("T".to_owned(), Value::Type(DType::F32.number()).into());
         def.attr.insert("epsilon".to_owned(), AttrValue::from(norm.epsilon));
-        replace(graph, id, def, &[norm.x, norm.gamma, norm.beta], &[])?;
+        let fused = replace(graph, id, def, &[norm.x, norm.gamma, norm.beta], &[])?;
+        shapes.set_same(fused.output(0), id.output(0));
         count += 1;
     }
     Ok(count)
@@ -40,8 +41,8 @@ struct Norm {
 }
 
 /// The normalisation that ends in the sum `last`.
-fn find(graph: &Graph, last: &Node) -> Option<Norm> {
-    let search = Search { graph, device: last.device() };
+fn find(graph: &Graph, last: &Node, shapes: &Shapes) -> Option<Norm> {
+    let search = Search { graph, device: last.device(), shapes };
     let sum = search.plain(last.id(), "AddV2").or_else(|| search.plain(last.id(), "Add"))?;
     let (a, b) = (graph.input(sum, 0)?, graph.input(sum, 1)?);
     [(a, b), (b, a)].into_iter().find_map(|(a, b)| search.centred(sum, a, b).or_else(|| search.shifted(sum, a, b)))
@@ -50,6 +51,7 @@ fn find(graph: &Graph, last: &Node) -> Option<Norm> {
 struct Search<'a> {
     graph: &'a Graph,
     device: &'a str,
+    shapes: &'a Shapes,
 }
 
 impl Search<'_> {
@@ -142,7 +144,7 @@ impl Search<'_> {
     /// Whether a `Mean` is over the last dimension, that of `x`, and keeps it.
     fn is_mean_of_last(&self, mean: NodeId, x: OutputId) -> bool {
         let keeps = self.graph.get(mean).is_some_and(|n| n.attrs().get_or("keep_dims", false).unwrap_or(false));
-        keeps && is_last_axis(self.graph, mean, 1, x)
+        keeps && is_last_axis(self.graph, self.shapes, mean, 1, x)
     }
 
     /// What the squares are of that a `Mean` is taken of.

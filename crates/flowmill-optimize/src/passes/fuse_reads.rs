@@ -15,8 +15,7 @@
 //! `fuse_epilogues` runs earlier, so that the product has its bias.
 
 use crate::Evaluator;
-use crate::rewrite::{constant_input, constant_shape, is_of_type, node_def, replace, sole_consumer};
-use crate::shapes::integers;
+use crate::rewrite::{constant_input, constant_shape, integers, is_of_type, node_def, replace, sole_consumer};
 use flowmill_graph::{Graph, Node, NodeId, OutputId};
 use flowmill_tensor::{DType, Result};
 

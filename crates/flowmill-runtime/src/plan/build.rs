@@ -7,7 +7,7 @@ use crate::function::FunctionLibraryRuntime;
 use crate::kernel::{Cost, Kernel, KernelContext};
 use crate::registry::{KernelInit, KernelRegistry};
 use crate::resource::ResourceManager;
-use flowmill_graph::{ControlFlow, Graph, Node, NodeId, OpDef, OpTraits, OutputId, Role};
+use flowmill_graph::{ControlFlow, Graph, Node, NodeId, OpDef, OpTraits, OutputId, Role, ShapeAnalysis};
 use flowmill_proto::TensorProto;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Bytes, DType, PartialShape, Result, Tensor, bail, error};
@@ -60,7 +60,8 @@ pub fn build(graph: &Graph, args: Vec<DType>, num_results: usize, env: &PlanEnv<
     });
     let mut plan = PlanGraph { nodes: Vec::new(), frames: frames.collect(), args, num_results };
     let passes_reference = reads_in_every_iteration(graph);
-    let mut builder = Builder { graph, env, flow, ids: FxHashMap::default(), constants: FxHashMap::default(), passes_reference };
+    let shapes = ShapeAnalysis::new(graph);
+    let mut builder = Builder { graph, env, flow, shapes, ids: FxHashMap::default(), constants: FxHashMap::default(), passes_reference };
     for (i, node) in graph.op_nodes().enumerate() {
         builder.ids.insert(node.id(), PlanNodeId(i as u32));
         if node.role() == Role::Const {
@@ -185,6 +186,7 @@ struct Builder<'a> {
     graph: &'a Graph,
     env: &'a PlanEnv<'a>,
     flow: ControlFlow,
+    shapes: ShapeAnalysis,
     ids: FxHashMap<NodeId, PlanNodeId>,
     constants: FxHashMap<NodeId, Tensor>,
     /// See [`reads_in_every_iteration`].
@@ -226,7 +228,9 @@ impl Builder<'_> {
         let frame = FrameId(self.flow.frame_of(node.id()).0);
         let passes_object = passes_reference || node.traits().gives_handle_for_string;
         let outputs = node.output_types().iter().map(|t| OutputType { dtype: t.dtype, is_ref: t.is_ref || passes_object }).collect();
-        let mut made = PlanNode { name, op, traits: *node.traits(), kind, kernel, cost, frame, inputs, takes_ref, controls, outputs };
+        let shapes = (0..node.num_outputs()).map(|slot| self.shapes.shape(node.id().output(slot as u32))).collect();
+        let mut made =
+            PlanNode { name, op, traits: *node.traits(), kind, kernel, cost, frame, inputs, takes_ref, controls, outputs, shapes };
         if node.role() == Role::Send {
             send_also_when_dead(&mut made);
         }
@@ -300,9 +304,8 @@ impl Builder<'_> {
         let input_types: Vec<DType> = node.input_types().iter().map(|t| t.dtype).collect();
         let output_types: Vec<DType> = node.output_types().iter().map(|t| t.dtype).collect();
         let constants: Vec<Option<Tensor>> = self.graph.inputs(node.id()).map(|o| self.constant_behind(o.node)).collect();
-        // What kernels estimate their work by: the shapes of weights.
-        let shape = |constant: &Option<Tensor>| constant.as_ref().map_or_else(PartialShape::unknown, |t| t.shape().into());
-        let input_shapes: Vec<PartialShape> = constants.iter().map(shape).collect();
+        // What kernels estimate their work by. Names of unknown sizes mean nothing to them.
+        let input_shapes: Vec<PartialShape> = self.graph.inputs(node.id()).map(|o| self.shapes.shape(o).without_symbols()).collect();
         kernels_for(node.op_def(), self.env.device, self.env.host).make(&KernelInit {
             name: node.name(),
             op_def: node.op_def(),

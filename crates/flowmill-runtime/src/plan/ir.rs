@@ -1,6 +1,6 @@
 use crate::kernel::{Cost, Kernel};
 use flowmill_graph::OpTraits;
-use flowmill_tensor::{DType, Result, Tensor, error};
+use flowmill_tensor::{DType, PartialShape, Result, Tensor, error};
 use std::sync::Arc;
 
 /// A node of a [`PlanGraph`], by its place in `nodes`.
@@ -96,6 +96,9 @@ pub struct PlanNode {
     pub controls: Vec<PlanEdge>,
     /// Types of the outputs.
     pub outputs: Vec<OutputType>,
+    /// Static shapes of the outputs, with symbols for unknown sizes. Symbols of nodes in a loop hold within one iteration. May be shorter than
+    /// `outputs` where nothing is known.
+    pub shapes: Vec<PartialShape>,
 }
 
 impl PlanNode {

@@ -24,7 +24,11 @@ impl fmt::Display for PlanNode {
                 slot => write!(f, "{}:{slot}", edge.node.0)?,
             }
         }
-        write!(f, ") in frame {}", self.frame.0)
+        write!(f, ") in frame {}", self.frame.0)?;
+        for (i, shape) in self.shapes.iter().enumerate() {
+            write!(f, "{} {shape}", if i == 0 { ":" } else { "," })?;
+        }
+        Ok(())
     }
 }
 

@@ -119,6 +119,7 @@ fn replace(graph: &mut Rewriter, source: PlanEdge, members: &FxHashSet<PlanNodeI
         kind: NodeKind::Program,
         frame: last.frame,
         outputs: results.iter().map(|&edge| graph.edge_type(edge)).collect(),
+        shapes: results.iter().map(|&edge| graph.edge_shape(edge)).collect(),
         kernel: Some(Arc::new(BatchProgram::new(instructions, kept))),
         cost: Cost::Expensive,
         inputs: vec![source],

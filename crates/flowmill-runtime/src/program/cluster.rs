@@ -209,6 +209,7 @@ fn fuse(graph: &mut Rewriter, members: &FxHashSet<PlanNodeId>) -> Result<()> {
         takes_ref,
         controls: Vec::new(),
         outputs,
+        shapes: outgoing.iter().map(|&edge| graph.edge_shape(edge)).collect(),
     };
     graph.replace(members, program, &outgoing);
     Ok(())

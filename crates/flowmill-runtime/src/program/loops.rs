@@ -311,6 +311,7 @@ fn build(graph: &Rewriter, shape: &LoopShape) -> Result<Option<Built>> {
     let condition_reg = lowering.reg(value(shape.condition))?;
     mark_pieces(&mut before, &mut body, &mut after, &kept, condition_reg);
     let outputs: Vec<OutputType> = outgoing.iter().map(|&e| graph.edge_type(PlanEdge { node: e.node, slot: 0 })).collect();
+    let shapes = outgoing.iter().map(|&e| graph.edge_shape(PlanEdge { node: e.node, slot: 0 })).collect();
     let Some(condition) = graph.get(shape.condition) else { return Ok(None) };
     let cost = cost_of(shape.members.iter().filter_map(|&id| graph.get(id)));
     let frame = graph.get(shape.enters[0]).map_or(FrameId::ROOT, |n| n.frame);
@@ -340,6 +341,7 @@ fn build(graph: &Rewriter, shape: &LoopShape) -> Result<Option<Built>> {
         inputs,
         controls: Vec::new(),
         outputs,
+        shapes,
     };
     Ok(Some((node, shape.members.clone(), outgoing)))
 }

@@ -2,7 +2,7 @@
 
 use crate::kernel::Cost;
 use crate::plan::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};
-use flowmill_tensor::{DType, Result, bail};
+use flowmill_tensor::{DType, PartialShape, Result, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The graph with its consumers at hand; replaced nodes leave holes until [`Rewriter::finish`].
@@ -57,6 +57,11 @@ impl Rewriter {
     pub(super) fn edge_type(&self, edge: PlanEdge) -> OutputType {
         let output = self.get(edge.node).and_then(|n| n.outputs.get(edge.slot as usize));
         output.copied().unwrap_or(OutputType { dtype: DType::Bool, is_ref: false })
+    }
+
+    /// The static shape of what an edge carries.
+    pub(super) fn edge_shape(&self, edge: PlanEdge) -> PartialShape {
+        self.get(edge.node).and_then(|n| n.shapes.get(edge.slot as usize)).cloned().unwrap_or_default()
     }
 
     /// Whether anybody waits for the node itself and not for one of its outputs.

@@ -122,6 +122,7 @@ impl Builder {
             takes_ref: vec![false; inputs.len()],
             controls: Vec::new(),
             outputs: vec![INT; num_outputs],
+            shapes: Vec::new(),
         });
         id
     }

@@ -1,0 +1,131 @@
+//! Which shapes and sizes of a graph's tensors are known or equal before a step runs.
+
+use crate::shape_refiner::SizeNames;
+use crate::symbols::SymbolTable;
+use crate::traverse::topological_order;
+use crate::{ControlFlow, Graph, Node, NodeId, OutputId, Role, ShapeRefiner, ValueInfo};
+use flowmill_tensor::PartialShape;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+
+/// The shapes of all tensors of a graph, with a name for each size that is not known.
+///
+/// Batch and image sizes are the caller's, so that static shapes say nothing about them. Here an unknown size is a
+/// [`Symbol`](flowmill_tensor::Symbol), equal to itself, and the ops' shape functions compute with symbols: a convolution of stride 2 with padding
+/// `SAME` makes ⌈height/2⌉ of an unknown height, whatever its window, and the two branches of a residual block are found to have one shape.
+/// Symbols also follow the values that stand for shapes, from `Shape` through slices, `Pack` and `ConcatV2` to `Reshape`.
+///
+/// * In a loop, symbols hold within one iteration. A loop variable keeps those with which it enters if each iteration leaves them
+///   as they are; any other size of it is a symbol of its own. Symbols of an iteration do not leave the loop.
+/// * What is read from a reference may have another shape at each read, if its variable says no shape, and has other symbols each time.
+/// * A node whose shape function fails has outputs of unknown shape: the step reports the error.
+///
+/// The analysis takes each node once, those of loops a few times more. It does not follow changes of the graph but by
+/// [`set_same`](ShapeAnalysis::set_same).
+#[derive(Debug, Default)]
+pub struct ShapeAnalysis {
+    shapes: ShapeRefiner,
+    /// By tensors that took the places of others.
+    replaced: FxHashMap<OutputId, OutputId>,
+}
+
+impl ShapeAnalysis {
+    /// Analyses a graph. Of one with a cycle that is no loop nothing is known.
+    pub fn new(graph: &Graph) -> ShapeAnalysis {
+        topological_order(graph).map(|order| ShapeAnalysis::in_order(graph, &order)).unwrap_or_default()
+    }
+
+    /// Analyses nodes each of which comes after its producers, those on back edges excepted.
+    fn in_order(graph: &Graph, order: &[NodeId]) -> ShapeAnalysis {
+        let has_loops = order.iter().filter_map(|&id| graph.get(id)).any(Node::is_enter);
+        let flow = if has_loops { ControlFlow::new(graph).map(Some) } else { Ok(None) };
+        let Ok(flow) = flow else { return ShapeAnalysis::default() };
+        let mut shapes = ShapeRefiner::new();
+        let names = Names { depths: flow.as_ref().map(depths).unwrap_or_default(), flow, symbols: RefCell::default() };
+        match shapes.infer_with_names(graph, order, &names) {
+            Ok(()) => ShapeAnalysis { shapes, replaced: FxHashMap::default() },
+            Err(_) => ShapeAnalysis::default(),
+        }
+    }
+
+    /// The shape of a tensor, its unknown sizes as symbols; unknown for a node that was not analysed.
+    pub fn shape(&self, tensor: OutputId) -> PartialShape {
+        let tensor = self.replaced.get(&tensor).copied().unwrap_or(tensor);
+        self.shapes.shape(tensor)
+    }
+
+    /// The rank of a tensor, if it is known.
+    pub fn rank(&self, tensor: OutputId) -> Option<usize> {
+        self.shape(tensor).rank()
+    }
+
+    /// Returns true if the tensor is sure to have at least one dimension.
+    pub fn has_dimensions(&self, tensor: OutputId) -> bool {
+        self.shape(tensor).min_rank() > 0
+    }
+
+    /// Returns true if two tensors are sure to have the same shape whenever both are there: in each step, and in each iteration of a loop.
+    pub fn are_equal(&self, a: OutputId, b: OutputId) -> bool {
+        a == b || self.shape(a).is_same(&self.shape(b))
+    }
+
+    /// Says that `new`, which was not analysed, took the place of `old` and has its shape.
+    pub fn set_same(&mut self, new: OutputId, old: OutputId) {
+        let old = self.replaced.get(&old).copied().unwrap_or(old);
+        if new != old {
+            self.replaced.insert(new, old);
+        }
+    }
+}
+
+/// The number of loops around each frame.
+fn depths(flow: &ControlFlow) -> Vec<u32> {
+    let mut depths: Vec<u32> = Vec::with_capacity(flow.frames().len());
+    for frame in flow.frames() {
+        let outside = frame.parent.and_then(|parent| depths.get(parent.0 as usize));
+        depths.push(outside.map_or(0, |depth| depth + 1));
+    }
+    depths
+}
+
+/// The names of one analysis.
+struct Names {
+    /// `None` for a graph without loops.
+    flow: Option<ControlFlow>,
+    depths: Vec<u32>,
+    symbols: RefCell<SymbolTable>,
+}
+
+impl SizeNames for Names {
+    fn symbols(&self) -> Option<&RefCell<SymbolTable>> {
+        Some(&self.symbols)
+    }
+
+    fn set_names(&self, node: &Node, outputs: &mut [ValueInfo]) {
+        let frame = self.flow.as_ref().map(|flow| flow.output_frame_of(node.id()));
+        let depth = frame.and_then(|frame| self.depths.get(frame.0 as usize)).copied().unwrap_or(0);
+        let mut symbols = self.symbols.borrow_mut();
+        for (slot, (value, output_type)) in outputs.iter_mut().zip(node.output_types()).enumerate() {
+            let mut shape = std::mem::take(&mut value.shape);
+            if node.role() == Role::Exit {
+                let is_outside = |source: u32| symbols.depth(source) <= depth;
+                shape = shape.retain_symbols(is_outside);
+                value.as_shape = value.as_shape.take().map(|sizes| sizes.retain_symbols(is_outside));
+            }
+            // What a handle holds is read in other iterations than those in which it was written.
+            for (_, held) in value.elements.iter_mut().flatten() {
+                *held = held.without_symbols();
+            }
+            value.shape = if output_type.is_ref {
+                shape.without_symbols()
+            } else if shape.has_unnamed() {
+                match symbols.tensor(node.id().output(slot as u32), depth) {
+                    Some(source) => shape.with_symbols(source),
+                    None => shape,
+                }
+            } else {
+                shape
+            };
+        }
+    }
+}
