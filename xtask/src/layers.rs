@@ -2,7 +2,7 @@
 
 use crate::metadata::{Metadata, Package};
 
-/// The crates from the bottom up. Each may use any that stands before it.
+/// The crates from the bottom up. Each may use those that are listed before it.
 const LAYERS: [&str; 17] = [
     "flowmill-proto",
     "flowmill-tensor",
