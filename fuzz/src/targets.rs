@@ -1,4 +1,4 @@
-//! What is fuzzed. A target may give errors; it may not panic, hang, or take memory without bound.
+//! The fuzz targets. A target may return errors; it may not panic, hang, or take memory without bound.
 
 use crate::{programs, strings};
 use flowmill::proto::{AttrValue, DataType, GraphDef, Message, NodeDef, TensorProto, attr_value};

@@ -45,7 +45,7 @@ enum Command {
     Bench(bench::BenchArgs),
 }
 
-/// What every command that runs a model takes.
+/// The arguments of every command that runs a model.
 #[derive(Args)]
 struct ModelArgs {
     /// The model.

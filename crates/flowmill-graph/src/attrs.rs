@@ -44,7 +44,7 @@ impl Attrs {
     /// The attribute as a `T`: `i64`, `f32`, `bool`, `DType`, `&str`, `&Bytes`, `PartialShape`, `&TensorProto` or `&NameAttrList`.
     ///
     /// # Errors
-    /// `InvalidArgument` where the attribute is missing or of another kind.
+    /// `InvalidArgument` if the attribute is missing or of another kind.
     pub fn get<'a, T: Attr<'a>>(&'a self, name: &str) -> Result<T> {
         match self.value(name) {
             None => bail!(InvalidArgument, "No attr named '{name}' in NodeDef"),

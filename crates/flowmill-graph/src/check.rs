@@ -16,7 +16,7 @@ pub(crate) fn is_valid_internal_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-' | b'/' | b'>'))
 }
 
-/// What a value is, in TensorFlow's words; `None` where nothing is set.
+/// What a value is, in TensorFlow's words; `None` if nothing is set.
 fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::S(_) => "string",

@@ -92,7 +92,7 @@ impl Graph {
         edges
     }
 
-    /// The edge `id`, or `None` where it was removed or never was.
+    /// The edge `id`, or `None` if it was removed or never was.
     pub fn edge(&self, id: EdgeId) -> Option<Edge> {
         self.edges.get(id).map(|record| record.edge(id))
     }
@@ -102,18 +102,18 @@ impl Graph {
         self.edges.iter().map(|(id, record)| record.edge(id))
     }
 
-    /// The edge into data input `i` of a node; `None` where there is none. Constant time.
+    /// The edge into data input `i` of a node; `None` if there is none. Constant time.
     pub fn input_edge(&self, node: NodeId, i: usize) -> Option<Edge> {
         let node = self.get(node)?;
         self.edge(*node.data_in().get(i)?)
     }
 
-    /// The tensor at data input `i` of a node; `None` where there is none. Constant time.
+    /// The tensor at data input `i` of a node; `None` if there is none. Constant time.
     pub fn input(&self, node: NodeId, i: usize) -> Option<OutputId> {
         self.input_edge(node, i)?.source()
     }
 
-    /// The producer of data input `i` of a node; `None` where there is none. Constant time.
+    /// The producer of data input `i` of a node; `None` if there is none. Constant time.
     pub fn input_node(&self, node: NodeId, i: usize) -> Option<NodeId> {
         self.input_edge(node, i).map(|e| e.src)
     }
@@ -179,7 +179,7 @@ impl Graph {
     /// Connects an output to data input `dst_input` of a node.
     ///
     /// # Errors
-    /// `InvalidArgument` where the input is taken or the types do not match, `OutOfRange` where output or input does not exist.
+    /// `InvalidArgument` if the input is taken or the types do not match, `OutOfRange` if output or input does not exist.
     pub fn add_edge(&mut self, src: OutputId, dst: NodeId, dst_input: usize) -> Result<EdgeId> {
         let node = self.node(dst)?;
         let Some(&expected) = node.input_types().get(dst_input) else {
@@ -232,7 +232,7 @@ impl Graph {
         self.edges.insert(EdgeRecord::new(src.node, src.slot as i32, dst, dst_input as u32, out_place))
     }
 
-    /// Lets `dst` run only after `src`. Gives `None` where there is such an edge already.
+    /// Lets `dst` run only after `src`. Gives `None` if there is such an edge already.
     ///
     /// # Errors
     /// `NotFound` for a node that is not there.
@@ -267,7 +267,7 @@ impl Graph {
     /// Removes an edge. The other control inputs of its end keep their order.
     ///
     /// # Errors
-    /// `NotFound` where it is not in the graph.
+    /// `NotFound` if it is not in the graph.
     pub fn remove_edge(&mut self, id: EdgeId) -> Result<()> {
         let Some(record) = self.edges.remove(id) else {
             bail!(NotFound, "Edge id {} is not in the graph", id.0);
@@ -304,7 +304,7 @@ impl Graph {
     /// Connects a data input that is connected already to another output.
     ///
     /// # Errors
-    /// `OutOfRange` where output or input does not exist, `FailedPrecondition` where the input is not connected, `InvalidArgument`
+    /// `OutOfRange` if output or input does not exist, `FailedPrecondition` if the input is not connected, `InvalidArgument`
     /// for other types.
     pub fn update_edge(&mut self, new_src: OutputId, dst: NodeId, dst_input: usize) -> Result<EdgeId> {
         let node = self.node(dst)?;

@@ -9,7 +9,7 @@ use hashbrown::HashSet;
 /// What [`rewrite_for_execution`] made of feeds, fetches and targets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExecutionGraph {
-    /// For each feed, its `_Arg`, whose attribute `index` is the feed's place. `None` where nothing that is left takes the feed.
+    /// For each feed, its `_Arg`, whose attribute `index` is the feed's place. `None` if nothing that is left takes the feed.
     pub args: Vec<Option<NodeId>>,
     /// The types of the feeds.
     pub arg_types: Vec<DType>,
@@ -27,7 +27,7 @@ pub struct ExecutionGraph {
 /// The `_Arg` of a fed reference is a value: a node that would write through it is an error.
 ///
 /// # Errors
-/// `InvalidArgument` where something is fed twice or nothing is asked for, `NotFound` for names that do not exist. The graph may be
+/// `InvalidArgument` if something is fed twice or nothing is asked for, `NotFound` for names that do not exist. The graph may be
 /// half rewritten then.
 pub fn rewrite_for_execution<S: AsRef<str>>(graph: &mut Graph, feeds: &[S], fetches: &[S], targets: &[S]) -> Result<ExecutionGraph> {
     rewrite_with_connections(graph, feeds, fetches, targets, &[])
@@ -59,7 +59,7 @@ pub fn part_for_execution<S: AsRef<str>>(graph: &Graph, feeds: &[S], fetches: &[
 /// step.
 ///
 /// # Errors
-/// As [`rewrite_for_execution`]; `InvalidArgument` where a connection begins at an unknown tensor, or needs its own end.
+/// As [`rewrite_for_execution`]; `InvalidArgument` if a connection begins at an unknown tensor, or needs its own end.
 pub fn rewrite_with_connections<S: AsRef<str>>(
     graph: &mut Graph,
     feeds: &[S],

@@ -99,7 +99,7 @@ impl FunctionLibrary {
     /// Lets `gradient_func` be the gradient of `function_name`.
     ///
     /// # Errors
-    /// `InvalidArgument` where it has another one.
+    /// `InvalidArgument` if it has another one.
     pub fn add_gradient(&mut self, def: GradientDef) -> Result<()> {
         if let Some(&place) = self.gradient_places.get(&def.function_name) {
             let there = &self.gradients[place].gradient_func;

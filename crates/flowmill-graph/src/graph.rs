@@ -55,7 +55,7 @@ pub struct Graph {
     names_known: usize,
     signatures: HashSet<Arc<Signature>>,
     devices: HashSet<Device>,
-    /// As they came; `None` where a message had none.
+    /// As they came; `None` if a message had none.
     pub(crate) versions: Option<VersionDef>,
     library: Arc<FunctionLibrary>,
     /// Whether the message that was imported had a library, maybe an empty one.
@@ -136,7 +136,7 @@ impl Graph {
     /// The definition of an op of the registry or a function of the library.
     ///
     /// # Errors
-    /// `NotFound` where there is neither.
+    /// `NotFound` if there is neither.
     pub fn op_def(&self, op: &str) -> Result<&Arc<OpDef>> {
         match self.library.op_def(op) {
             Some(def) => Ok(def),
@@ -180,7 +180,7 @@ impl Graph {
         self.edges.len()
     }
 
-    /// The node `id`, or `None` where it was removed or never was.
+    /// The node `id`, or `None` if it was removed or never was.
     pub fn get(&self, id: NodeId) -> Option<&Node> {
         self.nodes.get(id)
     }
@@ -188,7 +188,7 @@ impl Graph {
     /// The node `id`.
     ///
     /// # Errors
-    /// `NotFound` where it was removed or never was.
+    /// `NotFound` if it was removed or never was.
     pub fn node(&self, id: NodeId) -> Result<&Node> {
         match self.nodes.get(id) {
             Some(node) => Ok(node),

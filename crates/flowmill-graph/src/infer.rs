@@ -125,7 +125,7 @@ impl<'a> InferenceContext<'a> {
     /// The static shape that the *value* of input `i`, a vector, describes; −1 entries are unknown sizes.
     ///
     /// # Errors
-    /// `InvalidArgument` where the value cannot be a shape.
+    /// `InvalidArgument` if the value cannot be a shape.
     pub fn input_as_shape(&self, i: usize) -> Result<PartialShape> {
         let Some(value) = self.value(i) else { return Ok(PartialShape::unknown()) };
         if let Some(rank) = value.shape.rank().filter(|&rank| rank != 1) {
@@ -151,7 +151,7 @@ impl<'a> InferenceContext<'a> {
     /// Input `i`, which must have rank `rank`: what is known of it then.
     ///
     /// # Errors
-    /// `InvalidArgument` where its rank is known and another.
+    /// `InvalidArgument` if its rank is known and another.
     pub fn with_rank(&self, i: usize, rank: usize) -> Result<PartialShape> {
         let shape = self.input(i);
         match shape.rank() {
@@ -164,7 +164,7 @@ impl<'a> InferenceContext<'a> {
     /// Input `i`, which must have at least rank `rank`.
     ///
     /// # Errors
-    /// `InvalidArgument` where its rank is known and less.
+    /// `InvalidArgument` if its rank is known and less.
     pub fn with_rank_at_least(&self, i: usize, rank: usize) -> Result<PartialShape> {
         let shape = self.input(i);
         match shape.rank() {

@@ -36,7 +36,7 @@ pub(crate) struct NodeRest {
 }
 
 impl NodeRest {
-    /// Takes these fields out of `def`; `None` where it has none.
+    /// Takes these fields out of `def`; `None` if it has none.
     pub(crate) fn take(def: &mut NodeDef) -> Option<Box<NodeRest>> {
         let rest = NodeRest {
             debug_info: def.experimental_debug_info.take(),

@@ -122,7 +122,7 @@ impl OpRegistry {
     /// Adds a definition.
     ///
     /// # Errors
-    /// `AlreadyExists` where the name is taken.
+    /// `AlreadyExists` if the name is taken.
     pub fn add(&mut self, def: OpDef) -> Result<()> {
         self.insert(def.name.clone().into(), Entry::Defined(Arc::new(def)))
     }
@@ -145,7 +145,7 @@ impl OpRegistry {
     /// The same, or TensorFlow's error.
     ///
     /// # Errors
-    /// `NotFound` where there is no such op.
+    /// `NotFound` if there is no such op.
     pub fn lookup(&self, name: &str) -> Result<&Arc<OpDef>> {
         match self.get(name) {
             Some(def) => Ok(def),

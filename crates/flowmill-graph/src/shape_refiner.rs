@@ -22,7 +22,7 @@ pub const MAX_CONSTANT_BYTES: usize = 1024;
 /// `Cast` and `StridedSlice`, parts of it. TensorFlow's shape refiner does the same.
 #[derive(Clone, Debug, Default)]
 pub struct ShapeRefiner {
-    /// By node id; `None` where the node was not seen.
+    /// By node id; `None` if the node was not seen.
     outputs: Vec<Option<Box<[ValueInfo]>>>,
     values: StaticValues,
 }
@@ -36,7 +36,7 @@ impl ShapeRefiner {
         ShapeRefiner::default()
     }
 
-    /// What is known of a tensor; `None` where its node was not seen.
+    /// What is known of a tensor; `None` if its node was not seen.
     pub fn value(&self, output: OutputId) -> Option<&ValueInfo> {
         self.outputs.get(output.node.index())?.as_ref()?.get(output.slot as usize)
     }
@@ -49,7 +49,7 @@ impl ShapeRefiner {
     /// Adds what a caller knows of a tensor's shape. Consumers that were inferred already keep theirs.
     ///
     /// # Errors
-    /// `InvalidArgument` where it contradicts what is known, `NotFound` where the node was not seen.
+    /// `InvalidArgument` if it contradicts what is known, `NotFound` if the node was not seen.
     pub fn merge_shape(&mut self, output: OutputId, shape: &PartialShape) -> Result<()> {
         let slot = self.outputs.get_mut(output.node.index()).and_then(Option::as_mut).and_then(|o| o.get_mut(output.slot as usize));
         let Some(value) = slot else { bail!(NotFound, "no shape is known of {output:?}") };

@@ -130,7 +130,7 @@ pub(crate) fn resolve_types(op_def: &OpDef, attrs: &Attrs, types: &mut TypeList)
 /// Which tensors each argument stands for, in the order of `args`.
 ///
 /// # Errors
-/// `InvalidArgument` where an attribute that says so is missing or out of range.
+/// `InvalidArgument` if an attribute that says so is missing or out of range.
 pub fn arg_ranges(args: &[ArgDef], attrs: &Attrs) -> Result<Vec<Range<usize>>> {
     let mut types = TypeList::new();
     args.iter()

@@ -18,7 +18,7 @@ pub(crate) fn current() -> VersionDef {
 /// Whether a file of these versions can be read by a consumer of version `consumer` that reads producers from `min_producer` on.
 ///
 /// # Errors
-/// `InvalidArgument` where the file is too old, too new, or names this consumer as one that must not read it. `what` stands in the
+/// `InvalidArgument` if the file is too old, too new, or names this consumer as one that must not read it. `what` stands in the
 /// message: `GraphDef`.
 pub fn check_versions(versions: &VersionDef, consumer: i32, min_producer: i32, what: &str) -> Result<()> {
     let VersionDef { producer, min_consumer, bad_consumers, .. } = versions;

@@ -164,7 +164,7 @@ impl Op {
     /// The definition that the declaration's text describes.
     ///
     /// # Errors
-    /// `Internal` where the text is malformed: a test parses every declaration, so no caller sees one.
+    /// `Internal` if the text is malformed: a test parses every declaration, so no caller sees one.
     pub fn definition(&self) -> Result<OpDef> {
         let mut def =
             crate::parse::definition(self.signature, self.attrs).map_err(|e| e.context(format!("Declaration of op '{}'", self.name)))?;

@@ -105,7 +105,7 @@ pub(crate) fn op_names(py: Python<'_>) -> PyResult<Vec<String>> {
     Ok(flowmill::registry().raise(py)?.names().into_iter().map(str::to_owned).collect())
 }
 
-/// What an op of the catalogue takes and gives; `None` where it is not known.
+/// What an op of the catalogue takes and gives; `None` if it is not known.
 #[pyfunction]
 pub(crate) fn op_signature(py: Python<'_>, op: &str) -> PyResult<Option<Signature>> {
     Ok(flowmill::registry().raise(py)?.get(op).map(|def| signature(def)))
@@ -323,7 +323,7 @@ fn number(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Tensor>> {
 }
 
 /// Adds a node of a tensor and a number, a constant of a type, which is input `at`, both in a name scope of their own. Gives the constant, the
-/// node, and the number of its first output's type; `None` where the number is none of that type.
+/// node, and the number of its first output's type; `None` if the number is none of that type.
 #[allow(clippy::too_many_arguments, reason = "what two nodes are made of")]
 pub(crate) fn add_with_number(
     graph: &PyGraph,

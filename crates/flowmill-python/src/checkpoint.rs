@@ -42,7 +42,7 @@ impl PyCheckpointReader {
     }
 }
 
-/// The prefix of the newest checkpoint that the state file `file_name` of a directory names; `None` where it is not there.
+/// The prefix of the newest checkpoint that the state file `file_name` of a directory names; `None` if it is not there.
 #[pyfunction]
 pub(crate) fn latest_checkpoint(py: Python<'_>, directory: PathBuf, file_name: &str) -> PyResult<Option<String>> {
     let state = detached(py, || read_checkpoint_state(&directory, file_name))?;

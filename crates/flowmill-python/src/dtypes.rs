@@ -27,7 +27,7 @@ pub(crate) fn numpy_dtype(py: Python<'_>, number: i32) -> PyResult<Bound<'_, PyA
     Ok(crate::convert::numpy_dtype(py, from_number(number)?)?.into_any())
 }
 
-/// The serialised `OpDef` of an op; `None` where it is not known.
+/// The serialised `OpDef` of an op; `None` if it is not known.
 #[pyfunction]
 pub(crate) fn op_def<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
     let registry = flowmill::registry().raise(py)?;

@@ -165,7 +165,7 @@ impl PyGraph {
         self.with_node(py, id, |graph, n| Ok(graph.consumers(n.id().output(slot)).map(|e| e.dst.0).collect()))
     }
 
-    /// The static shape of a tensor: `None` where the rank is unknown, −1 for a size that is.
+    /// The static shape of a tensor: `None` if the rank is unknown, −1 for a size that is.
     fn shape(&self, py: Python<'_>, id: u32, slot: u32) -> PyResult<Option<Vec<i64>>> {
         self.with_state(py, id, |state, _, n| Ok(shape_to_python(&state.shapes().shape(n.id().output(slot)))))
     }
@@ -263,7 +263,7 @@ impl PyGraph {
     }
 
     /// Adds a node of a tensor and a number, which is a constant of a type and input `at`, in a name scope of their own. Gives the constant, the node,
-    /// and the number of its first output's type; `None` where the number is none of that type.
+    /// and the number of its first output's type; `None` if the number is none of that type.
     #[allow(clippy::too_many_arguments, reason = "what two nodes are made of")]
     fn add_with_number(
         &self,
@@ -298,7 +298,7 @@ impl PyGraph {
         build::add_constant(self, scope, name, value, dtype)
     }
 
-    /// What an op takes and gives; `None` where it is not known.
+    /// What an op takes and gives; `None` if it is not known.
     fn signature(&self, py: Python<'_>, op: &str) -> Option<build::Signature> {
         self.read(py, |graph| graph.op_def(op).ok().map(|def| build::signature(def)))
     }
@@ -337,7 +337,7 @@ impl PyGraph {
         self.write(py, |graph| graph.library_mut().add_gradient(def))
     }
 
-    /// A function of the library as a serialised `FunctionDef`; `None` where there is none of that name.
+    /// A function of the library as a serialised `FunctionDef`; `None` if there is none of that name.
     fn function_def<'py>(&self, py: Python<'py>, name: &str) -> Option<Bound<'py, PyBytes>> {
         let bytes = self.read(py, |graph| graph.library().get(name).map(|f| f.def().encode_to_vec()))?;
         Some(PyBytes::new(py, &bytes))
@@ -409,7 +409,7 @@ impl PyGraph {
         self.build(py, scope, |b| b.add_context_def(&def, prefix).map(|c| c.0))
     }
 
-    /// An attribute as `(kind, value)`; messages are serialised. `None` where the node has no such attribute.
+    /// An attribute as `(kind, value)`; messages are serialised. `None` if the node has no such attribute.
     fn attr<'py>(&self, py: Python<'py>, id: u32, name: &str) -> PyResult<Option<(&'static str, Bound<'py, PyAny>)>> {
         let value = self.with_node(py, id, |_, n| Ok(n.attrs().value(name).cloned()))?;
         value.map(|value| attr_to_python(py, &value)).transpose()

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use flowmill_tensor::{Code, Error, Result, bail};
 
-/// How a file's bytes get into memory.
+/// The ways in which a file's bytes get into memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileAccess {
     /// The file is read as a whole. Later changes of the file have no effect on what was made of it.
@@ -48,7 +48,7 @@ pub fn read_file(path: &Path, access: FileAccess) -> Result<Bytes> {
 /// Returns the first bytes of a file, at most `len`.
 ///
 /// # Errors
-/// As [`read_file`].
+/// `NotFound`, `PermissionDenied` and the other errors of [`read_file`].
 pub(crate) fn read_head(path: &Path, len: u64) -> Result<Vec<u8>> {
     let (file, _) = open(path)?;
     let mut bytes = Vec::new();
@@ -78,7 +78,7 @@ impl DataFile {
     /// Opens a file.
     ///
     /// # Errors
-    /// As [`read_file`].
+    /// `NotFound`, `PermissionDenied` and the other errors of [`read_file`].
     pub(crate) fn open(path: PathBuf) -> Result<DataFile> {
         let (file, len) = open(&path)?;
         Ok(DataFile { path, file, len })

@@ -1,6 +1,6 @@
 //! Variable-length integers and masked checksums, as tables and bundles store them.
 
-/// Takes a little-endian base-128 integer off the front; `None` where it does not end or passes 64 bits.
+/// Takes a little-endian base-128 integer off the front; `None` if it does not end or passes 64 bits.
 pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0u64;
     for (i, &byte) in bytes.iter().take(10).enumerate() {

@@ -40,7 +40,7 @@ impl Tensor {
     /// A vector of `int32` or `int64` from sizes.
     ///
     /// # Errors
-    /// `InvalidArgument` where a value does not fit `int32`, or for another type.
+    /// `InvalidArgument` if a value does not fit `int32`, or for another type.
     pub fn index_vector(dtype: DType, values: &[i64]) -> Result<Tensor> {
         match dtype {
             DType::I64 => Tensor::vector(values),

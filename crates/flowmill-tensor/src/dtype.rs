@@ -75,7 +75,7 @@ pub enum DType {
 
 use DType::*;
 
-/// What `DType` knows of each type: the type, TensorFlow's enum name, TensorFlow's Python name, bytes an element (0: none fixed).
+/// The facts about each type: the type, TensorFlow's enum name, TensorFlow's Python name, bytes per element (0: no fixed size).
 const TABLE: [(DType, &str, &str, usize); 32] = [
     (F32, "DT_FLOAT", "float32", 4),
     (F64, "DT_DOUBLE", "float64", 8),

@@ -155,7 +155,7 @@ impl Error {
         self
     }
 
-    /// Whether the error only follows from another one.
+    /// Returns true if the error is only a consequence of another one.
     pub fn is_derived(&self) -> bool {
         self.0.derived
     }

@@ -70,7 +70,7 @@ impl fmt::Debug for ResourceHandle {
 #[derive(Clone)]
 pub struct Variant(Arc<dyn VariantValue>);
 
-/// What a type must offer to be held by a [`Variant`].
+/// A type whose values a [`Variant`] can hold.
 pub trait VariantValue: Any + Send + Sync {
     /// TensorFlow's registered type name, such as `tensorflow::TensorList`.
     fn type_name(&self) -> &'static str;

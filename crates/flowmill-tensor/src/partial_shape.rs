@@ -27,7 +27,7 @@ impl PartialShape {
         PartialShape(Some(SmallVec::new()))
     }
 
-    /// The rank, where known.
+    /// The rank, if known.
     pub fn rank(&self) -> Option<usize> {
         self.0.as_ref().map(|d| d.len())
     }
@@ -37,12 +37,12 @@ impl PartialShape {
         self.0.as_deref()
     }
 
-    /// The size at `index`: `None` where it, or the rank, is unknown or out of range.
+    /// The size at `index`: `None` if it, or the rank, is unknown or out of range.
     pub fn dim(&self, index: usize) -> Option<usize> {
         self.0.as_ref()?.get(index).and_then(|&d| usize::try_from(d).ok())
     }
 
-    /// The same with an index that may count from the end.
+    /// Like [`PartialShape::dim`], but a negative index counts from the end.
     pub fn dim_from(&self, index: i64) -> Option<usize> {
         let rank = self.rank()? as i64;
         let index = if index < 0 { index + rank } else { index };
@@ -54,7 +54,7 @@ impl PartialShape {
         self.0.as_ref()?.iter().map(|&d| usize::try_from(d).ok()).collect()
     }
 
-    /// Whether every size is known.
+    /// Returns true if every size is known.
     pub fn is_fully_defined(&self) -> bool {
         self.0.as_ref().is_some_and(|d| d.iter().all(|&d| d >= 0))
     }
@@ -64,7 +64,7 @@ impl PartialShape {
         self.to_shape()?.checked_num_elements().ok()
     }
 
-    /// Whether a tensor of shape `shape` may have this static shape.
+    /// Returns true if a tensor of shape `shape` may have this static shape.
     pub fn is_compatible_with(&self, shape: &Shape) -> bool {
         match &self.0 {
             None => true,
@@ -72,7 +72,7 @@ impl PartialShape {
         }
     }
 
-    /// What is known of a tensor that has both static shapes; an error where they contradict each other.
+    /// Returns the static shape of a tensor that has both static shapes; an error if they contradict each other.
     pub fn merge(&self, other: &PartialShape) -> Result<PartialShape> {
         let (a, b) = match (&self.0, &other.0) {
             (None, _) => return Ok(other.clone()),
@@ -110,7 +110,7 @@ impl PartialShape {
         }
     }
 
-    /// What is known of the broadcast of two shapes by NumPy's rules; an error where they do not broadcast.
+    /// Returns the static shape of the broadcast of two shapes by NumPy's rules; an error if they do not broadcast.
     pub fn broadcast(a: &PartialShape, b: &PartialShape) -> Result<PartialShape> {
         let (Some(x), Some(y)) = (&a.0, &b.0) else { return Ok(PartialShape(None)) };
         let rank = x.len().max(y.len());
@@ -169,7 +169,7 @@ impl FromIterator<i64> for PartialShape {
     }
 }
 
-/// As TensorFlow prints it: `[?,3]`, or `<unknown>`.
+/// Prints the shape like TensorFlow: `[?,3]`, or `<unknown>`.
 impl fmt::Display for PartialShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(dims) = &self.0 else { return f.write_str("<unknown>") };

@@ -50,7 +50,7 @@ impl Tensor {
     ///
     /// # Errors
     /// `InvalidArgument` for an unknown type, a shape that is not fully defined, or `tensor_content` of another size than the shape's;
-    /// `ResourceExhausted` where repeated values would take more than the memory limit; `Unimplemented` for variants.
+    /// `ResourceExhausted` if repeated values would take more than the memory limit; `Unimplemented` for variants.
     pub fn from_proto(proto: &TensorProto) -> Result<Tensor> {
         let Some(dtype) = DType::from_number(proto.dtype) else {
             bail!(InvalidArgument, "Cannot parse tensor from proto: {} is not the number of a data type", proto.dtype);

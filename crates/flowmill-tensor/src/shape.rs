@@ -43,8 +43,8 @@ impl Shape {
         self.0.iter().fold(1usize, |n, &d| n.saturating_mul(d))
     }
 
-    /// The product of all sizes, or an error where that of the sizes that are not zero passes `i64`: so neither a part of the sizes has a product
-    /// that overflows. NumPy has no such arrays either; TensorFlow allows them where the zero stands first.
+    /// The product of all sizes, or an error if that of the sizes that are not zero passes `i64`: so neither a part of the sizes has a product
+    /// that overflows. NumPy has no such arrays either; TensorFlow allows them if the zero comes first.
     pub fn checked_num_elements(&self) -> Result<usize> {
         let mut n: i64 = 1;
         for &d in self.0.iter().filter(|&&d| d != 0) {
@@ -102,7 +102,7 @@ impl Shape {
         (0..rank).contains(&axis).then_some(axis as usize)
     }
 
-    /// The shape two shapes broadcast to, by NumPy's rules; `None` where they do not.
+    /// The shape two shapes broadcast to, by NumPy's rules; `None` if they do not.
     pub fn broadcast(a: &Shape, b: &Shape) -> Option<Shape> {
         let rank = a.rank().max(b.rank());
         let mut out = SmallVec::from_elem(1usize, rank);
@@ -157,7 +157,7 @@ impl FromIterator<usize> for Shape {
     }
 }
 
-/// As TensorFlow prints it: `[2,3]`.
+/// Prints the shape like TensorFlow: `[2,3]`.
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[")?;

@@ -135,7 +135,7 @@ pub fn kernels() -> Arc<KernelRegistry> {
 /// An empty graph.
 ///
 /// # Errors
-/// As [`registry`].
+/// None in practice; see [`registry`].
 pub fn new_graph() -> Result<Graph> {
     Ok(Graph::new(registry()?))
 }
@@ -143,7 +143,7 @@ pub fn new_graph() -> Result<Graph> {
 /// Loads the graph in a file that holds a `GraphDef`, such as a frozen graph, in wire format or as text. The file is read: it may change afterwards.
 ///
 /// # Errors
-/// `NotFound` where there is no file, `DataLoss` where it holds no graph, `InvalidArgument` and `NotFound` as [`import_graph_def`].
+/// `NotFound` if there is no file, `DataLoss` if it holds no graph, `InvalidArgument` and `NotFound` as [`import_graph_def`].
 pub fn load_graph(path: impl AsRef<Path>) -> Result<Graph> {
     load_graph_with(path, FileAccess::Read)
 }
@@ -151,7 +151,7 @@ pub fn load_graph(path: impl AsRef<Path>) -> Result<Graph> {
 /// Like [`load_graph`], with a choice of how the file gets into memory; [`FileAccess::Map`] says when mapping is safe.
 ///
 /// # Errors
-/// As [`load_graph`].
+/// `NotFound` if there is no file, `DataLoss` if it holds no graph, and the errors of [`import_graph_def`].
 pub fn load_graph_with(path: impl AsRef<Path>, access: FileAccess) -> Result<Graph> {
     OpSet::standard()?.load_graph(path, access)
 }
@@ -159,7 +159,7 @@ pub fn load_graph_with(path: impl AsRef<Path>, access: FileAccess) -> Result<Gra
 /// A session on a graph, with all kernels.
 ///
 /// # Errors
-/// As [`Session::new`].
+/// `ResourceExhausted` if the session's threads cannot be started, `InvalidArgument` for options that contradict each other.
 pub fn session(graph: Graph, options: SessionOptions) -> Result<Arc<Session>> {
     Ok(Arc::new(Session::new(Arc::new(RwLock::new(graph)), kernels(), options)?))
 }

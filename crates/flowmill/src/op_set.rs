@@ -62,7 +62,7 @@ impl OpSet {
     /// Returns every op and kernel of Flowmill.
     ///
     /// # Errors
-    /// As [`registry`](crate::registry).
+    /// None in practice; see [`registry`](crate::registry).
     pub fn standard() -> Result<OpSet> {
         Ok(OpSet { registry: crate::registry()?, kernels: crate::kernels() })
     }
@@ -75,7 +75,7 @@ impl OpSet {
     /// Returns these ops and one more.
     ///
     /// # Errors
-    /// As [`OpSet::with_all`].
+    /// `AlreadyExists` if the op's name is taken, `InvalidArgument` if its declaration is malformed.
     pub fn with(&self, op: CustomOp) -> Result<OpSet> {
         self.with_all([op])
     }
@@ -131,7 +131,7 @@ impl OpSet {
     /// Returns a session on a graph.
     ///
     /// # Errors
-    /// As [`Session::new`].
+    /// `ResourceExhausted` if the session's threads cannot be started, `InvalidArgument` for options that contradict each other.
     pub fn session(&self, graph: Graph, options: SessionOptions) -> Result<Arc<Session>> {
         Ok(Arc::new(Session::new(Arc::new(RwLock::new(graph)), self.kernels.clone(), options)?))
     }

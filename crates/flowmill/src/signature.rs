@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 /// A sparse tensor `s` is listed by its parts `s.indices`, `s.values` and `s.dense_shape`, another composite one by `s.0`, `s.1` and so on.
 #[derive(Clone, Debug, Default)]
 pub struct Signature {
-    /// What it takes, by name.
+    /// The inputs by name.
     pub inputs: BTreeMap<String, TensorSpec>,
-    /// What it gives, by name.
+    /// The outputs by name.
     pub outputs: BTreeMap<String, TensorSpec>,
     /// TensorFlow's method name, such as `tensorflow/serving/predict`.
     pub method: String,

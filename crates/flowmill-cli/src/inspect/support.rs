@@ -1,4 +1,4 @@
-//! Which ops of a graph have no kernel, and whether that matters.
+//! Finds the ops of a graph that have no kernel, and tells which of them a step needs.
 
 use flowmill::{ImportOptions, Result, SessionOptions, files, import_graph_def, kernels, new_graph, proto, registry, session, signatures};
 use flowmill_runtime::plan::is_runnable;
@@ -72,7 +72,7 @@ impl Support {
     /// Prepares the steps of a graph that has ops without kernels, and sees which of these are left.
     ///
     /// # Errors
-    /// The errors of importing the graph, except for unknown ops.
+    /// Returns `InvalidArgument`, `NotFound` and the other errors of importing a graph, except those for unknown ops.
     pub(super) fn of(def: &GraphDef, producer_ops: &[OpDef], steps: &[Step]) -> Result<Support> {
         let (registry, kernels) = (registry()?, kernels());
         let functions: BTreeMap<&str, &[NodeDef]> = def

@@ -21,7 +21,7 @@ impl ScopedBuilder<'_> {
     /// have the values of the branch taken.
     ///
     /// # Errors
-    /// `InvalidArgument` where `pred` is no boolean or the branches' results do not fit; what the closures give.
+    /// `InvalidArgument` if `pred` is no boolean or the branches' results do not fit; what the closures give.
     pub fn cond(
         &mut self,
         name: &str,
@@ -46,7 +46,7 @@ impl CondBuilder {
     /// Begins a conditional in the present scope.
     ///
     /// # Errors
-    /// `InvalidArgument` where `pred` is no boolean.
+    /// `InvalidArgument` if `pred` is no boolean.
     pub fn begin(b: &mut ScopedBuilder<'_>, pred: OutputId) -> Result<CondBuilder> {
         if b.graph.output_type(pred)?.dtype != DType::Bool {
             bail!(InvalidArgument, "pred of a conditional is a boolean, not {} as '{}'", b.dtype(pred), b.graph.tensor_name(pred));
@@ -69,7 +69,7 @@ impl CondBuilder {
     /// Begins a branch: what the builder adds from now on runs only when it is taken.
     ///
     /// # Errors
-    /// `FailedPrecondition` where a branch is open.
+    /// `FailedPrecondition` if a branch is open.
     pub fn open(&mut self, b: &mut ScopedBuilder<'_>, branch: Branch) -> Result<ContextId> {
         if self.open.is_some() {
             bail!(FailedPrecondition, "A branch of the conditional is open");
@@ -93,7 +93,7 @@ impl CondBuilder {
     /// Ends the open branch with its results; with the branch's error, gives that back. The scope is the one around the conditional again.
     ///
     /// # Errors
-    /// The branch's, and `FailedPrecondition` where none is open.
+    /// The branch's, and `FailedPrecondition` if none is open.
     pub fn close(&mut self, b: &mut ScopedBuilder<'_>, results: Result<Vec<OutputId>>) -> Result<()> {
         let Some((branch, id)) = self.open.take() else { bail!(FailedPrecondition, "No branch of the conditional is open") };
         let inside = self.outer.in_context(Some(id));
@@ -125,7 +125,7 @@ impl CondBuilder {
     /// Joins the branches.
     ///
     /// # Errors
-    /// `InvalidArgument` where their results differ in number or types, `FailedPrecondition` where a branch is missing.
+    /// `InvalidArgument` if their results differ in number or types, `FailedPrecondition` if a branch is missing.
     pub fn finish(&mut self, b: &mut ScopedBuilder<'_>) -> Result<Vec<OutputId>> {
         let [Some(if_false), Some(if_true)] = std::mem::take(&mut self.results) else {
             bail!(FailedPrecondition, "A conditional needs both branches");

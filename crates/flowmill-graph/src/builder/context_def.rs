@@ -12,7 +12,7 @@ impl ScopedBuilder<'_> {
     /// The context, and those inside of it, as a message.
     ///
     /// # Errors
-    /// `NotFound` where there is no such context.
+    /// `NotFound` if there is no such context.
     pub fn context_def(&self, id: ContextId) -> Result<ControlFlowContextDef> {
         let Some(context) = self.state.contexts.get(id.0 as usize) else {
             bail!(NotFound, "The graph has no control-flow context {}", id.0);

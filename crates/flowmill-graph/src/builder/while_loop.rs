@@ -46,7 +46,7 @@ impl ScopedBuilder<'_> {
     /// Runs `body` on the variables as long as `cond` gives true; gives the variables' last values.
     ///
     /// # Errors
-    /// `InvalidArgument` where condition or body give something that does not fit, in TensorFlow's words; what the closures give.
+    /// `InvalidArgument` if condition or body give something that does not fit, in TensorFlow's words; what the closures give.
     pub fn while_loop(
         &mut self,
         name: &str,
@@ -166,7 +166,7 @@ impl WhileBuilder {
     /// Ends the condition; gives the variables as the body sees them.
     ///
     /// # Errors
-    /// `InvalidArgument` where the condition is no boolean scalar.
+    /// `InvalidArgument` if the condition is no boolean scalar.
     pub fn body_vars(&mut self, b: &mut ScopedBuilder<'_>, go_on: OutputId) -> Result<Vec<OutputId>> {
         if b.dtype(go_on) != DType::Bool {
             bail!(InvalidArgument, "The loop's condition is a boolean, not {} as '{}'", b.dtype(go_on), b.graph.tensor_name(go_on));
@@ -191,7 +191,7 @@ impl WhileBuilder {
     /// Ends the body; gives the tensors that have the variables' last values outside of the loop.
     ///
     /// # Errors
-    /// `InvalidArgument` where the body's results differ from the variables in number, types or shapes.
+    /// `InvalidArgument` if the body's results differ from the variables in number, types or shapes.
     pub fn finish(&self, b: &mut ScopedBuilder<'_>, results: &[OutputId]) -> Result<Vec<OutputId>> {
         if results.len() != self.merges.len() {
             bail!(

@@ -11,7 +11,7 @@ impl Graph {
     /// Removes a node and all its edges.
     ///
     /// # Errors
-    /// `NotFound` where it is not in the graph, `InvalidArgument` for `_SOURCE` and `_SINK`.
+    /// `NotFound` if it is not in the graph, `InvalidArgument` for `_SOURCE` and `_SINK`.
     pub fn remove_node(&mut self, id: NodeId) -> Result<()> {
         let node = self.node(id)?;
         if node.is_source_or_sink() {

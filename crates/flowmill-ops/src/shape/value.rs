@@ -94,7 +94,7 @@ pub(crate) fn set_ints(c: &mut Context<'_>, dtype: DType, values: Option<Vec<i64
     }
 }
 
-/// The elements of constant input `i` as a cast to the index type `to` gives them; `None` where there is no such constant, or no such number.
+/// The elements of constant input `i` as a cast to the index type `to` gives them; `None` if there is no such constant, or no such number.
 pub(crate) fn whole_numbers(c: &Context<'_>, i: usize, to: DType) -> Option<Vec<i64>> {
     let tensor = c.known(i)?;
     let values: Vec<i64> = match tensor.dtype() {

@@ -34,7 +34,7 @@ impl BundleReader {
     /// Opens the checkpoint whose files begin with `prefix`, as in `dir/model.ckpt-100`.
     ///
     /// # Errors
-    /// `NotFound` where there is no such checkpoint, `DataLoss` where its index is damaged, `InvalidArgument` where it
+    /// `NotFound` if there is no such checkpoint, `DataLoss` if its index is damaged, `InvalidArgument` if it
     /// needs a later version.
     pub fn open(prefix: impl AsRef<Path>) -> Result<BundleReader> {
         let prefix = prefix.as_ref();
@@ -91,7 +91,7 @@ impl BundleReader {
         self.entries.keys().filter(|key| !is_slice_key(key)).filter_map(|key| std::str::from_utf8(key).ok())
     }
 
-    /// Whether there is a tensor of this name.
+    /// Returns true if there is a tensor of this name.
     pub fn contains(&self, name: &str) -> bool {
         self.entry(name).is_ok()
     }
@@ -99,7 +99,7 @@ impl BundleReader {
     /// Type and shape of a tensor, without its elements.
     ///
     /// # Errors
-    /// `NotFound`, or `DataLoss` where the entry is not valid.
+    /// `NotFound`, or `DataLoss` if the entry is not valid.
     pub fn dtype_and_shape(&self, name: &str) -> Result<(DType, Shape)> {
         entry_type(self.entry(name)?).map_err(|error| self.at_tensor(name, error))
     }
@@ -107,7 +107,7 @@ impl BundleReader {
     /// The parts in which a tensor was saved; empty if it was saved whole.
     ///
     /// # Errors
-    /// As [`BundleReader::dtype_and_shape`].
+    /// `NotFound`, or `DataLoss` if the entry is not valid.
     pub fn slices(&self, name: &str) -> Result<Vec<TensorSlice>> {
         self.entry(name)?.slices.iter().map(TensorSlice::from_proto).collect()
     }
@@ -115,7 +115,7 @@ impl BundleReader {
     /// A tensor.
     ///
     /// # Errors
-    /// `NotFound` where there is no tensor of this name, `DataLoss` where its bytes are missing or do not match their checksum.
+    /// `NotFound` if there is no tensor of this name, `DataLoss` if its bytes are missing or do not match their checksum.
     pub fn read(&self, name: &str) -> Result<Tensor> {
         let entry = self.entry(name)?;
         let read = || {
@@ -131,7 +131,7 @@ impl BundleReader {
     /// A part of a tensor, which may have been saved whole or in parts cut otherwise.
     ///
     /// # Errors
-    /// As [`BundleReader::read`], and `InvalidArgument` where the slice is not within the tensor.
+    /// As [`BundleReader::read`], and `InvalidArgument` if the slice is not within the tensor.
     pub fn read_slice(&self, name: &str, slice: &TensorSlice) -> Result<Tensor> {
         let entry = self.entry(name)?;
         let read = || {

@@ -20,7 +20,7 @@ pub(crate) type Entry = (Vec<u8>, Bytes);
 /// their block is compressed.
 ///
 /// # Errors
-/// `DataLoss` where the file is not a table or a checksum does not match.
+/// `DataLoss` if the file is not a table or a checksum does not match.
 pub(crate) fn read_table(file: &Bytes) -> Result<Vec<Entry>> {
     let index_handle = read_footer(file).ok_or_else(|| Error::data_loss("not an sstable (bad magic number)"))?;
     let mut key_bytes = MIN_KEY_BYTES.saturating_add(file.len().saturating_mul(MAX_KEY_EXPANSION));
@@ -34,7 +34,7 @@ pub(crate) fn read_table(file: &Bytes) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Where a block lies, without its trailer.
+/// The position of a block, without its trailer.
 struct Handle {
     offset: usize,
     size: usize,
@@ -86,7 +86,7 @@ fn take_entry<'a>(bytes: &mut &'a [u8], before: Option<&Entry>) -> Option<(Vec<u
     Some((key, take(bytes, value_len)?))
 }
 
-/// How many bytes of a block hold entries.
+/// Returns the number of bytes of a block that hold entries.
 fn entries_len(block: &[u8]) -> Option<usize> {
     let (rest, num_restarts) = block.split_last_chunk::<4>()?;
     let restarts = usize::try_from(u32::from_le_bytes(*num_restarts)).ok()?.checked_mul(4)?;

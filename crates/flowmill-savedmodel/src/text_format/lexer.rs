@@ -1,6 +1,6 @@
 //! The tokens of protobuf's text form.
 
-/// What is wrong, and at which byte.
+/// A syntax error and the byte at which it is.
 #[derive(Debug)]
 pub(super) struct Mistake {
     pub(super) at: usize,
@@ -98,7 +98,7 @@ impl<'a> Lexer<'a> {
         Err(self.mistake(format!("a name expected, not {found}")))
     }
 
-    /// What stands in brackets: the type of an `Any`, or an extension.
+    /// Reads the name in brackets: the type of an `Any`, or an extension.
     pub(super) fn type_url(&mut self) -> Lexed<&'a str> {
         let url = self.take_while(|byte| is_word(byte) || matches!(byte, b'.' | b'/' | b'-'));
         if url.is_empty() { Err(self.mistake("the name of a type expected".to_owned())) } else { Ok(url) }
@@ -177,7 +177,7 @@ impl<'a> Lexer<'a> {
         Ok(bytes)
     }
 
-    /// What follows an opening quote, with the closing one.
+    /// Reads what follows an opening quote, up to and including the closing one.
     fn quoted(&mut self, quote: u8, bytes: &mut Vec<u8>) -> Lexed<()> {
         let opened = self.at - 1;
         loop {

@@ -8,7 +8,7 @@ impl Tensor {
     /// The elements.
     ///
     /// # Errors
-    /// `Internal` where `T` is not the tensor's type.
+    /// `Internal` if `T` is not the tensor's type.
     #[inline]
     pub fn as_slice<T: Element>(&self) -> Result<&[T]> {
         if self.dtype() != T::DTYPE {
@@ -21,7 +21,7 @@ impl Tensor {
     /// The elements for writing; shared or foreign data are copied first.
     ///
     /// # Errors
-    /// `Internal` where `T` is not the tensor's type, `ResourceExhausted` where the copy finds no memory.
+    /// `Internal` if `T` is not the tensor's type, `ResourceExhausted` if the copy finds no memory.
     #[inline]
     pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T]> {
         if self.dtype() != T::DTYPE {

@@ -1,4 +1,4 @@
-//! How tensors are made.
+//! Functions that make tensors.
 
 use super::Tensor;
 use crate::alloc::{Buffer, Strings};
@@ -48,7 +48,7 @@ impl Tensor {
     /// A tensor whose elements are initialised but unspecified (`false` for `bool`), to be overwritten.
     ///
     /// # Errors
-    /// As [`Tensor::zeros`].
+    /// `ResourceExhausted` past the memory limit, `InvalidArgument` for a type without a zero.
     pub fn uninit(dtype: DType, shape: impl Into<Shape>) -> Result<Tensor> {
         Tensor::allocate(dtype, shape.into(), dtype == DType::Bool)
     }
@@ -79,7 +79,7 @@ impl Tensor {
     /// A tensor with a copy of `values`.
     ///
     /// # Errors
-    /// `InvalidArgument` where the number of values is not the shape's.
+    /// `InvalidArgument` if the number of values is not the shape's.
     pub fn from_slice<T: Element>(shape: impl Into<Shape>, values: &[T]) -> Result<Tensor> {
         let shape = shape.into();
         if shape.checked_num_elements()? != values.len() {
@@ -101,7 +101,7 @@ impl Tensor {
     /// A tensor of strings.
     ///
     /// # Errors
-    /// `InvalidArgument` where the number of values is not the shape's; `ResourceExhausted` past the memory limit.
+    /// `InvalidArgument` if the number of values is not the shape's; `ResourceExhausted` past the memory limit.
     pub fn from_strings(shape: impl Into<Shape>, values: Vec<Bytes>) -> Result<Tensor> {
         let shape = shape.into();
         check_count(&shape, values.len())?;
@@ -125,7 +125,7 @@ impl Tensor {
     /// A tensor over little-endian `bytes` of a dense type, without a copy where the bytes are aligned for the type. `bool` bytes that are neither 0 nor 1 become 1.
     ///
     /// # Errors
-    /// `InvalidArgument` where the number of bytes is not the shape's or the type is not dense.
+    /// `InvalidArgument` if the number of bytes is not the shape's or the type is not dense.
     pub fn from_bytes(dtype: DType, shape: impl Into<Shape>, bytes: Bytes) -> Result<Tensor> {
         let shape = shape.into();
         let Some(size) = dtype.size() else { bail!(InvalidArgument, "a tensor of type {dtype} is not dense bytes") };
@@ -168,8 +168,8 @@ impl Tensor {
         Ok(tensor)
     }
 
-    /// The same value in memory that belongs to tensors: data over a mapped file or an array of the caller's are copied, also those inside of
-    /// variants; others are shared. What a variable keeps, so that nobody changes it from outside.
+    /// Returns an equal tensor whose memory belongs to tensors. Data over a mapped file or over a caller's array are copied, also inside of
+    /// variants; other data are shared. A variable keeps its value in this form, so that nobody changes it from outside.
     ///
     /// # Errors
     /// `ResourceExhausted` past the memory limit.
@@ -180,7 +180,7 @@ impl Tensor {
     /// Like [`Tensor::into_owned`]; `None` if nothing had to be copied.
     ///
     /// # Errors
-    /// As [`Tensor::into_owned`].
+    /// `ResourceExhausted` past the memory limit.
     pub fn owned(&self) -> Result<Option<Tensor>> {
         match self.heap().map(|h| &h.storage) {
             Some(Storage::Foreign { .. }) => Tensor::copy_from_bytes(self.dtype(), self.shape().clone(), self.as_bytes()?).map(Some),
@@ -199,7 +199,7 @@ impl Tensor {
     /// Several tensors as [`Tensor::owned`] makes them; `None` if nothing had to be copied.
     ///
     /// # Errors
-    /// As [`Tensor::into_owned`].
+    /// `ResourceExhausted` past the memory limit.
     pub fn all_owned(tensors: &[Tensor]) -> Result<Option<Vec<Tensor>>> {
         let owned = tensors.iter().map(Tensor::owned).collect::<Result<Vec<_>>>()?;
         if owned.iter().all(Option::is_none) {

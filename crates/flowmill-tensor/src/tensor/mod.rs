@@ -1,4 +1,4 @@
-//! The tensor: two words, and who owns what they point to. Making tensors, reading and writing them and seeing them otherwise stand in the modules below.
+//! The tensor: two words, and who owns what they point to. The modules below make tensors, read and write their elements, and view them.
 
 mod access;
 mod format;
@@ -103,7 +103,7 @@ impl Tensor {
         }
     }
 
-    /// Whether two tensors share the same block or are the same inline scalar.
+    /// Returns true if two tensors share the same block or are the same inline scalar.
     pub fn same_data(&self, other: &Tensor) -> bool {
         self.meta == other.meta && self.payload == other.payload
     }
@@ -138,7 +138,7 @@ impl Tensor {
         }
     }
 
-    /// Whether the dense data can be written in place, nobody else holding them. True for inline scalars.
+    /// Returns true if the dense data can be written in place because no other tensor shares them. True for inline scalars.
     #[inline]
     pub fn is_unique(&mut self) -> bool {
         !self.is_heap() || self.heap_mut().is_some_and(|h| h.data_mut().is_some())

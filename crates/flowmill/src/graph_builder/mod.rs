@@ -74,7 +74,7 @@ impl GraphBuilder {
     /// Returns a builder with an empty graph of the standard ops.
     ///
     /// # Errors
-    /// As [`OpSet::standard`].
+    /// None in practice; see [`OpSet::standard`].
     pub fn new() -> Result<GraphBuilder> {
         Ok(OpSet::standard()?.graph_builder())
     }
@@ -141,7 +141,7 @@ impl GraphBuilder {
     /// Runs `f`; nodes that it adds ask for `device`, such as `/device:CPU:0`. An empty name asks for none.
     ///
     /// # Errors
-    /// Those of `f`.
+    /// Returns the error of `f`.
     pub fn with_device<T>(&self, device: &str, f: impl FnOnce() -> Result<T>) -> Result<T> {
         self.within(self.scope().on_device(device), f)
     }
@@ -149,7 +149,7 @@ impl GraphBuilder {
     /// Runs `f`; nodes that it adds run after `nodes`.
     ///
     /// # Errors
-    /// Those of `f`.
+    /// Returns the error of `f`.
     pub fn after<T>(&self, nodes: &[NodeId], f: impl FnOnce() -> Result<T>) -> Result<T> {
         self.within(self.scope().after(nodes), f)
     }
@@ -157,7 +157,7 @@ impl GraphBuilder {
     /// Runs `f`; nodes that it adds share the devices of `nodes`.
     ///
     /// # Errors
-    /// Those of `f`.
+    /// Returns the error of `f`.
     pub fn colocated_with<T>(&self, nodes: &[NodeId], f: impl FnOnce() -> Result<T>) -> Result<T> {
         self.within(self.scope().colocated_with(nodes), f)
     }
@@ -170,7 +170,7 @@ impl GraphBuilder {
     /// Runs `f` in another scope and returns to the present one, also if `f` panics.
     ///
     /// # Errors
-    /// Those of `f`.
+    /// Returns the error of `f`.
     pub fn within<T>(&self, scope: Scope, f: impl FnOnce() -> Result<T>) -> Result<T> {
         struct Restore<'b>(&'b GraphBuilder, Scope);
         impl Drop for Restore<'_> {

@@ -35,7 +35,7 @@ fn make_write(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// All files that match any of the patterns, sorted. `*` and `?` stand for characters other than `/`, `[a-z]` for one of several.
+/// Returns all files that match any of the patterns, sorted. `*` and `?` match characters other than `/`, `[a-z]` one of several.
 fn make_matching(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     blocking_from_fn(|ctx| {
         let mut found: Vec<Bytes> = Vec::new();
@@ -69,7 +69,8 @@ fn entries_matching(directory: &Path, component: &str) -> Vec<PathBuf> {
     names.filter(|name| glob(component.as_bytes(), name.as_bytes())).map(|name| directory.join(name)).collect()
 }
 
-/// Whether `name`, which has no `/`, matches `pattern`. Linear in the product of both lengths: the last `*` alone is tried again.
+/// Returns true if `name`, which has no `/`, matches `pattern`. Takes time proportional to the product of their lengths: only the last `*` is tried
+/// again.
 fn glob(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
@@ -94,7 +95,7 @@ fn glob(pattern: &[u8], name: &[u8]) -> bool {
     }
 }
 
-/// How long the first item of `pattern` is, if it matches `byte`.
+/// Returns the length of the first item of `pattern` if it matches `byte`.
 fn match_one(pattern: &[u8], byte: u8) -> Option<usize> {
     match pattern {
         [b'?', ..] => Some(1),

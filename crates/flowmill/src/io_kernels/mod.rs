@@ -1,4 +1,4 @@
-//! Kernels that read and write files. They stand here because they need both the kernels' interface and the checkpoint formats.
+//! Kernels that read and write files. They live in this crate because they need both the kernels' interface and the checkpoint formats.
 
 mod checkpoints;
 mod dataset_cache;

@@ -37,7 +37,7 @@ const CHILD: &str = "FLOWMILL_HOSTILE_CHILD";
 /// Not run: they wait for somebody outside of the graph.
 const LEFT_OUT: [&str; 4] = ["_Recv", "_HostRecv", "Recv", "Abort"];
 
-/// What the executor runs itself, and what is made of functions of Python.
+/// Ops that the executor runs itself, and ops that call functions of Python.
 const NEED_NO_KERNEL: [&str; 16] = [
     "ControlTrigger",
     "EagerPyFunc",
@@ -134,7 +134,7 @@ fn parent(ops: &[&str], failures: &mut Vec<String>) -> (String, bool) {
     (last, child.wait().is_ok_and(|status| status.success()))
 }
 
-/// Where and how threads panicked.
+/// The places and messages of the panics in all threads.
 static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// Milliseconds since the start at which the case began that runs now.
 static BEGUN: AtomicU64 = AtomicU64::new(0);

@@ -27,7 +27,7 @@ struct Built {
     initializers: Vec<String>,
 }
 
-/// What a run without an error gave.
+/// The result of a run that did not panic.
 pub enum Outcome {
     Values,
     /// A shape that is not the inferred one.
@@ -130,7 +130,7 @@ fn source(b: &mut ScopedBuilder<'_>, source: &Source, built: &mut Built) -> Resu
     }
 }
 
-/// Gives a variable a value of its type and shape.
+/// Initialises a variable with a value of its type and shape.
 fn initialize(b: &mut ScopedBuilder<'_>, case: &Case, variable: OutputId, built: &mut Built) -> Result<()> {
     let assign = match case.op.as_str() {
         "VarHandleOp" => "AssignVariableOp",

@@ -8,7 +8,7 @@ use flowmill_graph::{AttrDef, AttrType};
 /// SplitMix64.
 pub struct Random(u64);
 
-/// What takes part in ops' formats, equations, patterns and names; nothing that names a file outside of the directory the test is in.
+/// Strings that occur in ops' formats, equations, patterns and names; none names a file outside of the test's directory.
 const STRINGS: [&[u8]; 24] = [
     b"",
     b"a",

@@ -7,7 +7,7 @@ use flowmill_tensor::{DType, PartialShape, Result};
 use std::collections::BTreeMap;
 
 impl ScopedBuilder<'_> {
-    /// The sum of the gradients that a tensor's consumers gave; `None` where there are none. Slices stay slices as long as all are.
+    /// The sum of the gradients that a tensor's consumers gave; `None` if there are none. Slices stay slices as long as all are.
     ///
     /// # Errors
     /// What adding nodes gives.
@@ -141,7 +141,7 @@ impl ScopedBuilder<'_> {
     /// Adds what a caller knows of a tensor's shape.
     ///
     /// # Errors
-    /// `InvalidArgument` where it contradicts what is known.
+    /// `InvalidArgument` if it contradicts what is known.
     pub fn merge_shape(&mut self, tensor: OutputId, shape: &PartialShape) -> Result<()> {
         self.state.shapes.merge_shape(tensor, shape)
     }

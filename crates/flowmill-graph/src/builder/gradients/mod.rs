@@ -62,7 +62,7 @@ pub struct Backward {
     pub node: NodeId,
     /// Its data inputs.
     pub inputs: Vec<OutputId>,
-    /// Gradients of its outputs; `None` where an output has none, which for floating outputs means that there is no zero of its type.
+    /// Gradients of its outputs; `None` if an output has none, which for floating outputs means that there is no zero of its type.
     pub grads: Vec<Option<Grad>>,
 }
 
@@ -75,7 +75,7 @@ impl Backward {
     /// The gradient of output `i` as a tensor.
     ///
     /// # Errors
-    /// `InvalidArgument` where there is none, and what adding nodes gives.
+    /// `InvalidArgument` if there is none, and what adding nodes gives.
     pub fn dy(&self, b: &mut ScopedBuilder<'_>, i: usize) -> Result<OutputId> {
         match self.grads.get(i) {
             Some(Some(grad)) => b.densify(grad),
@@ -133,7 +133,7 @@ pub fn is_differentiable(dtype: DType) -> bool {
     matches!(dtype, DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::C64 | DType::C128 | DType::Resource | DType::Variant)
 }
 
-/// Adds nodes for the derivatives of the sum of `ys` with respect to each of `xs`; `None` where it does not depend on one.
+/// Adds nodes for the derivatives of the sum of `ys` with respect to each of `xs`; `None` if it does not depend on one.
 ///
 /// `grad_ys` weights the `ys`: one for each, or none at all; `None` stands for ones.
 ///

@@ -27,7 +27,7 @@ pub(super) fn reach(b: &ScopedBuilder<'_>, xs: &[OutputId], substitutes: &Substi
     reached
 }
 
-/// For a push, the stack, from which what pops is reached. `None` where the handle goes round in a loop that somebody wrote.
+/// For a push, the stack, from which what pops is reached. `None` if the handle goes round in a loop that somebody wrote.
 fn stack_pushed_to(b: &ScopedBuilder<'_>, node: NodeId) -> Option<NodeId> {
     if !b.graph()[node].is_op("StackPushV2") {
         return None;

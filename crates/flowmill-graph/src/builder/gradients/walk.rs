@@ -28,7 +28,7 @@ pub enum Step {
         /// Where the new nodes are made: name, control-flow context and colocation.
         scope: Scope,
     },
-    /// The gradients of the `xs`; `None` where the `ys` do not depend on one. The walk is over.
+    /// The gradients of the `xs`; `None` if the `ys` do not depend on one. The walk is over.
     Done(Vec<Option<Grad>>),
 }
 
@@ -204,7 +204,7 @@ impl GradientWalk {
     ///
     /// # Errors
     /// `NotFound` for an op on the way that has no gradient (a `LookupError` in Python), `Unimplemented` for the gradient of a loop that is a
-    /// gradient itself, `FailedPrecondition` where a custom gradient is missing or the walk is over, and what the gradient functions give.
+    /// gradient itself, `FailedPrecondition` if a custom gradient is missing or the walk is over, and what the gradient functions give.
     pub fn advance(&mut self, b: &mut ScopedBuilder<'_>) -> Result<Step> {
         b.within(self.scope.clone(), |b| {
             loop {
@@ -256,7 +256,7 @@ impl GradientWalk {
     /// Takes the gradients, one for each data input, of the node that the last [`Step::Custom`] named.
     ///
     /// # Errors
-    /// `FailedPrecondition` where none is asked for.
+    /// `FailedPrecondition` if none is asked for.
     pub fn resume(&mut self, grads: Vec<Option<Grad>>) -> Result<()> {
         match &mut self.state {
             State::Waiting(node) => self.state = State::Resumed(*node, grads),
@@ -269,7 +269,7 @@ impl GradientWalk {
         Ok(())
     }
 
-    /// The body of the function that the node is in that the last [`Step::Custom`] named; `None` where that is in the graph itself. What the custom
+    /// The body of the function that the node is in that the last [`Step::Custom`] named; `None` if that is in the graph itself. What the custom
     /// gradient adds belongs there.
     pub fn body(&mut self) -> Option<&mut FunctionGraph> {
         let State::Calling(_, call) = &mut self.state else { return None };

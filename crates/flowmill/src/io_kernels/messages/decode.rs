@@ -42,7 +42,7 @@ impl Element {
         }
     }
 
-    /// What stands for a value where a field is missing.
+    /// Returns the value of a field that the message does not have.
     fn default_of(field: &Field) -> Element {
         match field.default_value() {
             Value::Bool(v) => Element::Unsigned(u64::from(v)),
@@ -92,7 +92,7 @@ struct Wanted {
     default: Element,
 }
 
-/// What a message has of a field.
+/// The values that a message has for a field.
 #[derive(Clone, Default)]
 struct Found {
     count: usize,
@@ -204,7 +204,7 @@ impl Decode {
         Ok(given.into())
     }
 
-    /// What a message has of the fields; `held` counts the elements of all messages.
+    /// Reads the values of the fields from a message; `held` counts the elements of all messages.
     fn fields_of(&self, message: &[u8], held: &mut usize) -> Result<Vec<Found>> {
         let mut found = vec![Found::default(); self.wanted.len()];
         let mut reader = Reader(message);
@@ -276,7 +276,7 @@ fn in_tags(number: u32, contents: &[u8]) -> Bytes {
     whole.into()
 }
 
-/// How many brackets are open at once, but for those in comments and strings.
+/// Returns the greatest number of brackets that are open at once, without those in comments and strings.
 fn depth_of(text: &str) -> usize {
     let (mut depth, mut most) = (0usize, 0);
     let mut bytes = text.bytes();

@@ -21,7 +21,7 @@ enum Field {
     Extension(ExtensionDescriptor),
 }
 
-/// What `Field` asks of both kinds.
+/// Calls a method that both kinds of `Field` have.
 macro_rules! of_both {
     ($self:ident . $method:ident ()) => {
         match $self {
@@ -97,7 +97,7 @@ impl Field {
         }
     }
 
-    /// Whether a tensor of this type can hold the field's values.
+    /// Returns true if a tensor of this type can hold the field's values.
     fn fits(&self, dtype: DType) -> bool {
         match self.kind() {
             Kind::Double => dtype == DType::F64,
@@ -116,7 +116,7 @@ impl Field {
 /// The type of messages that a node's attributes name.
 ///
 /// # Errors
-/// `InvalidArgument` where there are no descriptors, or none of the type.
+/// `InvalidArgument` if there are no descriptors, or none of the type.
 fn message_type(attrs: &Attrs) -> Result<(DescriptorPool, MessageDescriptor)> {
     let pool = pool(attrs.get::<&Bytes>("descriptor_source")?)?;
     let name: &str = attrs.get("message_type")?;

@@ -13,7 +13,7 @@ pub(super) const START_GROUP: u8 = 3;
 pub(super) const END_GROUP: u8 = 4;
 pub(super) const FIXED32: u8 = 5;
 
-/// How single values of a kind are written.
+/// Returns the wire type in which single values of a kind are written.
 pub(super) fn wire_type(kind: &Kind, is_group: bool) -> u8 {
     match kind {
         Kind::Double | Kind::Fixed64 | Kind::Sfixed64 => FIXED64,
@@ -24,7 +24,7 @@ pub(super) fn wire_type(kind: &Kind, is_group: bool) -> u8 {
     }
 }
 
-/// What is left of a message.
+/// The rest of a message, which is read from its start.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 

@@ -57,7 +57,7 @@ pub(super) fn func(name: String) -> NameAttrList {
 }
 
 /// The gradients of a call's inputs by the gradient function that the library has for the one called: it takes the inputs and the gradients of all
-/// outputs. `None` where there is none.
+/// outputs. `None` if there is none.
 pub(super) fn call_gradient_function(b: &mut ScopedBuilder<'_>, node: NodeId, grads: &[Option<Grad>]) -> Result<Option<Vec<Option<Grad>>>> {
     let Some(function) = call_of(b.graph(), b.graph().node(node)?) else { return Ok(None) };
     let Some(gradient) = b.graph().library().gradient(&function.name).map(str::to_owned) else { return Ok(None) };
