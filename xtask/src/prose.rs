@@ -30,9 +30,7 @@ const GENERATED: [&str; 5] = [
 const EXCEPTIONS: &[(&str, usize)] = &[
     ("crates/flowmill-cpu", 383),
     ("crates/flowmill-graph", 267),
-    ("crates/flowmill-ops", 86),
     ("crates/flowmill-optimize", 85),
-    ("crates/flowmill-python", 31),
     ("crates/flowmill-runtime", 202),
     ("python/flowmill", 686),
     ("python/make_stubs", 12),

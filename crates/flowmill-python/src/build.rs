@@ -26,7 +26,7 @@ pub(crate) fn to_outputs(all: &[OutputId]) -> Vec<Output> {
     all.iter().map(|o| (o.node.0, o.slot)).collect()
 }
 
-/// Where nodes are made: name, device, control dependencies, colocation, control-flow context. A value that never changes.
+/// The surroundings of new nodes: name, device, control dependencies, colocation, control-flow context. A value that never changes.
 #[pyclass(frozen, name = "Scope", module = "flowmill._core")]
 pub struct PyScope(pub Scope);
 
@@ -86,14 +86,14 @@ impl PyScope {
         self.0.colocation().iter().map(|node| node.0).collect()
     }
 
-    /// Gives new nodes the device of the node called `name`, which need not be there yet.
+    /// Returns a scope whose nodes get the device of the node called `name`, which may be added later.
     fn beside(&self, name: &str) -> PyScope {
         let group = Bytes::from(format!("loc:@{name}"));
         let value = Value::List(Box::new(ListValue { s: vec![group], ..ListValue::default() }));
         PyScope(self.0.with_attr("_class", Some(value.into())))
     }
 
-    /// Gives new nodes an attribute, a serialised `AttrValue`; `None` takes it away.
+    /// Returns a scope whose nodes get an attribute, a serialised `AttrValue`; `None` removes it.
     fn with_attr(&self, name: &str, value: Option<&[u8]>) -> PyResult<PyScope> {
         Ok(PyScope(self.0.with_attr(name, value.map(attr_value).transpose()?)))
     }
@@ -105,13 +105,13 @@ pub(crate) fn op_names(py: Python<'_>) -> PyResult<Vec<String>> {
     Ok(flowmill::registry().raise(py)?.names().into_iter().map(str::to_owned).collect())
 }
 
-/// What an op of the catalogue takes and gives; `None` if it is not known.
+/// Returns the inputs, outputs and attributes of an op of the catalogue; `None` if it is not known.
 #[pyfunction]
 pub(crate) fn op_signature(py: Python<'_>, op: &str) -> PyResult<Option<Signature>> {
     Ok(flowmill::registry().raise(py)?.get(op).map(|def| signature(def)))
 }
 
-/// What an op takes: `(name, attribute of its type or None, its type or None, attribute of its length or None, is a list, is a reference)`.
+/// An argument of an op: `(name, attribute of its type or None, its type or None, attribute of its length or None, is a list, is a reference)`.
 type ArgSpec = (String, Option<String>, Option<i32>, Option<String>, bool, bool);
 
 /// An attribute: name, kind, whether it has a default, the type that is its default, the types that it may be where not all are.
@@ -157,7 +157,7 @@ pub(crate) fn add_op(
     add_node(py, graph, scope, op, name, inputs, attrs, control)
 }
 
-/// What Python gives as an op's attributes.
+/// Converts a Python dictionary to an op's attributes.
 fn attrs_from_python(graph: &PyGraph, op: &str, attrs: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, AttrValue)>> {
     let Some(attrs) = attrs.filter(|attrs| !attrs.is_empty()) else { return Ok(Vec::new()) };
     let op_def = graph.definition(attrs.py(), op)?;

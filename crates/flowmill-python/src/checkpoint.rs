@@ -49,7 +49,7 @@ pub(crate) fn latest_checkpoint(py: Python<'_>, directory: PathBuf, file_name: &
     Ok(state.map(|s| s.model_checkpoint_path).filter(|path| !path.is_empty() && checkpoint_exists(Path::new(path))))
 }
 
-/// What the state file `file_name` of a directory says, as a serialised `CheckpointState`.
+/// Returns the content of a directory's state file `file_name`, as a serialised `CheckpointState`.
 #[pyfunction]
 pub(crate) fn checkpoint_state<'py>(py: Python<'py>, directory: PathBuf, file_name: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
     let state = detached(py, || read_checkpoint_state(&directory, file_name))?;

@@ -29,7 +29,7 @@ impl PyCond {
 
 #[pymethods]
 impl PyCond {
-    /// What lets nodes run when a branch is taken.
+    /// Returns the predicate as nodes of a branch see it, which they run after.
     fn pivot(&self, py: Python<'_>, branch: bool) -> Output {
         let branch = if branch { Branch::True } else { Branch::False };
         let pivot = locks::with(py, &self.cond, |cond| cond.pivot(branch));

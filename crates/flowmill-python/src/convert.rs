@@ -77,7 +77,7 @@ pub(crate) fn numpy_dtype(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, Py
     PyArrayDescr::new(py, module.bind(py).getattr(dtype.name())?)
 }
 
-/// Whether each item of a list or tuple is a number or a string, or a list or tuple of those: of these very types, and of no class made from them.
+/// Returns true if each item of a list or tuple is a number or a string, or a list or tuple of those. Instances of subclasses do not count.
 #[pyfunction]
 pub(crate) fn are_plain(values: &Bound<'_, PyAny>) -> bool {
     let is_simple = |value: &Bound<'_, PyAny>| {
@@ -90,7 +90,7 @@ pub(crate) fn are_plain(values: &Bound<'_, PyAny>) -> bool {
     all_items(values, |value| is_simple(value) || all_items(value, is_simple))
 }
 
-/// Whether the value is a list or a tuple whose items all fit.
+/// Returns true if the value is a list or a tuple and all of its items fit.
 fn all_items(values: &Bound<'_, PyAny>, fits: impl Fn(&Bound<'_, PyAny>) -> bool) -> bool {
     if let Ok(list) = values.cast_exact::<PyList>() {
         list.iter().all(|value| fits(&value))

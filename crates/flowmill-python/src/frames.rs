@@ -1,4 +1,4 @@
-//! Where a program asked for an operation: its frames, read from here because each costs bytecode of its own in Python.
+//! Records the place where a program made an operation. Its frames are read here because in Python each of them costs bytecode.
 
 use pyo3::intern;
 use pyo3::prelude::*;

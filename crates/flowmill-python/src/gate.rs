@@ -63,7 +63,7 @@ fn caught<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
 /// cancelled.
 ///
 /// # Errors
-/// What a signal's handler raised; else the step's error.
+/// Returns the exception of a signal handler, or else the step's error.
 pub(crate) fn step<T: Send>(py: Python<'_>, f: impl FnOnce(CancelToken, Option<Poll>) -> Result<T> + Send) -> PyResult<T> {
     let token = CancelToken::new();
     if !is_main_thread(py)? {

@@ -141,7 +141,7 @@ impl PyGraph {
         self.with_node(py, id, |graph, n| Ok(graph.control_inputs(n.id()).filter(|&c| c != NodeId::SOURCE).map(|c| c.0).collect()))
     }
 
-    /// Whether a node is of one of `ops` or takes, however indirectly, what a node of these gives; not by way of nodes of the ops `but`.
+    /// Returns true if a node's op is in `ops`, or if it depends on such a node by a path without nodes of the ops `but`.
     fn depends_on_ops(&self, py: Python<'_>, id: u32, ops: Vec<PyBackedStr>, but: Vec<PyBackedStr>) -> bool {
         let (ops, but) = (&ops, &but);
         self.read(py, |graph| {
@@ -175,7 +175,7 @@ impl PyGraph {
         self.with_state(py, id, |state, _, n| state.merge_shape(n.id().output(slot), &partial_shape(dims)))
     }
 
-    /// What a function's definition says of an argument in a tensor's place: a serialised `FunctionDef.ArgAttrs`.
+    /// Returns the attributes of a function's argument made from a tensor: a serialised `FunctionDef.ArgAttrs`.
     fn arg_attrs<'py>(&self, py: Python<'py>, id: u32, slot: u32) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.with_state(py, id, |state, graph, n| {
             let arg = FunctionArg::new(graph, state.shapes(), n.id().output(slot))?;
@@ -184,7 +184,7 @@ impl PyGraph {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Lets a tensor stand for a handle of another graph: what that refers to is known of it, too.
+    /// Copies the types and shapes that a handle of another graph refers to.
     fn copy_handle_data(&self, py: Python<'_>, id: u32, slot: u32, other: &PyGraph, other_id: u32, other_slot: u32) -> PyResult<()> {
         let elements =
             other.read_state(py, |state, _| state.shapes().value(NodeId(other_id).output(other_slot)).and_then(|v| v.elements.clone()));
@@ -255,9 +255,9 @@ impl PyGraph {
         build::add_op(py, self, scope, op, name, inputs, attrs, control)
     }
 
-    /// Adds several nodes in a name scope of their own. Each is `("Const", name, value, type)` or `(op, name, inputs, attributes)`, where an empty
-    /// name stands for that of the scope, and an input is `(node, output)` or the place of a node before it among these; a fifth item is the place
-    /// of one that it has to share a device with. Gives their ids and the types of the last one's outputs.
+    /// Adds several nodes in a name scope of their own. Each is `("Const", name, value, type)` or `(op, name, inputs, attributes)`. An empty name
+    /// means that of the scope. An input is `(node, output)` or the index of an earlier node in this list; a fifth item is the index of a node to be
+    /// colocated with. Returns their ids and the types of the last one's outputs.
     fn add_ops(&self, scope: &PyScope, name: &str, nodes: &Bound<'_, PyAny>) -> PyResult<(Vec<u32>, Vec<i32>)> {
         build::add_ops(self, scope, name, nodes)
     }
@@ -298,7 +298,7 @@ impl PyGraph {
         build::add_constant(self, scope, name, value, dtype)
     }
 
-    /// What an op takes and gives; `None` if it is not known.
+    /// Returns the inputs, outputs and attributes of an op; `None` if it is not known.
     fn signature(&self, py: Python<'_>, op: &str) -> Option<build::Signature> {
         self.read(py, |graph| graph.op_def(op).ok().map(|def| build::signature(def)))
     }
@@ -313,7 +313,7 @@ impl PyGraph {
         self.write(py, |graph| graph.set_attr(NodeId(id), name, value))
     }
 
-    /// Lets another tensor be an input of a node.
+    /// Replaces an input of a node by another tensor.
     fn update_input(&self, py: Python<'_>, id: u32, index: usize, tensor: (u32, u32)) -> PyResult<()> {
         self.write(py, |graph| graph.update_edge(build::output_id(tensor), NodeId(id), index).map(drop))
     }
@@ -423,12 +423,12 @@ impl PyGraph {
     }
 }
 
-/// How the argument `map_file` of Python's functions gets files into memory.
+/// Returns the way of reading files that the argument `map_file` of Python's functions selects.
 pub(crate) fn file_access(map_file: bool) -> FileAccess {
     if map_file { FileAccess::Map } else { FileAccess::Read }
 }
 
-/// Where a message comes from.
+/// The origin of a message.
 #[derive(FromPyObject)]
 enum Source {
     #[pyo3(transparent)]

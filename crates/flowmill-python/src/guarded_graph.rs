@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// A graph and what building keeps of it.
 pub struct GuardedGraph {
     graph: Arc<RwLock<Graph>>,
-    /// What building keeps; locked before the graph.
+    /// The builder's data about the graph; locked before the graph.
     state: Locked<BuilderState>,
 }
 
@@ -42,7 +42,7 @@ impl GuardedGraph {
         locks::with(py, &self.state, |state| state.take_extended().into_iter().map(|n| n.0).collect())
     }
 
-    /// What sessions run.
+    /// Returns the locked graph that sessions share.
     pub fn shared(&self) -> &Arc<RwLock<Graph>> {
         &self.graph
     }

@@ -23,7 +23,7 @@ pub struct PySavedModel {
     /// Until it is imported: the graph that it becomes is not kept twice.
     graph_def: Locked<Option<GraphDef>>,
     producer_ops: Vec<OpDef>,
-    /// What all of it is read from again where somebody asks.
+    /// The bytes of the file, from which its parts are read at their first use.
     file: Bytes,
     tags: Vec<String>,
 }
@@ -96,7 +96,7 @@ impl PySavedModel {
     }
 }
 
-/// What a session needs to know, with the names that the model's nodes have under a prefix.
+/// Returns the parts of a model that a session needs, with the names that the nodes have under a prefix.
 fn under(model: &LoadedModel, prefix: &str) -> LoadedModel {
     let rename = |name: &mut String| {
         if !prefix.is_empty() {

@@ -80,7 +80,7 @@ pub(crate) fn tridiagonal_mat_mul(b: &mut B<'_>, op: &Backward) -> Grads {
     all(grads)
 }
 
-/// As of other triangular systems; of the matrix's gradient the bands are kept.
+/// Solves like the gradients of other triangular systems; of the matrix's gradient only the bands are kept.
 pub(crate) fn banded_triangular_solve(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
     let node = b.graph().node(op.node)?;

@@ -171,7 +171,7 @@ from_output! {
     reciprocal => "ReciprocalGrad",
 }
 
-/// What is conjugated besides `y` in the gradient of an op that computes a gradient.
+/// The tensor that is conjugated besides `y` in the gradient of an op that computes a gradient.
 #[derive(Clone, Copy, PartialEq)]
 enum Conjugated {
     /// The incoming gradient, which is what a function of `conj(y)` asks for.

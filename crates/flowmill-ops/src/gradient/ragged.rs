@@ -36,7 +36,7 @@ pub(crate) fn ragged_tensor_to_sparse(b: &mut B<'_>, op: &Backward) -> Grads {
     only(op, last, b.reshape_like(dvalues, op.inputs[last])?)
 }
 
-/// (shape, values, default, partitions…): each value gets what stands in its place, the default the sum of all other places.
+/// (shape, values, default, partitions…): each value gets the gradient at its place, the default the sum over all other places.
 ///
 /// The op itself, on the values' numbers, says whose place is which.
 pub(crate) fn ragged_tensor_to_tensor(b: &mut B<'_>, op: &Backward) -> Grads {

@@ -9,7 +9,7 @@ use flowmill_tensor::{DType, Result};
 
 type B<'a> = ScopedBuilder<'a>;
 
-/// How rows belong to segments.
+/// The rows of a segment op and the segments that they belong to.
 struct Segments {
     ids: OutputId,
     /// For the unsorted ops: the number of segments. Rows of negative segments are in none.

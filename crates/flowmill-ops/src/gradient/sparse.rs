@@ -101,11 +101,11 @@ fn padded_shape(b: &mut B<'_>, dense: OutputId, shape: OutputId) -> Result<Outpu
     b.call("ConcatV2", &[ones, dense_shape, axis])
 }
 
-/// What a sparse tensor's values meet of a dense one that broadcasts.
+/// The elements of a dense tensor that meet the values of a sparse tensor under broadcasting.
 struct Met {
     /// The dense elements, conjugated.
     elements: OutputId,
-    /// Where they stand in the dense tensor.
+    /// Their places in the dense tensor.
     places: OutputId,
     /// The dense shape, with ones in front up to the sparse one's rank.
     shape: OutputId,
@@ -154,7 +154,7 @@ pub(crate) fn sparse_dense_cwise_div(b: &mut B<'_>, op: &Backward) -> Grads {
     Ok(vec![None, Some(dvalues.into()), None, Some(ddense.into())])
 }
 
-/// As in TensorFlow there is none.
+/// No gradients, as in TensorFlow.
 pub(crate) fn sparse_dense_cwise_add(_: &mut B<'_>, _: &Backward) -> Grads {
     bail!(Unimplemented, "Gradient for SparseDenseCwiseAdd is not implemented.")
 }
@@ -263,7 +263,7 @@ pub(crate) fn sparse_add(b: &mut B<'_>, op: &Backward) -> Grads {
     Ok(vec![None, Some(node.output(0).into()), None, None, Some(node.output(1).into()), None, None])
 }
 
-/// As in TensorFlow there is none.
+/// No gradients, as in TensorFlow.
 pub(crate) fn sparse_sparse(_: &mut B<'_>, _: &Backward) -> Grads {
     bail!(Unimplemented, "Gradients for SparseSparseMaximum and SparseSparseMinimum are not implemented.")
 }

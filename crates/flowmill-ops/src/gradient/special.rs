@@ -233,7 +233,7 @@ pub(crate) fn cross(b: &mut B<'_>, op: &Backward) -> Grads {
     all([dx, dy])
 }
 
-/// What is clipped goes to the limit that clips it.
+/// Gradients of clipped elements go to the limit that clipped them.
 pub(crate) fn clip_by_value(b: &mut B<'_>, op: &Backward) -> Grads {
     let dz = op.dy(b, 0)?;
     let (x, low, high) = (op.inputs[0], op.inputs[1], op.inputs[2]);

@@ -46,7 +46,7 @@ pub(crate) fn unchanged_each(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`unchanged`], for an input of rank `RANK`.
+/// Like [`unchanged`], for an input of rank `RANK`.
 pub(crate) fn unchanged_with_rank<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
     let shape = dims::with_rank(&c.input(0), RANK)?;
     set_all(c, &shape)
@@ -59,7 +59,7 @@ pub(crate) fn input_of_rank<const I: usize, const RANK: usize>(c: &mut Context<'
     Ok(())
 }
 
-/// As [`unchanged`], for an input of rank `RANK` or more.
+/// Like [`unchanged`], for an input of rank `RANK` or more.
 pub(crate) fn unchanged_with_rank_at_least<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
     let shape = dims::with_rank_at_least(&c.input(0), RANK)?;
     set_all(c, &shape)

@@ -4,7 +4,7 @@ use super::{common, dims};
 use flowmill_graph::InferenceContext as Context;
 use flowmill_tensor::{DType, PartialShape, Result, bail};
 
-/// What the handle in input `i` holds, where it is one thing.
+/// Returns the type and shape that the handle in input `i` holds, if it holds a single thing.
 fn element(c: &Context<'_>, i: usize) -> Option<(DType, PartialShape)> {
     match c.value(i)?.elements.as_deref()? {
         [element] => Some(element.clone()),
@@ -135,7 +135,7 @@ pub(crate) fn shape_or_any(c: &Context<'_>, i: usize) -> Result<PartialShape> {
     }
 }
 
-/// What the list in input 0 holds: its type must be the node's.
+/// Returns the shape of the elements of the list in input 0, whose type must be the node's.
 fn list_element(c: &Context<'_>) -> Result<PartialShape> {
     let want: DType = c.attrs().get("element_dtype")?;
     let Some((have, shape)) = element(c, 0) else { return Ok(PartialShape::unknown()) };
@@ -205,7 +205,7 @@ pub(crate) fn tensor_list_get(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The same list, of another length.
+/// A list with the elements of input 0 and another length.
 pub(crate) fn tensor_list_resize(c: &mut Context<'_>) -> Result<()> {
     c.set_output(0, PartialShape::scalar());
     let held = element(c, 0);

@@ -18,7 +18,7 @@ pub(crate) fn as_rank(size: i64) -> Option<usize> {
     usize::try_from(size).ok().filter(|&rank| rank <= MAX_RANK)
 }
 
-/// What is known of a size that is both `a` and `b`.
+/// Merges two statements about one size; an error if they contradict each other.
 pub(crate) fn merge(a: i64, b: i64) -> Result<i64> {
     if a >= 0 && b >= 0 && a != b {
         bail!(InvalidArgument, "Dimensions must be equal, but are {a} and {b}");

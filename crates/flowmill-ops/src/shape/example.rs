@@ -37,7 +37,7 @@ fn vector(size: i64) -> PartialShape {
     PartialShape::new(&[size])
 }
 
-/// How many types a list attribute has; none where the op lacks it.
+/// Returns the number of types in a list attribute; 0 if the op lacks it.
 fn count(c: &Context<'_>, attr: &str) -> Result<usize> {
     if c.attrs().contains(attr) { Ok(c.attrs().list::<DType>(attr)?.len()) } else { Ok(0) }
 }

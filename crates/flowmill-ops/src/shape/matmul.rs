@@ -210,7 +210,7 @@ pub(crate) fn diag_part(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The product that `equation` describes; `...` stands for dimensions that broadcast.
+/// The product that `equation` describes; `...` means dimensions that broadcast.
 pub(crate) fn einsum(c: &mut Context<'_>) -> Result<()> {
     let equation: String = c.attrs().get::<&str>("equation")?.chars().filter(|ch| !ch.is_whitespace()).collect();
     let Some((inputs, output)) = equation.split_once("->") else {
@@ -268,7 +268,7 @@ pub(crate) fn einsum(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Records the sizes that labels stand for.
+/// Records the sizes of labelled dimensions.
 fn label_all(sizes: &mut Vec<(char, i64)>, labels: impl Iterator<Item = char>, found: impl Iterator<Item = i64>) -> Result<()> {
     for (label, size) in labels.zip(found) {
         match sizes.iter_mut().find(|(l, _)| *l == label) {

@@ -55,7 +55,7 @@ struct Masks {
     shrink_axis: i64,
 }
 
-/// What becomes of one input dimension.
+/// The part of one input dimension that is kept.
 struct Interval {
     begin: Option<i64>,
     end: Option<i64>,
@@ -107,7 +107,7 @@ impl Interval {
     }
 }
 
-/// Where each dimension of the result comes from.
+/// The origin of each dimension of the result.
 enum Source {
     Input(usize),
     New,

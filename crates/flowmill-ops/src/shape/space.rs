@@ -4,7 +4,8 @@ use super::{common, dims, value};
 use flowmill_graph::InferenceContext as Context;
 use flowmill_tensor::{DType, PartialShape, Result, bail};
 
-/// How a batch op cuts: the block's size and the margins (before, after) of each spatial dimension, and the number of those, as far as known.
+/// The blocks of an op that moves between space and batch: sizes and margins (before, after) of the spatial dimensions, and their number, as far as
+/// known.
 struct Blocks {
     sizes: Option<Vec<i64>>,
     margins: Option<Vec<i64>>,

@@ -4,7 +4,7 @@ use super::{common, dims};
 use flowmill_graph::InferenceContext as Context;
 use flowmill_tensor::{PartialShape, Result, bail};
 
-/// How a window moves over one spatial dimension.
+/// The movement of a window over one spatial dimension.
 struct Window<'a> {
     size: i64,
     stride: i64,
@@ -39,7 +39,7 @@ impl Window<'_> {
     }
 }
 
-/// Where batch, channels and spatial dimensions stand.
+/// The axes of batch, channels and spatial dimensions.
 struct Layout {
     rank: usize,
     channels: usize,
@@ -308,7 +308,7 @@ pub(crate) fn max_pool_grad_grad<const RANK: usize>(c: &mut Context<'_>) -> Resu
     Ok(())
 }
 
-/// The same where window and strides are inputs.
+/// Like [`max_pool_grad_grad`], with window and strides as inputs.
 pub(crate) fn max_pool_grad_grad_v2(c: &mut Context<'_>) -> Result<()> {
     pool_v2(c)?;
     let pooled = c.output_mut(0).map(|o| o.shape.clone()).unwrap_or_default();

@@ -142,7 +142,7 @@ impl Node {
         self.attrs.insert(name.to_owned(), Value::Type(dtype.number()).into());
     }
 
-    /// How many tensors an argument stands for, if the attributes say.
+    /// Returns the number of tensors of an argument, if the attributes determine it.
     fn count(&self, arg: &flowmill_graph::ArgDef) -> Option<usize> {
         match (&arg.number_attr, &arg.ty) {
             (Some(n), _) => self.int(n),
