@@ -1,4 +1,4 @@
-//! What a node costs: building and freeing a million, memory, import and export, pruning.
+//! Measures what a node costs: building and freeing a million, memory, import and export, pruning.
 //!
 //! Run with `cargo bench -p flowmill-graph`.
 #![allow(clippy::unwrap_used)]

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 /// A key of an [`Arena`]: a number that is given out once.
 pub(crate) trait Key: Copy {
-    /// What the keys stand for, for messages.
+    /// The name of the things that the keys denote, for messages.
     const WHAT: &'static str;
     fn from_index(index: u32) -> Self;
     fn index(self) -> u32;
@@ -55,7 +55,7 @@ impl<K: Key, T> Arena<K, T> {
         }
     }
 
-    /// Whether that many more keys are left.
+    /// Checks that `additional` more keys are left.
     pub(crate) fn check_room(&self, additional: usize) -> Result<()> {
         if self.slots.len().saturating_add(additional) > NONE as usize {
             bail!(ResourceExhausted, "a graph has at most {NONE} {}s, removed ones included", K::WHAT);

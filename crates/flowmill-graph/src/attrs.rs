@@ -11,7 +11,7 @@ pub struct Attrs(pub BTreeMap<String, AttrValue>);
 
 /// A Rust type that an attribute can be read as.
 pub trait Attr<'a>: Sized {
-    /// How TensorFlow calls the kind, for messages.
+    /// TensorFlow's name of the kind, for messages.
     const KIND: &'static str;
     /// The value, if the attribute is of this kind.
     fn from_value(value: &'a Value) -> Option<Self>;
@@ -19,7 +19,7 @@ pub trait Attr<'a>: Sized {
 
 /// A Rust type whose lists an attribute can be read as. An empty list is a list of any kind.
 pub trait AttrList<'a>: Sized {
-    /// How TensorFlow calls the kind of an element.
+    /// TensorFlow's name of the kind of an element.
     const KIND: &'static str;
     /// The values.
     fn from_list(list: &'a ListValue) -> Option<Vec<Self>>;
@@ -31,7 +31,7 @@ impl Attrs {
         self.0.get(name).and_then(|a| a.value.as_ref())
     }
 
-    /// Whether the attribute is there.
+    /// Returns true if there is an attribute of this name.
     pub fn contains(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
@@ -55,7 +55,7 @@ impl Attrs {
         }
     }
 
-    /// The same, with a value for where the attribute is missing.
+    /// Like [`Attrs::get`], with a default for a missing attribute.
     pub fn get_or<'a, T: Attr<'a>>(&'a self, name: &str, default: T) -> Result<T> {
         if self.contains(name) { self.get(name) } else { Ok(default) }
     }
@@ -63,7 +63,7 @@ impl Attrs {
     /// The attribute as a list.
     ///
     /// # Errors
-    /// As [`Attrs::get`].
+    /// `InvalidArgument` if the attribute is missing or of another kind.
     pub fn list<'a, T: AttrList<'a>>(&'a self, name: &str) -> Result<Vec<T>> {
         match self.value(name) {
             Some(Value::List(list)) => match T::from_list(list) {

@@ -14,16 +14,16 @@ pub struct Edge {
     pub id: EdgeId,
     /// The producer.
     pub src: NodeId,
-    /// Which of its outputs; [`CONTROL_SLOT`] for a control edge.
+    /// The output of the source; [`CONTROL_SLOT`] for a control edge.
     pub src_output: i32,
     /// The consumer.
     pub dst: NodeId,
-    /// Which of its inputs; [`CONTROL_SLOT`] for a control edge.
+    /// The input of the target; [`CONTROL_SLOT`] for a control edge.
     pub dst_input: i32,
 }
 
 impl Edge {
-    /// Whether the edge carries no tensor.
+    /// Returns true if the edge carries no tensor.
     pub fn is_control(&self) -> bool {
         self.src_output == CONTROL_SLOT
     }
@@ -210,7 +210,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Whether an edge stands in the lists of its nodes where it says.
+    /// Returns true if the lists of an edge's nodes have it at the recorded places.
     pub(crate) fn is_listed(&self, id: EdgeId) -> bool {
         self.edges.get(id).is_some_and(|record| {
             let out = self.get(record.src).and_then(|n| n.out_edges.get(record.out_place as usize));
@@ -232,7 +232,7 @@ impl Graph {
         self.edges.insert(EdgeRecord::new(src.node, src.slot as i32, dst, dst_input as u32, out_place))
     }
 
-    /// Lets `dst` run only after `src`. Gives `None` if there is such an edge already.
+    /// Makes `dst` run after `src`. Returns `None` if there is such an edge already.
     ///
     /// # Errors
     /// `NotFound` for a node that is not there.
@@ -325,10 +325,10 @@ impl Graph {
         self.connect(new_src, dst, dst_input)
     }
 
-    /// Lets all consumers of `old` take `new` instead; control edges stay.
+    /// Connects all consumers of `old` to `new`; control edges stay.
     ///
     /// # Errors
-    /// As [`Graph::update_edge`].
+    /// `OutOfRange` or `InvalidArgument`, see [`Graph::update_edge`].
     pub fn replace_output(&mut self, old: OutputId, new: OutputId) -> Result<()> {
         let consumers: Vec<Edge> = self.consumers(old).collect();
         for edge in consumers {
@@ -337,7 +337,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Gives a node other types; where that takes away inputs or outputs, they must not be connected.
+    /// Changes the types of a node's inputs and outputs. Inputs and outputs that this removes must not be connected.
     pub(crate) fn change_signature(&mut self, id: NodeId, signature: Arc<Signature>) -> Result<()> {
         let node = self.node(id)?;
         let (old, new) = (node.num_inputs(), signature.inputs().len());

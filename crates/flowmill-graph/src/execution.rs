@@ -6,7 +6,7 @@ use flowmill_proto::{AttrValue, DataType, NodeDef};
 use flowmill_tensor::{DType, Result, bail};
 use hashbrown::HashSet;
 
-/// What [`rewrite_for_execution`] made of feeds, fetches and targets.
+/// The nodes that [`rewrite_for_execution`] made of feeds, fetches and targets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExecutionGraph {
     /// For each feed, its `_Arg`, whose attribute `index` is the feed's place. `None` if nothing that is left takes the feed.
@@ -55,8 +55,7 @@ pub fn part_for_execution<S: AsRef<str>>(graph: &Graph, feeds: &[S], fetches: &[
     graph.part(&keep)
 }
 
-/// The same, where tensors also stand in for one another: of each pair of names, the first tensor's value is fed for the second within the
-/// step.
+/// Like [`rewrite_for_execution`], with connections: of each pair of names, the first tensor's value is fed for the second within the step.
 ///
 /// # Errors
 /// As [`rewrite_for_execution`]; `InvalidArgument` if a connection begins at an unknown tensor, or needs its own end.
@@ -232,7 +231,7 @@ fn add_boundary(
     graph.add_node_with_inputs(NodeDef { name, op: op.into(), attr: attr.into(), ..Default::default() }, inputs, &[])
 }
 
-/// Lets an `_Arg` take the place of a fed tensor. What waits for a fed placeholder waits for the `_Arg`.
+/// Replaces a fed tensor by an `_Arg`. Nodes that wait for a fed placeholder wait for the `_Arg`.
 fn redirect(graph: &mut Graph, output: OutputId, arg: NodeId) -> Result<()> {
     let is_placeholder = graph[output.node].role() == Role::Placeholder;
     let edges: Vec<Edge> = graph.out_edges(output.node).collect();

@@ -1,4 +1,4 @@
-//! Which loop's frame each node runs in.
+//! Finds the frame of the loop that each node runs in.
 
 use crate::traverse::{is_back_edge, topological_order};
 use crate::{Graph, Node, NodeId, Role};
@@ -22,7 +22,7 @@ pub struct Frame {
     pub name: Arc<str>,
     /// The frame around it; `None` for the root.
     pub parent: Option<FrameId>,
-    /// How many iterations may run at once, as the first `Enter` says; at least 1.
+    /// The number of iterations that may run at once, from the first `Enter`; at least 1.
     pub parallel_iterations: u32,
     /// The nodes through which tensors come in.
     pub enters: Vec<NodeId>,
@@ -80,7 +80,7 @@ impl ControlFlow {
         self.outputs_in.get(node.index()).copied().unwrap_or(FrameId::ROOT)
     }
 
-    /// Whether there are any loops.
+    /// Returns true if there are any loops.
     pub fn has_loops(&self) -> bool {
         self.frames.len() > 1
     }

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 /// An argument of a function being made.
 #[derive(Clone, Debug)]
 pub struct FunctionArg {
-    /// What the graph has in its place; `None` for one that the function does not look at.
+    /// The graph's tensor that the argument replaces; `None` if the function does not use it.
     pub tensor: Option<OutputId>,
     /// Its type.
     pub dtype: DType,
@@ -50,7 +50,7 @@ impl FunctionArg {
     }
 }
 
-/// Which part of a graph becomes a function.
+/// The part of a graph that becomes a function.
 #[derive(Debug, Default)]
 pub struct FunctionPart<'a> {
     /// The function's arguments. What is before their tensors is not part of it.
@@ -61,7 +61,7 @@ pub struct FunctionPart<'a> {
     pub kept: &'a [NodeId],
     /// Nodes that a call has to run, in the order of the signature's control outputs.
     pub control_results: &'a [NodeId],
-    /// What the function has in the place of other tensors.
+    /// The function's tensors that replace other tensors.
     pub replaced: FxHashMap<OutputId, OutputId>,
 }
 

@@ -52,7 +52,7 @@ impl FunctionLibrary {
     /// A library of these functions and gradients.
     ///
     /// # Errors
-    /// As [`FunctionLibrary::add_library`].
+    /// `InvalidArgument` for a malformed signature, or if two functions have one name.
     pub fn from_proto(def: FunctionDefLibrary) -> Result<FunctionLibrary> {
         let mut library = FunctionLibrary::default();
         library.add_library(def)?;
@@ -96,7 +96,7 @@ impl FunctionLibrary {
         Ok(())
     }
 
-    /// Lets `gradient_func` be the gradient of `function_name`.
+    /// Makes `gradient_func` the gradient of `function_name`.
     ///
     /// # Errors
     /// `InvalidArgument` if it has another one.
@@ -121,7 +121,7 @@ impl FunctionLibrary {
     /// Adds everything of another library. After an error some of it may have been added.
     ///
     /// # Errors
-    /// As [`FunctionLibrary::add`] and [`FunctionLibrary::add_gradient`].
+    /// `InvalidArgument` for a malformed signature, or if a name has another function or gradient.
     pub fn add_library(&mut self, def: FunctionDefLibrary) -> Result<()> {
         for function in def.function {
             self.add(function)?;
@@ -211,7 +211,7 @@ impl FunctionLibrary {
         self.functions.len()
     }
 
-    /// Whether there are neither functions nor gradients.
+    /// Returns true if there are neither functions nor gradients.
     pub fn is_empty(&self) -> bool {
         self.functions.is_empty() && self.gradients.is_empty() && self.registered_gradients.is_empty()
     }

@@ -19,7 +19,7 @@ use std::sync::{Arc, LazyLock};
 
 static NO_OP: LazyLock<Arc<OpDef>> = LazyLock::new(|| Arc::new(builtin::no_op()));
 
-/// What a new node is made of, its inputs aside.
+/// The parts of a new node, except its inputs.
 pub(crate) struct NodeParts<'a> {
     pub(crate) name: String,
     pub(crate) op_def: Arc<OpDef>,
@@ -55,10 +55,10 @@ pub struct Graph {
     names_known: usize,
     signatures: HashSet<Arc<Signature>>,
     devices: HashSet<Device>,
-    /// As they came; `None` if a message had none.
+    /// The versions of the imported message, unchanged; `None` if it had none.
     pub(crate) versions: Option<VersionDef>,
     library: Arc<FunctionLibrary>,
-    /// Whether the message that was imported had a library, maybe an empty one.
+    /// True if the imported message had a library, even an empty one.
     pub(crate) has_library_field: bool,
     /// The other fields of the message that was imported into the empty graph.
     pub(crate) rest: GraphDef,
@@ -261,13 +261,13 @@ impl Graph {
     /// Adds a node with inputs given by id; `def.input` is not looked at. Otherwise as [`Graph::add_node`].
     ///
     /// # Errors
-    /// As [`Graph::add_node`].
+    /// `NotFound` for an unknown op, `InvalidArgument` for a bad name, attribute, input or type; see [`Graph::add_node`].
     pub fn add_node_with_inputs(&mut self, mut def: NodeDef, inputs: &[OutputId], control: &[NodeId]) -> Result<NodeId> {
         let op_def = self.op_def(&def.op)?.clone();
         self.add_parts(NodeParts::of(&mut def, op_def), inputs, control)
     }
 
-    /// As [`Graph::add_node_with_inputs`], for a node whose op is known.
+    /// Like [`Graph::add_node_with_inputs`], for a node whose op is known.
     pub(crate) fn add_parts(&mut self, mut node: NodeParts<'_>, inputs: &[OutputId], control: &[NodeId]) -> Result<NodeId> {
         let id = self.nodes.next_key()?;
         let hash = self.hasher.hash(&node.name);

@@ -16,7 +16,7 @@ pub struct EdgeId(pub u32);
 pub struct OutputId {
     /// The producer.
     pub node: NodeId,
-    /// Which of its outputs.
+    /// The number of the output among the node's outputs.
     pub slot: u32,
 }
 
@@ -41,7 +41,7 @@ impl NodeId {
 }
 
 impl EdgeId {
-    /// No edge: stands where an input is not connected.
+    /// No edge: the value for an input that is not connected.
     pub(crate) const NONE: EdgeId = EdgeId(u32::MAX);
 
     /// The place of this edge in an array over [`crate::Graph::num_edge_ids`].

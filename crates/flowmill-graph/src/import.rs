@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// known of an output takes memory.
 pub const MAX_IMPORTED_OUTPUTS: usize = 1 << 24;
 
-/// Where an imported node's input comes from.
+/// The source of an imported node's input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Source {
     node: SourceNode,
@@ -47,7 +47,7 @@ enum SourceNode {
 struct Planned {
     op_def: Arc<OpDef>,
     signature: Arc<Signature>,
-    /// Where its inputs begin in [`Plan::sources`]: data, then control.
+    /// The index of its first input in [`Plan::sources`]: data, then control.
     first_source: u32,
     num_sources: u32,
     /// All its outputs are mapped to other tensors and the caller wants it left out.

@@ -1,4 +1,4 @@
-//! What shape functions see and give.
+//! The input and output of shape functions.
 
 use crate::versions::GRAPH_DEF_VERSION;
 use crate::{Attrs, Graph, Node, OpDef};
@@ -9,7 +9,7 @@ use std::cell::Cell;
 /// Infers the static shapes of one node's outputs. Registered with the op.
 pub type ShapeFn = fn(&mut InferenceContext<'_>) -> Result<()>;
 
-/// What is known of one tensor before anything runs.
+/// The facts about one tensor that are known before anything runs.
 #[derive(Clone, Debug, Default)]
 pub struct ValueInfo {
     /// The static shape.
@@ -33,7 +33,8 @@ pub struct InferenceContext<'a> {
     producer: i32,
 }
 
-/// Which inputs a shape function asked for in vain, one bit for each: those past the 64th are not counted, which only leaves shapes unknown.
+/// The inputs that a shape function requested although they are not known, one bit each. Inputs after the 64th are not recorded, which only leaves
+/// shapes unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
     /// For their values.
@@ -117,7 +118,7 @@ impl<'a> InferenceContext<'a> {
         self.value(i)?.constant.as_ref()
     }
 
-    /// What was asked for in vain.
+    /// Returns the inputs that were requested although they are not known.
     pub(crate) fn asked(&self) -> Asked {
         self.asked.get()
     }
@@ -185,7 +186,7 @@ impl<'a> InferenceContext<'a> {
         self.outputs.get_mut(i)
     }
 
-    /// What was set.
+    /// Returns the outputs that were set.
     pub fn into_outputs(self) -> Vec<ValueInfo> {
         self.outputs
     }

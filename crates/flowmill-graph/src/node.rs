@@ -27,7 +27,7 @@ pub struct Node {
     pub(crate) rest: Option<Box<NodeRest>>,
 }
 
-/// What a `NodeDef` may carry besides; kept for the way back.
+/// Parts of a `NodeDef` that the graph does not use and keeps for export.
 #[derive(Clone, Default, PartialEq)]
 pub(crate) struct NodeRest {
     pub(crate) debug_info: Option<ExperimentalDebugInfo>,
@@ -108,7 +108,7 @@ impl Node {
         self.rest.as_ref().and_then(|r| r.debug_info.as_ref()).map_or(&[], |d| &d.original_node_names)
     }
 
-    /// Whether this is `_SOURCE` or `_SINK`.
+    /// Returns true if this is `_SOURCE` or `_SINK`.
     pub fn is_source_or_sink(&self) -> bool {
         self.id <= NodeId::SINK
     }
@@ -123,7 +123,7 @@ impl Node {
         self.op_def.traits.role
     }
 
-    /// Whether the op is `op`.
+    /// Returns true if the node's op is called `op`.
     pub fn is_op(&self, op: &str) -> bool {
         self.op_def.name == op
     }
@@ -153,7 +153,7 @@ impl Node {
         self.role() == Role::NextIteration
     }
 
-    /// Whether the op is one that only control flow has.
+    /// Returns true if the op belongs to control flow, such as `Switch`.
     pub fn is_control_flow(&self) -> bool {
         self.role().is_control_flow()
     }

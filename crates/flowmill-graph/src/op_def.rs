@@ -4,7 +4,7 @@ use crate::op_traits::OpTraits;
 use flowmill_proto::AttrValue;
 use flowmill_tensor::DType;
 
-/// What an op is: its name, arguments, attributes and flags. Equal in meaning to TensorFlow's `OpDef`; never changes once registered.
+/// The definition of an op: its name, arguments, attributes and flags. Equal in meaning to TensorFlow's `OpDef`; never changes once registered.
 #[derive(Clone, Debug, Default)]
 pub struct OpDef {
     /// The op's type, such as `MatMul`; for a function's own op, the function's name.
@@ -29,7 +29,7 @@ pub struct OpDef {
     pub deprecation: Option<Deprecation>,
     /// Infers the outputs' static shapes; `None` leaves them unknown.
     pub shape_fn: Option<ShapeFn>,
-    /// How to differentiate through the op.
+    /// The op's gradient.
     pub gradient: OpGradient,
     /// Facts about the op besides the above.
     pub traits: OpTraits,
@@ -44,7 +44,7 @@ pub struct Deprecation {
     pub explanation: String,
 }
 
-/// One declared input or output; it may stand for several tensors.
+/// One declared input or output, which may be a list of tensors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArgDef {
     /// The argument's name.
@@ -57,7 +57,7 @@ pub struct ArgDef {
     pub is_ref: bool,
 }
 
-/// Where an argument's element type comes from.
+/// The source of an argument's element type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArgType {
     /// Always this one.
@@ -73,7 +73,7 @@ pub enum ArgType {
 pub struct AttrDef {
     /// The attribute's name.
     pub name: String,
-    /// What values it takes.
+    /// The type of its values.
     pub ty: AttrType,
     /// The value it has where a node gives none; `None` makes it required.
     pub default: Option<AttrValue>,

@@ -143,7 +143,7 @@ fn write_args(f: &mut fmt::Formatter<'_>, args: &[ArgDef]) -> fmt::Result {
     Ok(())
 }
 
-/// As TensorFlow's messages summarise an op: `Op<name=Neg; signature=x:T -> y:T; attr=T:type,allowed=[float, double]>`.
+/// Prints the op like TensorFlow's messages: `Op<name=Neg; signature=x:T -> y:T; attr=T:type,allowed=[float, double]>`.
 impl fmt::Display for OpDef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Op<name={}; signature=", self.name)?;

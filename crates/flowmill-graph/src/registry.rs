@@ -1,4 +1,4 @@
-//! Which ops there are.
+//! The registry of ops.
 
 use crate::builtin;
 use crate::{Evaluator, OpDef};
@@ -35,7 +35,7 @@ pub struct OpRegistry {
     evaluator: Kernels,
 }
 
-/// What computes ops ahead of a step.
+/// The evaluator that computes ops ahead of a step.
 #[derive(Clone, Default)]
 struct Kernels(Option<Arc<dyn Evaluator + Send + Sync>>);
 
@@ -79,7 +79,7 @@ impl OpRegistry {
         registry.complete()
     }
 
-    /// The same for declarations. A malformed one is as if it were not there.
+    /// Like [`OpRegistry::new`], from declarations. A malformed one is ignored.
     ///
     /// # Errors
     /// `AlreadyExists` for two declarations of one name.
@@ -98,14 +98,14 @@ impl OpRegistry {
         self
     }
 
-    /// The same with something that computes ops ahead of a step. Static shapes follow values then that only a kernel can say, such as those of
-    /// `tf.reverse([2, 3], [0])`.
+    /// Returns the registry with an evaluator that computes ops ahead of a step. Static shapes can then depend on values that only a kernel can
+    /// compute, such as that of `tf.reverse([2, 3], [0])`.
     pub fn with_evaluator(mut self, evaluator: Arc<dyn Evaluator + Send + Sync>) -> OpRegistry {
         self.evaluator = Kernels(Some(evaluator));
         self
     }
 
-    /// What computes ops ahead of a step.
+    /// Returns the evaluator that computes ops ahead of a step.
     pub(crate) fn evaluator(&self) -> Option<&Arc<dyn Evaluator + Send + Sync>> {
         self.evaluator.0.as_ref()
     }
@@ -142,7 +142,7 @@ impl OpRegistry {
         }
     }
 
-    /// The same, or TensorFlow's error.
+    /// Like [`OpRegistry::get`], with TensorFlow's error for an unknown op.
     ///
     /// # Errors
     /// `NotFound` if there is no such op.
@@ -175,7 +175,7 @@ impl OpRegistry {
         self.ops.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no ops.
     pub fn is_empty(&self) -> bool {
         self.ops.is_empty()
     }

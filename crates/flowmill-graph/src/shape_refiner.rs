@@ -27,7 +27,7 @@ pub struct ShapeRefiner {
     values: StaticValues,
 }
 
-/// How deep shapes that are made of shapes are followed.
+/// The depth to which shapes that are made of shapes are followed.
 const MAX_SHAPE_DEPTH: usize = 16;
 
 impl ShapeRefiner {
@@ -36,7 +36,7 @@ impl ShapeRefiner {
         ShapeRefiner::default()
     }
 
-    /// What is known of a tensor; `None` if its node was not seen.
+    /// Returns the facts about a tensor; `None` if its node was not seen.
     pub fn value(&self, output: OutputId) -> Option<&ValueInfo> {
         self.outputs.get(output.node.index())?.as_ref()?.get(output.slot as usize)
     }
@@ -79,7 +79,7 @@ impl ShapeRefiner {
     /// Infers the outputs of one node, whose producers were seen before, those on back edges excepted: what comes over these is unknown.
     ///
     /// # Errors
-    /// What the op's shape function gives, with the node's name.
+    /// Returns the error of the op's shape function, with the node's name.
     pub fn add_node(&mut self, graph: &Graph, id: NodeId) -> Result<()> {
         let node = graph.node(id)?;
         let (outputs, _) = self.infer_with_values(graph, node, false)?;
@@ -90,7 +90,7 @@ impl ShapeRefiner {
     /// Infers all nodes of a graph.
     ///
     /// # Errors
-    /// As [`ShapeRefiner::add_node`], and for a cycle that is no loop.
+    /// Returns the error of an op's shape function, and `InvalidArgument` for a cycle that is not a loop.
     pub fn infer_graph(&mut self, graph: &Graph) -> Result<()> {
         let order = topological_order(graph)?;
         self.infer_in_order(graph, &order)
@@ -99,7 +99,7 @@ impl ShapeRefiner {
     /// Infers some nodes of a graph; producers that are not among them were seen before.
     ///
     /// # Errors
-    /// As [`ShapeRefiner::infer_graph`].
+    /// Returns the error of an op's shape function, and `InvalidArgument` for a cycle that is not a loop.
     pub fn infer_nodes(&mut self, graph: &Graph, nodes: &[NodeId]) -> Result<()> {
         let mut wanted = vec![false; graph.num_node_ids()];
         for node in nodes {
@@ -224,7 +224,7 @@ struct Computed<'a> {
     graph: &'a Graph,
     evaluator: &'a dyn Evaluator,
     values: &'a mut StaticValues,
-    /// What was found of tensors that are known in part.
+    /// The facts found about tensors that are partly known.
     met: FxHashMap<OutputId, Option<ValueInfo>>,
 }
 
@@ -237,7 +237,7 @@ impl Computed<'_> {
         Some(ValueInfo { shape: value.shape().into(), constant: Some(value), ..before })
     }
 
-    /// A tensor that stands for a shape, some sizes of which kernels give.
+    /// Computes a tensor that describes a shape, some sizes of which kernels compute.
     fn partly(&mut self, tensor: OutputId, depth: usize) -> Option<ValueInfo> {
         if let Some(known) = self.met.get(&tensor) {
             return known.clone();
@@ -268,7 +268,7 @@ impl Computed<'_> {
     }
 }
 
-/// Whether shape functions can tell two values apart.
+/// Returns true if shape functions cannot tell two values apart.
 fn is_same(a: &ValueInfo, b: &ValueInfo) -> bool {
     a.shape == b.shape && a.as_shape == b.as_shape && a.elements == b.elements && a.constant == b.constant
 }

@@ -11,14 +11,14 @@ const NAMES_SHOWN: usize = 10;
 /// In which order a walk takes the neighbours of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Neighbours {
-    /// As the edges lie in the node: the cheapest.
+    /// In the order of the node's edge list: the cheapest.
     #[default]
     AsAdded,
     /// By the names of the nodes: the same for equal graphs however they were built.
     ByName,
 }
 
-/// What a walk reports of a node.
+/// An event of a walk at a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Visit {
     /// The node is reached for the first time.
@@ -33,7 +33,7 @@ enum Direction {
     Backward,
 }
 
-/// Whether an edge closes a loop: from `NextIteration` into `Merge`.
+/// Returns true if an edge closes a loop: from `NextIteration` into `Merge`.
 pub fn is_back_edge(graph: &Graph, edge: &Edge) -> bool {
     let ends = graph.get(edge.src).zip(graph.get(edge.dst));
     !edge.is_control() && ends.is_some_and(|(src, dst)| dst.is_merge() && src.is_next_iteration())
@@ -44,7 +44,7 @@ pub fn depth_first(graph: &Graph, starts: &[NodeId], order: Neighbours, filter: 
     walk(graph, starts, Direction::Forward, order, filter, visit);
 }
 
-/// The same against the direction of the edges.
+/// Like [`depth_first`], against the direction of the edges.
 pub fn reverse_depth_first(graph: &Graph, starts: &[NodeId], order: Neighbours, filter: impl Fn(&Edge) -> bool, visit: impl FnMut(Visit)) {
     walk(graph, starts, Direction::Backward, order, filter, visit);
 }

@@ -61,7 +61,7 @@ impl CondBuilder {
         Ok(CondBuilder { pred, pivots: [if_false, if_true], outer: b.scope.clone(), results: [None, None], open: None })
     }
 
-    /// What lets nodes run when a branch is taken: the predicate as that branch sees it.
+    /// Returns the predicate as a branch sees it. Nodes that depend on it run only if the branch is taken.
     pub fn pivot(&self, branch: Branch) -> OutputId {
         self.pivots[branch as usize]
     }

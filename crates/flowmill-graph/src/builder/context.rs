@@ -38,7 +38,7 @@ pub(super) struct Context {
     pub(super) kind: ContextKind,
     /// Tensors that came up in the context: its own, and outside ones that were brought in.
     pub(super) known: FxHashSet<OutputId>,
-    /// What stands for an outside tensor in here.
+    /// The tensors that replace outside tensors in this context.
     pub(super) stands_for: FxHashMap<OutputId, OutputId>,
 }
 
@@ -52,13 +52,13 @@ pub(super) enum ContextKind {
 #[derive(Debug, Default)]
 pub(super) struct WhileContext {
     pub(super) parallel_iterations: i64,
-    /// Whether gradients stop at it.
+    /// True if no gradient flows through the loop.
     pub(super) is_constant: bool,
     pub(super) swap_memory: bool,
     pub(super) maximum_iterations: Option<OutputId>,
-    /// Lets what the condition needs run in each iteration.
+    /// A tensor that is computed in each iteration: nodes of the condition that depend on it run in each iteration.
     pub(super) pivot_for_cond: Option<OutputId>,
-    /// Lets what the body needs run in each iteration; set once the body is being built.
+    /// A tensor that is computed in each iteration, for nodes of the body; set once the body is being built.
     pub(super) pivot_for_body: Option<OutputId>,
     /// The `LoopCond`.
     pub(super) pivot: Option<OutputId>,
@@ -70,7 +70,7 @@ pub(super) struct WhileContext {
 }
 
 impl Context {
-    /// What lets nodes run when the branch is taken, or in each iteration.
+    /// Returns the tensor that nodes depend on in order to run when the branch is taken, or in each iteration.
     pub(super) fn pivot(&self) -> Option<OutputId> {
         match &self.kind {
             ContextKind::Cond { pivot, .. } => Some(*pivot),
@@ -121,7 +121,7 @@ impl ScopedBuilder<'_> {
         if self.graph.get(node).is_some_and(|n| n.is_exit()) { self.context(context).outer } else { Some(context) }
     }
 
-    /// What stands for `value` in a context; makes it where there is none yet.
+    /// Returns the tensor that replaces `value` in a context; adds the nodes that bring it in if there are none yet.
     pub(super) fn bring_into(&mut self, id: ContextId, value: OutputId) -> Result<OutputId> {
         let context = self.context(id);
         if context.known.contains(&value) || (self.context_of(value.node) == Some(id) && matches!(context.kind, ContextKind::While(_))) {
@@ -214,7 +214,7 @@ impl ScopedBuilder<'_> {
         Ok(())
     }
 
-    /// Whether a context is around loop `id`, and not outside of the next loop around that.
+    /// Returns true if a context is around loop `id` and inside of, or the same as, the next loop around that.
     fn is_around(&self, context: Option<ContextId>, id: ContextId) -> bool {
         let mut around = self.context(id).outer;
         let outer_loop = self.loop_of(around);
@@ -267,7 +267,7 @@ impl ScopedBuilder<'_> {
         Ok(inside)
     }
 
-    /// Whether a node is in a context or in one inside of it.
+    /// Returns true if a node is in a context or in one inside of it.
     fn is_in(&self, node: NodeId, id: ContextId) -> bool {
         let mut context = self.output_context(node);
         while let Some(c) = context {
@@ -279,7 +279,7 @@ impl ScopedBuilder<'_> {
         false
     }
 
-    /// Whether a node is the `Enter` of a loop's invariant.
+    /// Returns true if a node is the `Enter` of a loop's invariant.
     pub(super) fn is_invariant(&self, node: NodeId) -> bool {
         self.graph.get(node).is_some_and(|n| n.is_enter() && n.attrs().get_or("is_constant", false).unwrap_or(false))
     }

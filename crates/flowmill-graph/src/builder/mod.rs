@@ -46,7 +46,7 @@ use flowmill_tensor::{DType, Element, PartialShape, Result, Tensor};
 use names::UniqueNames;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What building keeps about a graph besides its nodes.
+/// The builder's data about a graph besides its nodes.
 #[derive(Debug, Default)]
 pub struct BuilderState {
     shapes: ShapeRefiner,
@@ -64,12 +64,12 @@ pub struct BuilderState {
 }
 
 impl BuilderState {
-    /// Whether a step may be given the values of this node's outputs: not those inside of control flow.
+    /// Returns true if a step may be fed values for this node's outputs: not inside of control flow.
     pub fn is_feedable(&self, node: NodeId) -> bool {
         !self.unfeedable.contains(&node)
     }
 
-    /// Whether a step may ask for this node or its outputs: not inside of control flow.
+    /// Returns true if a step may fetch this node's outputs or run it as a target: not inside of control flow.
     pub fn is_fetchable(&self, node: NodeId) -> bool {
         !self.unfetchable.contains(&node)
     }
@@ -97,7 +97,7 @@ impl BuilderState {
     /// Adds what a caller knows of a tensor's shape.
     ///
     /// # Errors
-    /// As [`ShapeRefiner::merge_shape`].
+    /// `InvalidArgument` if the shape contradicts the known one, `NotFound` if the node is not known.
     pub fn merge_shape(&mut self, output: OutputId, shape: &PartialShape) -> Result<()> {
         self.shapes.merge_shape(output, shape)
     }
@@ -148,17 +148,17 @@ impl<'g> ScopedBuilder<'g> {
         self.graph
     }
 
-    /// What building keeps about the graph.
+    /// Returns the builder's data about the graph.
     pub fn state(&self) -> &BuilderState {
         self.state
     }
 
-    /// What building keeps about the graph, for changes.
+    /// Returns the builder's data about the graph, for changes.
     pub fn state_mut(&mut self) -> &mut BuilderState {
         self.state
     }
 
-    /// Where nodes are made now.
+    /// Returns the current scope of new nodes.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
@@ -191,7 +191,7 @@ impl<'g> ScopedBuilder<'g> {
         }
     }
 
-    /// What is known of a tensor's shape.
+    /// Returns the static shape of a tensor.
     pub fn shape(&self, output: OutputId) -> PartialShape {
         self.state.shapes.shape(output)
     }
@@ -214,7 +214,7 @@ impl<'g> ScopedBuilder<'g> {
     /// Adds a node that takes `inputs`; gives its first output. Attributes follow from the inputs or have defaults.
     ///
     /// # Errors
-    /// As [`OpBuilder::finish`].
+    /// `NotFound` for an unknown op, `InvalidArgument` for a bad input or attribute; see [`OpBuilder::finish`].
     pub fn call(&mut self, op: &str, inputs: &[OutputId]) -> Result<OutputId> {
         self.op(op).inputs(inputs).output()
     }
@@ -222,7 +222,7 @@ impl<'g> ScopedBuilder<'g> {
     /// Adds a constant.
     ///
     /// # Errors
-    /// As [`OpBuilder::finish`].
+    /// `InvalidArgument` for a bad name; see [`OpBuilder::finish`].
     pub fn constant(&mut self, name: &str, value: &Tensor) -> Result<OutputId> {
         let dtype = AttrValue::from(Value::Type(value.dtype().number()));
         let proto: TensorProto = value.to_proto()?;
@@ -232,7 +232,7 @@ impl<'g> ScopedBuilder<'g> {
     /// Adds a scalar constant called `Const`.
     ///
     /// # Errors
-    /// As [`OpBuilder::finish`].
+    /// `InvalidArgument` for a bad scope; see [`OpBuilder::finish`].
     pub fn scalar<T: Element>(&mut self, value: T) -> Result<OutputId> {
         self.constant("Const", &Tensor::scalar(value))
     }
@@ -240,7 +240,7 @@ impl<'g> ScopedBuilder<'g> {
     /// Adds a vector constant called `Const`.
     ///
     /// # Errors
-    /// As [`OpBuilder::finish`].
+    /// `InvalidArgument` for a bad scope; see [`OpBuilder::finish`].
     pub fn vector<T: Element>(&mut self, values: &[T]) -> Result<OutputId> {
         self.constant("Const", &Tensor::vector(values)?)
     }

@@ -30,8 +30,8 @@ impl<'b, 'g> OpBuilder<'b, 'g> {
         OpBuilder { builder, op, name: None, inputs: SmallVec::new(), attrs: Attrs::default(), control: Vec::new(), device: None }
     }
 
-    /// What to call the node inside of the name scope, made unique; the op's type where this is not said. With a slash at its end it is the whole
-    /// name without that slash, as it is.
+    /// Sets the node's name inside of the name scope, which is made unique; the default is the op's type. A name that ends with a slash is the whole
+    /// name, without that slash, and is not changed.
     pub fn name(mut self, name: &str) -> Self {
         self.name = Some(name.to_owned());
         self
@@ -191,10 +191,10 @@ impl ScopedBuilder<'_> {
         Ok(shared.unwrap_or(device))
     }
 
-    /// Lets an input of a node come from elsewhere, such as a loop's `Merge` from its `NextIteration`.
+    /// Connects an input of a node to another tensor, such as a loop's `Merge` to its `NextIteration`.
     ///
     /// # Errors
-    /// As [`crate::Graph::update_edge`].
+    /// `OutOfRange`, `FailedPrecondition` or `InvalidArgument`, see [`crate::Graph::update_edge`].
     pub(super) fn connect_back(&mut self, src: OutputId, dst: NodeId, dst_input: usize) -> Result<()> {
         self.graph.update_edge(src, dst, dst_input)?;
         Ok(())

@@ -6,18 +6,18 @@ use crate::{NodeId, OutputId};
 use flowmill_tensor::{DType, PartialShape, Result, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// How a loop runs.
+/// The options of a loop.
 #[derive(Clone, Debug)]
 pub struct WhileOptions {
-    /// How many iterations may run at once.
+    /// The number of iterations that may run at once.
     pub parallel_iterations: i64,
     /// For each variable the shape that holds in all iterations; empty for the shapes the variables enter with.
     pub shape_invariants: Vec<PartialShape>,
-    /// Whether gradients go through the loop; without, it is as constant as `StopGradient` makes it.
+    /// If false, no gradient flows through the loop, like through `StopGradient`.
     pub back_prop: bool,
-    /// Whether the values that gradients need may be kept elsewhere: kept for exported graphs alone.
+    /// If true, the values that gradients need may be moved out of the device's memory. Has an effect in exported graphs only.
     pub swap_memory: bool,
-    /// What bounds the number of iterations, for exported graphs; the condition has to look at it.
+    /// A bound on the number of iterations, for exported graphs; the condition has to test it.
     pub maximum_iterations: Option<OutputId>,
 }
 
@@ -270,7 +270,7 @@ fn as_tuple(shape: &PartialShape) -> String {
     format!("({}{})", sizes.join(", "), if sizes.len() == 1 { "," } else { "" })
 }
 
-/// Whether every shape that `shape` may stand for is one that `bound` may stand for.
+/// Returns true if every shape that `shape` allows is one that `bound` allows.
 fn is_covered(shape: &PartialShape, bound: &PartialShape) -> bool {
     let Some(bound) = bound.dims() else { return true };
     let Some(shape) = shape.dims() else { return false };

@@ -31,7 +31,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Gives a node another name.
+    /// Renames a node.
     ///
     /// # Errors
     /// `InvalidArgument` for a name that is taken or malformed.

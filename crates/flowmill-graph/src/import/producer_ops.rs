@@ -1,4 +1,4 @@
-//! What the program that made a message knew of its ops.
+//! The definitions of ops that the producer of a message had.
 
 use crate::{FunctionLibrary, Graph, OpRegistry};
 use flowmill_proto::{AttrValue, GraphDef, NodeDef, OpDef};

@@ -23,7 +23,7 @@ impl ConstantTable {
     /// All constants of a graph.
     ///
     /// # Errors
-    /// Those of [`Tensor::from_proto`].
+    /// `InvalidArgument`, `ResourceExhausted` or `Unimplemented`, see [`Tensor::from_proto`].
     pub fn of_graph(graph: &Graph) -> Result<ConstantTable> {
         let mut table = ConstantTable::new();
         for node in graph.op_nodes() {

@@ -95,7 +95,7 @@ impl<'a> Lexer<'a> {
         bail!(InvalidArgument, "line {}: a string has no end", self.line)
     }
 
-    /// Whether `c` comes next.
+    /// Returns true if `c` comes next.
     pub(super) fn peek(&self, c: char) -> bool {
         self.rest.trim_start().starts_with(c)
     }

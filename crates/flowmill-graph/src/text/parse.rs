@@ -36,7 +36,7 @@ pub fn parse_graph(text: &str, registry: &Arc<OpRegistry>, constants: &ConstantT
     Ok(graph)
 }
 
-/// Adds the attributes that follow from inputs, as far as these stand before their consumers.
+/// Adds the attributes that follow from inputs, if these are listed before their consumers.
 fn infer_missing_attrs(nodes: &mut [NodeDef], registry: &OpRegistry) {
     let mut outputs: BTreeMap<String, Vec<TensorType>> = BTreeMap::new();
     for node in nodes {

@@ -86,7 +86,7 @@ fn rewritten(nodes: Vec<NodeDef>, feeds: &[&str], fetches: &[&str], targets: &[&
     executed(&whole, feeds, fetches, targets, &[])
 }
 
-/// What a step runs, as text; made of the whole graph, and the same of the part of it that the step may need.
+/// Returns the nodes that a step runs, as text; checks that the part of the graph that the step may need has the same.
 fn executed(whole: &Graph, feeds: &[&str], fetches: &[&str], targets: &[&str], connections: &[(&str, &str)]) -> Result<String> {
     let mut part = part_for_execution(whole, feeds, fetches, targets, connections);
     assert!(part.num_nodes() <= whole.num_nodes() && part.num_node_ids() == whole.num_node_ids());
@@ -160,7 +160,7 @@ fn behaviour_31_mistakes_have_tensorflows_words() {
     failed(&["x"], &[], &[], Code::InvalidArgument, "Must specify at least one target to fetch or execute.");
 }
 
-/// Tensors of a step that stand in for others: `y = x + x`, `z = -y`.
+/// Tensors of a step that replace others: `y = x + x`, `z = -y`.
 #[test]
 fn behaviour_32_tensor_connections() {
     let nodes = || {

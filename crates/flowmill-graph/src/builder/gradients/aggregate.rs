@@ -10,7 +10,7 @@ impl ScopedBuilder<'_> {
     /// The sum of the gradients that a tensor's consumers gave; `None` if there are none. Slices stay slices as long as all are.
     ///
     /// # Errors
-    /// What adding nodes gives.
+    /// Any error of the ops that are added.
     pub fn sum_gradients(&mut self, grads: &[Grad], aggregation: Aggregation) -> Result<Option<Grad>> {
         if let [] | [_] = grads {
             return Ok(grads.first().cloned());
@@ -103,7 +103,7 @@ impl ScopedBuilder<'_> {
         }
     }
 
-    /// Lets each gradient wait for all of them.
+    /// Makes each gradient depend on all of them.
     pub(super) fn gate_gradients(&mut self, grads: Vec<Option<Grad>>) -> Result<Vec<Option<Grad>>> {
         let mut group = self.op("NoOp").name("group_deps");
         for grad in grads.iter().flatten() {
@@ -129,7 +129,7 @@ impl ScopedBuilder<'_> {
     /// A tensor as another type; the tensor itself where it is of that type.
     ///
     /// # Errors
-    /// What adding a node gives.
+    /// Any error of the op that is added.
     pub fn cast(&mut self, tensor: OutputId, dtype: DType) -> Result<OutputId> {
         if self.dtype(tensor) == dtype {
             return Ok(tensor);

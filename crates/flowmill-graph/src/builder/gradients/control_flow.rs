@@ -22,7 +22,7 @@ pub(super) fn differentiate(b: &mut ScopedBuilder<'_>, op: &Backward) -> Grads {
     }
 }
 
-/// Whether the loop around the nodes being made is one that runs backwards, and which.
+/// Returns the backward loop around the nodes that are being made, if there is one.
 fn backward_loop(b: &ScopedBuilder<'_>) -> Option<ContextId> {
     let id = b.loop_of(b.scope.context())?;
     b.backward(id).map(|_| id)
@@ -194,7 +194,7 @@ impl ScopedBuilder<'_> {
         self.accumulate_from(id, zeros, None, |b, sum| b.call("Add", &[sum, grad]))
     }
 
-    /// The same for slices: they are strung together.
+    /// Like `accumulate`, for slices: those of all iterations are concatenated.
     fn accumulate_slices(&mut self, id: ContextId, invariant: OutputId, slices: &IndexedSlices) -> Result<IndexedSlices> {
         let outside = self.scope.in_context(self.context(id).outer);
         let (values, indices) = (slices.values, slices.indices);

@@ -1,4 +1,4 @@
-//! What a backward loop knows of the forward loop's iterations: values kept on stacks.
+//! Gives a backward loop the values of the forward loop's iterations, which are kept on stacks.
 
 use crate::builder::context::{ContextKind, other};
 use crate::builder::{ContextId, ScopedBuilder};
@@ -8,7 +8,8 @@ use flowmill_proto::attr_value::Value;
 use flowmill_tensor::{Result, Tensor, bail};
 
 impl ScopedBuilder<'_> {
-    /// What a forward loop's tensor was in the iteration whose gradient is made: for code in backward loop `id`, the present context.
+    /// Returns the value that a forward loop's tensor had in the iteration whose gradient is made: for code in backward loop `id`, the current
+    /// context.
     pub(in crate::builder) fn recall_in(&mut self, id: ContextId, value: OutputId) -> Result<OutputId> {
         if let Some(&known) = self.backward(id).and_then(|l| l.history.get(&value)) {
             return Ok(known);
@@ -151,7 +152,7 @@ impl ScopedBuilder<'_> {
         Ok(popped)
     }
 
-    /// What stands for a predicate in a backward loop or one around it, where that is known.
+    /// Returns the value of a predicate in a backward loop or one around it, if that is known.
     fn known_history(&self, id: ContextId, pred: OutputId) -> Option<OutputId> {
         let mut at = Some(id);
         while let Some(id) = at {
@@ -190,7 +191,7 @@ impl ScopedBuilder<'_> {
         }
     }
 
-    /// What code in backward loop `id` gets for a tensor: for one of the forward loop, its value in the iteration at hand.
+    /// Returns the value of a forward loop's tensor in the current iteration of its backward loop; `None` for other tensors.
     pub(in crate::builder) fn recall_if_forward(&mut self, value: OutputId) -> Result<Option<OutputId>> {
         let Some(id) = self.loop_of(self.scope.context()) else { return Ok(None) };
         let Some(forward) = self.backward(id).map(|l| l.forward) else { return Ok(None) };

@@ -12,19 +12,19 @@ use flowmill_tensor::{DType, Result, Tensor, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
-/// What a loop that runs backwards keeps; part of its context.
+/// The part of a loop's context that backward loops have.
 #[derive(Debug)]
 pub(in crate::builder) struct BackwardLoop {
     /// The loop whose gradient it is.
     pub(in crate::builder) forward: ContextId,
     /// The backward loop around it.
     pub(super) outer: Option<ContextId>,
-    /// Where the walk began: stacks live there.
+    /// The context in which the walk began and in which stacks live.
     pub(super) root: Option<ContextId>,
     /// The counters' `NextIteration`s.
     pub(super) forward_index: OutputId,
     pub(super) backward_index: OutputId,
-    /// What stands for a tensor of the forward loop in this one.
+    /// The tensors of this loop that have the values of the forward loop's tensors.
     pub(super) history: FxHashMap<OutputId, OutputId>,
     /// The `Merge` that is the gradient of a `Switch`.
     pub(super) merges: BTreeMap<NodeId, OutputId>,
@@ -117,7 +117,7 @@ impl LoopStates {
         self.state(forward).map(|s| s.backward)
     }
 
-    /// Whether a node is the `Switch` of a loop's variable.
+    /// Returns true if a node is the `Switch` of a loop's variable.
     pub(super) fn is_loop_switch(&self, b: &ScopedBuilder<'_>, node: NodeId) -> bool {
         b.graph()[node].is_switch() && b.context_of(node).is_some_and(|c| b.while_context(c).is_some())
     }
@@ -200,7 +200,7 @@ impl LoopStates {
         }
     }
 
-    /// Gives the variables whose gradient in one iteration does not come from the next one zeros for that.
+    /// Adds zeros for the variables whose gradient in one iteration does not come from the next iteration.
     pub(super) fn finish(&self, b: &mut ScopedBuilder<'_>) -> Result<()> {
         for (_, state) in &self.loops {
             let id = state.backward;
@@ -248,7 +248,7 @@ impl ScopedBuilder<'_> {
         self.backward(id).map(|l| l.forward)
     }
 
-    /// What a loop keeps as one that runs backwards.
+    /// Returns the backward data of a loop, if it is a backward loop.
     pub(super) fn backward(&self, id: ContextId) -> Option<&BackwardLoop> {
         self.while_context(id)?.backward.as_deref()
     }

@@ -1,4 +1,4 @@
-//! Which nodes are between the `xs` and the `ys`.
+//! Finds the nodes between the `xs` and the `ys`.
 
 use super::is_differentiable;
 use super::repeat::Substitutes;

@@ -36,7 +36,7 @@ pub(in crate::builder) struct LoopGradient {
 pub(super) struct Substitutes(FxHashMap<OutputId, OutputId>);
 
 impl Substitutes {
-    /// Returns the tensor that stands for `tensor`, which may be itself.
+    /// Returns the tensor that replaces `tensor`, which may be itself.
     pub(super) fn of(&self, tensor: OutputId) -> OutputId {
         *self.0.get(&tensor).unwrap_or(&tensor)
     }

@@ -1,4 +1,4 @@
-//! What a walk does at one node: the gradients that it starts with, and a gradient function's call.
+//! The work of a walk at one node: its initial gradients, and the call of a gradient function.
 
 use super::{Backward, Grad};
 use crate::builder::ScopedBuilder;

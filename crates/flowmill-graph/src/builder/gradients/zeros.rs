@@ -12,7 +12,7 @@ impl ScopedBuilder<'_> {
     /// The shape of a tensor as a vector of `int32`: a constant where it is static.
     ///
     /// # Errors
-    /// What adding a node gives.
+    /// Any error of the op that is added.
     pub fn shape_of(&mut self, tensor: OutputId) -> Result<OutputId> {
         if let Some(dims) = self.shape(tensor).to_shape() {
             let dims: Option<Vec<i32>> = dims.iter().map(|&d| i32::try_from(d).ok()).collect();
@@ -26,7 +26,7 @@ impl ScopedBuilder<'_> {
     /// The shape of a tensor, or of the variable that a handle refers to, as a vector of `int32`, found when a step runs.
     ///
     /// # Errors
-    /// What adding a node gives.
+    /// Any error of the op that is added.
     pub fn dynamic_shape_of(&mut self, tensor: OutputId) -> Result<OutputId> {
         let op = if self.dtype(tensor) == DType::Resource { "VariableShape" } else { "Shape" };
         self.call(op, &[tensor])
@@ -52,7 +52,7 @@ impl ScopedBuilder<'_> {
     /// A tensor of zeros in the shape of another one.
     ///
     /// # Errors
-    /// What adding nodes gives.
+    /// Any error of the ops that are added.
     pub fn zeros_like(&mut self, tensor: OutputId) -> Result<OutputId> {
         match self.constant_zeros(tensor)? {
             Some(zeros) => Ok(zeros),

@@ -37,7 +37,7 @@ struct Variable {
 
 /// A loop of a frame that has no other frames in it.
 struct Loop {
-    /// Where the frame's name comes from, without the last part.
+    /// The scope of the frame's name: all but its last part.
     name: String,
     parallel_iterations: u32,
     enters: Vec<NodeId>,
@@ -47,9 +47,9 @@ struct Loop {
     /// `Enter`s of what is the same in all iterations.
     invariants: Vec<NodeId>,
     condition: OutputId,
-    /// Which variable each `Exit` gives.
+    /// Each `Exit` with the variable that it returns.
     exits: Vec<(NodeId, usize)>,
-    /// What stands for the loop's tensors in its functions.
+    /// The tensors that replace the loop's tensors in its functions.
     replaced: FxHashMap<OutputId, OutputId>,
 }
 
@@ -143,7 +143,7 @@ impl Loop {
         needed
     }
 
-    /// What the body runs whether its results need it or not: what has effects and does not belong to the condition.
+    /// Returns the nodes that the body runs whether or not its results need them: nodes with effects that do not belong to the condition.
     fn effects(&self, graph: &Graph, in_condition: &FxHashSet<NodeId>) -> Vec<NodeId> {
         let is_effect = |&n: &NodeId| graph[n].op_def().is_stateful && !in_condition.contains(&n);
         self.nodes.iter().copied().filter(is_effect).collect()
@@ -199,7 +199,7 @@ impl Loop {
         self.take_place(graph, made, kept)
     }
 
-    /// Lets `made` give what the `Exit`s gave, and removes the frame.
+    /// Connects the consumers of the `Exit`s to `made`, and removes the frame.
     fn take_place(&self, graph: &mut Graph, made: NodeId, kept: &mut [NodeId]) -> Result<()> {
         for &(exit, variable) in &self.exits {
             graph.replace_output(exit.output(0), made.output(variable as u32))?;

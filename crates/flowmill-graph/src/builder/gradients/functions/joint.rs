@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct FunctionGraph {
     /// The nodes.
     pub graph: Graph,
-    /// What building keeps about them.
+    /// The builder's data about them.
     pub state: BuilderState,
     /// The function's name.
     pub function: String,
@@ -34,7 +34,7 @@ impl FunctionGraph {
     /// Adds to it.
     ///
     /// # Errors
-    /// What `f` gives.
+    /// Returns the error of `f`.
     pub fn build<T>(&mut self, scope: Scope, f: impl FnOnce(&mut ScopedBuilder<'_>) -> Result<T>) -> Result<T> {
         let mut b = ScopedBuilder::new(&mut self.graph, &mut self.state, scope)?;
         f(&mut b)
@@ -57,7 +57,7 @@ pub(super) struct Joint {
     control_results: Vec<NodeId>,
 }
 
-/// What a backward part needs of the forward part.
+/// The forward tensors that a backward part takes.
 #[derive(Debug, Default)]
 pub(super) struct Needs {
     /// Each once.
@@ -67,7 +67,7 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    /// What `targets` need of the forward part, without what is before `stops`.
+    /// Finds the forward tensors that `targets` depend on, without those before `stops`.
     pub(super) fn new(graph: &Graph, mut forward: FxHashSet<NodeId>, targets: &[OutputId], stops: &[OutputId]) -> Needs {
         let mut needs = Needs::default();
         let (mut met, mut seen) = (FxHashSet::default(), FxHashSet::default());
@@ -119,7 +119,7 @@ pub(super) fn forward_nodes(graph: &Graph, nodes: impl Iterator<Item = NodeId>) 
     forward
 }
 
-/// What a tensor is an identity of.
+/// Returns the tensor that `tensor` is an identity of.
 pub(super) fn origin(graph: &Graph, mut tensor: OutputId) -> OutputId {
     while graph[tensor.node].is_op("Identity")
         && graph.control_inputs(tensor.node).all(|c| c == NodeId::SOURCE)
@@ -224,7 +224,7 @@ impl Joint {
         self.body.state.shapes().shape(tensor)
     }
 
-    /// What the gradients `targets` need of the function, without what is before `stops`.
+    /// Finds the tensors of the function that the gradients `targets` depend on, without those before `stops`.
     pub(super) fn needs(&mut self, targets: &[OutputId], stops: &[OutputId]) -> Result<Needs> {
         let own = self.args.iter().map(|a| a.node).chain(self.own.iter().copied());
         let needs = Needs::new(&self.body.graph, forward_nodes(&self.body.graph, own), targets, stops);

@@ -18,9 +18,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// A loop's variables by what its gradient does with them.
 #[derive(Debug, Default)]
 pub(super) struct Variables {
-    /// Those that have a gradient and change.
+    /// Variables that have a gradient and change.
     pub(super) carried: Vec<usize>,
-    /// Those that stay as they are.
+    /// Variables that stay as they are.
     pub(super) invariant: Vec<usize>,
     /// One that starts as 0 and grows by 1.
     counter: Option<usize>,
@@ -77,13 +77,13 @@ impl Variables {
         Ok(Variables { carried: (0..num).filter(|&i| is_carried[i]).collect(), invariant, counter, num })
     }
 
-    /// Those that change.
+    /// Returns the variables that change.
     pub(super) fn changing(&self) -> impl Iterator<Item = usize> {
         (0..self.num).filter(|i| !self.invariant.contains(i))
     }
 }
 
-/// Whether variable `i` starts as 0 and each iteration adds 1.
+/// Returns true if variable `i` starts as 0 and each iteration adds 1.
 fn counts(b: &ScopedBuilder<'_>, node: NodeId, body: &FunctionBody, i: usize, next: OutputId) -> bool {
     let is_int = |value: Option<&Tensor>, int: i32| value.and_then(|v| v.to_scalar::<i32>().ok()) == Some(int);
     let starts = b.graph().input(node, i).and_then(|start| b.constant_value(start));
@@ -114,7 +114,7 @@ struct List {
     rest: OutputId,
 }
 
-/// What is added to the forward loop: arguments and results of its body, and what they start as.
+/// Additions to the forward loop: arguments and results of its body, and their initial values.
 #[derive(Default)]
 struct Added {
     args: Vec<OutputId>,
@@ -130,14 +130,14 @@ impl Added {
     }
 }
 
-/// Where the backward loop's body gets what it needs of the forward loop's.
+/// The sources of the forward loop's values that the backward loop's body needs.
 struct Kept {
-    /// Which output of the forward loop is the number of its iterations.
+    /// The output of the forward loop that counts its iterations.
     counter: usize,
     lists: Vec<List>,
     /// Variables that stay as they are.
     passed: Vec<usize>,
-    /// What the backward body has for tensors of the forward one.
+    /// The tensors of the backward body that replace tensors of the forward body.
     replaced: FxHashMap<OutputId, OutputId>,
 }
 
@@ -182,7 +182,7 @@ impl CallGradient {
     }
 }
 
-/// Lets the forward loop keep what the backward loop needs of it.
+/// Makes the forward loop keep the values that the backward loop needs.
 fn keep(
     b: &mut ScopedBuilder<'_>,
     joint: &mut Joint,
@@ -328,7 +328,7 @@ fn existing_list(b: &ScopedBuilder<'_>, joint: &Joint, node: NodeId, tensor: Out
     })
 }
 
-/// What is known of the shape of a tensor of a body, as ops that make lists take it.
+/// Converts the static shape of a body's tensor to an input of ops that make lists.
 fn element_shape(b: &mut ScopedBuilder<'_>, shape: &PartialShape) -> Result<OutputId> {
     match shape.dims() {
         Some(dims) => {
@@ -339,7 +339,7 @@ fn element_shape(b: &mut ScopedBuilder<'_>, shape: &PartialShape) -> Result<Outp
     }
 }
 
-/// What is known of the shape of a list's elements. Handles have the static shapes that TensorFlow gives them, not those of their tensors.
+/// Returns the static shape of a list's elements. Handles have the static shapes that TensorFlow gives them, not those of their tensors.
 fn known_shape(joint: &Joint, tensor: OutputId) -> PartialShape {
     if joint.dtype(tensor) == DType::Resource { PartialShape::unknown() } else { joint.shape(tensor) }
 }
@@ -372,7 +372,7 @@ fn take_off(joint: &mut Joint, tensor: OutputId, output: usize) -> Result<(List,
     })
 }
 
-/// Lets a loop have further variables.
+/// Adds variables to a loop.
 fn extend_loop(b: &mut ScopedBuilder<'_>, joint: &Joint, node: NodeId, added: &Added) -> Result<()> {
     if added.args.is_empty() {
         return Ok(());

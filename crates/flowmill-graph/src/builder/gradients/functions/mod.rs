@@ -29,7 +29,7 @@ use joint::Joint;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-/// Whether a node runs functions of the graph's library.
+/// Returns true if a node runs functions of the graph's library.
 pub(super) fn is_call(graph: &Graph, node: &Node) -> bool {
     matches!(node.role(), Role::Call | Role::If | Role::Case | Role::While) || graph.library().get(node.op()).is_some()
 }
@@ -83,7 +83,7 @@ pub(super) struct CallGradient {
     kind: Kind,
     /// The functions that are differentiated: one, or one for each branch.
     joints: Vec<Joint>,
-    /// How many of them are done.
+    /// The number of functions whose gradients are done.
     done: usize,
     /// The gradients of the node's outputs.
     grads: Vec<Option<OutputId>>,
@@ -92,7 +92,7 @@ pub(super) struct CallGradient {
     is_reached: Vec<bool>,
     /// For each of the walks' `xs`, which input it is.
     xs: Vec<usize>,
-    /// Where the nodes are made.
+    /// The scope of the new nodes.
     scope: Scope,
 }
 
@@ -259,7 +259,7 @@ fn with_tensors(grad: &Grad, tensors: &mut impl Iterator<Item = OutputId>) -> Op
     })
 }
 
-/// Gives a graph the functions of another's library.
+/// Adds the functions of another graph's library.
 fn add_missing(graph: &mut Graph, library: &Arc<FunctionLibrary>) -> Result<()> {
     if Arc::ptr_eq(graph.library(), library) {
         return Ok(());
@@ -296,7 +296,7 @@ fn run_attrs(attrs: &Attrs) -> Vec<(String, AttrValue)> {
 /// arguments, zeros where the results do not depend on one. Its graph's library has what it calls.
 ///
 /// # Errors
-/// As [`instantiate_function`] and [`add_gradients`].
+/// `InvalidArgument`, `NotFound` and the other errors of [`instantiate_function`] and [`add_gradients`].
 pub fn gradient_body(
     function: &Function,
     attrs: &Attrs,
@@ -358,7 +358,7 @@ impl ScopedBuilder<'_> {
         Ok(())
     }
 
-    /// Lets a node run other functions, which have more results and arguments than those it ran before, maybe as another op. The new outputs have
+    /// Makes a node run other functions, which have more results and arguments than those it ran before, maybe as another op. The new outputs have
     /// `shapes`; its new inputs are still to be connected.
     fn extend_call(&mut self, node: NodeId, op: Option<Arc<OpDef>>, attrs: Attrs, shapes: &[PartialShape]) -> Result<()> {
         let old: Vec<PartialShape> = (0..self.graph.node(node)?.num_outputs() as u32).map(|slot| self.shape(node.output(slot))).collect();
