@@ -68,7 +68,7 @@ def signature(op: str, graph: Graph | None = None) -> Signature:
     """What an op of the catalogue, or a function of `graph`, takes and gives.
 
     Raises:
-        ValueError: where there is no such op.
+        ValueError: if there is no such op.
     """
     known = _signatures.get(op)
     if known is None:
@@ -87,7 +87,7 @@ def graph_of(values) -> Graph:
     """The graph to add to: that of the tensors and operations among `values`, the default one where there are none.
 
     Raises:
-        ValueError: where they are of several graphs.
+        ValueError: if they are of several graphs.
     """
     default = get_default_graph()
     if default.building_function or _core.are_plain(values):
@@ -324,7 +324,7 @@ def apply_op(op: str, name: str | None, args=(), attrs: dict[str, Any] | None = 
         graph: where to add it, the graph of the arguments where it is None.
 
     Raises:
-        TypeError: where an argument's type does not fit, in TensorFlow's words.
+        TypeError: if an argument's type does not fit, in TensorFlow's words.
         ValueError: for an unknown op, for a shape that does not fit, for arguments of several graphs.
     """
     if graph is None:

@@ -9,7 +9,7 @@ def one_of(old: str, old_value, new: str, new_value):
     """The value of an argument that has two names.
 
     Raises:
-        ValueError: where both are given.
+        ValueError: if both are given.
     """
     if old_value is None:
         return new_value

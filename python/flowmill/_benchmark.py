@@ -85,7 +85,7 @@ class StubOutForTesting:
         """Replaces an attribute where it is defined: in a module, the object, or the class that has it.
 
         Raises:
-            AttributeError: where there is none.
+            AttributeError: if there is none.
         """
         if inspect.ismodule(obj) or attr_name in getattr(obj, "__dict__", {}):
             where = obj

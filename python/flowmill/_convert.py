@@ -188,12 +188,12 @@ def constant(value, dtype=None, shape=None, name: str | None = "Const", verify_s
         value: a number, string, array, or a nested list of them.
         dtype: its type. Python's numbers are `float32` and `int32` by themselves, arrays keep their types.
         shape: its shape; where the value has fewer elements, its last one is repeated.
-        name: what to call the operation.
+        name: the name of the operation.
         verify_shape: whether the value has to have just that shape.
 
     Raises:
         TypeError: for a value that cannot have the type.
-        ValueError: where shapes do not fit, or nested lists are not of equal lengths.
+        ValueError: if shapes do not fit, or nested lists are not of equal lengths.
     """
     graph = get_default_graph()
     graph._check_not_finalized()

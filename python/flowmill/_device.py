@@ -46,7 +46,7 @@ class DeviceSpec:
         """Replaces the parts by those of a name; gives itself.
 
         Raises:
-            ValueError: where it is malformed.
+            ValueError: if it is malformed.
         """
         found = DeviceSpec.from_string(spec)
         for part in DeviceSpec.__slots__:

@@ -14,8 +14,8 @@ def flatten(graph: Graph, feed_dict) -> dict[Tensor, Any]:
     """The tensors that a feed dictionary names, with their values. A tuple as a key takes a value of the same structure.
 
     Raises:
-        TypeError: where it is no dictionary or a key is no tensor.
-        ValueError: where structures differ or a tensor may not be fed.
+        TypeError: if it is no dictionary or a key is no tensor.
+        ValueError: if structures differ or a tensor may not be fed.
     """
     if not feed_dict:
         return {}

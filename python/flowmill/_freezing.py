@@ -42,8 +42,8 @@ def convert_variables_to_constants(sess, input_graph_def, output_node_names, var
         variable_names_blacklist: the variables to leave as they are.
 
     Raises:
-        AssertionError: where there is no such node.
-        errors.FailedPreconditionError: where a variable has no value.
+        AssertionError: if there is no such node.
+        errors.FailedPreconditionError: if a variable has no value.
     """
     from flowmill.graph_util import extract_sub_graph
 

@@ -21,8 +21,8 @@ def load_op_library(library_filename: str) -> NoReturn:
     """Refuses a library of ops.
 
     Raises:
-        NotFoundError: where there is no such file.
-        UnimplementedError: where there is one.
+        NotFoundError: if there is no such file.
+        UnimplementedError: if there is one.
     """
     if not os.path.exists(library_filename):
         raise NotFoundError(None, None, f"{library_filename}: cannot open shared object file: No such file or directory")
@@ -38,8 +38,8 @@ def load_library(library_location: str) -> NoReturn:
     """Refuses a library, or a directory of them.
 
     Raises:
-        OSError: where there is nothing of that name.
-        UnimplementedError: where there is.
+        OSError: if there is nothing of that name.
+        UnimplementedError: if there is.
     """
     if not os.path.exists(library_location):
         raise OSError(errno.ENOENT, "The file or folder to load kernel libraries from does not exist.", library_location)

@@ -72,7 +72,7 @@ def truediv(x, y, name: str | None = None):
     """The quotient as Python 3 has it: integers become `float64`, those of up to 16 bits `float32`.
 
     Raises:
-        TypeError: where the types differ.
+        TypeError: if the types differ.
     """
     like, other = (x, y) if isinstance(x, Tensor) else (y, x)
     if is_ragged(other):

@@ -85,7 +85,7 @@ class DropoutWrapper(_Wrapper):
         dropout_state_filter_visitor: which parts of states are dropped: a function from a state to a structure of booleans.
 
     Raises:
-        TypeError: where the cell is none, or the filter cannot be called.
+        TypeError: if the cell is none, or the filter cannot be called.
         ValueError: for shares outside of [0, 1], and where sizes or types are missing.
     """
 

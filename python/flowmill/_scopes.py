@@ -245,7 +245,7 @@ class Scopes:
             ignore_existing: leaves out the groups of the scopes outside.
 
         Raises:
-            ValueError: where `op` is None, unless what exists is to be ignored.
+            ValueError: if `op` is None, unless what exists is to be ignored.
         """
         if op is None and not ignore_existing:
             raise ValueError("Trying to reset colocation (op is None) but ignore_existing is not True")
@@ -273,7 +273,7 @@ class Scopes:
         """Lets the gradients of operations, by their ops, be those registered by other names: ``{"Square": "CustomSquare"}``.
 
         Raises:
-            TypeError: where it is no dictionary of strings.
+            TypeError: if it is no dictionary of strings.
         """
         if not isinstance(op_type_map, dict):
             raise TypeError("`op_type_map` must be a dictionary mapping strings to strings")

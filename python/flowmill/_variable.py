@@ -294,7 +294,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         """Gives it a value in a session, the default one where none is given, without adding to the graph.
 
         Raises:
-            ValueError: where there is no session.
+            ValueError: if there is no session.
         """
         from flowmill.session import get_default_session
 
@@ -321,14 +321,14 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         Args:
             value: what can be made a tensor of its type.
             use_locking: whether others who change a reference variable wait.
-            name: what to call the operation.
+            name: the name of the operation.
             read_value: whether to read it afterwards.
 
         Returns:
             What stands for its value afterwards: a reference, or a resource variable. The operation where `read_value` is false.
 
         Raises:
-            ValueError: where the value's shape is not that of a resource variable.
+            ValueError: if the value's shape is not that of a resource variable.
         """
         return self._changed("", value, use_locking, name, read_value)
 
@@ -466,7 +466,7 @@ def check_arguments(collections, trainable: bool, constraint) -> list:
     """The collections that a variable with these arguments is added to.
 
     Raises:
-        ValueError: where they are of other types.
+        ValueError: if they are of other types.
     """
     if collections is None:
         collections = [GraphKeys.GLOBAL_VARIABLES]

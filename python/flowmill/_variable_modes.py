@@ -31,7 +31,7 @@ def check_modes(synchronization, aggregation, trainable: bool | None, name) -> t
     """The three as they stand for a variable: None is the usual value, and variables that are synchronized when they are read do not train.
 
     Raises:
-        ValueError: where they are of other types.
+        ValueError: if they are of other types.
     """
     if aggregation is None:
         aggregation = VariableAggregation.NONE

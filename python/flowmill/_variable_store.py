@@ -33,7 +33,7 @@ class _PartitionInfo(NamedTuple):
         """The dimension that is in parts, None where none is.
 
         Raises:
-            ValueError: where several are, or `shape` does not lie within the whole.
+            ValueError: if several are, or `shape` does not lie within the whole.
         """
         shape = list(shape)
         if len(shape) != len(self.full_shape):
@@ -275,7 +275,7 @@ def _slices(shape: list[int], count: int, axis: int) -> Iterator[tuple[list[int]
     """Offset and shape of each part; the first ones are longer by one where the size is no multiple of their number.
 
     Raises:
-        ValueError: where there are more parts than elements.
+        ValueError: if there are more parts than elements.
     """
     if count > shape[axis]:
         raise ValueError(f"Cannot slice dimension {axis} of shape {shape} with size {shape[axis]} into {count} slices.")

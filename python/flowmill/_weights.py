@@ -21,7 +21,7 @@ def assert_broadcastable(weights, values) -> Operation:
     """An operation that fails where weights are neither a scalar nor of the rank of values with each size equal or 1.
 
     Raises:
-        ValueError: where static shapes say so.
+        ValueError: if static shapes say so.
     """
     with scope(None, "assert_broadcastable", [weights, values]) as whole:
         weights, weights_shape, weights_rank = _described(weights, "weights")
@@ -60,7 +60,7 @@ def broadcast_weights(weights, values) -> Tensor:
     """Weights of the shape and type of values.
 
     Raises:
-        ValueError: where they cannot have it.
+        ValueError: if they cannot have it.
     """
     with scope(None, "broadcast_weights", [weights, values]) as whole:
         values = convert_to_tensor(values, name="values")

@@ -63,7 +63,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         dtype: their type, a floating one.
         shape: their shape, None where it is not known.
         shared_name: the name by which sessions share it.
-        name: what to call the operation.
+        name: the name of the operation.
         reduction_type: ``"MEAN"`` or ``"SUM"``.
     """
 
@@ -112,7 +112,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
             grad_values: the rows.
             grad_shape: the shape of the whole; None or empty where it is not known.
             local_step: the step that the gradient was computed for.
-            name: what to call the operation.
+            name: the name of the operation.
         """
         from flowmill.math import cast
         step, indices = _step(local_step), cast(grad_indices, int64)

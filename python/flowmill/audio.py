@@ -18,7 +18,7 @@ def decode_wav(contents, desired_channels: int = -1, desired_samples: int = -1, 
         contents: the file, a string.
         desired_channels: how many channels to give: the last one again where there are not as many, the file's where it is -1.
         desired_samples: how many times to give, silence behind the end; the file's where it is -1.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         A named tuple: `audio`, ``[times, channels]`` from -1 to 1, and `sample_rate`, how many times make a second.
@@ -32,7 +32,7 @@ def encode_wav(audio, sample_rate, name: str | None = None) -> Tensor:
     Args:
         audio: ``[times, channels]``, from -1 to 1.
         sample_rate: how many times make a second.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("EncodeWav", name, audio, sample_rate)
 

@@ -24,7 +24,7 @@ def case(pred_fn_pairs, default=None, exclusive: bool = False, strict: bool = Fa
         name: of the scope.
 
     Raises:
-        TypeError: where there are no pairs of a tensor of booleans and a function.
+        TypeError: if there are no pairs of a tensor of booleans and a function.
     """
     predicates, functions = _pairs(pred_fn_pairs)
     graph = graph_of(predicates)
@@ -50,8 +50,8 @@ def switch_case(branch_index, branch_fns, default=None, name: str | None = None)
         name: of the scope.
 
     Raises:
-        TypeError: where there are no such functions, or they give structures or types that differ.
-        ValueError: where the numbers have gaps.
+        TypeError: if there are no such functions, or they give structures or types that differ.
+        ValueError: if the numbers have gaps.
     """
     from flowmill.cond_v2 import indexed_case
 

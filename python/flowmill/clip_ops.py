@@ -29,10 +29,10 @@ def clip_by_value(t, clip_value_min, clip_value_max, name: str | None = None) ->
         t: the tensor.
         clip_value_min: the lower bound, a scalar or something that is broadcast to the shape.
         clip_value_max: the upper bound.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
-        ValueError: where a bound has more dimensions or sizes than the tensor.
+        ValueError: if a bound has more dimensions or sizes than the tensor.
     """
     with op_scope(name, "clip_by_value", t, clip_value_min, clip_value_max) as scope:
         values = _values(t)
@@ -51,7 +51,7 @@ def clip_by_norm(t, clip_norm, axes=None, name: str | None = None) -> Tensor | I
         t: the tensor.
         clip_norm: the bound, positive.
         axes: the dimensions that a norm is of; all where it is None.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     with op_scope(name, "clip_by_norm", t, clip_norm) as scope:
         values = _values(t)
@@ -80,7 +80,7 @@ def global_norm(t_list, name: str | None = None) -> Tensor:
         name: of the scope.
 
     Raises:
-        TypeError: where it is no list.
+        TypeError: if it is no list.
     """
     t_list = _sequence(t_list)
     with op_scope(name, "global_norm", t_list):
@@ -116,7 +116,7 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name: str | None = Non
         A list of the tensors, and the norm before.
 
     Raises:
-        TypeError: where `t_list` is no list.
+        TypeError: if `t_list` is no list.
     """
     t_list = _sequence(t_list)
     if use_norm is None:

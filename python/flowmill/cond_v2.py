@@ -29,7 +29,7 @@ def indexed_case(graph: Graph, branch_index: Tensor, functions, name: str = "ind
     """What the function gives whose place among `functions` is `branch_index`, the last one for an index that none has.
 
     Raises:
-        TypeError: where the functions give structures or types that differ.
+        TypeError: if the functions give structures or types that differ.
     """
     with graph.as_default(), graph.name_scope(name) as scope:
         names = [unique_function_name(scope, f"branch{i}") for i in range(len(functions))]

@@ -58,8 +58,8 @@ def tuple(tensors, name: str | None = None, control_inputs=None) -> list[Tensor 
         control_inputs: more to wait for.
 
     Raises:
-        ValueError: where there is no tensor among them.
-        TypeError: where `control_inputs` holds something that is no tensor or operation.
+        ValueError: if there is no tensor among them.
+        TypeError: if `control_inputs` holds something that is no tensor or operation.
     """
     from flowmill.tensor_util import is_tensor
 
@@ -117,8 +117,8 @@ def cond(pred, true_fn=None, false_fn=None, strict: bool = False, name: str | No
         fn2: `false_fn` by its old name.
 
     Raises:
-        TypeError: where `pred` is a Python boolean, or a function cannot be called or is not given.
-        ValueError: where the functions give nothing, or structures or types that differ.
+        TypeError: if `pred` is a Python boolean, or a function cannot be called or is not given.
+        ValueError: if the functions give nothing, or structures or types that differ.
     """
     true_fn, false_fn = _one_of("true_fn", true_fn, "fn1", fn1), _one_of("false_fn", false_fn, "fn2", fn2)
     graph = graph_of([pred])

@@ -51,7 +51,7 @@ class ControlFlowContext:
             import_scope: stands before the operations' names in the graph.
 
         Raises:
-            errors.InvalidArgumentError: where the graph does not have them.
+            errors.InvalidArgumentError: if the graph does not have them.
         """
         graph = get_default_graph()
         whole = _protos.get("ControlFlowContextDef")()

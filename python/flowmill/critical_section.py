@@ -73,7 +73,7 @@ class CriticalSection:
         import_scope: not used.
 
     Raises:
-        ValueError: where `critical_section_def` is given.
+        ValueError: if `critical_section_def` is given.
     """
 
     def __init__(self, name: str | None = None, shared_name: str | None = None, critical_section_def=None, import_scope=None):
@@ -104,7 +104,7 @@ class CriticalSection:
             name: of the scope.
 
         Raises:
-            ValueError: where `fn` enters the section again, or uses what another section has for itself.
+            ValueError: if `fn` enters the section again, or uses what another section has for itself.
         """
         with tf.name_scope(name, "critical_section_execute", []):
             graph = get_default_graph()

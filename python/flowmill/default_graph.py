@@ -18,8 +18,8 @@ class name_scope:  # noqa: N801 - TensorFlow's name
         values: tensors; their graph becomes the default one.
 
     Raises:
-        TypeError: where `name` is no string.
-        ValueError: where there are neither names nor `values`.
+        TypeError: if `name` is no string.
+        ValueError: if there are neither names nor `values`.
     """
 
     def __init__(self, name: str | None, default_name: str | None = None, values=None):

@@ -219,7 +219,7 @@ def as_dtype(type_value) -> DType:
     """The DType that a DType, its number, its name, a NumPy type or a Python type stands for.
 
     Raises:
-        TypeError: where it stands for none.
+        TypeError: if it stands for none.
     """
     if isinstance(type_value, DType):
         return type_value

@@ -129,8 +129,8 @@ def DEFINE_flag(flag: Flag, flag_values: FlagValues = FLAGS, module_name: str | 
     """Adds a flag.
 
     Raises:
-        DuplicateFlagError: where there is one of that name.
-        ValueError: where it is required and has a default.
+        DuplicateFlagError: if there is one of that name.
+        ValueError: if it is required and has a default.
     """
     if required and flag.default is not None:
         raise ValueError(f"Required flag --{flag.name} needs to have None as default value.")
@@ -229,7 +229,7 @@ def DEFINE_alias(name: str, original_name: str, flag_values: FlagValues = FLAGS,
     """Gives a flag another name.
 
     Raises:
-        UnrecognizedFlagError: where there is no flag `original_name`.
+        UnrecognizedFlagError: if there is no flag `original_name`.
     """
     if original_name not in flag_values:
         raise UnrecognizedFlagError(original_name)

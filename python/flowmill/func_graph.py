@@ -212,7 +212,7 @@ def trace(graph: FuncGraph, function: Callable, parameters: Sequence, op_return_
         op_return_value: what operations that it gives are returned as, a tensor outside.
 
     Raises:
-        TypeError: where it gives something else.
+        TypeError: if it gives something else.
     """
     def convert(value):
         if value is None:

@@ -62,8 +62,8 @@ def map_fn(fn, elems, dtype=None, parallel_iterations: int | None = None, back_p
         fn_output_signature: as `dtype`; may hold TensorSpecs.
 
     Raises:
-        TypeError: where `fn` cannot be called, or gives a structure of another kind.
-        ValueError: where there are no tensors, they are scalars, or the numbers of rows differ.
+        TypeError: if `fn` cannot be called, or gives a structure of another kind.
+        ValueError: if there are no tensors, they are scalars, or the numbers of rows differ.
     """
     _check_callable(fn)
     signature = dtype if fn_output_signature is None else fn_output_signature
@@ -119,7 +119,7 @@ def foldl(fn, elems, initializer=None, parallel_iterations: int = 10, back_prop:
         name: of the scope.
 
     Raises:
-        TypeError: where `fn` cannot be called.
+        TypeError: if `fn` cannot be called.
     """
     _check_callable(fn)
     with _scope(name or "foldl", nest.flatten(elems)):
@@ -173,8 +173,8 @@ def scan(fn, elems, initializer=None, parallel_iterations: int = 10, back_prop: 
         name: of the scope.
 
     Raises:
-        TypeError: where `fn` cannot be called, or gives a structure of another kind.
-        ValueError: where the numbers of rows differ.
+        TypeError: if `fn` cannot be called, or gives a structure of another kind.
+        ValueError: if the numbers of rows differ.
     """
     _check_callable(fn)
     structure = elems if initializer is None else initializer

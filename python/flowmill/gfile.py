@@ -197,7 +197,7 @@ def MkDir(dirname) -> None:
     """Makes a directory, whose parent exists; nothing happens where it exists.
 
     Raises:
-        errors.NotFoundError: where its parent does not exist.
+        errors.NotFoundError: if its parent does not exist.
     """
     if not IsDirectory(dirname):
         with _errors(str(dirname)):
@@ -214,7 +214,7 @@ def ListDirectory(dirname) -> list[str]:
     """The names of what is in a directory, sorted.
 
     Raises:
-        errors.NotFoundError: where there is no such directory.
+        errors.NotFoundError: if there is no such directory.
     """
     if not IsDirectory(dirname):
         raise errors.NotFoundError(None, None, f"Could not find directory {as_text(os.fspath(dirname))}")
@@ -264,7 +264,7 @@ def DeleteRecursively(dirname) -> None:
     """Removes a directory and all that is in it.
 
     Raises:
-        errors.NotFoundError: where it does not exist.
+        errors.NotFoundError: if it does not exist.
     """
     path = _local(dirname)
     with _errors(str(dirname)):
@@ -283,7 +283,7 @@ def Copy(oldpath, newpath, overwrite: bool = False) -> None:
     """Copies a file.
 
     Raises:
-        errors.AlreadyExistsError: where the new one exists and may not be overwritten.
+        errors.AlreadyExistsError: if the new one exists and may not be overwritten.
     """
     target = _local(newpath)
     with _errors(str(oldpath)):
@@ -295,7 +295,7 @@ def Rename(oldname, newname, overwrite: bool = False) -> None:
     """Gives a file or directory another name.
 
     Raises:
-        errors.AlreadyExistsError: where the new one exists and may not be overwritten.
+        errors.AlreadyExistsError: if the new one exists and may not be overwritten.
     """
     target = _local(newname)
     with _errors(str(oldname)):
@@ -311,7 +311,7 @@ def Stat(filename) -> FileStatistics:
     """The size and age of a file or directory.
 
     Raises:
-        errors.NotFoundError: where it does not exist.
+        errors.NotFoundError: if it does not exist.
     """
     path = _local(filename)
     with _errors(str(filename)):

@@ -28,7 +28,7 @@ def compute_gradient(x, x_shape, y, y_shape, x_init_value=None, delta: float = 1
         elements. For a list a list of such pairs.
 
     Raises:
-        ValueError: where `y` has a type without gradients, or is no tensor of the shape.
+        ValueError: if `y` has a type without gradients, or is no tensor of the shape.
     """
     is_list = isinstance(x, list)
     xs, shapes = (x, x_shape) if is_list else ([x], [x_shape])

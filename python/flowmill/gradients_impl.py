@@ -85,7 +85,7 @@ def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_
         For each of `xs` a tensor, IndexedSlices, or None.
 
     Raises:
-        LookupError: where an operation between has no gradient.
+        LookupError: if an operation between has no gradient.
         TypeError: for complex `ys` without `grad_ys`, and for strings.
     """
     ys, xs = _listed(ys), _listed(xs)
@@ -221,8 +221,8 @@ def hessians(ys, xs, name: str = "hessians", colocate_gradients_with_ops: bool =
         aggregation_method: as in :func:`gradients`.
 
     Raises:
-        LookupError: where an operation between has no gradient.
-        ValueError: where `ys` do not depend on an `x`.
+        LookupError: if an operation between has no gradient.
+        ValueError: if `ys` do not depend on an `x`.
     """
     from flowmill.array import concat, reshape, shape, size
     from flowmill.loops import while_loop

@@ -201,8 +201,8 @@ class Graph(Scopes):
             compute_device: not used.
 
         Raises:
-            TypeError: where an input is no tensor.
-            ValueError: where an input is of another graph, or the operation is not valid.
+            TypeError: if an input is no tensor.
+            ValueError: if an input is of another graph, or the operation is not valid.
         """
         self._check_not_finalized()
         for i, tensor in enumerate(inputs):
@@ -241,7 +241,7 @@ class Graph(Scopes):
         """The operation called `name`.
 
         Raises:
-            KeyError: where there is none.
+            KeyError: if there is none.
         """
         if not isinstance(name, str):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
@@ -251,7 +251,7 @@ class Graph(Scopes):
         """The tensor called `name`, such as ``"x:0"``.
 
         Raises:
-            KeyError: where there is none.
+            KeyError: if there is none.
         """
         if not isinstance(name, str):
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
@@ -261,9 +261,9 @@ class Graph(Scopes):
         """The tensor or operation that `obj` is, names, or stands for by a method ``_as_graph_element``.
 
         Raises:
-            TypeError: where it can be neither.
-            ValueError: where it is of another graph, or its name is malformed.
-            KeyError: where the graph has nothing of that name.
+            TypeError: if it can be neither.
+            ValueError: if it is of another graph, or its name is malformed.
+            KeyError: if the graph has nothing of that name.
         """
         if not (allow_tensor or allow_operation):
             raise ValueError("allow_tensor and allow_operation can't both be False.")
@@ -342,7 +342,7 @@ class Graph(Scopes):
         """Appends a value to the collection called `name`, which any hashable may be.
 
         Raises:
-            RuntimeError: where the graph is finalized.
+            RuntimeError: if the graph is finalized.
         """
         self._check_not_finalized()
         with self._lock:
@@ -352,7 +352,7 @@ class Graph(Scopes):
         """Appends a value to each of the collections `names`, once where one is named twice; a string is one name.
 
         Raises:
-            RuntimeError: where the graph is finalized.
+            RuntimeError: if the graph is finalized.
         """
         for name in dict.fromkeys((names,) if isinstance(names, str) else names):
             self.add_to_collection(name, value)
@@ -384,7 +384,7 @@ class Graph(Scopes):
         """Removes a collection; nothing happens where there is none.
 
         Raises:
-            RuntimeError: where the graph is finalized.
+            RuntimeError: if the graph is finalized.
         """
         self._check_not_finalized()
         with self._lock:

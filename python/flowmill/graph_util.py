@@ -28,8 +28,8 @@ def extract_sub_graph(graph_def, dest_nodes) -> _protos.GraphDef:
         dest_nodes: a list of names.
 
     Raises:
-        TypeError: where `dest_nodes` is no list, or `graph_def` no graph.
-        AssertionError: where there is no such node.
+        TypeError: if `dest_nodes` is no list, or `graph_def` no graph.
+        AssertionError: if there is no such node.
     """
     if not hasattr(graph_def, "node"):
         raise TypeError(f"graph_def must be a graph_pb2.GraphDef proto, but got type {type(graph_def)}.")

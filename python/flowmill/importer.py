@@ -41,9 +41,9 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
         A list of what `return_elements` names; None where that is None.
 
     Raises:
-        TypeError: where an argument has the wrong type.
+        TypeError: if an argument has the wrong type.
         GraphImportError: (a ValueError) where the message is not a legal graph.
-        NotFoundError: where ops are not known; the message lists all of them.
+        NotFoundError: if ops are not known; the message lists all of them.
     """
     graph = get_default_graph()
     graph._check_not_finalized()

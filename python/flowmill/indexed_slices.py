@@ -92,7 +92,7 @@ class IndexedSlices:
         """The whole, with zeros where there are no slices.
 
         Raises:
-            ValueError: where its shape is not known, or its type is not `dtype`.
+            ValueError: if its shape is not known, or its type is not `dtype`.
         """
         if dtype is not None and as_dtype(dtype).base_dtype is not self.dtype.base_dtype:
             raise ValueError(f"Tensor conversion requested dtype {as_dtype(dtype).name} for IndexedSlices with dtype {self.dtype.name}")

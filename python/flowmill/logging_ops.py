@@ -15,7 +15,7 @@ def Print(input_, data, message: str | None = None, first_n: int | None = None, 
         message: what to write before them.
         first_n: how many times to write; always where it is None.
         summarize: how many elements of each tensor to write; 3 where it is None.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("Print", name, input_, data, message=message, first_n=first_n, summarize=summarize)
 
@@ -34,7 +34,7 @@ def print(*inputs, **kwargs) -> Operation:  # noqa: A001 - TensorFlow's name
         summarize: how many elements of each dimension of a tensor to write, at its beginning and at its end; -1 for all.
         sep: what to write between.
         end: what to write behind.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
         ValueError: for another stream or argument.

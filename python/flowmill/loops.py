@@ -31,7 +31,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         The variables' last values in the structure that `body` gives; for one variable alone its value.
 
     Raises:
-        TypeError: where a function cannot be called, or structures or types differ.
+        TypeError: if a function cannot be called, or structures or types differ.
         ValueError: for no variables, and where a shape changes without an invariant that allows it.
     """
     if not callable(cond):

@@ -38,7 +38,7 @@ class Reduction:
         """Checks that `key` is one of them.
 
         Raises:
-            ValueError: where it is not.
+            ValueError: if it is not.
         """
         if key not in cls.all():
             raise ValueError(f"Invalid Reduction Key {key}. Key should be one of {cls.all()}.")
@@ -71,11 +71,11 @@ def get_total_loss(add_regularization_losses: bool = True, name: str = "total_lo
 
     Args:
         add_regularization_losses: whether those of regularizers count too.
-        name: what to call the operation.
+        name: the name of the operation.
         scope: what the names of the losses begin with, a regular expression.
 
     Raises:
-        ValueError: where there are none.
+        ValueError: if there are none.
     """
     losses = get_losses(scope=scope)
     if add_regularization_losses:
@@ -120,7 +120,7 @@ def compute_weighted_loss(losses, weights=1.0, scope: str | None = None, loss_co
         A scalar of the type of `losses`, or a tensor of their shape for ``Reduction.NONE``.
 
     Raises:
-        ValueError: where weights do not fit.
+        ValueError: if weights do not fit.
     """
     Reduction.validate(reduction)
     with _scope(scope, "weighted_loss", [losses, weights]):
@@ -153,7 +153,7 @@ def _floats(predictions, labels) -> tuple[Tensor, Tensor]:
     """Both as `float32`.
 
     Raises:
-        ValueError: where their shapes differ.
+        ValueError: if their shapes differ.
     """
     predictions = tf.cast(predictions, tf.float32)
     labels = tf.cast(labels, tf.float32)

@@ -78,7 +78,7 @@ def _strip(node, scope: str) -> None:
     """Takes the names of a node out of a scope.
 
     Raises:
-        ValueError: where an input is of another one.
+        ValueError: if an input is of another one.
     """
     node.name = strip_name_scope(node.name, scope)
     for i, name in enumerate(node.input):
@@ -186,7 +186,7 @@ def read_meta_graph_file(filename) -> Any:
     """The `MetaGraphDef` in a file, binary or text.
 
     Raises:
-        OSError: where there is none, or it holds something else.
+        OSError: if there is none, or it holds something else.
     """
     path = os.fspath(filename)
     if not os.path.isfile(path):

@@ -65,7 +65,7 @@ def pack_sequence_as(structure, flat_sequence, expand_composites: bool = False) 
     """Elements in the form of a structure.
 
     Raises:
-        ValueError: where there are more or fewer of them than the structure has.
+        ValueError: if there are more or fewer of them than the structure has.
     """
     flat = list(flat_sequence)
     count = len(flatten(structure, expand_composites))
@@ -94,7 +94,7 @@ def flatten_up_to(shallow, structure) -> list:
     """The parts of `structure` that stand where `shallow` has elements.
 
     Raises:
-        ValueError: where `structure` is not as deep as `shallow`.
+        ValueError: if `structure` is not as deep as `shallow`.
     """
     if not is_nested(shallow):
         return [structure]
@@ -116,8 +116,8 @@ def assert_same_structure(first, second, check_types: bool = True, expand_compos
     """Checks that two structures have the same form; lists and tuples are different forms.
 
     Raises:
-        ValueError: where one has an element in the place of a structure of the other, or more of them.
-        TypeError: where both have structures of different kinds.
+        ValueError: if one has an element in the place of a structure of the other, or more of them.
+        TypeError: if both have structures of different kinds.
     """
     try:
         _assert_same(first, second, check_types, expand_composites)

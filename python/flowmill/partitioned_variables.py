@@ -29,7 +29,7 @@ def variable_axis_size_partitioner(max_shard_bytes: int, axis: int = 0, bytes_pe
         max_shards: the most parts.
 
     Raises:
-        ValueError: where a number is not positive.
+        ValueError: if a number is not positive.
     """
     if max_shard_bytes < 1 or bytes_per_string_element < 1:
         raise ValueError("Both max_shard_bytes and bytes_per_string_element must be positive. "

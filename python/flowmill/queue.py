@@ -65,7 +65,7 @@ class QueueBase:
         """The one of some queues, alike, that a tensor's value says.
 
         Raises:
-            TypeError: where they are no queues, or not alike.
+            TypeError: if they are no queues, or not alike.
         """
         if not queues or not isinstance(queues, (list, tuple)) or not all(isinstance(q, QueueBase) for q in queues):
             raise TypeError("A list of queues expected")
@@ -126,10 +126,10 @@ class QueueBase:
 
         Args:
             vals: a tensor, a tuple of them, or a dictionary where the queue has names.
-            name: what to call the operation.
+            name: the name of the operation.
 
         Raises:
-            ValueError: where shapes or names do not fit.
+            ValueError: if shapes or names do not fit.
         """
         with op_scope(name, f"{self._name}_enqueue", vals if isinstance(vals, (list, tuple)) else [vals]) as scope:
             tensors = self._tensors(vals)
@@ -141,7 +141,7 @@ class QueueBase:
         """Puts in several elements, which lie along the first dimension. Arguments are as for :meth:`enqueue`.
 
         Raises:
-            ValueError: where shapes or names do not fit.
+            ValueError: if shapes or names do not fit.
         """
         with op_scope(name, f"{self._name}_EnqueueMany", vals if isinstance(vals, (list, tuple)) else [vals]) as scope:
             tensors = self._tensors(vals)

@@ -74,7 +74,7 @@ class TextLineReader(ReaderBase):
 
     Args:
         skip_header_lines: how many lines of each file to leave out.
-        name: what to call the operation.
+        name: the name of the operation.
     """
 
     def __init__(self, skip_header_lines: int | None = None, name: str | None = None):
@@ -89,7 +89,7 @@ class FixedLengthRecordReader(ReaderBase):
         header_bytes: bytes before the first record.
         footer_bytes: bytes after the last one.
         hop_bytes: from one record's start to the next one's; `record_bytes` where it is 0 or None.
-        name: what to call the operation.
+        name: the name of the operation.
         encoding: ``""``, or ``"ZLIB"`` for files that are compressed as a whole.
     """
 
@@ -103,7 +103,7 @@ class TFRecordReader(ReaderBase):
     """Gives the records of TFRecord files; keys are file names and places in them.
 
     Args:
-        name: what to call the operation.
+        name: the name of the operation.
         options: a `TFRecordOptions` with the compression.
     """
 

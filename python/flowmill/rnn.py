@@ -35,7 +35,7 @@ def _batch_size(flat_input):
     """The size of the second dimension, a number where one of the tensors says it.
 
     Raises:
-        ValueError: where there is no second dimension.
+        ValueError: if there is no second dimension.
     """
     for tensor in flat_input:
         if tensor.shape.rank is None:
@@ -52,7 +52,7 @@ def _state_type(explicit, state):
     """The type that outputs have: `explicit`, or the one that all parts of the state have.
 
     Raises:
-        ValueError: where they have several.
+        ValueError: if they have several.
     """
     if explicit is not None:
         return as_dtype(explicit)
@@ -106,8 +106,8 @@ def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=No
         The outputs, of shape ``[batch, time, output_size]`` or a structure of such tensors, and the last state.
 
     Raises:
-        TypeError: where `cell` is none.
-        ValueError: where the inputs' depth is not known, sizes differ, or there is neither `initial_state` nor `dtype`.
+        TypeError: if `cell` is none.
+        ValueError: if the inputs' depth is not known, sizes differ, or there is neither `initial_state` nor `dtype`.
     """
     check_cell("cell", cell)
     with tf.variable_scope(scope or "rnn") as varscope:
@@ -283,7 +283,7 @@ def raw_rnn(cell, loop_fn, parallel_iterations: int | None = None, swap_memory: 
         TensorArrays of what was emitted, the last state, the last loop state.
 
     Raises:
-        TypeError: where `cell` is none, or `loop_fn` cannot be called.
+        TypeError: if `cell` is none, or `loop_fn` cannot be called.
     """
     check_cell("cell", cell)
     if not callable(loop_fn):
@@ -365,7 +365,7 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
         A list of the outputs of each time step, and the last state.
 
     Raises:
-        TypeError: where `cell` is none, or `inputs` no list.
+        TypeError: if `cell` is none, or `inputs` no list.
         ValueError: for no inputs, where their depth is not known, and where there is neither `initial_state` nor `dtype`.
     """
     check_cell("cell", cell)
@@ -417,7 +417,7 @@ def static_state_saving_rnn(cell, inputs, state_saver, state_name, sequence_leng
         scope: a variable scope.
 
     Raises:
-        ValueError: where the names do not fit the state.
+        ValueError: if the names do not fit the state.
     """
     size = cell.state_size
     if nest.is_nested(size) != nest.is_nested(state_name):

@@ -225,7 +225,7 @@ class LSTMCell(LayerRNNCell):
         """One time step.
 
         Raises:
-            ValueError: where the inputs' depth is not known.
+            ValueError: if the inputs' depth is not known.
         """
         check_types([inputs, state])
         if self._state_is_tuple:
@@ -260,7 +260,7 @@ class MultiRNNCell(RNNCell):
 
     Raises:
         ValueError: for no cells, and for states that cannot be joined.
-        TypeError: where `cells` is no list.
+        TypeError: if `cells` is no list.
     """
 
     def __init__(self, cells, state_is_tuple: bool = True):

@@ -39,13 +39,13 @@ def py_func(func, inp, Tout, stateful: bool = True, name: str | None = None):  #
         inp: a list of tensors.
         Tout: the type of what it gives, or a list of types.
         stateful: whether it may give something else for the same values.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         A tensor, a list of them where `Tout` is a list, the operation where that is empty.
 
     Raises:
-        ValueError: where `func` cannot be called.
+        ValueError: if `func` cannot be called.
     """
     return _added(func, inp, Tout, name, "PyFunc" if stateful else "PyFuncStateless")
 

@@ -152,7 +152,7 @@ class Session:
             config: not used.
 
         Raises:
-            TypeError: where `target` is no string.
+            TypeError: if `target` is no string.
             ValueError: for another address.
         """
         if not isinstance(target, (str, bytes)):
@@ -178,9 +178,9 @@ class Session:
             run_metadata: a `RunMetadata` to be filled.
 
         Raises:
-            RuntimeError: where the session is closed or its graph empty.
+            RuntimeError: if the session is closed or its graph empty.
             TypeError, ValueError: where fetches or feeds have the wrong type or shape, or do not exist.
-            errors.OpError: where an operation fails.
+            errors.OpError: if an operation fails.
         """
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
@@ -227,7 +227,7 @@ class Session:
             A handle of the step.
 
         Raises:
-            RuntimeError: where the session is closed or the graph finalized.
+            RuntimeError: if the session is closed or the graph finalized.
             TypeError, ValueError: as for :meth:`run`.
         """
         from flowmill._partial_run import PartialRun
@@ -243,7 +243,7 @@ class Session:
         """Goes on with a step: feeds some of what :meth:`partial_run_setup` named, and gives some of the fetches. Each once.
 
         Raises:
-            errors.InvalidArgumentError: where a fetch depends on tensors that are not fed yet, or the handle's step is done.
+            errors.InvalidArgumentError: if a fetch depends on tensors that are not fed yet, or the handle's step is done.
             As :meth:`run` otherwise.
         """
         if self._closed:

@@ -41,7 +41,7 @@ class TensorHandle:
         """The tensor's value.
 
         Raises:
-            TypeError: where it was deleted.
+            TypeError: if it was deleted.
         """
         if not self._goes_with_handle:
             raise TypeError(f"Persistent tensor {self._handle} may have already been deleted.")
@@ -51,7 +51,7 @@ class TensorHandle:
         """Removes the tensor from the session.
 
         Raises:
-            TypeError: where it was deleted.
+            TypeError: if it was deleted.
         """
         if not self._goes_with_handle:
             raise TypeError(f"Persistent tensor {self._handle} may have already been deleted.")
@@ -75,7 +75,7 @@ def get_session_handle(data, name: str | None = None) -> Tensor:
     """Keeps a tensor in the session: fetched, it is a :class:`TensorHandle`.
 
     Raises:
-        TypeError: where `data` is no tensor.
+        TypeError: if `data` is no tensor.
     """
     if not isinstance(data, Tensor):
         raise TypeError("`data` must be of type Tensor.")
@@ -89,7 +89,7 @@ def get_session_tensor(handle, dtype, name: str | None = None) -> tuple[Tensor, 
     Args:
         handle: a handle as a string, which says the device.
         dtype: the tensor's type.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     with get_default_graph().device(_device_of(handle)):
         holder = call("Placeholder", None, dtype=string)

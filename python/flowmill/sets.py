@@ -28,7 +28,7 @@ def size(a: SparseTensor, validate_indices: bool = True) -> Tensor:
         validate_indices: checks that places are in order and do not repeat.
 
     Raises:
-        TypeError: where it is not sparse, or of a type that has no sets.
+        TypeError: if it is not sparse, or of a type that has no sets.
     """
     a = convert_to_tensor_or_sparse_tensor(a, name="a")
     if not isinstance(a, SparseTensor):

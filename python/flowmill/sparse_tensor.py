@@ -80,7 +80,7 @@ class SparseTensor:
         """Adds to what is known of the shape.
 
         Raises:
-            ValueError: where it contradicts that.
+            ValueError: if it contradicts that.
         """
         self.shape.assert_is_compatible_with(TensorShape(shape))
         self._known = self._known.merge_with(TensorShape(shape))

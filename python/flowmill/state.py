@@ -27,7 +27,7 @@ def assign(ref, value, validate_shape: bool | None = None, use_locking: bool | N
         value: a tensor of its type.
         validate_shape: whether the shape must be the variable's.
         use_locking: whether other operations wait meanwhile.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         The variable as it is afterwards.

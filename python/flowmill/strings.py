@@ -33,7 +33,7 @@ def as_string(input, precision: int = -1, scientific: bool = False, shortest: bo
         shortest: in whichever of both forms is shorter.
         width: the least number of characters, where it is not negative.
         fill: what to fill up with: ``""`` (spaces), ``" "``, ``"-"``, ``"0"``.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         Strings in the shape of `input`.
@@ -47,7 +47,7 @@ def join(inputs, separator: str = "", name=None) -> Tensor:
     Args:
         inputs: tensors of the same shape; scalars go with every element.
         separator: what to put between them.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("StringJoin", name, inputs, separator=separator)
 
@@ -61,7 +61,7 @@ def string_split(source, sep=None, skip_empty: bool = True, delimiter=None, resu
         skip_empty: leaves empty parts out.
         delimiter: as `sep`, its name of old.
         result_type: ``"SparseTensor"`` or ``"RaggedTensor"``.
-        name: what to call the operations.
+        name: the name of the operations.
 
     Returns:
         A matrix with a row for each string.
@@ -83,7 +83,7 @@ def split(input=None, sep=None, maxsplit: int = -1, result_type: str = "SparseTe
         maxsplit: how often to split at most, where it is not negative.
         result_type: ``"SparseTensor"`` or ``"RaggedTensor"``.
         source: as `input`, its name of old.
-        name: what to call the operations.
+        name: the name of the operations.
 
     Returns:
         A matrix with a row for each string.
@@ -133,7 +133,7 @@ def substr(input, pos, len, name=None, unit: str = "BYTE") -> Tensor:
         input: the strings.
         pos: where the parts begin; counted from the end where negative.
         len: how long they are at most.
-        name: what to call the operation.
+        name: the name of the operation.
         unit: what is counted: ``"BYTE"`` or ``"UTF8_CHAR"``.
     """
     return call("Substr", name, input, pos, len, unit=unit)
@@ -167,7 +167,7 @@ def regex_replace(input, pattern, rewrite, replace_global: bool = True, name=Non
         pattern: the expression.
         rewrite: what to put in its place; ``\1`` is what the first group found, ``\0`` all of it.
         replace_global: every place, otherwise the first.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
         return call("StaticRegexReplace", name, input, pattern=pattern, rewrite=rewrite, replace_global=replace_global)
@@ -204,7 +204,7 @@ def reduce_join(inputs, axis=None, keep_dims=None, separator: str = "", name=Non
         axis: the dimensions, all of them where it is None.
         keep_dims: as `keepdims`, its name of old.
         separator: what to put between them.
-        name: what to call the operations.
+        name: the name of the operations.
         reduction_indices: as `axis`, its name of old.
         keepdims: keeps the dimensions, with size 1.
     """
@@ -233,10 +233,10 @@ def format(template: str, inputs, placeholder: str = "{}", summarize: int = 3, n
         inputs: the tensors, or one.
         placeholder: what stands in the template for each of them.
         summarize: how many elements at either end of a dimension are written; all for -1.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
-        ValueError: where there are more or fewer tensors than places for them.
+        ValueError: if there are more or fewer tensors than places for them.
     """
     inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     places = template.count(placeholder)
@@ -258,7 +258,7 @@ def unicode_transcode(input, input_encoding: str, output_encoding: str, errors: 
         errors: what to do about what cannot be read: ``"strict"``, ``"replace"`` or ``"ignore"``.
         replacement_char: what to put there, a code point.
         replace_control_characters: also in the place of control characters.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("UnicodeTranscode", name, input, input_encoding=input_encoding, output_encoding=output_encoding, errors=errors,
                 replacement_char=replacement_char, replace_control_characters=replace_control_characters)
@@ -277,7 +277,7 @@ def unsorted_segment_join(inputs, segment_ids, num_segments, separator: str = ""
         segment_ids: the segment of each, in a shape that `inputs` begins with.
         num_segments: how many segments there are.
         separator: what to put between them.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("UnsortedSegmentJoin", name, inputs, segment_ids, num_segments, separator=separator)
 

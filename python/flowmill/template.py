@@ -36,7 +36,7 @@ class Template:
         """Calls the function in its variable scope.
 
         Raises:
-            ValueError: where a later call makes trainable variables.
+            ValueError: if a later call makes trainable variables.
         """
         if self._scope is not None:
             with variable_scope(self._scope, reuse=self._was_called):

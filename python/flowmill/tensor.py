@@ -144,7 +144,7 @@ class Operation:
         """The value of an attribute: a Python value, a DType, or a message (`TensorShapeProto`, `TensorProto`, `NameAttrList`).
 
         Raises:
-            ValueError: where it has no such attribute.
+            ValueError: if it has no such attribute.
         """
         found = self._graph._core.attr(self._id, name)
         if found is None:
@@ -236,7 +236,7 @@ class Tensor:
         """Adds to what is known of the shape.
 
         Raises:
-            ValueError: where it contradicts that.
+            ValueError: if it contradicts that.
         """
         shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
         known = self.shape

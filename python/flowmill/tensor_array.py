@@ -37,8 +37,8 @@ class TensorArray:
         name: of the scope.
 
     Raises:
-        ValueError: where neither `size` nor `handle` is given, or arguments exclude each other.
-        TypeError: where `handle` is no tensor.
+        ValueError: if neither `size` nor `handle` is given, or arguments exclude each other.
+        TypeError: if `handle` is no tensor.
     """
 
     # Whether it is a TensorList, which functions take, and not a resource.
@@ -201,7 +201,7 @@ class TensorArray:
         """The array with `value` at `index`.
 
         Raises:
-            ValueError: where its shape is not that of the elements.
+            ValueError: if its shape is not that of the elements.
         """
         with contextlib.ExitStack() as stack:
             self._scope(stack, name, "TensorArrayWrite", index, value)
@@ -243,7 +243,7 @@ class TensorArray:
         """The array with the slices of `value` along the first dimension as its elements.
 
         Raises:
-            ValueError: where their shape is not that of the elements.
+            ValueError: if their shape is not that of the elements.
         """
         with contextlib.ExitStack() as stack:
             self._scope(stack, name, "TensorArrayUnstack", value)
@@ -254,7 +254,7 @@ class TensorArray:
         """The array with the slices of `value` along the first dimension at some indices.
 
         Raises:
-            ValueError: where their shape is not that of the elements.
+            ValueError: if their shape is not that of the elements.
         """
         with contextlib.ExitStack() as stack:
             self._scope(stack, name, "TensorArrayScatter", value, indices)

@@ -32,7 +32,7 @@ class Dimension:
         """Checks :meth:`is_compatible_with`.
 
         Raises:
-            ValueError: where they are not.
+            ValueError: if they are not.
         """
         if not self.is_compatible_with(other):
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
@@ -41,7 +41,7 @@ class Dimension:
         """What both say together.
 
         Raises:
-            ValueError: where they contradict each other.
+            ValueError: if they contradict each other.
         """
         other = as_dimension(other)
         self.assert_is_compatible_with(other)
@@ -196,7 +196,7 @@ class TensorShape:
         """The sizes, None where they are not known.
 
         Raises:
-            ValueError: where the rank is not known.
+            ValueError: if the rank is not known.
         """
         if self._dims is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
@@ -231,7 +231,7 @@ class TensorShape:
         """Checks :meth:`is_fully_defined`.
 
         Raises:
-            ValueError: where something is not known.
+            ValueError: if something is not known.
         """
         if not self.is_fully_defined():
             raise ValueError(f"Shape {self} is not fully defined")
@@ -247,7 +247,7 @@ class TensorShape:
         """Checks :meth:`is_compatible_with`.
 
         Raises:
-            ValueError: where they are not.
+            ValueError: if they are not.
         """
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {other} are incompatible")
@@ -256,7 +256,7 @@ class TensorShape:
         """Checks that the shape can have this rank.
 
         Raises:
-            ValueError: where its rank is another one.
+            ValueError: if its rank is another one.
         """
         if self.rank not in (None, rank):
             raise ValueError("Shape %s must have rank %d" % (self, rank))
@@ -265,7 +265,7 @@ class TensorShape:
         """Checks that both shapes can have one rank.
 
         Raises:
-            ValueError: where their ranks differ.
+            ValueError: if their ranks differ.
         """
         other = as_shape(other)
         if self.rank is not None and other.rank is not None and self.rank != other.rank:
@@ -275,7 +275,7 @@ class TensorShape:
         """What both shapes say together.
 
         Raises:
-            ValueError: where they contradict each other.
+            ValueError: if they contradict each other.
         """
         other = as_shape(other)
         if not self.is_compatible_with(other):
@@ -323,7 +323,7 @@ class TensorShape:
         """The shape, with `rank` unknown sizes where nothing was known.
 
         Raises:
-            ValueError: where the rank is another one.
+            ValueError: if the rank is another one.
         """
         try:
             return self.merge_with(unknown_shape(rank))
@@ -334,7 +334,7 @@ class TensorShape:
         """The shape itself.
 
         Raises:
-            ValueError: where its rank is less.
+            ValueError: if its rank is less.
         """
         if self.rank is not None and self.rank < rank:
             raise ValueError("Shape %s must have rank at least %d" % (self, rank))
@@ -344,7 +344,7 @@ class TensorShape:
         """The shape itself.
 
         Raises:
-            ValueError: where its rank is greater.
+            ValueError: if its rank is greater.
         """
         if self.rank is not None and self.rank > rank:
             raise ValueError("Shape %s must have rank at most %d" % (self, rank))

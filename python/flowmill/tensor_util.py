@@ -79,7 +79,7 @@ def constant_value_as_shape(tensor) -> TensorShape:
     """The shape that a vector of integers says, as far as its value follows from the graph; -1 stands for a size that is not known.
 
     Raises:
-        ValueError: where the tensor is known to be no vector.
+        ValueError: if the tensor is known to be no vector.
     """
     if not isinstance(tensor, Tensor):
         return TensorShape([int(d) if d >= 0 else None for d in np.asarray(tensor)])
@@ -150,7 +150,7 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape: bool = False
 
     Raises:
         TypeError: for a value that cannot have the type, or does not have the shape that is verified.
-        ValueError: where there are more elements than the shape has.
+        ValueError: if there are more elements than the shape has.
     """
     proto_class = _protos.get("TensorProto")
     if isinstance(values, proto_class):

@@ -71,7 +71,7 @@ def assert_equal_graph_def(actual, expected, checkpoint_v2: bool = False, hash_t
     """Checks that two `GraphDef` have equal nodes, in whichever order.
 
     Raises:
-        AssertionError: where they differ.
+        AssertionError: if they differ.
     """
     nodes = [{node.name: node for node in graph.node} for graph in (actual, expected)]
     names = sorted(set(nodes[0]) ^ set(nodes[1]))

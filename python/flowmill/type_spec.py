@@ -39,7 +39,7 @@ class TypeSpec:
         """What this and another one have in common.
 
         Raises:
-            ValueError: where they have nothing in common.
+            ValueError: if they have nothing in common.
         """
         common = None if type(self) is not type(other) else [_in_common(a, b) for a, b in zip(self._parts(), other._parts())]
         if common is None or NotImplemented in common:
@@ -176,7 +176,7 @@ class RaggedTensorSpec(TypeSpec):
         flat_values_spec: None: flat values are tensors.
 
     Raises:
-        ValueError: where `ragged_rank` does not follow from the shape, or does not fit it.
+        ValueError: if `ragged_rank` does not follow from the shape, or does not fit it.
     """
 
     __slots__ = ("_shape", "_dtype", "_ragged_rank", "_row_splits_dtype")

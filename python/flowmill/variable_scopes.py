@@ -264,7 +264,7 @@ def get_variable(name: str, shape=None, dtype=None, initializer=None, regularize
         A `Variable`, or a `PartitionedVariable` where there is a partitioner.
 
     Raises:
-        ValueError: where the scope says to make a variable that exists, or to find one that does not, or the shape or type is not the variable's.
+        ValueError: if the scope says to make a variable that exists, or to find one that does not, or the shape or type is not the variable's.
     """
     return get_variable_scope().get_variable(
         _store(), name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, trainable=trainable, collections=collections,

@@ -183,7 +183,7 @@ class PartitionedVariable(OperatorsOfTensor):
         """The dimension that is in parts.
 
         Raises:
-            NotImplementedError: where several are.
+            NotImplementedError: if several are.
         """
         axes = [i for i, p in enumerate(self._partitions) if p > 1]
         if len(axes) > 1:

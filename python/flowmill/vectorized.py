@@ -23,7 +23,7 @@ def vectorized_map(fn, elems, fallback_to_while_loop: bool = True, warn: bool = 
         warn: not used.
 
     Raises:
-        ValueError: where the numbers of rows differ.
+        ValueError: if the numbers of rows differ.
     """
     elems = nest.map_structure(convert_to_tensor, elems)
     flat = nest.flatten(elems)

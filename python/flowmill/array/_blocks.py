@@ -24,7 +24,7 @@ def space_to_batch(input, paddings, block_size=None, name: str | None = None, bl
         input: images ``[batch, height, width, depth]``.
         paddings: how many zeros to put around before; ``[2, 2]``.
         block_size: the size of the blocks, a number.
-        name: what to call the operation.
+        name: the name of the operation.
         block_shape: `block_size` by its other name.
     """
     size = one_of("block_shape", block_shape, "block_size", block_size)
@@ -38,7 +38,7 @@ def space_to_batch_nd(input, block_shape, paddings, name: str | None = None) -> 
         input: ``[batch, space …, rest …]``.
         block_shape: the sizes of the blocks along the dimensions of space, a vector of m.
         paddings: how many zeros to put before and after them; ``[m, 2]``.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("SpaceToBatchND", name, input, block_shape, paddings)
 
@@ -67,7 +67,7 @@ def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=Non
         Paddings and crops, ``[n, 2]`` each.
 
     Raises:
-        ValueError: where shapes do not fit.
+        ValueError: if shapes do not fit.
     """
     from flowmill.array._creation import zeros
     from flowmill.tensor_util import constant_value
@@ -109,7 +109,7 @@ def space_to_depth(input, block_size: int, name: str | None = None, data_format:
     Args:
         input: images in the order of `data_format`.
         block_size: the size of the blocks.
-        name: what to call the operation.
+        name: the name of the operation.
         data_format: ``"NHWC"``, ``"NCHW"`` or ``"NCHW_VECT_C"``.
     """
     return call("SpaceToDepth", name, input, block_size=block_size, data_format=data_format)
@@ -129,7 +129,7 @@ def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding
         strides: the distances of their centres, in that form.
         rates: the distances of the points of a patch, in that form.
         padding: ``"VALID"`` or ``"SAME"``.
-        name: what to call the operation.
+        name: the name of the operation.
         sizes: `ksizes` by its other name.
     """
     return call("ExtractImagePatches", name, images, ksizes=one_of("sizes", sizes, "ksizes", ksizes), strides=strides, rates=rates, padding=padding)
@@ -143,7 +143,7 @@ def extract_volume_patches(input, ksizes, strides, padding, name: str | None = N
         ksizes: the sizes of patches, ``[1, planes, rows, columns, 1]``.
         strides: the distances of their centres, in that form.
         padding: ``"VALID"`` or ``"SAME"``.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("ExtractVolumePatches", name, input, ksizes=ksizes, strides=strides, padding=padding)
 
@@ -160,7 +160,7 @@ def quantize(input, min_range, max_range, T, mode: str = "MIN_COMBINED", round_m
         T: the type of the integers, a quantised one.
         mode: ``"MIN_COMBINED"``, ``"MIN_FIRST"`` or ``"SCALED"``.
         round_mode: ``"HALF_AWAY_FROM_ZERO"`` or ``"HALF_TO_EVEN"``.
-        name: what to call the operation.
+        name: the name of the operation.
         narrow_range: does not use the least integer.
         axis: the dimension along which each part has a range of its own.
         ensure_minimum_range: how wide the range is at least.
@@ -195,7 +195,7 @@ def quantized_concat(concat_dim, values, input_mins, input_maxes, name: str | No
         values: the tensors.
         input_mins: what the least integer of each stands for.
         input_maxes: what the greatest one of each stands for.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         The joined tensor, and the range that it is in.
@@ -215,7 +215,7 @@ def quantize_and_dequantize(input, input_min, input_max, signed_input: bool = Tr
         num_bits: how many bits these have.
         range_given: uses the range given, instead of that of the numbers.
         round_mode: ``"HALF_TO_EVEN"`` or ``"HALF_UP"``.
-        name: what to call the operation.
+        name: the name of the operation.
         narrow_range: does not use the least integer.
         axis: the dimension along which each part has a range of its own.
     """

@@ -29,7 +29,7 @@ def placeholder(dtype, shape=None, name: str | None = None) -> Tensor:
     Args:
         dtype: the type of its elements.
         shape: what feeds may be shaped like; anything where it is None.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("Placeholder", name, dtype=dtype, shape=TensorShape(None) if shape is None else shape)
 
@@ -40,7 +40,7 @@ def placeholder_with_default(input, shape, name: str | None = None) -> Tensor:  
     Args:
         input: the value by default.
         shape: what values may be shaped like.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("PlaceholderWithDefault", name, input, shape=shape)
 
@@ -110,7 +110,7 @@ def zeros(shape, dtype=float32, name: str | None = None, layout=None) -> Tensor:
     Args:
         shape: its sizes: a list, a shape, or a tensor.
         dtype: the type of its elements.
-        name: what to call the operation.
+        name: the name of the operation.
         layout: not used.
     """
     dtype = as_dtype(dtype).base_dtype
@@ -136,7 +136,7 @@ def zeros_like(tensor, dtype=None, name: str | None = None, optimize: bool = Tru
     Args:
         tensor: the tensor.
         dtype: the type of the zeros, that of `tensor` where it is None.
-        name: what to call the operation.
+        name: the name of the operation.
         optimize: lets a shape that is known become a constant.
     """
     if is_ragged(tensor):
@@ -188,7 +188,7 @@ def shape(input, name: str | None = None, out_type=None) -> Tensor:  # noqa: A00
 
     Args:
         input: a tensor, dense or sparse.
-        name: what to call the operation.
+        name: the name of the operation.
         out_type: the type of the sizes, `int32` by default.
     """
     return shape_internal(input, True, out_type or int32, name)
@@ -234,10 +234,10 @@ def reshape(tensor, shape, name: str | None = None) -> Tensor:
     Args:
         tensor: the tensor.
         shape: the sizes; one of them may be -1, for what the others leave.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
-        ValueError: where the shapes are known not to have equally many elements.
+        ValueError: if the shapes are known not to have equally many elements.
     """
     return call("Reshape", name, tensor, shape)
 
@@ -258,7 +258,7 @@ def ensure_shape(x, shape, name: str | None = None) -> Tensor:
     """A tensor as it is; running fails where it does not have the (partly known) shape.
 
     Raises:
-        ValueError: where it cannot have it.
+        ValueError: if it cannot have it.
     """
     return call("EnsureShape", name, x, shape=TensorShape(shape))
 
@@ -277,7 +277,7 @@ def broadcast_static_shape(shape_x, shape_y) -> TensorShape:
     """What two static shapes become when they are broadcast together.
 
     Raises:
-        ValueError: where they cannot be.
+        ValueError: if they cannot be.
     """
     x, y = TensorShape(shape_x), TensorShape(shape_y)
     if x.rank is None or y.rank is None:

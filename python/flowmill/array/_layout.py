@@ -22,11 +22,11 @@ def expand_dims(input, axis=None, name: str | None = None, dim=None) -> Tensor: 
     Args:
         input: the tensor.
         axis: where the dimension stands in the result; -1 is the end.
-        name: what to call the operation.
+        name: the name of the operation.
         dim: `axis` by its old name.
 
     Raises:
-        ValueError: where no axis is given, or there is none of that number.
+        ValueError: if no axis is given, or there is none of that number.
     """
     axis = one_of("dim", dim, "axis", axis)
     if axis is None:
@@ -45,11 +45,11 @@ def squeeze(input, axis=None, name: str | None = None, squeeze_dims=None) -> Ten
     Args:
         input: the tensor.
         axis: the dimensions to leave out, a number or a list; all of size 1 where it is None.
-        name: what to call the operation.
+        name: the name of the operation.
         squeeze_dims: `axis` by its old name.
 
     Raises:
-        ValueError: where one of them is known to have another size.
+        ValueError: if one of them is known to have another size.
     """
     axis = one_of("squeeze_dims", squeeze_dims, "axis", axis)
     if axis is not None and np.isscalar(axis):
@@ -63,7 +63,7 @@ def concat(values, axis, name: str = "concat") -> Tensor:
     Args:
         values: a list of tensors of one type.
         axis: the dimension, a number or a scalar tensor; negative ones count from the end.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     if not isinstance(values, (list, tuple)):
         values = [values]
@@ -86,10 +86,10 @@ def stack(values, axis: int = 0, name: str = "stack") -> Tensor:
     Args:
         values: a list of them, or what can be made tensors.
         axis: where the new dimension stands in the result.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
-        ValueError: where there is no such place, or the shapes are known to differ.
+        ValueError: if there is no such place, or the shapes are known to differ.
     """
     if axis == 0:
         try:
@@ -108,7 +108,7 @@ def parallel_stack(values, name: str = "parallel_stack") -> Tensor:
     """As :func:`stack` along the first dimension; the shapes must be known.
 
     Raises:
-        ValueError: where they are not.
+        ValueError: if they are not.
     """
     with op_scope(name, "parallel_stack", values):
         shape = convert_to_tensor(values[0]).shape
@@ -124,10 +124,10 @@ def unstack(value, num: int | None = None, axis: int = 0, name: str = "unstack")
         value: the tensor.
         num: the size of the dimension, taken from the shape where it is None.
         axis: the dimension.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
-        ValueError: where the size is not known, or there is no such dimension.
+        ValueError: if the size is not known, or there is no such dimension.
     """
     if num is None:
         value = convert_to_tensor(value)
@@ -149,10 +149,10 @@ def split(value, num_or_size_splits, axis=0, num: int | None = None, name: str =
         num_or_size_splits: how many pieces of equal size, or a vector of their sizes, of which one may be -1.
         axis: the dimension.
         num: how many sizes there are, where that is not known.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
-        ValueError: where the number of pieces is not known.
+        ValueError: if the number of pieces is not known.
     """
     if isinstance(num_or_size_splits, (int, np.integer, Dimension)) and not isinstance(num_or_size_splits, bool):
         return call("Split", name, axis, value, num_split=int(num_or_size_splits))
@@ -187,7 +187,7 @@ def strided_slice(input_, begin, end, strides=None, begin_mask: int = 0, end_mas
         new_axis_mask: bits of the entries that are a new dimension.
         shrink_axis_mask: bits of the entries that are one place, and take their dimension away.
         var: the variable whose value `input_` is.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     if strides is None:
         strides = ones_like(begin)
@@ -204,7 +204,7 @@ def transpose(a, perm=None, name: str = "transpose", conjugate: bool = False) ->
     Args:
         a: the tensor.
         perm: for each dimension of the result which one of `a` it is; the reverse order where it is None.
-        name: what to call the operation.
+        name: the name of the operation.
         conjugate: takes the conjugate of complex numbers, too.
     """
     with op_scope(name, "transpose", a) as scope:
@@ -223,7 +223,7 @@ def matrix_transpose(a, name: str = "matrix_transpose", conjugate: bool = False)
     """A tensor with its last two dimensions swapped.
 
     Raises:
-        ValueError: where it is known to have less than two.
+        ValueError: if it is known to have less than two.
     """
     with op_scope(name, "transpose", a):
         a = convert_to_tensor(a, name="a")
@@ -251,7 +251,7 @@ def pad(tensor, paddings, mode: str = "CONSTANT", name: str | None = None, const
         tensor: the tensor.
         paddings: for each dimension how much to put before and after; shape ``[rank, 2]``.
         mode: ``"CONSTANT"``, ``"REFLECT"`` (without the edge) or ``"SYMMETRIC"`` (with it).
-        name: what to call the operation.
+        name: the name of the operation.
         constant_values: what to pad with in the first mode.
 
     Raises:
@@ -297,7 +297,7 @@ def reverse_sequence(input, seq_lengths, seq_axis: int | None = None, batch_axis
         seq_lengths: for each of the batch how many steps to turn round.
         seq_axis: the dimension of the steps.
         batch_axis: the dimension of the batch, the first by default.
-        name: what to call the operation.
+        name: the name of the operation.
         seq_dim: `seq_axis` by its old name.
         batch_dim: `batch_axis` by its old name.
     """
@@ -313,7 +313,7 @@ def roll(input, shift, axis, name: str | None = None) -> Tensor:  # noqa: A002
         input: the tensor.
         shift: by how much, for each of `axis`.
         axis: the dimensions, a number or a vector.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("Roll", name, input, shift, axis)
 

@@ -26,7 +26,7 @@ def gather(params, indices, validate_indices=None, name: str | None = None, axis
         params: the tensor, or a variable.
         indices: which parts, integers of any shape; that shape stands in the place of the dimension.
         validate_indices: not used: indices out of range are errors.
-        name: what to call the operation.
+        name: the name of the operation.
         axis: the dimension, that after the first `batch_dims` by default.
         batch_dims: how many leading dimensions `params` and `indices` have in common.
     """
@@ -52,7 +52,7 @@ def gather_nd(params, indices, name: str | None = None, batch_dims: int = 0, bad
     Args:
         params: the tensor, or a variable.
         indices: integers of shape ``[..., k]``, where `k` is at most the rank of `params`.
-        name: what to call the operation.
+        name: the name of the operation.
         batch_dims: how many leading dimensions `params` and `indices` have in common.
         bad_indices_policy: what happens for indices out of range: an error (``""`` or ``"ERROR"``), or zeros (``"IGNORE"``).
     """
@@ -90,7 +90,7 @@ def batch_gather(params, indices, name: str | None = None) -> Tensor:
     """Parts of each tensor of a batch along the last dimension of `indices`.
 
     Raises:
-        ValueError: where the rank of `indices` is not known.
+        ValueError: if the rank of `indices` is not known.
     """
     with op_scope(name, "BatchGather", params, indices):
         indices = convert_to_tensor(indices, name="indices")
@@ -153,13 +153,13 @@ def where(condition, x=None, y=None, name: str | None = None) -> Tensor:
         condition: truth values, of the shape of `x`; a vector chooses whole rows.
         x: what to take where the condition is true.
         y: what to take where it is false, of the same shape and type.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         A tensor like `x`; or places as `int64` of shape ``[n, rank of the condition]``.
 
     Raises:
-        ValueError: where only one of `x` and `y` is given.
+        ValueError: if only one of `x` and `y` is given.
     """
     return _where("Select", condition, x, y, name)
 
@@ -188,7 +188,7 @@ def boolean_mask(tensor, mask, name: str | None = "boolean_mask", axis=None) -> 
         axis: the first of those dimensions, 0 by default.
 
     Raises:
-        ValueError: where the mask is a scalar, has no known rank, or a shape that does not fit.
+        ValueError: if the mask is a scalar, has no known rank, or a shape that does not fit.
     """
     with op_scope(name, "boolean_mask", tensor, mask):
         tensor = convert_to_tensor(tensor, name="tensor")
@@ -229,7 +229,7 @@ def sequence_mask(lengths, maxlen=None, dtype=bool_, name: str | None = None) ->
         name: of the scope.
 
     Raises:
-        ValueError: where `maxlen` is no scalar.
+        ValueError: if `maxlen` is no scalar.
     """
     from flowmill.math import cast, less, maximum
 
@@ -267,10 +267,10 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis: int | None = No
         off_value: the value elsewhere, 0 by default.
         axis: where the new dimension stands, at the end by default.
         dtype: the type of the result, that of the values, or `float32`.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
-        TypeError: where the types of the values and `dtype` differ.
+        TypeError: if the types of the values and `dtype` differ.
     """
     with op_scope(name, "one_hot", indices, depth, on_value, off_value, axis, dtype) as scope:
         on, off = (None if v is None else convert_to_tensor(v, dtype_hint=dtype) for v in (on_value, off_value))
@@ -310,7 +310,7 @@ def dynamic_partition(data, partitions, num_partitions: int, name: str | None = 
         data: the tensor.
         partitions: for each part along the leading dimensions the number of the tensor it goes to.
         num_partitions: how many tensors there are.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("DynamicPartition", name, data, partitions, num_partitions=num_partitions)
 
@@ -343,7 +343,7 @@ def searchsorted(sorted_sequence, values, side: str = "left", out_type=int32, na
         values: what to look for, with the same leading dimensions.
         side: ``"left"`` for the first place that keeps the order, ``"right"`` for the last.
         out_type: the type of the places, `int32` or `int64`.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
         ValueError: for another side.

@@ -77,7 +77,7 @@ def missing(part: str) -> Missing:
     """A part of ``tf.contrib`` of which there is nothing.
 
     Raises:
-        AttributeError: where there never was such a part.
+        AttributeError: if there never was such a part.
     """
     if any(name.split(".")[0] == part for name in _INSTEAD):
         return Missing(part)

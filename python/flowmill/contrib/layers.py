@@ -58,7 +58,7 @@ def l2_regularizer(scale: float, scope: str | None = None) -> Callable:
     """A regularizer: `scale` times half the sum of the squares.
 
     Raises:
-        ValueError: where `scale` is no number or negative.
+        ValueError: if `scale` is no number or negative.
     """
     return _regularizer(scale, scope, "l2_regularizer", tf.nn.l2_loss)
 
@@ -67,6 +67,6 @@ def l1_regularizer(scale: float, scope: str | None = None) -> Callable:
     """A regularizer: `scale` times the sum of the absolute values.
 
     Raises:
-        ValueError: where `scale` is no number or negative.
+        ValueError: if `scale` is no number or negative.
     """
     return _regularizer(scale, scope, "l1_regularizer", lambda weights: tf.reduce_sum(tf.abs(weights)))

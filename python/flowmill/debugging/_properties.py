@@ -29,7 +29,7 @@ def assert_type(tensor, tf_type, message: str | None = None, name: str | None = 
         An operation that does nothing.
 
     Raises:
-        TypeError: where it has another type.
+        TypeError: if it has another type.
     """
     tf_type = as_dtype(tf_type)
     with op_scope(name, "assert_type", tensor):
@@ -52,7 +52,7 @@ def assert_integer(x, message: str | None = None, name: str | None = None) -> Op
         An operation that does nothing.
 
     Raises:
-        TypeError: where it has not.
+        TypeError: if it has not.
     """
     with op_scope(name, "assert_integer", x):
         x = convert_to_tensor(x, name="x")
@@ -70,7 +70,7 @@ def _check_rank(x, ranks: list[Tensor], holds, condition, data, summarize) -> Op
 
     Raises:
         _StaticRank: where it is known to be wrong.
-        ValueError: where the rank asked for is no scalar.
+        ValueError: if the rank asked for is no scalar.
     """
     from flowmill.array import rank as rank_of
     from flowmill.control_flow import with_dependencies
@@ -127,7 +127,7 @@ def assert_rank(x, rank, data=None, summarize: int | None = None, message: str |
         An operation that fails where it has another one; one that does nothing where that is known.
 
     Raises:
-        ValueError: where it is known to have another rank.
+        ValueError: if it is known to have another rank.
     """
     return _asserted_rank("assert_rank", "", x, [rank], lambda found, wanted: found == wanted[0],
                           lambda found, wanted: call("Equal", None, found, wanted[0]), data, summarize, message, name)
@@ -153,7 +153,7 @@ def assert_scalar(tensor, name: str | None = None, message: str | None = None) -
     """A tensor as it is, which is known to be a scalar.
 
     Raises:
-        ValueError: where that is not known.
+        ValueError: if that is not known.
     """
     with op_scope(name, "assert_scalar", tensor) as scope:
         tensor = convert_to_tensor(tensor, name=scope)
@@ -166,7 +166,7 @@ def assert_proper_iterable(values) -> None:
     """Checks that values can be gone through, and are no tensor, array or text.
 
     Raises:
-        TypeError: where they are, or cannot be.
+        TypeError: if they are, or cannot be.
     """
     if isinstance(values, (Tensor, np.ndarray, str, bytes)) or is_sparse(values):
         raise TypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
@@ -182,7 +182,7 @@ def assert_same_float_dtype(tensors=None, dtype=None) -> Any:
         dtype: the type they have to have.
 
     Raises:
-        ValueError: where they have another one.
+        ValueError: if they have another one.
     """
     wanted, like = None if dtype is None else as_dtype(dtype), None
     for tensor in tensors or ():
@@ -226,7 +226,7 @@ def assert_shapes(shapes, data=None, summarize: int | None = None, message: str 
         An operation that fails where a shape is wrong.
 
     Raises:
-        ValueError: where one is known to be wrong.
+        ValueError: if one is known to be wrong.
     """
     from flowmill.array import shape as shape_of
     from flowmill.control_flow import group

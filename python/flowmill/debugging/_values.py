@@ -147,7 +147,7 @@ def check_numerics(tensor, message: str, name: str | None = None) -> Tensor:
     Args:
         tensor: floating-point numbers.
         message: what the error begins with.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("CheckNumerics", name, tensor, message=message)
 
@@ -179,7 +179,7 @@ def add_check_numerics_ops() -> Operation:
     """An operation that fails where a tensor of floating-point numbers, of those that are in the default graph now, has elements that are not finite.
 
     Raises:
-        ValueError: where one of them is within control flow.
+        ValueError: if one of them is within control flow.
     """
     from flowmill.control_flow import group
 

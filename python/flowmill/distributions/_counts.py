@@ -22,7 +22,7 @@ class Bernoulli(ScalarDistribution):
         name: of its scope.
 
     Raises:
-        ValueError: where not exactly one of logits and probabilities is given.
+        ValueError: if not exactly one of logits and probabilities is given.
     """
 
     def __init__(self, logits=None, probs=None, dtype=tf.int32, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Bernoulli"):
@@ -101,7 +101,7 @@ class Categorical(_OfClasses):
         name: of its scope.
 
     Raises:
-        ValueError: where not exactly one of logits and probabilities is given.
+        ValueError: if not exactly one of logits and probabilities is given.
     """
 
     def __init__(self, logits=None, probs=None, dtype=tf.int32, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Categorical"):

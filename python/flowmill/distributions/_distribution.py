@@ -109,7 +109,7 @@ class Distribution:
         """As :meth:`param_shapes` for a shape that is known.
 
         Raises:
-            ValueError: where it is not.
+            ValueError: if it is not.
         """
         shape = sample_shape
         if tf.is_tensor(shape):

@@ -22,8 +22,8 @@ class RegisterKL:
         """Registers it.
 
         Raises:
-            TypeError: where it cannot be called.
-            ValueError: where the classes have one.
+            TypeError: if it cannot be called.
+            ValueError: if the classes have one.
         """
         if not callable(kl_fn):
             raise TypeError(f"kl_fn must be callable, received: {kl_fn}")
@@ -43,7 +43,7 @@ def kl_divergence(distribution_a, distribution_b, allow_nan_stats: bool = True, 
         name: of the scope.
 
     Raises:
-        NotImplementedError: where nobody registered a function for the two.
+        NotImplementedError: if nobody registered a function for the two.
     """
     kinds = [inspect.getmro(type(d)) for d in (distribution_a, distribution_b)]
     # The nearest pair of base classes.

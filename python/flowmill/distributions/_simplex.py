@@ -199,7 +199,7 @@ def shares_and_logits(logits, probs, multidimensional: bool, checked) -> tuple[T
         checked: called with probabilities and assertions, as :meth:`Distribution._checked`.
 
     Raises:
-        ValueError: where not exactly one is given.
+        ValueError: if not exactly one is given.
     """
     if (probs is None) == (logits is None):
         raise ValueError("Must pass probs or logits, but not both.")

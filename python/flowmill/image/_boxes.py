@@ -28,7 +28,7 @@ def crop_and_resize(image, boxes, box_ind=None, crop_size=None, method: str = "b
         crop_size: height and width of the result, `int32`.
         method: ``"bilinear"`` or ``"nearest"``.
         extrapolation_value: what stands outside of images.
-        name: what to call the operation.
+        name: the name of the operation.
         box_indices: `box_ind` by its new name.
 
     Returns:
@@ -44,7 +44,7 @@ def draw_bounding_boxes(images, boxes, name: str | None = None, colors=None) -> 
     Args:
         images: a batch of floating-point numbers.
         boxes: `float32` ``[batch, n, 4]``.
-        name: what to call the operation.
+        name: the name of the operation.
         colors: ``[colours, channels]``, taken in turn; None for those of the op.
     """
     if colors is None:
@@ -196,7 +196,7 @@ def generate_bounding_box_proposals(scores, bbox_deltas, image_info, anchors, nm
         pre_nms_topn: how many boxes are looked at.
         min_size: the least height and width of a box, in pixels of an image of scale 1.
         post_nms_topn: how many boxes there are at most; zeros stand for the rest.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("GenerateBoundingBoxProposals", name, scores, bbox_deltas, image_info, anchors, nms_threshold, pre_nms_topn, min_size,
                 post_nms_topn=post_nms_topn)

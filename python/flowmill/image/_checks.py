@@ -17,7 +17,7 @@ def asserted(condition, message: str) -> list:
     """What checks a condition when the graph runs; nothing where it is a boolean that holds.
 
     Raises:
-        ValueError: where it is a boolean that does not.
+        ValueError: if it is a boolean that does not.
     """
     if is_tensor(condition):
         return [tf.Assert(condition, [message])]
@@ -30,7 +30,7 @@ def checks_of(image: Tensor) -> list:
     """What checks that an image has three dimensions at least, of which the last three are not empty.
 
     Raises:
-        ValueError: where static shapes say that it has not.
+        ValueError: if static shapes say that it has not.
     """
     shape = image.shape
     if shape.rank is not None:

@@ -25,7 +25,7 @@ def convert_image_dtype(image, dtype, saturate: bool = False, name: str | None =
         image: an image or a batch.
         dtype: the type.
         saturate: whether what is out of range becomes the nearest number of the type.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
         AttributeError: for types of other kinds.
@@ -79,7 +79,7 @@ def adjust_gamma(image, gamma=1, gain=1) -> Tensor:
     """``gain * image ** gamma``.
 
     Raises:
-        ValueError: where `gamma` is negative.
+        ValueError: if `gamma` is negative.
     """
     with scope(None, "adjust_gamma", [image, gamma, gain]):
         image = convert_to_tensor(image, name="image")
@@ -129,7 +129,7 @@ def random_brightness(image, max_delta: float, seed: int | None = None) -> Tenso
     """:func:`adjust_brightness` by a random number from ``[-max_delta, max_delta)``.
 
     Raises:
-        ValueError: where `max_delta` is negative.
+        ValueError: if `max_delta` is negative.
     """
     if max_delta < 0:
         raise ValueError("max_delta must be non-negative.")
@@ -140,7 +140,7 @@ def random_contrast(image, lower: float, upper: float, seed: int | None = None) 
     """:func:`adjust_contrast` by a random factor from ``[lower, upper)``.
 
     Raises:
-        ValueError: where there is no such factor, or a negative one.
+        ValueError: if there is no such factor, or a negative one.
     """
     _range(lower, upper)
     return adjust_contrast(image, tf.random_uniform([], lower, upper, seed=seed))
@@ -150,7 +150,7 @@ def random_hue(image, max_delta: float, seed: int | None = None) -> Tensor:
     """:func:`adjust_hue` by a random number from ``[-max_delta, max_delta)``.
 
     Raises:
-        ValueError: where `max_delta` is not in ``[0, 0.5]``.
+        ValueError: if `max_delta` is not in ``[0, 0.5]``.
     """
     if max_delta > 0.5:
         raise ValueError("max_delta must be <= 0.5.")
@@ -163,7 +163,7 @@ def random_saturation(image, lower: float, upper: float, seed: int | None = None
     """:func:`adjust_saturation` by a random factor from ``[lower, upper)``.
 
     Raises:
-        ValueError: where there is no such factor, or a negative one.
+        ValueError: if there is no such factor, or a negative one.
     """
     _range(lower, upper)
     return adjust_saturation(image, tf.random_uniform([], lower, upper, seed=seed))
@@ -173,7 +173,7 @@ def random_jpeg_quality(image, min_jpeg_quality: int, max_jpeg_quality: int, see
     """:func:`adjust_jpeg_quality` by a random quality from ``[min_jpeg_quality, max_jpeg_quality)``.
 
     Raises:
-        ValueError: where they are not from 0 to 100, or the first is not less.
+        ValueError: if they are not from 0 to 100, or the first is not less.
     """
     if min_jpeg_quality < 0 or max_jpeg_quality < 0 or min_jpeg_quality > 100 or max_jpeg_quality > 100:
         raise ValueError("jpeg encoding range must be between 0 and 100.")
@@ -208,7 +208,7 @@ def grayscale_to_rgb(images, name: str | None = None) -> Tensor:
     """Images of one channel with three equal ones.
 
     Raises:
-        ValueError: where there is another number of channels.
+        ValueError: if there is another number of channels.
     """
     with scope(name, "grayscale_to_rgb", [images]) as whole:
         images = convert_to_tensor(images)

@@ -23,7 +23,7 @@ def decode_jpeg(contents, channels: int = 0, ratio: int = 1, fancy_upscaling: bo
         try_recover_truncated: whether a file that is cut off gives what there is.
         acceptable_fraction: how many lines that has to be, as a part.
         dct_method: how exact to be: ``"INTEGER_FAST"``, ``"INTEGER_ACCURATE"``.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         `uint8` ``[height, width, channels]``.
@@ -114,7 +114,7 @@ def encode_jpeg(image, format: str = "", quality: int = 95, progressive: bool = 
         x_density: pixels a unit.
         y_density: pixels a unit.
         xmp_metadata: what to add to the file's metadata.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("EncodeJpeg", name, image, format=format, quality=quality, progressive=progressive, optimize_size=optimize_size,
                 chroma_downsampling=chroma_downsampling, density_unit=density_unit, x_density=x_density, y_density=y_density,

@@ -165,7 +165,7 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
         target_width: the width of the result.
 
     Raises:
-        ValueError: where it does not fit.
+        ValueError: if it does not fit.
     """
     with scope(None, "pad_to_bounding_box", [image]):
         image, is_batch = as_batch(convert_to_tensor(image, name="image"))
@@ -195,7 +195,7 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
         target_width: the number of columns.
 
     Raises:
-        ValueError: where the image is not that large.
+        ValueError: if the image is not that large.
     """
     with scope(None, "crop_to_bounding_box", [image]):
         image, is_batch = as_batch(convert_to_tensor(image, name="image"))
@@ -270,7 +270,7 @@ def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding
         strides: how far patches are apart, ``[1, rows, columns, 1]``.
         rates: how far elements of a patch are apart, ``[1, rows, columns, 1]``.
         padding: ``"SAME"`` or ``"VALID"``.
-        name: what to call the operation.
+        name: the name of the operation.
         sizes: `ksizes` by its new name.
     """
     return call("ExtractImagePatches", name, images, ksizes=one_of("ksizes", ksizes, "sizes", sizes), strides=strides, rates=rates, padding=padding)
@@ -292,6 +292,6 @@ def extract_glimpse(input, size, offsets, centered: bool = True, normalized: boo
         centered: whether offsets count from the middle.
         normalized: whether they go from −1 to 1 (from 0 to 1 where not centered).
         uniform_noise: whether noise is uniform rather than normal.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("ExtractGlimpse", name, input, size, offsets, centered=centered, normalized=normalized, uniform_noise=uniform_noise)

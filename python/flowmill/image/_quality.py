@@ -71,7 +71,7 @@ def _comparable(a: Tensor, b: Tensor):
     """The shapes of two images or batches, and what checks that they fit.
 
     Raises:
-        ValueError: where static shapes say that they do not.
+        ValueError: if static shapes say that they do not.
     """
     first, second = a.shape.with_rank_at_least(3), b.shape.with_rank_at_least(3)
     if first.rank is not None and second.rank is not None:

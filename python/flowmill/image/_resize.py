@@ -34,7 +34,7 @@ def resize_bilinear(images, size, align_corners: bool = False, name: str | None 
         images: a batch.
         size: the new height and width, `int32`.
         align_corners: whether the middles of corner elements stay where they are.
-        name: what to call the operation.
+        name: the name of the operation.
         half_pixel_centers: whether elements stand for their middles.
 
     Returns:
@@ -74,7 +74,7 @@ def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners: boo
         `float32`; of the type of `images` for the nearest neighbour, and where the size does not change.
 
     Raises:
-        ValueError: where shapes do not fit, or for another method.
+        ValueError: if shapes do not fit, or for another method.
     """
     with scope(name, "resize", [images, size]):
         images = convert_to_tensor(images, name="images")

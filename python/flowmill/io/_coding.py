@@ -28,11 +28,11 @@ def decode_raw(input_bytes=None, out_type=None, little_endian: bool = True, name
         input_bytes: strings, all of the same length.
         out_type: the type of the numbers.
         little_endian: whether the least byte of a number comes first.
-        name: what to call the operation.
+        name: the name of the operation.
         bytes: as `input_bytes`, its name of old.
 
     Raises:
-        ValueError: where neither is given, or both are.
+        ValueError: if neither is given, or both are.
     """
     if input_bytes is not None and bytes is not None:
         raise ValueError("Cannot specify both 'bytes' and 'input_bytes'.")
@@ -52,12 +52,12 @@ def decode_csv(records, record_defaults, field_delim: str = ",", use_quote_delim
         record_defaults: for each column what an empty field means, a tensor of one element; of none where a field must not be empty.
         field_delim: what stands between fields.
         use_quote_delim: whether fields may stand in quotes.
-        name: what to call the operation.
+        name: the name of the operation.
         na_value: another text for an empty field.
         select_cols: the columns to take, growing; all of them where it is None.
 
     Raises:
-        ValueError: where `select_cols` does not grow, or there are more or fewer defaults than columns.
+        ValueError: if `select_cols` does not grow, or there are more or fewer defaults than columns.
     """
     if select_cols is not None and any(a >= b for a, b in zip(select_cols, select_cols[1:])):
         raise ValueError("select_cols is not strictly increasing.")

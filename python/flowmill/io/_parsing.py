@@ -139,7 +139,7 @@ def parse_example(serialized, features, name: str | None = None, example_names=N
     Args:
         serialized: the messages, a vector of strings.
         features: what they hold: `FixedLenFeature`, `VarLenFeature`, `SparseFeature`, `FixedLenSequenceFeature` or `RaggedFeature` by name.
-        name: what to call the operations.
+        name: the name of the operations.
         example_names: a name for each example, for messages of errors.
 
     Returns:
@@ -231,10 +231,10 @@ def parse_sequence_example(serialized, context_features=None, sequence_features=
         context_features: what each of them holds once: `FixedLenFeature`, `VarLenFeature` or `RaggedFeature` by name.
         sequence_features: what its sequences hold: `FixedLenSequenceFeature`, `VarLenFeature` or `RaggedFeature` by name.
         example_names: a name for each example, for messages of errors.
-        name: what to call the operations.
+        name: the name of the operations.
 
     Raises:
-        ValueError: where there are no features, or they do not say enough.
+        ValueError: if there are no features, or they do not say enough.
     """
     if not (context_features or sequence_features):
         raise ValueError("Both `context_features` and `sequence_features` arguments are None, but at least one should have values.")

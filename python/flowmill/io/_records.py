@@ -92,7 +92,7 @@ class TFRecordWriter:
         """Adds a record of bytes, or of text as UTF-8.
 
         Raises:
-            errors.FailedPreconditionError: where it is closed.
+            errors.FailedPreconditionError: if it is closed.
         """
         if self._file is None:
             raise errors.FailedPreconditionError(None, None, "Writer is closed.")
@@ -162,8 +162,8 @@ def tf_record_iterator(path, options=None) -> Iterator[bytes]:
         options: `TFRecordOptions`, or the name or number of a compression.
 
     Raises:
-        errors.NotFoundError: where there is no such file.
-        errors.DataLossError: where a record is cut short or a checksum does not fit.
+        errors.NotFoundError: if there is no such file.
+        errors.DataLossError: if a record is cut short or a checksum does not fit.
     """
     kind = TFRecordOptions.get_compression_type_string(options)
     file = gfile.GFile(as_text(os.fspath(path)), "rb")

@@ -41,7 +41,7 @@ class InputSpec:
         """Checks a static shape.
 
         Raises:
-            ValueError: where it does not fit.
+            ValueError: if it does not fit.
         """
         wrong = f'Input 0 of layer "{layer_name}" is incompatible with the layer: '
         if shape.rank is None:
@@ -238,7 +238,7 @@ class Layer:
             partitioner: how to cut it into parts.
 
         Raises:
-            ValueError: where it cannot be trained.
+            ValueError: if it cannot be trained.
         """
         on_read = synchronization is not None and synchronization == tf.VariableSynchronization.ON_READ
         if on_read and trainable:
@@ -331,7 +331,7 @@ class Layer:
         """The static shape of the output for an input of a static shape.
 
         Raises:
-            NotImplementedError: where a layer does not say.
+            NotImplementedError: if a layer does not say.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say its output's shape.")
 

@@ -51,7 +51,7 @@ class _Conv(Layer):
         """The number of channels of the input.
 
         Raises:
-            ValueError: where it is not known.
+            ValueError: if it is not known.
         """
         at = shape.rank - self._rank - 1 if self._first else -1
         found = shape.as_list()[at]
@@ -77,7 +77,7 @@ class _Conv(Layer):
         """Makes kernel and bias.
 
         Raises:
-            ValueError: where the number of channels is not known, or the output would be empty.
+            ValueError: if the number of channels is not known, or the output would be empty.
         """
         shape = TensorShape(input_shape)
         channels = self._channels(shape)
@@ -118,7 +118,7 @@ class _Conv(Layer):
         """The batch, as many elements as windows fit, and `filters`.
 
         Raises:
-            ValueError: where nothing fits.
+            ValueError: if nothing fits.
         """
         shape = TensorShape(input_shape).as_list()
         batch = len(shape) - self._rank - 1
@@ -164,7 +164,7 @@ class _ConvTranspose(_Conv):
         """Makes kernel and bias.
 
         Raises:
-            ValueError: where the number of channels is not known.
+            ValueError: if the number of channels is not known.
         """
         shape = TensorShape(input_shape)
         if shape.rank != self._rank + 2:
@@ -250,7 +250,7 @@ class _SeparableConv(_Conv):
         """Makes both kernels and the bias.
 
         Raises:
-            ValueError: where the number of channels is not known.
+            ValueError: if the number of channels is not known.
         """
         channels = self._channels(TensorShape(input_shape))
         self.input_spec = self._spec(channels, exact=True)

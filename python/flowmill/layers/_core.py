@@ -48,7 +48,7 @@ class Dense(Layer):
         """Makes kernel and bias.
 
         Raises:
-            ValueError: where the width of the input is not known.
+            ValueError: if the width of the input is not known.
         """
         if self._dtype is not None and not (self._dtype.is_floating or self._dtype.is_complex):
             raise TypeError(f"A Dense layer can only be built with a floating-point dtype. Received: dtype={self._dtype}")

@@ -69,7 +69,7 @@ class BatchNormalization(Layer):
         """Makes the variables.
 
         Raises:
-            ValueError: where a size of `axis` is not known or there is no such dimension.
+            ValueError: if a size of `axis` is not known or there is no such dimension.
         """
         shape = TensorShape(input_shape)
         if shape.rank is None:

@@ -65,7 +65,7 @@ def tridiagonal_solve(diagonals, rhs, diagonals_format: str = "compact", transpo
         perturb_singular: whether matrices that cannot be inverted are changed a little.
 
     Raises:
-        ValueError: where ranks or sizes that are known do not fit, or the format is another.
+        ValueError: if ranks or sizes that are known do not fit, or the format is another.
     """
     if perturb_singular and not partial_pivoting:
         raise ValueError("partial_pivoting must be True if perturb_singular is.")
@@ -137,7 +137,7 @@ def tridiagonal_matmul(diagonals, rhs, diagonals_format: str = "compact", name: 
         name: of the operation.
 
     Raises:
-        ValueError: where the format is another, or matrices are known not to be square.
+        ValueError: if the format is another, or matrices are known not to be square.
     """
     if diagonals_format == "sequence":
         parts = [convert_to_tensor(d) for d in diagonals]

@@ -212,7 +212,7 @@ class LinearOperatorBlockLowerTriangular(LinearOperator):
         name: of its scope.
 
     Raises:
-        ValueError: where the rows are not one longer each, or sizes do not fit.
+        ValueError: if the rows are not one longer each, or sizes do not fit.
         TypeError: for blocks of several types.
     """
 

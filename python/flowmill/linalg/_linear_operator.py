@@ -97,7 +97,7 @@ class LinearOperator(Module):
         """Whether they are square, None where that is not known.
 
         Raises:
-            ValueError: where the shape says otherwise than the caller.
+            ValueError: if the shape says otherwise than the caller.
         """
         sizes = self.domain_dimension, self.range_dimension
         found = None if None in (d.value for d in sizes) else sizes[0].value == sizes[1].value
@@ -214,7 +214,7 @@ class LinearOperator(Module):
             name: of the scope.
 
         Raises:
-            ValueError: where the sizes do not fit.
+            ValueError: if the sizes do not fit.
         """
         if isinstance(x, LinearOperator):
             from flowmill.linalg._combined_operators import product

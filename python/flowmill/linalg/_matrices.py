@@ -27,7 +27,7 @@ def diag(diagonal, name: str = "diag", k=0, num_rows=-1, num_cols=-1, padding_va
 
     Args:
         diagonal: ``[..., n]``, or ``[..., diagonals, n]`` for several.
-        name: what to call the operation.
+        name: the name of the operation.
         k: which diagonal: above 0 those above the main one; or the lowest and the highest of several.
         num_rows: how many rows there are; as few as can be where it is -1.
         num_cols: how many columns there are.
@@ -65,7 +65,7 @@ def band_part(input, num_lower, num_upper, name: str | None = None) -> Tensor:  
         input: the matrices.
         num_lower: how many diagonals below the main one are kept, all where it is negative.
         num_upper: how many above it.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("MatrixBandPart", name, input, num_lower, num_upper)
 
@@ -226,7 +226,7 @@ def svd(tensor, full_matrices: bool = False, compute_uv: bool = True, name: str 
         tensor: the matrices.
         full_matrices: gives all of the unitary matrices.
         compute_uv: whether to give them at all.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         The singular values s, the greatest first; with `compute_uv` those, u and v.
@@ -243,7 +243,7 @@ def qr(input, full_matrices: bool = False, name: str | None = None) -> _Qr:  # n
     Args:
         input: the matrices.
         full_matrices: makes q square.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("Qr", name, input, full_matrices=full_matrices)
 

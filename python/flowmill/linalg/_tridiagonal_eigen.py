@@ -27,7 +27,7 @@ def eigh_tridiagonal(alpha, beta, eigvals_only: bool = True, select: str = "a", 
         name: of the scope.
 
     Raises:
-        ValueError: where the types differ, or for another `select`.
+        ValueError: if the types differ, or for another `select`.
     """
     with op_scope(name, "eigh_tridiagonal"):
         alpha = convert_to_tensor(alpha, name="alpha")

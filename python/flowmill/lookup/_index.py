@@ -28,7 +28,7 @@ def index_table_from_file(vocabulary_file=None, num_oov_buckets: int = 0, vocab_
         default_value: the number of other words, where there are no buckets.
         hasher_spec: how other words are spread.
         key_dtype: the type of keys: strings or integers.
-        name: what to call the operations.
+        name: the name of the operations.
         key_column_index, value_column_index, delimiter: as for :class:`TextFileInitializer`.
 
     Raises:
@@ -97,7 +97,7 @@ def index_to_string_table_from_tensor(vocabulary_list, default_value: str = "UNK
     """A table from places to the elements of a vector of strings.
 
     Raises:
-        ValueError: where there is no vector.
+        ValueError: if there is no vector.
     """
     if vocabulary_list is None:
         raise ValueError("`vocabulary_list` argument must be specified.")

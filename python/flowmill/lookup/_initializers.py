@@ -58,7 +58,7 @@ class KeyValueTensorInitializer(Typed):
         values: the values, as many.
         key_dtype: the keys' type, where they are no tensor yet.
         value_dtype: the values' type, where they are no tensor yet.
-        name: what to call the operations.
+        name: the name of the operations.
     """
 
     def __init__(self, keys, values, key_dtype=None, value_dtype=None, name: str | None = None):
@@ -94,7 +94,7 @@ class TextFileInitializer(Typed):
         value_index: the column of the values, or one of :class:`TextFileIndex`.
         vocab_size: the number of lines, where it is known.
         delimiter: what stands between columns.
-        name: what to call the operations.
+        name: the name of the operations.
         value_index_offset: what to add to the number of a line.
 
     Raises:

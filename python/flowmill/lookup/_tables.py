@@ -78,7 +78,7 @@ class StaticHashTable(Table):
         """The values of keys: a tensor, or a SparseTensor for one.
 
         Raises:
-            TypeError: where the keys are of another type.
+            TypeError: if the keys are of another type.
         """
         if isinstance(keys, SparseTensor):
             with op_scope(name, f"{self._name}_Lookup", self._handle):
@@ -125,11 +125,11 @@ class StaticVocabularyTable(Table):
         initializer: what fills the table, with int64 values; None for no vocabulary.
         num_oov_buckets: how many numbers there are for other words, after those of the vocabulary.
         lookup_key_dtype: the type of keys, where there is no initializer or it differs.
-        name: what to call the operations.
+        name: the name of the operations.
 
     Raises:
-        ValueError: where `num_oov_buckets` is not positive.
-        TypeError: where types do not fit.
+        ValueError: if `num_oov_buckets` is not positive.
+        TypeError: if types do not fit.
     """
 
     _hasher = FastHashSpec
@@ -173,7 +173,7 @@ class StaticVocabularyTable(Table):
         """The numbers of keys: a tensor, or a SparseTensor for one.
 
         Raises:
-            TypeError: where the keys are of another type.
+            TypeError: if the keys are of another type.
         """
         if isinstance(keys, SparseTensor):
             values = self._checked(keys).values

@@ -73,7 +73,7 @@ class MutableHashTable(Table):
         """The values of keys; `dynamic_default_values` are those of keys that it does not hold, where given.
 
         Raises:
-            TypeError: where the keys are of another type.
+            TypeError: if the keys are of another type.
         """
         with op_scope(name, f"{self._name}_lookup_table_find"):
             keys = self._checked(convert_to_tensor(keys, None if hasattr(keys, "dtype") else self._key_dtype, "keys"))
@@ -85,7 +85,7 @@ class MutableHashTable(Table):
         """Gives keys values, also those that it holds.
 
         Raises:
-            TypeError: where types differ.
+            TypeError: if types differ.
         """
         with op_scope(name, f"{self._name}_lookup_table_insert"):
             keys = self._checked(convert_to_tensor(keys, self._key_dtype, "keys"))
@@ -97,7 +97,7 @@ class MutableHashTable(Table):
         """Takes keys out; nothing happens for those that it does not hold.
 
         Raises:
-            TypeError: where the keys are of another type.
+            TypeError: if the keys are of another type.
         """
         keys = self._checked(convert_to_tensor(keys, None if hasattr(keys, "dtype") else self._key_dtype, "keys"))
         with op_scope(name, f"{self._name}_lookup_table_remove"):

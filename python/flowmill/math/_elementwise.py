@@ -207,7 +207,7 @@ def truediv(x, y, name: str | None = None) -> Tensor:
     """The quotient; integers become `float64`, those of up to 16 bits `float32`.
 
     Raises:
-        TypeError: where the types differ.
+        TypeError: if the types differ.
     """
     if is_ragged(x) or is_ragged(y):
         return of_rows(lambda a, b: truediv(a, b, name), x, y)
@@ -230,7 +230,7 @@ def div(x, y, name: str | None = None) -> Tensor:
     """The quotient as Python 2 has it: rounded down for integers.
 
     Raises:
-        TypeError: where the types differ.
+        TypeError: if the types differ.
     """
     with op_scope(name, "div", x, y) as scope:
         x = convert_to_tensor(x, name="x")
@@ -277,7 +277,7 @@ def scalar_mul(scalar, x, name: str | None = None):
     """A tensor, or IndexedSlices, times a number.
 
     Raises:
-        ValueError: where `scalar` is no scalar.
+        ValueError: if `scalar` is no scalar.
     """
     from flowmill.indexed_slices import IndexedSlices
 
@@ -398,7 +398,7 @@ def cast(x, dtype, name: str | None = None) -> Tensor | SparseTensor:
     Args:
         x: a tensor, a sparse tensor or IndexedSlices.
         dtype: the type.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     base = as_dtype(dtype).base_dtype
     if type(x) is Tensor:

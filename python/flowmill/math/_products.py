@@ -32,10 +32,10 @@ def matmul(a, b, transpose_a: bool = False, transpose_b: bool = False, adjoint_a
         output_type: the type of the result where it is not that of the arguments (`int32` for `int8`).
         grad_a: says that `a` is a gradient; it changes nothing here.
         grad_b: says it of `b`.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
-        ValueError: where a matrix is to be both transposed and conjugated, or the shapes do not fit.
+        ValueError: if a matrix is to be both transposed and conjugated, or the shapes do not fit.
     """
     if type(a) is Tensor and type(b) is Tensor and not (adjoint_a or adjoint_b or a_is_sparse or b_is_sparse or output_type) and _are_matrices(a, b):
         # What most calls are: nothing is made but the operation, which needs no scope.
@@ -97,7 +97,7 @@ def add_n(inputs, name: str | None = None) -> Tensor:
     """The sum of a list of tensors of one shape and type.
 
     Raises:
-        ValueError: where the list is empty, or holds something else.
+        ValueError: if the list is empty, or holds something else.
     """
     if isinstance(inputs, Tensor) or not (inputs := list(inputs)):
         raise ValueError("Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape.")
@@ -118,11 +118,11 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name: str | None = None)
         inputs: the tensors.
         shape: what their shape is, as far as it is known.
         tensor_dtype: their type.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
-        TypeError: where `tensor_dtype` is not theirs.
-        ValueError: where there are none, or shapes or types do not fit.
+        TypeError: if `tensor_dtype` is not theirs.
+        ValueError: if there are none, or shapes or types do not fit.
     """
     message = "inputs must be a list of at least one Tensor with the same dtype and shape"
     if not inputs or not isinstance(inputs, (list, tuple)):
@@ -153,7 +153,7 @@ def tensordot(a, b, axes, name: str | None = None) -> Tensor:
         A tensor with the other dimensions of `a` and then those of `b`.
 
     Raises:
-        ValueError: where `axes` are not as many of one as of the other, or not there.
+        ValueError: if `axes` are not as many of one as of the other, or not there.
     """
     with op_scope(name, "Tensordot", a, b, axes) as scope:
         a, b = convert_to_tensor(a, name="a"), convert_to_tensor(b, name="b")
@@ -251,7 +251,7 @@ def einsum(equation: str, *inputs, **kwargs) -> Tensor:
             opt_einsum's names, each of which is "optimal" here.
 
     Raises:
-        ValueError: where the equation does not fit the tensors.
+        ValueError: if the equation does not fit the tensors.
         TypeError: for other arguments.
     """
     name = kwargs.pop("name", None)

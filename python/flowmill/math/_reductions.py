@@ -28,7 +28,7 @@ def range(start, limit=None, delta=1, dtype=None, name: str = "range") -> Tensor
         limit: a scalar.
         delta: a scalar.
         dtype: the type of the numbers; that of the arguments, the widest of them, where it is None.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     if limit is None:
         start, limit = 0, start
@@ -85,7 +85,7 @@ def _reduction(op: str, function_name: str, what: str):
         input_tensor: the tensor.
         axis: the dimensions, a number or a list; all where it is None.
         keepdims: leaves those dimensions there, with size 1.
-        name: what to call the operation.
+        name: the name of the operation.
         reduction_indices: `axis` by its old name.
         keep_dims: `keepdims` by its old name.
     """
@@ -141,7 +141,7 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=None, name: str | None = 
         input_tensor: the tensor.
         axis: the dimensions, a number or a list; all where it is None.
         keepdims: leaves those dimensions there, with size 1.
-        name: what to call the operation.
+        name: the name of the operation.
         reduction_indices: `axis` by its old name.
         keep_dims: `keepdims` by its old name.
     """
@@ -213,7 +213,7 @@ def cumsum(x, axis=0, exclusive: bool = False, reverse: bool = False, name: str 
         axis: the dimension.
         exclusive: leaves the element itself out of its sum.
         reverse: begins at the end.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return _cumulative("Cumsum", x, axis, exclusive, reverse, name)
 
@@ -234,7 +234,7 @@ def argmax(input, axis=None, name: str | None = None, dimension=None, output_typ
     Args:
         input: the tensor.
         axis: the dimension, the first by default.
-        name: what to call the operation.
+        name: the name of the operation.
         dimension: `axis` by its old name.
         output_type: the type of the places.
     """

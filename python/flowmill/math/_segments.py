@@ -22,7 +22,7 @@ _SEGMENTS = """{what} of each segment.
     Args:
         data: the tensor; its parts along the first dimension are in segments.
         segment_ids: for each part the number of its segment, in rising order.
-        name: what to call the operation.
+        name: the name of the operation.
     """
 _UNSORTED = """{what} of each segment.
 
@@ -30,7 +30,7 @@ _UNSORTED = """{what} of each segment.
         data: the tensor.
         segment_ids: for each of its parts along the first dimensions the number of its segment, in any order; negative ones are left out.
         num_segments: how many segments there are.
-        name: what to call the operation.
+        name: the name of the operation.
     """
 
 
@@ -97,7 +97,7 @@ def _sparse_segment(op: str, function_name: str, what: str):
         data: the tensor.
         indices: which parts along the first dimension.
         segment_ids: for each of `indices` the number of its segment, in rising order.
-        name: what to call the operation.
+        name: the name of the operation.
         num_segments: how many segments there are, where that is more than the last number says.
         sparse_gradient: makes the gradient one of slices.
     """
@@ -190,7 +190,7 @@ def histogram_fixed_width(values, value_range, nbins=100, dtype=int32, name: str
         value_range: where the bins begin and end, two numbers.
         nbins: how many bins there are.
         dtype: the type of the result.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     with op_scope(name, "histogram_fixed_width", values, value_range, nbins) as scope:
         return call("HistogramFixedWidth", scope, values, value_range, nbins, dtype=dtype)
@@ -228,7 +228,7 @@ def top_k(input, k=1, sorted: bool = True, index_type=int32, name: str | None = 
         k: how many, a scalar.
         sorted: puts the greatest first.
         index_type: the type of the places.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("TopKV2", name, input, k, sorted=sorted, index_type=None if as_dtype(index_type) is int32 else index_type)
 
@@ -258,7 +258,7 @@ def approx_top_k(input, k: int, reduction_dimension: int = -1, recall_target: fl
         is_max_k: whether the greatest are looked for.
         reduction_input_size_override: the size that counts where this is a part of a larger search; -1 for that of the tensor.
         aggregate_to_topk: whether all others are left out; if not, there are as many as a search that finds the share has to leave.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("ApproxTopK", name, input, k=k, reduction_dimension=reduction_dimension, recall_target=recall_target, is_max_k=is_max_k,
                 reduction_input_size_override=reduction_input_size_override, aggregate_to_topk=aggregate_to_topk)
@@ -331,7 +331,7 @@ def polyval(coeffs, x, name: str | None = None) -> Tensor:
         name: of the scope.
 
     Raises:
-        ValueError: where `coeffs` is no list.
+        ValueError: if `coeffs` is no list.
     """
     if not isinstance(coeffs, list):
         raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")

@@ -29,7 +29,7 @@ def squeezed(predictions, labels, weights) -> Any:
     """Predictions, labels and weights of ranks that go together; labels and weights may be None.
 
     Raises:
-        ValueError: where shapes of predictions and labels differ.
+        ValueError: if shapes of predictions and labels differ.
     """
     predictions = convert_to_tensor(predictions)
     if labels is not None:

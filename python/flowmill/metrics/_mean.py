@@ -61,7 +61,7 @@ def accuracy(labels, predictions, weights=None, metrics_collections=None, update
     """How often predictions equal labels.
 
     Raises:
-        ValueError: where shapes do not fit.
+        ValueError: if shapes do not fit.
     """
     predictions, labels, weights = squeezed(predictions, labels, weights)
     if labels.dtype.base_dtype is not predictions.dtype.base_dtype:

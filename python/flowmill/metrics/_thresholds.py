@@ -184,7 +184,7 @@ def sensitivity_at_specificity(labels, predictions, specificity: float, weights=
     """How much of what was true is above the threshold below which the part `specificity` of what was false is.
 
     Raises:
-        ValueError: where `specificity` is not in ``[0, 1]``.
+        ValueError: if `specificity` is not in ``[0, 1]``.
     """
     if not 0 <= specificity <= 1:
         raise ValueError(f"`specificity` must be in the range [0, 1]. Currently, `specificity` got {specificity}.")
@@ -205,7 +205,7 @@ def specificity_at_sensitivity(labels, predictions, sensitivity: float, weights=
     """How much of what was false is below the threshold above which the part `sensitivity` of what was true is.
 
     Raises:
-        ValueError: where `sensitivity` is not in ``[0, 1]``.
+        ValueError: if `sensitivity` is not in ``[0, 1]``.
     """
     if not 0 <= sensitivity <= 1:
         raise ValueError(f"`sensitivity` must be in the range [0, 1]. Currently, `sensitivity` is {sensitivity}.")

@@ -140,7 +140,7 @@ def average_precision_at_k(labels, predictions, k: int, weights=None, metrics_co
         name: of the scope.
 
     Raises:
-        ValueError: where `k` is less than 1.
+        ValueError: if `k` is less than 1.
     """
     if k < 1:
         raise ValueError(f"Invalid k={k}. `k` should be >= 1.")

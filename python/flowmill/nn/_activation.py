@@ -92,7 +92,7 @@ def bias_add(value, bias, data_format: str | None = None, name: str | None = Non
         value: of at least two dimensions.
         bias: of as many elements as there are channels.
         data_format: ``"N...C"`` with channels last, the default, or ``"NC..."``.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
         ValueError: for another `data_format`.
@@ -134,11 +134,11 @@ def softmax(logits, axis=None, name: str | None = None, dim=None) -> Tensor:
     Args:
         logits: of a floating-point type, at least one dimension.
         axis: the dimension whose elements add to 1, the last one where it is None.
-        name: what to call the operation.
+        name: the name of the operation.
         dim: `axis` by its old name.
 
     Raises:
-        InvalidArgumentError: where there is no such dimension.
+        InvalidArgumentError: if there is no such dimension.
     """
     return _along("Softmax", logits, one_of("dim", dim, "axis", axis), name)
 

@@ -143,7 +143,7 @@ def convolution(input, filter=None, padding=None, strides=None, dilation_rate=No
         dilations: `dilation_rate` by its new name.
 
     Raises:
-        ValueError: where ranks are not known or do not fit.
+        ValueError: if ranks are not known or do not fit.
     """
     filter = one_of("filter", filter, "filters", filters)  # noqa: A001
     rates = one_of("dilation_rate", dilation_rate, "dilations", dilations)
@@ -245,7 +245,7 @@ def atrous_conv2d_transpose(value, filters, output_shape, rate: int, padding: st
         name: of the scope.
 
     Raises:
-        ValueError: where shapes do not fit, or `rate` is below 1.
+        ValueError: if shapes do not fit, or `rate` is below 1.
     """
     with scope(name, "atrous_conv2d_transpose", [value, filters, output_shape]):
         value = convert_to_tensor(value, name="value")

@@ -51,11 +51,11 @@ def conv2d(input, filter=None, strides=None, padding=None, use_cudnn_on_gpu: boo
         use_cudnn_on_gpu: has no effect.
         data_format: ``"NHWC"`` or ``"NCHW"``.
         dilations: the distance of what is multiplied along each dimension.
-        name: what to call the operation.
+        name: the name of the operation.
         filters: `filter` by its new name.
 
     Raises:
-        ValueError: where lengths, shapes or padding do not fit.
+        ValueError: if lengths, shapes or padding do not fit.
     """
     filter = one_of("filter", filter, "filters", filters)  # noqa: A001
     padding, explicit = padding_of(padding)
@@ -79,7 +79,7 @@ def conv3d(input, filter=None, strides=None, padding=None, data_format: str = "N
         padding: ``"SAME"`` or ``"VALID"``.
         data_format: ``"NDHWC"`` or ``"NCDHW"``.
         dilations: five numbers.
-        name: what to call the operation.
+        name: the name of the operation.
         filters: `filter` by its new name.
     """
     filter = one_of("filter", filter, "filters", filters)  # noqa: A001
@@ -168,7 +168,7 @@ def conv(input, filter, strides, padding, explicit_paddings=None, data_format: s
         dilations: a number for each dimension of the input; 1 where it is None.
         batch_dims: how many dimensions are in front.
         groups: into how many parts the channels are divided.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("Conv", name, input, filter, strides=strides, padding=padding, explicit_paddings=explicit_paddings or [], data_format=data_format,
                 dilations=dilations or [], batch_dims=batch_dims, groups=groups)
@@ -185,7 +185,7 @@ def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, p
         strides: how far the convolution would move.
         padding: ``"SAME"``, ``"VALID"``, or a list of pairs.
         data_format: ``"NHWC"`` or ``"NCHW"``.
-        name: what to call the operation.
+        name: the name of the operation.
         input: `value` by its new name.
         filters: `filter` by its new name.
         dilations: the distance of what is multiplied.
@@ -286,7 +286,7 @@ def depthwise_conv2d_native(input, filter, strides, padding, data_format: str | 
         padding: ``"SAME"``, ``"VALID"``, or a list of pairs.
         data_format: ``"NHWC"`` or ``"NCHW"``.
         dilations: four numbers.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     padding, explicit = padding_of(padding)
     return call("DepthwiseConv2dNative", name, input, filter, strides=strides, padding=padding, explicit_paddings=explicit,

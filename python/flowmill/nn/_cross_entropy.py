@@ -28,13 +28,13 @@ def sigmoid_cross_entropy_with_logits(labels=None, logits=None, name: str | None
     Args:
         labels: probabilities, of the shape and type of `logits`.
         logits: logarithms of odds.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         A loss for each element.
 
     Raises:
-        ValueError: where one is missing or shapes differ.
+        ValueError: if one is missing or shapes differ.
     """
     _both("sigmoid_cross_entropy_with_logits", labels, logits)
     with scope(name, "logistic_loss", [logits, labels]) as whole:
@@ -55,11 +55,11 @@ def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None
         labels: probabilities, of the shape and type of `logits`.
         logits: logarithms of odds.
         pos_weight: the factor of positive examples.
-        name: what to call the operation.
+        name: the name of the operation.
         targets: `labels` by its old name.
 
     Raises:
-        ValueError: where shapes differ.
+        ValueError: if shapes differ.
     """
     labels = one_of("targets", targets, "labels", labels)
     with scope(name, "logistic_loss", [logits, labels]) as whole:
@@ -80,7 +80,7 @@ def log_poisson_loss(targets, log_input, compute_full_loss: bool = False, name: 
         name: of the scope.
 
     Raises:
-        ValueError: where shapes differ.
+        ValueError: if shapes differ.
     """
     with scope(name, "log_poisson_loss", [log_input, targets]):
         log_input = convert_to_tensor(log_input, name="log_input")
@@ -105,7 +105,7 @@ def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name: str | 
         labels: distributions over classes, of the shape of `logits`. Gradients flow to them too.
         logits: logarithms of probabilities, up to a constant.
         axis: the dimension of the classes, the last one where it is None.
-        name: what to call the operation.
+        name: the name of the operation.
         dim: `axis` by its old name.
 
     Returns:
@@ -164,13 +164,13 @@ def sparse_softmax_cross_entropy_with_logits(labels=None, logits=None, name: str
     Args:
         labels: indices of classes, integers of the shape of `logits` without its last dimension.
         logits: logarithms of probabilities, up to a constant.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         A loss for each label.
 
     Raises:
-        ValueError: where one is missing or shapes do not fit.
+        ValueError: if one is missing or shapes do not fit.
     """
     _both("sparse_softmax_cross_entropy_with_logits", labels, logits)
     with scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]):
@@ -199,7 +199,7 @@ def _check_sparse(labels: Tensor, logits: Tensor) -> bool:
     """Whether static shapes say that labels fit logits.
 
     Raises:
-        ValueError: where they say that they do not.
+        ValueError: if they say that they do not.
     """
     of_labels, of_logits = labels.shape, logits.shape
     if of_logits.rank == 0:

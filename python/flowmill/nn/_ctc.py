@@ -33,7 +33,7 @@ def ctc_loss(labels, inputs=None, sequence_length=None, preprocess_collapse_repe
         A loss for each sequence.
 
     Raises:
-        TypeError: where labels are no SparseTensor.
+        TypeError: if labels are no SparseTensor.
     """
     if not isinstance(labels, tf.SparseTensor):
         raise TypeError(f"Expected argument `labels` to be a SparseTensor. Received labels={labels} of type: {type(labels).__name__}")

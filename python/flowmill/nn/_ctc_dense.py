@@ -33,7 +33,7 @@ def ctc_loss_v2(labels, logits, label_length, logit_length, logits_time_major: b
         A loss for each sequence.
 
     Raises:
-        ValueError: where labels are a SparseTensor and `blank_index` is None.
+        ValueError: if labels are a SparseTensor and `blank_index` is None.
     """
     if isinstance(labels, tf.SparseTensor):
         if blank_index is None:

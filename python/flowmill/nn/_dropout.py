@@ -25,7 +25,7 @@ def dropout(x, keep_prob=None, noise_shape=None, seed: int | None = None, name: 
         rate: the probability that an element becomes zero, a number or a scalar, in ``[0, 1)``.
 
     Raises:
-        ValueError: where neither or both are given, or `rate` is out of range.
+        ValueError: if neither or both are given, or `rate` is out of range.
     """
     try:
         from_keep_prob = None if keep_prob is None else 1.0 - keep_prob

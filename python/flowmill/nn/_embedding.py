@@ -17,7 +17,7 @@ def _parts(params) -> list:
     """A table's parts: a list, a partitioned variable, or one tensor.
 
     Raises:
-        ValueError: where there is none.
+        ValueError: if there is none.
     """
     if params is None:
         raise ValueError("params must be specified")
@@ -154,7 +154,7 @@ def embedding_lookup_sparse(params, sp_ids, sp_weights, partition_strategy: str 
 
     Raises:
         ValueError: for another combiner.
-        TypeError: where ids or weights are no SparseTensor.
+        TypeError: if ids or weights are no SparseTensor.
     """
     combiner = combiner or "mean"
     if combiner not in _COMBINERS:

@@ -20,7 +20,7 @@ def local_response_normalization(input, depth_radius: int = 5, bias: float = 1, 
         bias: what is added to the sum.
         alpha: its factor.
         beta: the exponent.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("LRN", name, input, depth_radius=depth_radius, bias=float(bias), alpha=float(alpha), beta=float(beta))
 
@@ -203,14 +203,14 @@ def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon: float 
         epsilon: a small number that is added to the variance.
         data_format: ``"NHWC"`` or ``"NCHW"``.
         is_training: whether mean and variance are those of `x`.
-        name: what to call the operation.
+        name: the name of the operation.
         exponential_avg_factor: how much those of `x` count in the moving averages; None for 1.
 
     Returns:
         The result, and mean and variance (moved on by `x` in training).
 
     Raises:
-        ValueError: where mean and variance are needed and not given.
+        ValueError: if mean and variance are needed and not given.
     """
     if (not is_training or exponential_avg_factor != 1.0) and (mean is None or variance is None):
         raise ValueError("Both `mean` and `variance` must be a 1D tensor when `is_training` is False or `exponential_avg_factor` != 1.0. "

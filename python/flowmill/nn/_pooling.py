@@ -38,7 +38,7 @@ def max_pool(value, ksize, strides, padding, data_format: str | None = "NHWC", n
         strides: how far to move.
         padding: ``"SAME"``, ``"VALID"``, or a list of pairs.
         data_format: ``"NHWC"`` or ``"NCHW"``.
-        name: what to call the operation.
+        name: the name of the operation.
         input: `value` by its new name.
     """
     value = one_of("value", value, "input", input)
@@ -176,7 +176,7 @@ def dilation2d(input, filter=None, strides=None, rates=None, padding=None, name:
         strides: four numbers.
         rates: the distance of what is added, four numbers.
         padding: ``"SAME"`` or ``"VALID"``.
-        name: what to call the operation.
+        name: the name of the operation.
         filters: `filter` by its new name.
         dilations: `rates` by its new name.
     """

@@ -21,7 +21,7 @@ def quantized_avg_pool(input, min_input, max_input, ksize, strides, padding: str
         ksize: the window's sizes, four numbers.
         strides: how far to move, four numbers.
         padding: ``"SAME"`` or ``"VALID"``.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("QuantizedAvgPool", name, input, min_input, max_input, ksize=ksize, strides=strides, padding=padding)
 
@@ -46,7 +46,7 @@ def quantized_conv2d(input, filter, min_input, max_input, min_filter, max_filter
         padding: ``"SAME"`` or ``"VALID"``.
         out_type: the type of the sums, `qint32`.
         dilations: four ones.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("QuantizedConv2D", name, input, filter, min_input, max_input, min_filter, max_filter, strides=strides, padding=padding,
                 out_type=as_dtype(out_type), dilations=list(dilations))
@@ -61,6 +61,6 @@ def quantized_relu_x(features, max_value, min_features, max_features, out_type=q
         min_features: what the least integer stands for.
         max_features: what the greatest one stands for.
         out_type: the type of `features`.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("QuantizedReluX", name, features, max_value, min_features, max_features, out_type=as_dtype(out_type))

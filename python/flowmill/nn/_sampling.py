@@ -34,7 +34,7 @@ def uniform_candidate_sampler(true_classes, num_true: int, num_sampled: int, uni
         unique: whether each is drawn once only.
         range_max: the number of classes.
         seed: of the random numbers, with the graph's seed.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         The classes drawn, and how often each right and each drawn class is expected among them.
@@ -75,7 +75,7 @@ def fixed_unigram_candidate_sampler(true_classes, num_true: int, num_sampled: in
         shard: which one.
         unigrams: counts, where there is no file.
         seed: of the random numbers, with the graph's seed.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         As :func:`uniform_candidate_sampler`.
@@ -100,7 +100,7 @@ def compute_accidental_hits(true_classes, sampled_candidates, num_true: int, see
         sampled_candidates: the classes drawn, a vector.
         num_true: how many are right for each example.
         seed: has no effect on the result.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         Rows of the batch, places among those drawn, and for each a very low weight to be added to its logit.

@@ -21,7 +21,7 @@ def top_k(input, k=1, sorted: bool = True, index_type=int32, name: str | None = 
         k: how many, a scalar; no more than that dimension is long.
         sorted: whether the largest is first.
         index_type: the type of the indices.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         A named tuple of `values` and their `indices`.
@@ -41,7 +41,7 @@ def in_top_k(predictions, targets, k, name: str | None = None) -> Tensor:
         predictions: `float32`, ``[batch, classes]``.
         targets: a class for each row, ``[batch]``.
         k: how many count.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     with scope(None, "in_top_k"):
         return call("InTopKV2", name, predictions, targets, k)

@@ -22,7 +22,7 @@ def cross(inputs, name: str | None = None) -> RaggedTensor:
         name: of the scope.
 
     Raises:
-        TypeError: where `inputs` is no list.
+        TypeError: if `inputs` is no list.
         ValueError: for values of another type or a ragged tensor of other than two dimensions.
     """
     return _crossed(inputs, name, hashed_output=False, num_buckets=0, hash_key=None)
@@ -76,7 +76,7 @@ def ragged_fill_empty_rows(value_rowids, values, nrows, default_value, name: str
         values: the values, a vector.
         nrows: the number of rows, a scalar.
         default_value: a scalar.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("RaggedFillEmptyRows", name, value_rowids, values, nrows, default_value)
 

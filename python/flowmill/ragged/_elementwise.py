@@ -23,7 +23,7 @@ def applied(function: Callable, x, y) -> RaggedTensor:
     """A function of two tensors, at least one of which is ragged; they are broadcast together.
 
     Raises:
-        ValueError: where both are ragged in different numbers of dimensions.
+        ValueError: if both are ragged in different numbers of dimensions.
     """
     x, y = _converted(x, y)
     if not isinstance(x, RaggedTensor):
@@ -46,7 +46,7 @@ def same_rows(all_of: list[RaggedTensor]) -> list[RaggedTensor]:
     """Ragged tensors, the first of which is there once a step has found that all have the same rows.
 
     Raises:
-        ValueError: where they are ragged in different numbers of dimensions.
+        ValueError: if they are ragged in different numbers of dimensions.
     """
     first, *others = all_of
     if any(r.row_splits.dtype is not first.row_splits.dtype for r in others):

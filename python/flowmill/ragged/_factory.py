@@ -30,7 +30,7 @@ def constant(pylist, dtype=None, ragged_rank: int | None = None, inner_shape=Non
         row_splits_dtype: the type of row splits.
 
     Raises:
-        ValueError: where the lists do not fit.
+        ValueError: if the lists do not fit.
     """
     with op_scope(name, "RaggedConstant"):
         return _nested(pylist, dtype, ragged_rank, inner_shape, lambda flat, shape: tf.constant(flat, dtype, shape, name="values") if shape else
@@ -167,7 +167,7 @@ def map_flat_values(op: Callable, *args, **kwargs) -> Tensor | RaggedTensor:
         kwargs: more of that.
 
     Raises:
-        ValueError: where the result has another number of rows than the flat values.
+        ValueError: if the result has another number of rows than the flat values.
     """
     return _elementwise.map_values(op, args, kwargs)
 

@@ -37,7 +37,7 @@ def concat(values: list, axis: int) -> RaggedTensor:
     """Ragged tensors, and others, one after another along a dimension.
 
     Raises:
-        ValueError: where their ranks differ.
+        ValueError: if their ranks differ.
     """
     parts = [to_ragged(v) for v in values]
     axis = _axis(axis, next(p.shape.rank for p in parts if isinstance(p, RaggedTensor)))
@@ -140,7 +140,7 @@ def merged(value: RaggedTensor, outer: int, inner: int) -> Tensor | RaggedTensor
     """One with the dimensions from one axis to another made one.
 
     Raises:
-        ValueError: where `outer` is behind `inner`.
+        ValueError: if `outer` is behind `inner`.
     """
     if outer > inner:
         raise ValueError(f"Expected outer_axis ({outer}) to be less than or equal to inner_axis ({inner})")

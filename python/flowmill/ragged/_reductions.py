@@ -31,7 +31,7 @@ def reduced(op: str, value: RaggedTensor, axis, keepdims: bool) -> Tensor | Ragg
     """What an op such as ``"Sum"`` makes of rows along dimensions, which are all where `axis` is None. Means of rows without elements are NaN.
 
     Raises:
-        ValueError: where the rank is not known, and an axis counts from the end.
+        ValueError: if the rank is not known, and an axis counts from the end.
     """
     if op == "Mean":
         with tf.name_scope("RaggedReduceMean"):

@@ -152,7 +152,7 @@ def ngrams(data, ngram_width, separator: str = " ", pad_values=None, padding_wid
         name: of the scope of the operations.
 
     Raises:
-        ValueError: where a width is not positive, or `data` is a scalar.
+        ValueError: if a width is not positive, or `data` is a scalar.
         TypeError: for other values to pad with.
     """
     with op_scope(name, "StringNGrams"):

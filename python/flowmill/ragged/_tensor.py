@@ -101,7 +101,7 @@ class RaggedTensor:
             validate: whether steps check the numbers.
 
         Raises:
-            ValueError: where `nrows` is known to be negative or too small.
+            ValueError: if `nrows` is known to be negative or too small.
         """
         with op_scope(name, "RaggedFromValueRowIds", value_rowids):
             values, rowids = to_ragged(values, name="values"), _partition.numbers(value_rowids, "value_rowids")
@@ -191,7 +191,7 @@ class RaggedTensor:
             row_splits_dtype: the type of row splits.
 
         Raises:
-            ValueError: where both `lengths` and `padding` are given, or `ragged_rank` does not fit.
+            ValueError: if both `lengths` and `padding` are given, or `ragged_rank` does not fit.
         """
         if lengths is not None and padding is not None:
             raise ValueError("Specify argument `lengths` or `padding`, but not both.")
@@ -236,8 +236,8 @@ class RaggedTensor:
         """The elements of a sparse matrix, whose rows have theirs at their beginnings.
 
         Raises:
-            TypeError: where it is no SparseTensor.
-            ValueError: where it is known to have another rank.
+            TypeError: if it is no SparseTensor.
+            ValueError: if it is known to have another rank.
         """
         if not isinstance(st_input, SparseTensor):
             raise TypeError(f"Argument `st_input` must be of type SparseTensor, but is of type {type(st_input).__name__}.")
@@ -396,7 +396,7 @@ class RaggedTensor:
 
         Args:
             default_value: what fills them up: 0, or an empty string, where it is None.
-            name: what to call the operations.
+            name: the name of the operations.
             shape: the shape, in which sizes may be None; rows that are longer are cut.
         """
         with op_scope(name, "RaggedToTensor", self._row_splits):

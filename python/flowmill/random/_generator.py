@@ -127,7 +127,7 @@ class Generator:
         """The last number of the state: streams of other keys have nothing in common with this one.
 
         Raises:
-            ValueError: where the algorithm is not known.
+            ValueError: if the algorithm is not known.
         """
         self._expect_known()
         return self._state_var[-1]
@@ -216,7 +216,7 @@ class Generator:
             counts: how many trials.
             probs: how likely each is to succeed, of the same type.
             dtype: the type of the numbers.
-            name: what to call the operation.
+            name: the name of the operation.
         """
         with op_scope(name, "binomial", shape, counts, probs) as scope:
             counts, probs = convert_to_tensor(counts, name="counts"), convert_to_tensor(probs, name="probs")

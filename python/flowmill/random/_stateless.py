@@ -187,6 +187,6 @@ def random_index_shuffle(index, seed, max_index, rounds: int = 4, name: str | No
         seed: three numbers, or as many rows of three.
         max_index: the greatest index, or a list.
         rounds: an even number of at least 4: how thoroughly they are mixed.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("RandomIndexShuffle", name, index, seed, max_index, rounds=rounds)

@@ -17,7 +17,7 @@ class MethodNameUpdater:
         export_dir: the model's directory.
 
     Raises:
-        IOError: where there is no model.
+        IOError: if there is no model.
     """
 
     def __init__(self, export_dir):
@@ -46,7 +46,7 @@ class MethodNameUpdater:
             tags: the tags of the graphs in which to replace it, all graphs where it is None.
 
         Raises:
-            ValueError: where a name is missing, no graph has the tags, or one has no such signature.
+            ValueError: if a name is missing, no graph has the tags, or one has no such signature.
         """
         if not signature_key:
             raise ValueError("`signature_key` must be defined.")
@@ -73,7 +73,7 @@ class MethodNameUpdater:
         """Writes the model's file back, or into another directory, which must not exist.
 
         Raises:
-            RuntimeError: where that exists.
+            RuntimeError: if that exists.
         """
         directory = os.fspath(new_export_dir) if new_export_dir else self._directory
         if new_export_dir:

@@ -47,8 +47,8 @@ class Signature:
         """Its outputs for these inputs.
 
         Raises:
-            TypeError: where an input is missing or not known.
-            ValueError: where inputs that are one tensor have different values.
+            TypeError: if an input is missing or not known.
+            ValueError: if inputs that are one tensor have different values.
         """
         given: dict[str, tuple[str, Any]] = {}
         for name, value in self._parts(inputs):

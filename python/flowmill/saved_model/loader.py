@@ -49,9 +49,9 @@ def load(sess, tags, export_dir, import_scope=None, map_file: bool = False, **sa
         The `MetaGraphDef`, whose `signature_def` names tensors as they are without `import_scope`.
 
     Raises:
-        SavedModelNotFoundError: where there is no model, no graph with these tags, or no checkpoint of its variables.
-        SavedModelDataLossError: where the file is no SavedModel.
-        errors.NotFoundError: where an op is not known.
+        SavedModelNotFoundError: if there is no model, no graph with these tags, or no checkpoint of its variables.
+        SavedModelDataLossError: if the file is no SavedModel.
+        errors.NotFoundError: if an op is not known.
     """
     del saver_kwargs
     graph = sess.graph

@@ -33,7 +33,7 @@ def predict_signature_def(inputs, outputs) -> _protos.SignatureDef:
     """The signature of a graph that takes and gives dictionaries of tensors.
 
     Raises:
-        ValueError: where there are no inputs or no outputs.
+        ValueError: if there are no inputs or no outputs.
     """
     if not inputs:
         raise ValueError("Prediction `inputs` cannot be None or empty.")
@@ -51,7 +51,7 @@ def regression_signature_def(examples, predictions) -> _protos.SignatureDef:
     """The signature of a graph that gives numbers for serialised examples.
 
     Raises:
-        ValueError: where a tensor is missing or has another type.
+        ValueError: if a tensor is missing or has another type.
     """
     if examples is None:
         raise ValueError("Regression `examples` cannot be None.")
@@ -68,7 +68,7 @@ def classification_signature_def(examples, classes, scores) -> _protos.Signature
     """The signature of a graph that gives classes, scores of classes, or both, for serialised examples.
 
     Raises:
-        ValueError: where a tensor is missing or has another type.
+        ValueError: if a tensor is missing or has another type.
     """
     if examples is None:
         raise ValueError("Classification `examples` cannot be None.")

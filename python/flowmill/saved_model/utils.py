@@ -23,8 +23,8 @@ def get_tensor_from_tensor_info(tensor_info, graph=None, import_scope: str | Non
     """The tensor of a graph, the default one where it is None, that a `TensorInfo` describes.
 
     Raises:
-        KeyError: where there is none.
-        ValueError: where the message describes something else.
+        KeyError: if there is none.
+        ValueError: if the message describes something else.
     """
     graph = graph or get_default_graph()
 

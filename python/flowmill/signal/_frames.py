@@ -129,7 +129,7 @@ def overlap_and_add(signal, frame_step, name: str | None = None) -> Tensor:
         ``[..., samples]``, where samples are ``(frames - 1) * frame_step + frame_length``.
 
     Raises:
-        ValueError: where `frame_step` is no integer scalar.
+        ValueError: if `frame_step` is no integer scalar.
     """
     with op_scope(name, "overlap_and_add", signal, frame_step):
         signal = convert_to_tensor(signal, name="signal")

@@ -19,7 +19,7 @@ def rfft(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
     Args:
         input_tensor: `float32` or `float64`.
         fft_length: how many numbers count, a vector of one; with zeros behind where there are less; all where it is None.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return _forward("RFFT", "rfft", 1, input_tensor, fft_length, name)
 
@@ -30,7 +30,7 @@ def rfft2d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
     Args:
         input_tensor: `float32` or `float64`.
         fft_length: how many numbers count in both dimensions, with zeros behind where there are less; all where it is None.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return _forward("RFFT2D", "rfft2d", 2, input_tensor, fft_length, name)
 
@@ -41,7 +41,7 @@ def rfft3d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
     Args:
         input_tensor: `float32` or `float64`.
         fft_length: how many numbers count in the three dimensions, with zeros behind where there are less; all where it is None.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return _forward("RFFT3D", "rfft3d", 3, input_tensor, fft_length, name)
 
@@ -52,7 +52,7 @@ def irfft(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
     Args:
         input_tensor: `complex64` or `complex128`.
         fft_length: how many numbers there shall be, a vector of one; twice one less than there are complex ones where it is None.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return _inverse("IRFFT", "irfft", 1, input_tensor, fft_length, name)
 
@@ -63,7 +63,7 @@ def irfft2d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
     Args:
         input_tensor: `complex64` or `complex128`.
         fft_length: how many numbers there shall be in both dimensions; as many rows as there are, and twice one less columns where it is None.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return _inverse("IRFFT2D", "irfft2d", 2, input_tensor, fft_length, name)
 
@@ -74,7 +74,7 @@ def irfft3d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
     Args:
         input_tensor: `complex64` or `complex128`.
         fft_length: how many numbers there shall be in the three dimensions; as many as there are, in the last one twice one less, where it is None.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return _inverse("IRFFT3D", "irfft3d", 3, input_tensor, fft_length, name)
 

@@ -31,7 +31,7 @@ def add(a, b, threshold=None, thresh=None) -> Any:
         A SparseTensor where both are sparse, a tensor otherwise.
 
     Raises:
-        TypeError: where neither is sparse.
+        TypeError: if neither is sparse.
     """
     threshold = _renamed(threshold, "threshold", thresh, "thresh")
     sparse = SparseTensor, SparseTensorValue
@@ -59,7 +59,7 @@ def matmul(sp_a, b, adjoint_a: bool = False, adjoint_b: bool = False, name=None)
         b: the second.
         adjoint_a: takes the first one's adjoint.
         adjoint_b: takes the second one's adjoint.
-        name: what to call the operations.
+        name: the name of the operations.
 
     Returns:
         A dense matrix.
@@ -153,7 +153,7 @@ def segment_sum(data, indices, segment_ids, name=None, num_segments=None, sparse
         data: the rows.
         indices: which of them to take.
         segment_ids: the row of the result for each of them.
-        name: what to call the operation.
+        name: the name of the operation.
         num_segments: the number of rows of the result.
         sparse_gradient: lets the gradient be IndexedSlices.
     """

@@ -21,7 +21,7 @@ def placeholder(dtype, shape=None, name=None) -> SparseTensor:
     Args:
         dtype: the type of the elements.
         shape: what is known of its shape: a list with None for sizes that are not, or a tensor.
-        name: what to call the operations; ``name/shape``, ``name/values`` and ``name/indices`` they are.
+        name: the name of the operations; ``name/shape``, ``name/values`` and ``name/indices`` they are.
     """
     def called(part: str):
         return None if name is None else f"{name}/{part}"
@@ -56,7 +56,7 @@ def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0
         sparse_values: the values, or one for all places.
         default_value: what stands elsewhere.
         validate_indices: refuses places that repeat or are not in order.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     return call("SparseToDense", name, sparse_indices, output_shape, sparse_values, default_value, validate_indices=validate_indices)
 
@@ -68,7 +68,7 @@ def to_dense(sp_input, default_value=None, validate_indices: bool = True, name=N
         sp_input: the sparse tensor.
         default_value: what stands where it has no element: 0 or ``""`` where it is None.
         validate_indices: refuses places that repeat or are not in order.
-        name: what to call the operation.
+        name: the name of the operation.
     """
     sp_input = as_sparse(sp_input)
     if default_value is None:
@@ -92,7 +92,7 @@ def merge(sp_ids, sp_values, vocab_size, name=None, already_sorted: bool = False
         sp_ids: a SparseTensor of ids, or a list of them for several dimensions.
         sp_values: the values, at the same places.
         vocab_size: the size of the new dimension, or a list of them.
-        name: what to call the operations.
+        name: the name of the operations.
         already_sorted: whether the ids of each row grow, so that nothing has to be sorted.
 
     Raises:
@@ -178,13 +178,13 @@ def edit_distance(hypothesis, truth, normalize: bool = True, name: str | None = 
         hypothesis: the sequences, a SparseTensor.
         truth: the sequences they are compared with.
         normalize: divides by the lengths of `truth`.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Returns:
         float32, in the larger of both shapes without the last dimension.
 
     Raises:
-        TypeError: where one is no SparseTensor.
+        TypeError: if one is no SparseTensor.
     """
     for operand, what in ((hypothesis, "Hypothesis"), (truth, "Truth")):
         if not isinstance(operand, (SparseTensor, SparseTensorValue)):

@@ -29,7 +29,7 @@ def reshape(sp_input, shape, name=None) -> SparseTensor:
     """With the elements, in the order of rows, in another shape, one size of which may be -1.
 
     Raises:
-        ValueError: where the sizes are known and do not fit, or more than one is -1.
+        ValueError: if the sizes are known and do not fit, or more than one is -1.
     """
     from flowmill.tensor_util import constant_value_as_shape
 
@@ -67,7 +67,7 @@ def concat(axis, sp_inputs, name=None, expand_nonconcat_dim: bool = False, conca
     Args:
         axis: the dimension; counted from the end where negative.
         sp_inputs: the sparse tensors; one alone is given back.
-        name: what to call the operation.
+        name: the name of the operation.
         expand_nonconcat_dim: lets the other dimensions differ; the largest size counts.
         concat_dim: as `axis`, its name of old.
         expand_nonconcat_dims: as `expand_nonconcat_dim`.
@@ -116,7 +116,7 @@ def split(keyword_required=_KeywordRequired(), sp_input=None, num_split=None, ax
         sp_input: the sparse tensor.
         num_split: the number of parts.
         axis: the dimension.
-        name: what to call the operation.
+        name: the name of the operation.
         split_dim: as `axis`, its name of old.
 
     Raises:
@@ -156,7 +156,7 @@ def reset_shape(sp_input, new_shape=None) -> SparseTensor:
     """With another shape: `new_shape`, which must not be smaller, or the smallest that holds all elements.
 
     Raises:
-        ValueError: where the sizes are known and `new_shape` is too small.
+        ValueError: if the sizes are known and `new_shape` is too small.
     """
     sp_input = as_sparse(sp_input)
     indices, values = tf.identity(sp_input.indices), tf.identity(sp_input.values)
@@ -219,7 +219,7 @@ def expand_dims(sp_input, axis=None, name=None) -> SparseTensor:
     """With another dimension of size 1 before `axis`; at the end where it is None or -1.
 
     Raises:
-        TypeError: where `axis` is no integer.
+        TypeError: if `axis` is no integer.
     """
     rank = sp_input.dense_shape.shape.as_list()[0]
     axis = -1 if axis is None else axis

@@ -134,7 +134,7 @@ def text(name: str, tensor, collections=None) -> Tensor:
     """Strings as a serialised `Summary`; arguments as of :func:`scalar`.
 
     Raises:
-        ValueError: where the tensor is of another type.
+        ValueError: if the tensor is of another type.
     """
     tensor = convert_to_tensor(tensor)
     if tensor.dtype.base_dtype.name != "string":

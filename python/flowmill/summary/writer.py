@@ -109,8 +109,8 @@ class FileWriter:
         """Writes a graph.
 
         Raises:
-            TypeError: where it is none.
-            ValueError: where both are given.
+            TypeError: if it is none.
+            ValueError: if both are given.
         """
         from flowmill.graph import Graph
 
@@ -128,7 +128,7 @@ class FileWriter:
         """Writes a `MetaGraphDef`.
 
         Raises:
-            TypeError: where it is none.
+            TypeError: if it is none.
         """
         if not hasattr(meta_graph_def, "meta_info_def"):
             raise TypeError(f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}")
@@ -138,7 +138,7 @@ class FileWriter:
         """Writes what a step took, under a tag of its own.
 
         Raises:
-            ValueError: where the tag was used.
+            ValueError: if the tag was used.
         """
         if tag in self._run_tags:
             raise ValueError("The provided tag was already used for this event type")

@@ -47,8 +47,8 @@ class CheckpointReader:
         """Opens the checkpoint with this prefix.
 
         Raises:
-            errors.NotFoundError: where there is none.
-            errors.DataLossError: where it is damaged.
+            errors.NotFoundError: if there is none.
+            errors.DataLossError: if it is damaged.
         """
         self._core = _core.CheckpointReader(os.fspath(filename))
 
@@ -60,7 +60,7 @@ class CheckpointReader:
         """A tensor's value.
 
         Raises:
-            errors.NotFoundError: where there is no such tensor.
+            errors.NotFoundError: if there is no such tensor.
         """
         return self._core.read(tensor_str)
 
@@ -88,7 +88,7 @@ def load_checkpoint(ckpt_dir_or_file) -> CheckpointReader:
     """A reader of a checkpoint, or of the newest one of a directory.
 
     Raises:
-        ValueError: where a directory has no checkpoint.
+        ValueError: if a directory has no checkpoint.
     """
     path = os.fspath(ckpt_dir_or_file)
     if os.path.isdir(path):

@@ -89,7 +89,7 @@ class _Resource(SaveableObject):
         """Assigns the tensor.
 
         Raises:
-            ValueError: where its shape cannot be the variable's.
+            ValueError: if its shape cannot be the variable's.
         """
         value = restored_tensors[0]
         if restored_shapes is not None:
@@ -120,7 +120,7 @@ def _by_name(objects) -> dict[str, object]:
     """Variables by the names that a checkpoint has them by; parts of a whole in a list.
 
     Raises:
-        ValueError: where two have the same name.
+        ValueError: if two have the same name.
     """
     found: dict[str, object] = {}
     for item in sorted(objects, key=lambda o: o.name):
@@ -153,8 +153,8 @@ def saveables_of(objects) -> list[SaveableObject]:
     """What saves a list of variables, or a dictionary of variables by the names that the checkpoint shall have, sorted by name.
 
     Raises:
-        ValueError: where two have the same name, or one stands there twice.
-        TypeError: where something cannot be saved.
+        ValueError: if two have the same name, or one stands there twice.
+        TypeError: if something cannot be saved.
     """
     named = objects if isinstance(objects, dict) else _by_name(objects)
     found: list[SaveableObject] = []

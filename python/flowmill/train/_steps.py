@@ -64,7 +64,7 @@ def step_tensor(why: str):
     """The graph's global step.
 
     Raises:
-        RuntimeError: where there is none, saying that `why` needs it.
+        RuntimeError: if there is none, saying that `why` needs it.
     """
     found = training_util.get_global_step()
     if found is None:

@@ -42,7 +42,7 @@ def take_many_sparse_from_tensors_map(sparse_map_op: Operation, sparse_handles, 
         sparse_map_op: an operation that adds to the map.
         sparse_handles: their numbers, a vector.
         rank: the rank of the result, if it is known.
-        name: what to call the operation.
+        name: the name of the operation.
 
     Raises:
         TypeError: If the operation adds to no map.

@@ -189,7 +189,7 @@ class LoadStatus:
         """Checks that every object of the checkpoint and every variable of the program has its counterpart.
 
         Raises:
-            AssertionError: where one has none.
+            AssertionError: if one has none.
         """
         if self._path is None:
             raise AssertionError("No checkpoint specified (save_path=None); nothing is being restored.")
@@ -204,7 +204,7 @@ class LoadStatus:
         """Checks that every variable of the program is in the checkpoint.
 
         Raises:
-            AssertionError: where one is not.
+            AssertionError: if one is not.
         """
         if self._path is None:
             raise AssertionError("No checkpoint specified (save_path=None); nothing is being restored.")
@@ -221,7 +221,7 @@ class LoadStatus:
         """Checks that something of the checkpoint is there.
 
         Raises:
-            AssertionError: where nothing is.
+            AssertionError: if nothing is.
         """
         if len(self._matches()[0]) <= 1 and not self._matches()[1]:
             raise AssertionError(
@@ -237,7 +237,7 @@ class LoadStatus:
         """Gives the variables of a session, the default one where none is given, their values.
 
         Raises:
-            AssertionError: where there is no checkpoint.
+            AssertionError: if there is no checkpoint.
         """
         if self._path is None:
             raise AssertionError("No checkpoint specified, so no restore ops are available (save_path=None to Saver.restore).")

@@ -42,7 +42,7 @@ def write_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None
     """Writes a directory's state file; with `relative`, paths as seen from the directory.
 
     Raises:
-        RuntimeError: where the checkpoint has the name of the state file.
+        RuntimeError: if the checkpoint has the name of the state file.
     """
     from google.protobuf import text_format
 

@@ -14,7 +14,7 @@ class ClusterSpec:
         cluster: a dictionary from jobs to their addresses, lists of them or dictionaries by the tasks' numbers; a `ClusterDef`; another one.
 
     Raises:
-        TypeError: where it is something else, or a name or address is no string.
+        TypeError: if it is something else, or a name or address is no string.
     """
 
     def __init__(self, cluster) -> None:
@@ -44,7 +44,7 @@ class ClusterSpec:
         """How many tasks a job has.
 
         Raises:
-            ValueError: where there is no such job.
+            ValueError: if there is no such job.
         """
         return len(self._tasks(job_name))
 
@@ -52,7 +52,7 @@ class ClusterSpec:
         """The numbers of a job's tasks, in order.
 
         Raises:
-            ValueError: where there is no such job.
+            ValueError: if there is no such job.
         """
         return sorted(self._tasks(job_name))
 
@@ -60,7 +60,7 @@ class ClusterSpec:
         """The address of a task.
 
         Raises:
-            ValueError: where there is no such job or task.
+            ValueError: if there is no such job or task.
         """
         tasks = self._tasks(job_name)
         if task_index not in tasks:
@@ -71,7 +71,7 @@ class ClusterSpec:
         """The addresses of a job by the tasks' numbers, None for those that there are not.
 
         Raises:
-            ValueError: where there is no such job.
+            ValueError: if there is no such job.
         """
         tasks = self._tasks(job_name)
         return [tasks.get(i) for i in range(max(tasks, default=-1) + 1)]

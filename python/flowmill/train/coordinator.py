@@ -82,7 +82,7 @@ class Coordinator:
 
         Raises:
             Exception: what a thread asked to stop with.
-            RuntimeError: where threads run on.
+            RuntimeError: if threads run on.
         """
         with self._lock:
             waited = [*self._threads, *(t for t in threads or () if t not in self._threads)]

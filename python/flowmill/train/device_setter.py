@@ -33,7 +33,7 @@ def replica_device_setter(ps_tasks: int = 0, ps_device: str = "/job:ps", worker_
         The function; None where there are no servers.
 
     Raises:
-        TypeError: where `cluster` is something else, or `ps_strategy` cannot be called.
+        TypeError: if `cluster` is something else, or `ps_strategy` cannot be called.
     """
     if cluster is not None:
         jobs = _tasks(cluster)

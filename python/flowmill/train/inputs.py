@@ -34,7 +34,7 @@ def limit_epochs(tensor: Tensor, num_epochs: int | None = None, name: str | None
     """A tensor that can be computed `num_epochs` times and raises `OutOfRangeError` then; any number of times for None. A local variable counts.
 
     Raises:
-        ValueError: where `num_epochs` is not positive.
+        ValueError: if `num_epochs` is not positive.
     """
     if num_epochs is None:
         return tensor
@@ -71,11 +71,11 @@ def input_producer(input_tensor, element_shape=None, num_epochs: int | None = No
         capacity: how many rows the queue holds.
         shared_name: the name by which sessions share the queue.
         summary_name: the name of a summary of how full it is.
-        name: what to call the operations.
+        name: the name of the operations.
         cancel_op: what cancels the threads.
 
     Raises:
-        ValueError: where the shape of a row is not known.
+        ValueError: if the shape of a row is not known.
     """
     with op_scope(name, "input_producer", input_tensor):
         input_tensor = convert_to_tensor(input_tensor, name="input_tensor")
@@ -98,7 +98,7 @@ def string_input_producer(string_tensor, num_epochs: int | None = None, shuffle:
     """A queue of strings, such as the names of files. Arguments are as for :func:`input_producer`.
 
     Raises:
-        ValueError: where there are none.
+        ValueError: if there are none.
     """
     nothing = "string_input_producer requires a non-null input tensor"
     if not isinstance(string_tensor, Tensor) and not hasattr(string_tensor, "_as_tensor") and not string_tensor:
@@ -122,7 +122,7 @@ def slice_input_producer(tensor_list, num_epochs: int | None = None, shuffle: bo
     """A row of each of some tensors, the same one of all; another one each step. Arguments are as for :func:`input_producer`.
 
     Raises:
-        ValueError: where there are no tensors.
+        ValueError: if there are no tensors.
     """
     with op_scope(name, "input_producer", tensor_list):
         tensors = [tf.convert_to_tensor_or_indexed_slices(t) for t in tensor_list]
@@ -293,13 +293,13 @@ def batch(tensors, batch_size, num_threads: int = 1, capacity: int = 32, enqueue
         dynamic_pad: lets sizes differ and fills up with zeros.
         allow_smaller_final_batch: gives the last elements though they are fewer.
         shared_name: the name by which sessions share the queue.
-        name: what to call the operations.
+        name: the name of the operations.
 
     Returns:
         What `tensors` is, in batches; a tensor alone where it is a list of one.
 
     Raises:
-        ValueError: where shapes are not known, or `tensors` is empty.
+        ValueError: if shapes are not known, or `tensors` is empty.
     """
     return maybe_batch(tensors, True, batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad, allow_smaller_final_batch,
                        shared_name, name)

@@ -85,7 +85,7 @@ def piecewise_constant(x, boundaries, values, name: str | None = None) -> Tensor
     """``values[0]`` up to ``boundaries[0]``, ``values[1]`` up to ``boundaries[1]``, …, and the last of `values` beyond.
 
     Raises:
-        ValueError: where there is not one value more than boundaries, or types do not fit.
+        ValueError: if there is not one value more than boundaries, or types do not fit.
     """
     from flowmill.cases import case
 

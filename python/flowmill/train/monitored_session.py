@@ -280,7 +280,7 @@ class _Monitored:
         """As `Session.run`, with the hooks around it.
 
         Raises:
-            RuntimeError: where the session is closed.
+            RuntimeError: if the session is closed.
         """
         return self._recovered(lambda: self._run_once(fetches, feed_dict, options, run_metadata))
 

@@ -83,7 +83,7 @@ class ExponentialMovingAverage:
         """An operation that updates the averages of variables and tensors, the trainable variables where `var_list` is None.
 
         Raises:
-            TypeError: where one is not of a floating-point type.
+            TypeError: if one is not of a floating-point type.
         """
         variables = trainable_variables() if var_list is None else list(var_list)
         graph = get_default_graph()

@@ -66,11 +66,11 @@ class Optimizer:
             gate_gradients: how much of the gradients there must be before they are used: `GATE_NONE`, `GATE_OP`, `GATE_GRAPH`.
             aggregation_method: as of :func:`flowmill.gradients`.
             colocate_gradients_with_ops: as of :func:`flowmill.gradients`.
-            name: what to call the operation.
+            name: the name of the operation.
             grad_loss: what the gradient of the loss begins with, ones where it is None.
 
         Raises:
-            ValueError: where no variable has a gradient.
+            ValueError: if no variable has a gradient.
         """
         pairs = self.compute_gradients(loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss)
         if all(g is None for g, _ in pairs):
@@ -84,8 +84,8 @@ class Optimizer:
         """Pairs of a gradient, which may be None, and the variable. Arguments as of :meth:`minimize`.
 
         Raises:
-            TypeError: where the loss or a variable is of another type than the optimizer takes.
-            ValueError: where there are no variables.
+            TypeError: if the loss or a variable is of another type than the optimizer takes.
+            ValueError: if there are no variables.
         """
         if callable(loss) and not isinstance(loss, (Tensor, Variable)):
             raise RuntimeError("`loss` passed to Optimizer.compute_gradients should be a tensor: functions are for eager execution.")
@@ -122,12 +122,12 @@ class Optimizer:
         Args:
             grads_and_vars: what :meth:`compute_gradients` gave, perhaps with other gradients.
             global_step: a variable that is one more after each step.
-            name: what to call the operation, the optimizer's name where it is None.
+            name: the name of the operation, the optimizer's name where it is None.
             skip_gradients_aggregation: not used: there is one device.
 
         Raises:
-            TypeError: where a gradient is no tensor.
-            ValueError: where no variable has a gradient.
+            TypeError: if a gradient is no tensor.
+            ValueError: if no variable has a gradient.
         """
         pairs = tuple(grads_and_vars)
         if not pairs:

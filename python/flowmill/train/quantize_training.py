@@ -36,8 +36,8 @@ def do_quantize_training_on_graphdef(input_graph, num_bits: int) -> _protos.Grap
 
     Raises:
         IndexError: for a number of bits that is not between 1 and 63.
-        NotImplementedError: where more than two inputs come from ops of which nothing is known.
-        ValueError: where the graph has several savers, or one without an operation that restores.
+        NotImplementedError: if more than two inputs come from ops of which nothing is known.
+        ValueError: if the graph has several savers, or one without an operation that restores.
     """
     if not 1 <= num_bits <= 63:
         raise IndexError(f"num_bits should be in range [1, 63] but is: {num_bits}")

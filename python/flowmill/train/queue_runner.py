@@ -201,7 +201,7 @@ def start_queue_runners(sess=None, coord=None, daemon: bool = True, start: bool 
         The threads.
 
     Raises:
-        ValueError: where there is no session.
+        ValueError: if there is no session.
     """
     if sess is None:
         sess = get_default_session()

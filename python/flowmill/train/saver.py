@@ -69,7 +69,7 @@ class Saver:
         """Makes the operations, where that was deferred.
 
         Raises:
-            ValueError: where there is nothing to save.
+            ValueError: if there is nothing to save.
         """
         if self._is_built:
             return
@@ -165,8 +165,8 @@ class Saver:
             The prefix of the checkpoint's files, what to give :meth:`restore`; None where there was nothing to save.
 
         Raises:
-            TypeError: where `sess` is no session.
-            ValueError: where names collide, or the directory does not exist.
+            TypeError: if `sess` is no session.
+            ValueError: if names collide, or the directory does not exist.
         """
         if not self._is_built:
             raise RuntimeError("`build()` should be called before save if defer_build==True")
@@ -241,9 +241,9 @@ class Saver:
             save_path: what :meth:`save` gave.
 
         Raises:
-            ValueError: where there is no such checkpoint.
-            errors.NotFoundError: where it lacks a variable.
-            errors.InvalidArgumentError: where a variable has another shape.
+            ValueError: if there is no such checkpoint.
+            errors.NotFoundError: if it lacks a variable.
+            errors.InvalidArgumentError: if a variable has another shape.
         """
         if self._is_empty:
             return

@@ -49,7 +49,7 @@ class SessionManager:
             init_fn: called with the session after `init_op`.
 
         Raises:
-            RuntimeError: where it is not ready then.
+            RuntimeError: if it is not ready then.
         """
         session, is_loaded = self._restored(
             master, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint, max_wait_secs, config)
@@ -89,7 +89,7 @@ class SessionManager:
         """A session that others make ready.
 
         Raises:
-            errors.DeadlineExceededError: where it is not after `max_wait_secs`.
+            errors.DeadlineExceededError: if it is not after `max_wait_secs`.
         """
         end = time.time() + (float("inf") if max_wait_secs is None else max_wait_secs)
         while True:

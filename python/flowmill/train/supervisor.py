@@ -223,7 +223,7 @@ class Supervisor:
         """Starts the threads that write checkpoints and summaries.
 
         Raises:
-            RuntimeError: where it is not the chief's.
+            RuntimeError: if it is not the chief's.
         """
         if not self._is_chief:
             raise RuntimeError("Only chief supervisor can start standard services. Because only chief supervisors can write events.")
@@ -261,8 +261,8 @@ class Supervisor:
         """Writes a summary.
 
         Raises:
-            TypeError: where it is no serialised summary.
-            RuntimeError: where there is no writer.
+            TypeError: if it is no serialised summary.
+            RuntimeError: if there is no writer.
         """
         if not self._writer:
             raise RuntimeError("Writing a summary requires a summary writer.")

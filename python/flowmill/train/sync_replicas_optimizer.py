@@ -63,7 +63,7 @@ class SyncReplicasOptimizer(Optimizer):
             name: not used.
 
         Raises:
-            ValueError: where there are no variables, or no `global_step`.
+            ValueError: if there are no variables, or no `global_step`.
         """
         if not grads_and_vars:
             raise ValueError("Must supply at least one variable")
@@ -198,7 +198,7 @@ class _Hook(SessionRunHook):
         """Adds what the session will run.
 
         Raises:
-            ValueError: where no gradients were applied yet.
+            ValueError: if no gradients were applied yet.
         """
         if self._optimizer._queue_runner is None:
             raise ValueError("SyncReplicasOptimizer.apply_gradient should be called before using the hook.")
@@ -209,7 +209,7 @@ class _Hook(SessionRunHook):
         """Runs it.
 
         Raises:
-            RuntimeError: where variables have no values.
+            RuntimeError: if variables have no values.
         """
         optimizer = self._optimizer
         is_ready, message = _ready(optimizer.ready_for_local_init_op, session)

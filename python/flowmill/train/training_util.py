@@ -17,7 +17,7 @@ def get_global_step(graph=None) -> Any:
     neither.
 
     Raises:
-        TypeError: where it is no integer scalar.
+        TypeError: if it is no integer scalar.
     """
     graph = graph or get_default_graph()
     found = graph.get_collection(GraphKeys.GLOBAL_STEP)
@@ -38,7 +38,7 @@ def create_global_step(graph=None) -> Variable:
     """Makes the global step of a graph.
 
     Raises:
-        ValueError: where there is one already.
+        ValueError: if there is one already.
     """
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
@@ -60,7 +60,7 @@ def assert_global_step(global_step_tensor) -> None:
     """Checks that something can be a global step.
 
     Raises:
-        TypeError: where it is no integer scalar.
+        TypeError: if it is no integer scalar.
     """
     if not isinstance(global_step_tensor, (Variable, Tensor)):
         raise TypeError(f'Existing "global_step" must be a Variable or Tensor: {global_step_tensor}.')

@@ -52,7 +52,7 @@ def warm_start(ckpt_to_initialize_from, vars_to_warm_start=".*", var_name_to_voc
         var_name_to_prev_var_name: names in the checkpoint by the names of variables that are called otherwise there.
 
     Raises:
-        ValueError: where a name that is given is not one of a variable that is started, or `vars_to_warm_start` is something else.
+        ValueError: if a name that is given is not one of a variable that is started, or `vars_to_warm_start` is something else.
     """
     infos, previous = dict(var_name_to_vocab_info or {}), dict(var_name_to_prev_var_name or {})
     grouped = _grouped(vars_to_warm_start)
