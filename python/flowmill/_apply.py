@@ -32,7 +32,7 @@ class Argument(NamedTuple):
 
 
 class Signature:
-    """What an op takes and gives.
+    """The inputs, outputs and attributes of an op.
 
     Attributes:
         inputs: an :class:`Argument` for each input, in order.
@@ -65,7 +65,7 @@ _signatures: dict[str, Signature] = {}
 
 
 def signature(op: str, graph: Graph | None = None) -> Signature:
-    """What an op of the catalogue, or a function of `graph`, takes and gives.
+    """Returns the signature of an op of the catalogue, or of a function of `graph`.
 
     Raises:
         ValueError: if there is no such op.
@@ -320,7 +320,7 @@ def apply_op(op: str, name: str | None, args=(), attrs: dict[str, Any] | None = 
         op: the op, such as ``"MatMul"``.
         name: what to call it, the op's name where it is None; with a slash at its end the whole name.
         args: for each input of the op a tensor or what can be made one, for an input that is a list a list of those.
-        attrs: attributes; those that follow from the inputs and those with defaults may be left out, and None stands for left out.
+        attrs: attributes; those that can be inferred and those with defaults may be left out or None.
         graph: where to add it, the graph of the arguments where it is None.
 
     Raises:
@@ -403,7 +403,7 @@ def _message(kind: str, value):
 
 
 def outputs_of(operation: Operation):
-    """What a function of an op returns: the operation itself for an op without outputs, a tensor, a list, or a tuple of those with names."""
+    """Returns the value of an op's function: the operation itself for an op without outputs, a tensor, a list, or a named tuple of tensors."""
     return _outputs_of(operation, signature(operation.type, operation.graph))
 
 
@@ -443,7 +443,7 @@ _tuples: dict[str, type] = {}
 
 
 def call(op: str, name: str | None, *args, **attrs):
-    """As :func:`apply_op`; gives what a function of the op returns."""
+    """Like :func:`apply_op`, but returns the value of the op's function."""
     made = apply_op(op, name, args, attrs)
     return _outputs_of(made, signature(op, made._graph))
 

@@ -1,4 +1,4 @@
-"""What tests of speed and tests with stand-ins use: ``tf.test.Benchmark`` and its kin."""
+"""Benchmarks and mock objects for tests: ``tf.test.Benchmark`` and related names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def benchmark_config():
 
 
 def is_cpu_target_available(target: str) -> bool:
-    """Whether the package was built for a kind of processor, such as ``"x86"``: for that which it runs on."""
+    """Returns true if the package was built for a kind of processor, such as ``"x86"``: the kind that it runs on."""
     import platform
 
     machine = platform.machine().lower()
@@ -113,7 +113,7 @@ class Benchmark(unittest.TestCase):
 
     @classmethod
     def is_abstract(cls) -> bool:
-        """Whether it is this class itself."""
+        """Returns true if it is this class itself."""
         return cls is Benchmark
 
     def evaluate(self, tensors):

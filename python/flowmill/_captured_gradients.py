@@ -12,7 +12,7 @@ from flowmill.tensor import Tensor
 
 
 def gradients_by_outside(graph, ys, xs: list[Tensor], grad_ys, options: dict) -> list:
-    """As :func:`flowmill.gradients`, in the body `graph`, by tensors that may be of graphs around it.
+    """Like :func:`flowmill.gradients`, in the body `graph`, with respect to tensors that may be of graphs around it.
 
     What lies between a captured tensor and an `x` outside is differentiated with the values that the graph outside computes: those are captured
     too, and nothing is computed twice.
@@ -157,7 +157,7 @@ def _extended_loops(around: Graph, beside: Graph, whole, new: list, loops: list[
     """Adds to the loops of frames of `around` what gradients have added to those of its copy `beside`: counters, and stacks of values.
 
     Returns:
-        What stands in `around` for tensors of the `new` nodes that were added to it, by their names.
+        The tensors of `around` that correspond to those of the `new` nodes that were added to it, by their names.
     """
     ops = {node.name: beside.get_operation_by_name(node.name) for node in new}
     scope = beside._thread.here.scope
@@ -189,10 +189,10 @@ def _extended_loops(around: Graph, beside: Graph, whole, new: list, loops: list[
 
 
 def _extended(around: Graph, beside: Graph, whole, forward: set[str]) -> dict[str, Tensor]:
-    """Lets calls of `around` give what those of their names in its copy `beside` give since gradients were made there.
+    """Adds to calls of `around` the results that the calls of the same names in its copy `beside` got when gradients were made there.
 
     Returns:
-        What stands in `around` for tensors of nodes that were made for that, by their names.
+        The tensors of `around` that correspond to those of nodes that were added for that, by their names.
     """
     calls = [op for op in (beside.get_operation_by_name(name) for name in sorted(forward))
              if len(op._outputs) > len(around.get_operation_by_name(op.name)._outputs)]

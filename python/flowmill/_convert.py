@@ -1,4 +1,4 @@
-"""Values as tensors: constants, lists that hold tensors, and objects that know what stands for them."""
+"""Conversion of values to tensors: constants, lists that hold tensors, and objects that provide a tensor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _registered: list[tuple[int, Any, Callable]] = []
 
 
 def register_tensor_conversion_function(base_type, conversion_func: Callable, priority: int = 100) -> None:
-    """Lets :func:`convert_to_tensor` make tensors of values of `base_type` (a type or a tuple of types).
+    """Registers a function with which :func:`convert_to_tensor` converts values of `base_type` (a type or a tuple of types).
 
     Args:
         base_type: the type, or types.
@@ -35,7 +35,7 @@ def register_tensor_conversion_function(base_type, conversion_func: Callable, pr
 
 
 def convert_to_tensor(value, dtype=None, name: str | None = None, preferred_dtype=None, dtype_hint=None) -> Tensor:
-    """The tensor that a value is or stands for; otherwise a constant with it.
+    """Returns the tensor that a value is or provides; otherwise a constant with it.
 
     Args:
         value: a tensor, an object with a conversion function, a number, string, array, or a nested list of them, which may hold tensors.
@@ -98,7 +98,7 @@ def _is_plain(kind: type) -> bool:
 
 
 def is_plain(value) -> bool:
-    """Whether a value becomes a constant by :func:`array_of` and nothing else: a number, string or array, or a list of numbers and strings."""
+    """Returns true if a value becomes a constant by :func:`array_of` alone: a number, string or array, or a list of numbers and strings."""
     kind = type(value)
     if kind is not list and kind is not tuple:
         return _is_plain(kind)
@@ -107,12 +107,12 @@ def is_plain(value) -> bool:
 
 
 def are_plain(values: tuple) -> bool:
-    """Whether all values are surely as :func:`is_plain` says."""
+    """Returns true if all values are certainly plain, see :func:`is_plain`."""
     return not _registered and _core.are_plain(values)
 
 
 def _registered_for(kind: type) -> bool:
-    """Whether a conversion function takes values of a type."""
+    """Returns true if a conversion function takes values of a type."""
     return any(issubclass(kind, base_type) for _, base_type, _ in _registered)
 
 
@@ -231,7 +231,7 @@ def convert_n_to_tensor(values, dtype=None, name: str | None = None) -> list[Ten
 
 
 def convert_to_tensor_or_indexed_slices(value, dtype=None, name: str | None = None):
-    """As :func:`convert_to_tensor`; IndexedSlices stay what they are."""
+    """Like :func:`convert_to_tensor`, but returns IndexedSlices unchanged."""
     from flowmill.indexed_slices import IndexedSlices
 
     if isinstance(value, IndexedSlices):

@@ -15,7 +15,7 @@ from flowmill.tensor import Tensor
 
 
 class Argument(OperatorsOfTensor):
-    """What stands for an argument of a function: a tensor whose value is known."""
+    """An argument of a function that is called eagerly: a tensor whose value is known."""
 
     def __init__(self, value: np.ndarray):
         self._value = value
@@ -42,7 +42,7 @@ class Argument(OperatorsOfTensor):
         return self._tensor.shape
 
     def get_shape(self):
-        """As :attr:`shape`."""
+        """Returns :attr:`shape`."""
         return self.shape
 
     @property

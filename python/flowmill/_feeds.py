@@ -1,4 +1,4 @@
-"""What is fed to a step: keys looked up, values refused with a reason."""
+"""The feeds of a step: finds the tensors of keys and checks values."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _pairs(graph: Graph, key, value):
 
 
 def _parts(key, value):
-    """The values of the tensors that `key` stands for."""
+    """Returns the values of the tensors that `key` consists of."""
     parts_of = getattr(key, "_parts_of", None)
     if parts_of is not None:
         return parts_of(value)

@@ -1,4 +1,4 @@
-"""What is fetched from a step: any nesting of tensors, operations and names."""
+"""The fetches of a step: any nesting of tensors, operations and names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a flag is, and how a command line gives flags their values. :mod:`flowmill.flags` defines them."""
+"""Flags, and how a command line sets their values. :mod:`flowmill.flags` defines them."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class FlagHolder:
 
     @property
     def present(self) -> bool:
-        """Whether the command line has it."""
+        """Returns true if the command line has the flag."""
         return self._flag.present > 0
 
     def serialize(self) -> str:
@@ -270,11 +270,11 @@ class FlagValues:
                 raise IllegalFlagValueError(f"flag{'s' if len(names) > 1 else ''} {_shown(values)}: {message}")
 
     def is_parsed(self) -> bool:
-        """Whether a command line was parsed."""
+        """Returns true if a command line was parsed."""
         return self._parsed
 
     def mark_as_parsed(self) -> None:
-        """Lets flags be read without a command line."""
+        """Allows flags to be read without a command line."""
         self.__dict__["_parsed"] = True
 
     def unparse_flags(self) -> None:
@@ -293,7 +293,7 @@ class FlagValues:
         return default if value is None else value
 
     def set_default(self, name: str, value) -> None:
-        """Gives a flag another default."""
+        """Changes a flag's default."""
         if name not in self._flags:
             raise AttributeError(name)
         self._flags[name].set_default(value)
@@ -311,7 +311,7 @@ class FlagValues:
         return found
 
     def get_help(self) -> str:
-        """What the flags are, by module."""
+        """Returns the help text of all flags, by module."""
         lines = []
         for module, flags in sorted(self.flags_by_module_dict().items()):
             lines.append(f"\n{module}:")
@@ -326,7 +326,7 @@ class FlagValues:
         return "\n".join(lines)
 
     def main_module_help(self) -> str:
-        """What the flags are that the program itself defines."""
+        """Returns the help text of the flags that the program itself defines."""
         return self.get_help()
 
     def flags_into_string(self) -> str:

@@ -30,7 +30,7 @@ def _base(tensor_name: str) -> str:
 
 def convert_variables_to_constants(sess, input_graph_def, output_node_names, variable_names_whitelist=None,
                                    variable_names_blacklist=None) -> _protos.GraphDef:
-    """What some nodes need, with the values of variables as constants: a frozen graph.
+    """Returns a frozen graph: the nodes that some nodes need, with the values of variables as constants.
 
     Functions that get variables get their values instead; those have names of their own.
 
@@ -115,7 +115,7 @@ class _Library:
 
 
 def _rename_read(function, read: set[str]) -> None:
-    """Lets who took what `ReadVariableOp` gives take what `Identity` gives in its place."""
+    """Replaces the output of `ReadVariableOp` by that of `Identity` in the inputs that use it."""
     def renamed(source: str) -> str:
         return source.replace(":value:", ":output:") if source in read else source
 
@@ -199,7 +199,7 @@ def _add_converted(nodes, node, types: dict[str, int], references: set[str], lib
 
 
 def _convert_call(call, types: dict[str, int], library: _Library) -> None:
-    """Lets a call pass values where it passed handles."""
+    """Changes a call that passed handles to pass values."""
     attr, before = _CALLS.get(call.op, (None, 0))
     passed = [i for i in call.input if not i.startswith("^")][before:]
     values = {place: types[_base(i)] for place, i in enumerate(passed) if _base(i) in types}

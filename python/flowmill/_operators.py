@@ -1,4 +1,4 @@
-"""Python's operators on tensors, and on what stands for tensors."""
+"""Python's operators on tensors, and on objects that provide a tensor."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def add(x, y, name: str | None = None):
 
 
 def is_ragged(value) -> bool:
-    """Whether a value is a ragged tensor; does not load the module of ragged tensors."""
+    """Returns true if a value is a ragged tensor; does not load the module of ragged tensors."""
     return type(value) is not Tensor and hasattr(value, "with_flat_values")
 
 
@@ -105,7 +105,7 @@ def _logical(op: str, bitwise: str, display: str):
 
 
 def logical_xor(x, y, name: str | None = None):
-    """Whether just one of two is true, element by element."""
+    """Returns for each pair of elements whether exactly one of them is true."""
     like = x if isinstance(x, Tensor) else y
     graph = target(like._graph)
     with graph.as_default(), graph.name_scope(name or "LogicalXor") as scope:
@@ -175,13 +175,13 @@ def operators() -> dict:
 
 
 def install() -> None:
-    """Gives :class:`Tensor` its operators."""
+    """Adds its operators to :class:`Tensor`."""
     for name, function in operators().items():
         setattr(Tensor, name, function)
 
 
 class OperatorsOfTensor:
-    """A base class of what stands for a tensor (by `_as_tensor`): operators are those of the tensor."""
+    """A base class of objects that provide a tensor (by `_as_tensor`): their operators are those of the tensor."""
 
     __array_priority__ = 100
 

@@ -95,7 +95,7 @@ class RefVariable(Variable):
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of its shape."""
+        """The static shape."""
         return self._holder.shape
 
     @property

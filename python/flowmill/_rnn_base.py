@@ -1,4 +1,4 @@
-"""What all cells of recurrent networks have; shapes and zeros of their states."""
+"""The base class of all cells of recurrent networks; shapes and zeros of their states."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def check_cell(name: str, cell) -> None:
 
 
 def with_batch(batch, size) -> TensorShape:
-    """What is known of a shape whose first sizes are `batch`.
+    """Returns the static shape whose first sizes are `batch`.
 
     Args:
         batch: a size, or a list of sizes, as numbers or scalar tensors; None is not known.
@@ -68,7 +68,7 @@ def with_batch(batch, size) -> TensorShape:
 
 
 def sizes_of(size) -> TensorShape:
-    """What is known of a size or a shape: a number, a TensorShape, or a vector."""
+    """Returns the static shape for a size or a shape: a number, a TensorShape, or a vector."""
     if isinstance(size, Tensor):
         value = size.graph._core.constant_value(*size._key)
         return TensorShape(None if value is None else value)

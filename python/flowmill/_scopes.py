@@ -1,4 +1,4 @@
-"""What surrounds operations while a graph is built: names, devices, control dependencies, colocation."""
+"""The surroundings of operations while a graph is built: names, devices, control dependencies, colocation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _Here:
-    """What a thread is in the middle of, in one graph."""
+    """The scopes that a thread has entered in one graph."""
 
     def __init__(self):
         self.scope = _core.Scope()
@@ -57,7 +57,7 @@ class _Within:
 
 
 class _NameScope:
-    """What :meth:`Scopes.name_scope` gives."""
+    """The context manager that :meth:`Scopes.name_scope` returns."""
 
     __slots__ = ("_scopes", "_name", "_here", "_outer")
 
@@ -75,7 +75,7 @@ class _NameScope:
 
 
 class _Device:
-    """What :meth:`Scopes.device` gives."""
+    """The context manager that :meth:`Scopes.device` returns."""
 
     __slots__ = ("_thread", "_chosen", "_here", "_outer")
 
@@ -102,7 +102,8 @@ class _Device:
 
 
 class _Colocation:
-    """What :meth:`Scopes.colocate_with` gives: the scope in which new operations join the groups of `nodes`, and no device chosen outside counts."""
+    """The context manager that :meth:`Scopes.colocate_with` returns: new operations join the groups of `nodes`, and devices chosen outside are
+    ignored."""
 
     __slots__ = ("_thread", "_nodes", "_here", "_outer")
 
@@ -200,7 +201,7 @@ class Scopes:
         return self._thread.here.scope.name
 
     def device(self, device_name_or_function) -> contextlib.AbstractContextManager[None]:
-        """Lets operations ask for a device: a (partial) name, a :class:`DeviceSpec`, or a function from an operation to either. Inner names
+        """Places operations on a device: a (partial) name, a :class:`DeviceSpec`, or a function from an operation to either. Inner names
         complete outer ones; None forgets them."""
         return _Device(self._thread, device_name_or_function)
 
@@ -223,7 +224,7 @@ class Scopes:
                 self._core.set_device(op._id, chosen)
 
     def control_dependencies(self, control_inputs) -> contextlib.AbstractContextManager[None]:
-        """Lets operations run after `control_inputs`, which are operations or tensors. None drops all control dependencies, and leaves
+        """Makes operations run after `control_inputs`, which are operations or tensors. None drops all control dependencies, and leaves
         control-flow contexts."""
         if control_inputs is None:
             return _Within(self._thread, _core.Scope.unconditional)
@@ -237,8 +238,8 @@ class Scopes:
         return found.op if isinstance(found, Tensor) else found
 
     def colocate_with(self, op, ignore_existing: bool = False) -> contextlib.AbstractContextManager[None]:
-        """Lets operations have the device of `op`, an operation or a tensor, and join the groups of nodes it has to share a device with, besides
-        those of the scopes outside. Devices chosen outside do not count.
+        """Colocates operations with `op`, an operation or a tensor, in addition to the colocation of outer scopes: they get its device and join
+        its colocation groups. Devices chosen outside are ignored.
 
         Args:
             op: the operation, or one of its outputs; None for none.
@@ -257,11 +258,11 @@ class Scopes:
         return _Colocation(self._thread, [*self._thread.here.scope.colocation, *refs])
 
     def _beside(self, name: str) -> contextlib.AbstractContextManager[None]:
-        """Lets operations have the device of the one called `name`, which need not be there yet; not where they have that of another."""
+        """Colocates operations with the one called `name`, which may be added later, unless they are colocated with another."""
         return _Within(self._thread, lambda outer: outer if outer.colocation else outer.beside(name))
 
     def _attr_scope(self, attrs) -> contextlib.AbstractContextManager[None]:
-        """Gives operations attributes, `AttrValue` messages; None takes one away."""
+        """Adds attributes, `AttrValue` messages, to operations; None removes one."""
         def with_attrs(scope: _core.Scope) -> _core.Scope:
             for name, value in attrs.items():
                 scope = scope.with_attr(name, None if value is None else value.SerializeToString())
@@ -270,7 +271,7 @@ class Scopes:
 
     @contextlib.contextmanager
     def gradient_override_map(self, op_type_map) -> Iterator[None]:
-        """Lets the gradients of operations, by their ops, be those registered by other names: ``{"Square": "CustomSquare"}``.
+        """Replaces the gradients of operations, by their ops, by those registered under other names: ``{"Square": "CustomSquare"}``.
 
         Raises:
             TypeError: if it is no dictionary of strings.
@@ -290,7 +291,7 @@ class Scopes:
 
     @contextlib.contextmanager
     def container(self, container_name: str) -> Iterator[str]:
-        """Lets stateful operations keep their state in a container that :meth:`Session.reset` can clear."""
+        """Keeps the state of stateful operations in a container that :meth:`Session.reset` can clear."""
         here = self._thread.here
         outer = here.container
         here.container = container_name

@@ -49,7 +49,7 @@ class Together:
         return tensor._key
 
     def add(self, op: str, name: str, inputs: list[_Input], **attrs) -> _Input:
-        """An operation; attributes are as the core takes them, and None stands for left out."""
+        """Adds an operation; attributes are in the core's form, and None means left out."""
         node = op, name, inputs, attrs and {k: v for k, v in attrs.items() if v is not None}
         if not self._at_once:
             return self._graph._add_all(self._name, [node])._outputs[0]._key

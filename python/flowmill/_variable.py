@@ -1,4 +1,4 @@
-"""What variables of both kinds have in common, and how ``tf.Variable(...)`` comes to one of them."""
+"""The common parts of both kinds of variables, and the way ``tf.Variable(...)`` chooses one of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _creators = _Creators()
 
 @contextlib.contextmanager
 def variable_creator_scope(variable_creator: Callable) -> Iterator[None]:
-    """Lets a function make the variables of the default graph within the block.
+    """Makes the variables of the default graph within the block by a function.
 
     The function is called as ``f(next_creator, **kwargs)`` with the arguments of :class:`Variable` and what would make it otherwise.
     """
@@ -105,7 +105,7 @@ def _chained(function: Callable, next_creator: Callable) -> Callable:
 
 
 class Variable(OperatorsOfTensor, metaclass=_Kind):
-    """A tensor that stays between steps and that operations change. It stands for its value wherever a tensor is taken.
+    """A tensor that stays between steps and that operations change. It can be used wherever a tensor is expected, with its value.
 
     Args:
         initial_value: what it is initialized with: a tensor, what can be made one, or a function without arguments that gives either.
@@ -137,7 +137,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
     _initializer: Operation | None = None
 
     class SaveSliceInfo:
-        """Which part of a whole a variable holds, for checkpoints.
+        """Describes the part of a whole that a variable holds, for checkpoints.
 
         Args:
             full_name: the name of the whole.
@@ -188,10 +188,10 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
     @property
     @abc.abstractmethod
     def shape(self) -> TensorShape:
-        """What is known of its shape."""
+        """The static shape."""
 
     def get_shape(self) -> TensorShape:
-        """As :attr:`shape`."""
+        """Returns :attr:`shape`."""
         return self.shape
 
     @property
@@ -211,27 +211,27 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
 
     @property
     def trainable(self) -> bool:
-        """Whether optimizers change it by default."""
+        """True if optimizers change it by default."""
         return self._trainable
 
     @property
     def synchronization(self) -> VariableSynchronization:
-        """As it was given."""
+        """The synchronization that it was made with."""
         return self._synchronization
 
     @property
     def aggregation(self) -> VariableAggregation:
-        """As it was given."""
+        """The aggregation that it was made with."""
         return self._aggregation
 
     @property
     def constraint(self) -> Callable | None:
-        """What optimizers apply to its value after changing it."""
+        """The function that optimizers apply to its value after they change it."""
         return self._constraint
 
     @property
     def initial_value(self) -> Tensor | None:
-        """What it is initialized with."""
+        """The value that it is initialized with."""
         return self._initial_value
 
     @property
@@ -291,7 +291,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
             return cond(is_variable_initialized(self), self.read_value, lambda: self.initial_value)
 
     def load(self, value, session=None) -> None:
-        """Gives it a value in a session, the default one where none is given, without adding to the graph.
+        """Assigns a value in a session, by default the default session, without adding to the graph.
 
         Raises:
             ValueError: if there is no session.
@@ -316,7 +316,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         """Assigns a value, or adds or subtracts it where `how` is ``"Add"`` or ``"Sub"``."""
 
     def assign(self, value, use_locking: bool | None = None, name: str | None = None, read_value: bool = True) -> Any:
-        """Gives it a value.
+        """Assigns a value.
 
         Args:
             value: what can be made a tensor of its type.
@@ -325,7 +325,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
             read_value: whether to read it afterwards.
 
         Returns:
-            What stands for its value afterwards: a reference, or a resource variable. The operation where `read_value` is false.
+            An object with its new value: a reference, or a resource variable. The operation if `read_value` is false.
 
         Raises:
             ValueError: if the value's shape is not that of a resource variable.
@@ -454,7 +454,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         return part
 
     def _assign_slice(self, slicing: Operation, value, name: str | None = None):
-        """Gives the part that an operation takes of the variable another value."""
+        """Assigns another value to the part of the variable that an operation takes."""
         masks = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
         return self._assigned_slice(slicing.inputs[1:], value, name or f"{slicing.name}/_assign", {mask: slicing.get_attr(mask) for mask in masks})
 

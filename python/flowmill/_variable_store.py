@@ -19,13 +19,13 @@ from flowmill.tensor_shape import TensorShape
 
 
 class _PartitionInfo(NamedTuple):
-    """Which part of a whole an initializer makes: the whole's shape, and where the part begins."""
+    """Describes the part of a whole that an initializer makes: the whole's shape, and the part's offset."""
 
     full_shape: list[int]
     var_offset: list[int]
 
     def single_offset(self, shape) -> int:
-        """Where the part begins in the dimension that is in parts; 0 where none is."""
+        """Returns the part's offset in the dimension that is partitioned; 0 if none is."""
         axis = self.single_slice_dim(shape)
         return 0 if axis is None else self.var_offset[axis]
 
@@ -45,7 +45,7 @@ class _PartitionInfo(NamedTuple):
 
 
 def takes(function, argument: str) -> bool:
-    """Whether a function can be called with an argument of this name."""
+    """Returns true if a function can be called with an argument of this name."""
     asked = getattr(function, "_takes", None)
     if asked is not None:
         return asked(argument)
@@ -217,7 +217,7 @@ def _default_initializer(name: str, dtype: DType):
 
 
 def _initial_value(initializer, is_value: bool, shape: TensorShape | None, dtype: DType, partition_info):
-    """What a variable is given as its initial value and type."""
+    """Returns the initial value and the type of a variable."""
     if is_value:
         return initializer, None
     if inspect.isclass(initializer):
@@ -235,13 +235,13 @@ def _initial_value(initializer, is_value: bool, shape: TensorShape | None, dtype
 
 
 def _required(function) -> bool:
-    """Whether a function has arguments that must be given."""
+    """Returns true if a function has arguments without defaults."""
     parameters = inspect.signature(function).parameters.values()
     return any(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) for p in parameters)
 
 
 def _partitions(partitioner, shape: TensorShape, dtype: DType) -> list[int]:
-    """What a partitioner says, checked."""
+    """Returns the result of a partitioner, checked."""
     if not shape.is_fully_defined():
         raise ValueError(f"Shape of a new partitioned variable must be fully defined, but instead was {shape}.")
     if not shape.rank:

@@ -18,12 +18,12 @@ def _step(value) -> Tensor:
 
 
 class ConditionalAccumulatorBase:
-    """What both kinds of accumulators have.
+    """The base class of both kinds of accumulators.
 
     Args:
         dtype: the gradients' type.
         shape: their shape, None where it is not known.
-        accumulator_ref: the tensor that stands for the accumulator.
+        accumulator_ref: the tensor that refers to the accumulator.
     """
 
     _kind = "ResourceAccumulator"
@@ -34,7 +34,7 @@ class ConditionalAccumulatorBase:
 
     @property
     def accumulator_ref(self) -> Tensor:
-        """The tensor that stands for the accumulator."""
+        """The tensor that refers to the accumulator."""
         return self._accumulator_ref
 
     @property
@@ -48,7 +48,7 @@ class ConditionalAccumulatorBase:
         return self._dtype
 
     def num_accumulated(self, name: str | None = None) -> Tensor:
-        """How many gradients are in it, an int32 scalar."""
+        """Returns the number of gradients in it, an int32 scalar."""
         return call(f"{self._kind}NumAccumulated", name or f"{self._name}_NumAccumulated", self._accumulator_ref)
 
     def set_global_step(self, new_global_step, name: str | None = None) -> Operation:
@@ -124,6 +124,6 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         return call("SparseAccumulatorTakeGradient", name, self._accumulator_ref, num_required, dtype=self._dtype)
 
     def take_indexed_slices_grad(self, num_required, name: str | None = None) -> IndexedSlices:
-        """The same as an `IndexedSlices`."""
+        """Like :meth:`take_grad`, but returns an `IndexedSlices`."""
         taken = self.take_grad(num_required, name)
         return IndexedSlices(values=taken.values, indices=taken.indices, dense_shape=taken.shape)

@@ -13,7 +13,7 @@ from flowmill.tensor import Tensor
 
 
 def case(pred_fn_pairs, default=None, exclusive: bool = False, strict: bool = False, name: str | None = None):
-    """What the function gives that belongs to the first predicate that is true when the graph runs.
+    """Returns the result of the function that belongs to the first predicate that is true when the graph runs.
 
     Args:
         pred_fn_pairs: a list of pairs of a boolean scalar and a function without arguments; or a dictionary, which is gone through by the predicates'
@@ -41,7 +41,7 @@ def case(pred_fn_pairs, default=None, exclusive: bool = False, strict: bool = Fa
 
 
 def switch_case(branch_index, branch_fns, default=None, name: str | None = None):
-    """What the function gives whose number is `branch_index` when the graph runs. The branches are functions in any case.
+    """Returns the result of the function whose number is `branch_index` when the graph runs. The branches are functions in any case.
 
     Args:
         branch_index: an integer scalar.

@@ -14,7 +14,7 @@ from flowmill.tensor import Tensor
 
 
 def _values(t):
-    """What a norm is of: a tensor, or the values of IndexedSlices."""
+    """Returns the tensor of a norm: the tensor itself, or the values of IndexedSlices."""
     return convert_to_tensor(t.values if isinstance(t, IndexedSlices) else t, name="t")
 
 

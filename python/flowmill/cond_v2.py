@@ -11,7 +11,7 @@ from flowmill.tensor import Tensor
 
 
 def cond_v2(graph: Graph, pred, true_fn, false_fn, name: str | None = None):
-    """As :func:`flowmill.cond`, by functions.
+    """Like :func:`flowmill.cond`, with functions.
 
     Raises:
         TypeError: for a Python boolean, and where the branches give structures or types that differ.
@@ -26,7 +26,7 @@ def cond_v2(graph: Graph, pred, true_fn, false_fn, name: str | None = None):
 
 
 def indexed_case(graph: Graph, branch_index: Tensor, functions, name: str = "indexed_case"):
-    """What the function gives whose place among `functions` is `branch_index`, the last one for an index that none has.
+    """Returns the result of the function at `branch_index` in `functions`, or of the last one if no function has that index.
 
     Raises:
         TypeError: if the functions give structures or types that differ.
@@ -65,7 +65,7 @@ def _chosen(op: str, index: Tensor, branches: list[FuncGraph], scope: str, attrs
 
 
 def mark_lowered(op) -> None:
-    """Lets whoever runs the graph put the bodies in the place of the calls."""
+    """Allows the bodies to be inlined in place of the calls."""
     message = _protos.get("AttrValue")
     op._set_attr("_lower_using_switch_merge", message(b=True))
     empty = message()
@@ -74,7 +74,7 @@ def mark_lowered(op) -> None:
 
 
 def share_inputs(branches: list[FuncGraph]) -> list[Tensor]:
-    """Gives all branches the same parameters: what any of them captures. Gives the tensors outside."""
+    """Adds the tensors that any branch captures to the parameters of all branches. Returns the tensors outside."""
     outside: dict[int, Tensor] = {}
     for branch in branches:
         outside.update((id(t), t) for t in branch.external_captures)
@@ -85,7 +85,7 @@ def share_inputs(branches: list[FuncGraph]) -> list[Tensor]:
 
 
 def _common(tensors):
-    """What is known of the shapes of all."""
+    """Returns the static shape that all tensors have in common."""
     from flowmill.tensor_shape import TensorShape
 
     first, *others = [t.shape for t in tensors]

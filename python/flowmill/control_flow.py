@@ -102,10 +102,10 @@ def _identity(tensor: Tensor, name: str | None) -> Tensor:
 
 
 def cond(pred, true_fn=None, false_fn=None, strict: bool = False, name: str | None = None, fn1=None, fn2=None):
-    """What one of two functions gives, by the value of `pred` when the graph runs.
+    """Returns the result of one of two functions, chosen by the value of `pred` when the graph runs.
 
     Both functions are called once, while the graph is built; only the operations of one run. They must give structures of tensors of the same types;
-    an operation in such a structure stands for that it is done, and comes back as a tensor.
+    an operation in such a structure means that it has run, and is returned as a tensor.
 
     Args:
         pred: a boolean scalar.
@@ -130,7 +130,7 @@ def cond(pred, true_fn=None, false_fn=None, strict: bool = False, name: str | No
 
 
 def cond_by_switches(graph, pred, true_fn, false_fn, strict: bool = False, name: str | None = None):
-    """As :func:`cond`, as part of the graph in any case: what a branch reads is read in it, where a function would get its value."""
+    """Like :func:`cond`, as part of the graph in any case: a branch reads variables itself, while a function would get their values."""
     with graph.as_default(), graph.name_scope(name or "cond"):
         if isinstance(pred, bool):
             raise TypeError("'pred' must not be a Python bool.")

@@ -48,7 +48,7 @@ class ControlFlowContext:
 
         Args:
             context_def: the message.
-            import_scope: stands before the operations' names in the graph.
+            import_scope: the prefix of the operations' names in the graph.
 
         Raises:
             errors.InvalidArgumentError: if the graph does not have them.
@@ -81,12 +81,12 @@ class CondContext(ControlFlowContext):
 
     @property
     def pred(self) -> Tensor:
-        """What decides whether it is taken."""
+        """The predicate that decides whether the branch is taken."""
         return self._graph.get_tensor_by_name(self._message().pred_name)
 
     @property
     def pivot(self) -> Tensor:
-        """What is there when it is taken."""
+        """A tensor that is computed when the branch is taken."""
         return self._graph.get_tensor_by_name(self._message().pivot_name)
 
     @property
@@ -108,27 +108,27 @@ class WhileContext(ControlFlowContext):
 
     @property
     def loop_enters(self) -> list[Tensor]:
-        """Where the variables enter."""
+        """The outputs of `Enter` for the variables."""
         return [self._graph.get_tensor_by_name(n) for n in self._message().loop_enter_names]
 
     @property
     def loop_exits(self) -> list[Tensor]:
-        """Where the variables leave."""
+        """The outputs of `Exit` for the variables."""
         return [self._graph.get_tensor_by_name(n) for n in self._message().loop_exit_names]
 
     @property
     def parallel_iterations(self) -> int:
-        """How many iterations may run at once."""
+        """The number of iterations that may run at once."""
         return self._message().parallel_iterations
 
     @property
     def back_prop(self) -> bool:
-        """Whether gradients go through."""
+        """True if gradients go through the loop."""
         return self._message().back_prop
 
     @property
     def swap_memory(self) -> bool:
-        """What was asked of it; nothing is swapped."""
+        """The requested mode; nothing is swapped."""
         return self._message().swap_memory
 
 

@@ -96,7 +96,7 @@ class DefinedFunction:
 
     @property
     def name(self) -> str:
-        """What graphs call it."""
+        """The function's name in graphs."""
         return self._built().name
 
     @property
@@ -122,7 +122,7 @@ class DefinedFunction:
 
     @property
     def python_grad_func(self) -> Callable | None:
-        """What builds its gradient."""
+        """The function that builds its gradient."""
         return self._python_grad_func
 
     def set_grad_func(self, grad_func: DefinedFunction) -> None:

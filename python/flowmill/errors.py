@@ -103,7 +103,7 @@ def error_code_from_exception_type(cls) -> int:
 
 
 class Status:
-    """What became of an operation: a code and, where that is not `OK`, a message."""
+    """The outcome of an operation: a code and, unless that is `OK`, a message."""
 
     def __init__(self) -> None:
         self.code, self.message = OK, ""
@@ -128,7 +128,7 @@ class raise_exception_on_not_ok_status:  # noqa: N801 - TensorFlow's name
 
 
 def _make(code, message, node_name, op_type):
-    """What the native part raises."""
+    """Makes the exception that the native part raises."""
     error = _BY_CODE.get(code, UnknownError)(None, None, message)
     error.node_name, error.op_type = node_name, op_type
     return error

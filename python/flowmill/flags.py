@@ -226,7 +226,7 @@ def DEFINE_multi_enum(name: str, default, enum_values, help, flag_values: FlagVa
 
 
 def DEFINE_alias(name: str, original_name: str, flag_values: FlagValues = FLAGS, module_name: str | None = None) -> FlagHolder:
-    """Gives a flag another name.
+    """Defines another name for a flag.
 
     Raises:
         UnrecognizedFlagError: if there is no flag `original_name`.
@@ -244,7 +244,7 @@ def _name_of(flag) -> str:
 
 
 def register_validator(flag_name, checker: Callable, message: str = "Flag validation failed", flag_values: FlagValues = FLAGS) -> None:
-    """Lets `checker` say whether a flag may have a value: when the command line is parsed and when the flag is set."""
+    """Registers `checker`, which says whether a flag may have a value: when the command line is parsed and when the flag is set."""
     name = _name_of(flag_name)
     register_multi_flags_validator([name], lambda values: checker(values[name]), message, flag_values)
 
@@ -260,7 +260,7 @@ def validator(flag_name, message: str = "Flag validation failed", flag_values: F
 
 def register_multi_flags_validator(flag_names, multi_flags_checker: Callable, message: str = "Flags validation failed",
                                    flag_values: FlagValues = FLAGS) -> None:
-    """Lets a function of a dictionary of several flags' values say whether they go together."""
+    """Registers a function of a dictionary of several flags' values that says whether they go together."""
     names = [_name_of(n) for n in flag_names]
     for name in names:
         if name not in flag_values:
@@ -287,7 +287,7 @@ def mark_flag_as_required(flag_name, flag_values: FlagValues = FLAGS) -> None:
 
 
 def mark_flags_as_required(flag_names, flag_values: FlagValues = FLAGS) -> None:
-    """As :func:`mark_flag_as_required`, for several."""
+    """Like :func:`mark_flag_as_required`, for several flags."""
     for name in flag_names:
         mark_flag_as_required(name, flag_values)
 
@@ -319,12 +319,12 @@ def mark_bool_flags_as_mutual_exclusive(flag_names, required: bool = False, flag
 
 
 def set_default(flag_holder: FlagHolder, value) -> None:
-    """Gives a flag another default."""
+    """Changes a flag's default."""
     flag_holder._flag_values.set_default(flag_holder.name, value)
 
 
 def override_value(flag_holder: FlagHolder, value) -> None:
-    """Gives a flag a value, whatever the command line says."""
+    """Sets a flag's value, whatever the command line says."""
     setattr(flag_holder._flag_values, flag_holder.name, flag_holder._flag._parsed(value))
 
 

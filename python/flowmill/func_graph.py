@@ -51,7 +51,7 @@ class FuncGraph(Graph):
 
     @property
     def captures(self) -> list[tuple[Tensor, Tensor]]:
-        """Pairs of a tensor outside and the parameter that stands for it."""
+        """Pairs of a tensor outside and the parameter that replaces it."""
         return list(self._captures.values())
 
     @property
@@ -73,7 +73,7 @@ class FuncGraph(Graph):
             return call("Placeholder", name, dtype=dtype, shape=shape)
 
     def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
-        """What stands for a tensor in here: the tensor itself where it is of this graph, else a parameter.
+        """Returns the tensor of this graph that has the value of `tensor`: the tensor itself if it is of this graph, else a parameter.
 
         Raises:
             ValueError: for a tensor of a graph that is not around this one.
@@ -97,7 +97,7 @@ class FuncGraph(Graph):
 
     @contextlib.contextmanager
     def variables_outside(self, use_resource: bool = False):
-        """Lets `get_variable` make variables in the outermost graph, with the variable scope of the graph around this one; resource variables
+        """Makes `get_variable` make variables in the outermost graph, with the variable scope of the graph around this one; resource variables
         unless told otherwise where `use_resource` is true."""
         from flowmill import variable_scopes
 
@@ -118,7 +118,7 @@ class FuncGraph(Graph):
 
     @contextlib.contextmanager
     def control_dependencies(self, control_inputs) -> Any:
-        """As in other graphs; operations outside are waited for by the call."""
+        """Like in other graphs, but operations outside are waited for by the call."""
         if control_inputs is not None:
             own = []
             for control in control_inputs:
@@ -133,7 +133,7 @@ class FuncGraph(Graph):
 
     @contextlib.contextmanager
     def colocate_with(self, op, ignore_existing: bool = False):
-        """As in other graphs; operations outside have no say."""
+        """Like in other graphs, but operations outside are ignored."""
         if op is not None and getattr(op, "graph", self) is not self:
             yield
             return
@@ -141,7 +141,7 @@ class FuncGraph(Graph):
             yield
 
     def is_stateful(self) -> bool:
-        """Whether an operation in it is more than a function of its inputs."""
+        """Returns true if an operation in it has effects or state."""
         from flowmill._apply import signature
 
         for op in self.get_operations():
@@ -165,7 +165,7 @@ class BodyGraph(FuncGraph):
         self._source = _find(outer, function.partition("_forward_")[0])
 
     def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
-        """What stands for a tensor in here: for one of the graph that the function was traced in, or that this captured, the body's own.
+        """Returns the body's own tensor for one of the graph that the function was traced in, or that this graph captured.
 
         Raises:
             ValueError: for another one.

@@ -48,7 +48,7 @@ def _rows(tensor: Tensor, static: int | None):
 
 def map_fn(fn, elems, dtype=None, parallel_iterations: int | None = None, back_prop: bool = True, swap_memory: bool = False, infer_shape: bool = True,
            name: str | None = None, fn_output_signature=None):
-    """What `fn` gives of each row, stacked.
+    """Returns the results of `fn` for each row, stacked.
 
     Args:
         fn: called with the structure of one row of each tensor; gives a structure like `elems`, or like `dtype` where that is given.

@@ -177,19 +177,19 @@ class GFile:
 
 
 class FastGFile(GFile):
-    """As :class:`GFile`."""
+    """Like :class:`GFile`."""
 
 
 Open = GFile
 
 
 def Exists(filename) -> bool:
-    """Whether there is a file or directory of this name."""
+    """Returns true if there is a file or directory of this name."""
     return os.path.exists(_local(filename))
 
 
 def IsDirectory(dirname) -> bool:
-    """Whether this is a directory."""
+    """Returns true if this is a directory."""
     return os.path.isdir(_local(dirname))
 
 
@@ -292,7 +292,7 @@ def Copy(oldpath, newpath, overwrite: bool = False) -> None:
 
 
 def Rename(oldname, newname, overwrite: bool = False) -> None:
-    """Gives a file or directory another name.
+    """Renames a file or directory.
 
     Raises:
         errors.AlreadyExistsError: if the new one exists and may not be overwritten.

@@ -38,7 +38,7 @@ class GradientTape:
         self._is_recording = False
 
     def watch(self, tensor) -> None:
-        """Lets gradients be asked for by a tensor, a variable, or a structure of those.
+        """Records operations for gradients by a tensor, a variable, or a structure of those.
 
         Raises:
             ValueError: for what is neither.

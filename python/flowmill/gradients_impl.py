@@ -18,14 +18,14 @@ from flowmill.tensor import Tensor
 
 
 class UnconnectedGradients(enum.Enum):
-    """What the gradient of something is that the result does not depend on."""
+    """The ways to treat gradients by an `x` that the result does not depend on."""
 
     NONE = "none"
     ZERO = "zero"
 
 
 class AggregationMethod:
-    """How gradients that come together are added."""
+    """The ways to add the gradients that several consumers contribute."""
 
     ADD_N = 0
     DEFAULT = ADD_N
@@ -72,7 +72,7 @@ def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_
 
     Args:
         ys: a tensor, or a list of them.
-        xs: a tensor or what stands for one, or a list of them.
+        xs: a tensor or an object that provides one, or a list of them.
         grad_ys: for each of `ys` what its gradient begins with, ones for None.
         name: of the scope that the operations are made in.
         colocate_gradients_with_ops: gives the operations the devices of those they are the gradients of.
@@ -214,7 +214,7 @@ def hessians(ys, xs, name: str = "hessians", colocate_gradients_with_ops: bool =
 
     Args:
         ys: a tensor, or a list of them.
-        xs: a tensor or what stands for one, or a list of them.
+        xs: a tensor or an object that provides one, or a list of them.
         name: of the scopes of the first derivatives.
         colocate_gradients_with_ops: as in :func:`gradients`.
         gate_gradients: as in :func:`gradients`.

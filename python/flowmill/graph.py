@@ -137,7 +137,7 @@ class Graph(Scopes):
         return made  # type: ignore[return-value]
 
     def _added(self, node_id: int, types) -> Operation:
-        """The object of an operation that was just added, or what stands for it where operations are checked."""
+        """Returns the object of an operation that was just added, or its replacement by numeric checks."""
         made = self._object(node_id, types)
         return made if _checks is None else _checks.added(made)
 
@@ -155,7 +155,7 @@ class Graph(Scopes):
         Args:
             name: the scope's, made unique; with a slash at its end the whole name.
             nodes: each ``("Const", name, value, number of its type)`` or ``(op, name, inputs, attributes)``, where an input is what the core calls a
-                tensor, or the place of another of the nodes, whose first output it stands for. A fifth item is the place of one that it is colocated
+                tensor, or the index of another of the nodes, meaning its first output. A fifth item is the index of one that it is colocated
                 with.
         """
         here = self._thread.here
@@ -258,7 +258,7 @@ class Graph(Scopes):
         return self.as_graph_element(name, allow_tensor=True, allow_operation=False)
 
     def as_graph_element(self, obj, allow_tensor: bool = True, allow_operation: bool = True) -> Tensor | Operation:
-        """The tensor or operation that `obj` is, names, or stands for by a method ``_as_graph_element``.
+        """Returns the tensor or operation that `obj` is, names, or provides by a method ``_as_graph_element``.
 
         Raises:
             TypeError: if it can be neither.
@@ -377,7 +377,7 @@ class Graph(Scopes):
 
     @property
     def collections(self) -> list:
-        """As :meth:`get_all_collection_keys`."""
+        """Returns :meth:`get_all_collection_keys`."""
         return self.get_all_collection_keys()
 
     def clear_collection(self, name) -> None:
@@ -398,7 +398,7 @@ class Graph(Scopes):
 
     @property
     def finalized(self) -> bool:
-        """Whether :meth:`finalize` was called."""
+        """True if :meth:`finalize` was called."""
         return self._finalized
 
     def _check_not_finalized(self) -> None:
@@ -410,7 +410,7 @@ class Graph(Scopes):
         self._core.prevent_feeding(tensor._key[0])
 
     def is_feedable(self, tensor: Tensor) -> bool:
-        """Whether sessions take a value for `tensor`: not where it was forbidden, nor inside of control flow."""
+        """Returns true if sessions take a value for `tensor`: not if feeding was forbidden, nor inside of control flow."""
         return self._core.is_feedable(tensor._key[0])
 
     def prevent_fetching(self, op: Operation) -> None:
@@ -418,7 +418,7 @@ class Graph(Scopes):
         self._core.prevent_fetching(_op_of(op)._id)
 
     def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
-        """Whether sessions fetch `tensor_or_op`: not where it was forbidden, nor inside of control flow."""
+        """Returns true if sessions fetch `tensor_or_op`: not if fetching was forbidden, nor inside of control flow."""
         return self._core.is_fetchable(_op_of(tensor_or_op)._id)
 
     def as_default(self) -> contextlib.AbstractContextManager[Graph]:
@@ -441,7 +441,7 @@ _checks: Any = None
 
 
 def set_checks(checks) -> None:
-    """Lets every operation that is added be told to `checks`, by its method ``added``, which gives it, or what stands for it, and every
+    """Passes every operation that is added to `checks`, by its method ``added``, which returns it or its replacement, and every
     gradient, by ``gradient``; None ends that."""
     global _checks
     _checks = checks

@@ -89,7 +89,7 @@ def _spliced(graph_def, leave_out):
 
 
 def must_run_on_cpu(node, pin_variables_on_cpu: bool = False) -> bool:
-    """Whether an operation or `NodeDef` has to be on a CPU: those of strings, and constants of 32-bit integers."""
+    """Returns true if an operation or `NodeDef` has to be on a CPU: those of strings, and constants of 32-bit integers."""
     node_def = getattr(node, "node_def", node)
     if pin_variables_on_cpu and (node_def.op in _HOLDERS or node_def.op.startswith("Variable")):
         return True

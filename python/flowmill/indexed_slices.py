@@ -45,13 +45,13 @@ class IndexedSlices:
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape of the whole."""
+        """The static shape of the whole."""
         from flowmill.tensor_util import constant_value_as_shape
 
         return TensorShape(None) if self._dense_shape is None else constant_value_as_shape(self._dense_shape)
 
     def get_shape(self) -> TensorShape:
-        """As :attr:`shape`."""
+        """Returns :attr:`shape`."""
         return self.shape
 
     @property

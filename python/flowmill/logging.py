@@ -52,7 +52,7 @@ def log(level, msg, *args, **kwargs) -> None:
 
 
 def vlog(level, msg, *args, **kwargs) -> None:
-    """As :func:`log`."""
+    """Like :func:`log`."""
     kwargs.setdefault("stacklevel", 2)
     get_logger().log(level, msg, *args, **kwargs)
 
@@ -91,7 +91,7 @@ def fatal(msg, *args, **kwargs) -> None:
 
 
 def _called() -> int:
-    """How often the caller's caller has called from its line, this time left out."""
+    """Returns how often the line of the caller's caller has called before."""
     frame = _sys._getframe(2)
     place = frame.f_code.co_filename, frame.f_lineno
     with _lock:

@@ -61,7 +61,7 @@ def print(*inputs, **kwargs) -> Operation:  # noqa: A001 - TensorFlow's name
 
 
 def _unused(parts) -> str:
-    """What stands for a tensor: braces, with a number behind them where the text has braces itself."""
+    """Returns a placeholder for a tensor: braces, with a number after them if the text itself has braces."""
     placeholder, number = "{}", 0
     text = "".join(p for part in parts for p in part if p is not None)
     while placeholder in text:

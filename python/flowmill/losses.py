@@ -19,7 +19,7 @@ _REGULARIZATION_LOSSES = "regularization_losses"
 
 
 class Reduction:
-    """What becomes of the losses of a batch."""
+    """The ways to reduce the losses of a batch."""
 
     NONE = "none"
     SUM = "weighted_sum"
@@ -93,7 +93,7 @@ def _count(losses: Tensor) -> Tensor:
 
 
 def _present(losses: Tensor, weights, per_batch: bool = False) -> Tensor:
-    """How many losses have a weight other than 0, in all or for each example."""
+    """Returns the number of losses with a weight other than 0, in all or per example."""
     if isinstance(weights, float) and weights != 0.0:
         return _count(losses)
     with _scope(None, "num_present", [losses, weights]) as whole:

@@ -240,7 +240,7 @@ def import_scoped_meta_graph_with_return_elements(meta_graph_or_file, clear_devi
 
 
 def import_scoped_meta_graph(meta_graph_or_file, **kwargs) -> dict:
-    """As :func:`import_scoped_meta_graph_with_return_elements`, the variables alone."""
+    """Like :func:`import_scoped_meta_graph_with_return_elements`, but returns the variables alone."""
     return import_scoped_meta_graph_with_return_elements(meta_graph_or_file, **kwargs)[0]
 
 

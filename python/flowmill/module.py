@@ -39,7 +39,7 @@ class Module:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The module's name."""
         return self._name
 
     @property
@@ -58,12 +58,12 @@ class Module:
 
     @property
     def trainable_variables(self) -> tuple:
-        """Those of :attr:`variables` that are trained."""
+        """The variables of :attr:`variables` that are trained."""
         return tuple(v for v in self.variables if v.trainable)
 
     @property
     def non_trainable_variables(self) -> tuple:
-        """Those of :attr:`variables` that are not trained."""
+        """The variables of :attr:`variables` that are not trained."""
         return tuple(v for v in self.variables if not v.trainable)
 
     @property

@@ -1,6 +1,6 @@
 """Nested structures of lists, tuples, named tuples and dictionaries (by sorted keys), flat and back.
 
-A *composite* is an object that stands for several tensors, such as IndexedSlices: it has a method ``_components()`` that gives them and one
+A *composite* is an object made of several tensors, such as IndexedSlices: it has a method ``_components()`` that returns them and one
 ``_with_components(tensors)`` that makes another of the same kind. Functions take it apart where `expand_composites` says so.
 """
 
@@ -91,7 +91,7 @@ def map_structure(function: Callable, *structures, expand_composites: bool = Fal
 
 
 def flatten_up_to(shallow, structure) -> list:
-    """The parts of `structure` that stand where `shallow` has elements.
+    """Returns the parts of `structure` at the places of the elements of `shallow`.
 
     Raises:
         ValueError: if `structure` is not as deep as `shallow`.
@@ -108,7 +108,7 @@ def flatten_up_to(shallow, structure) -> list:
 
 
 def map_structure_up_to(shallow, function: Callable, *structures):
-    """`function` of the parts of structures that stand where `shallow` has elements, in the form of `shallow`."""
+    """Applies `function` to the parts of structures at the places of the elements of `shallow`; returns the results in the form of `shallow`."""
     return pack_sequence_as(shallow, [function(*parts) for parts in zip(*(flatten_up_to(shallow, s) for s in structures))])
 
 

@@ -35,7 +35,7 @@ class ConcreteFunction:
 
     @property
     def name(self) -> str:
-        """What graphs call it."""
+        """The function's name in graphs."""
         return self._function.name
 
     @property
@@ -50,7 +50,7 @@ class ConcreteFunction:
 
     @property
     def outputs(self) -> list[Tensor]:
-        """What it returns, in the graph of the body."""
+        """The results, in the graph of the body."""
         return self.graph.outputs
 
     @property
@@ -60,7 +60,7 @@ class ConcreteFunction:
 
     @property
     def structured_outputs(self) -> Any:
-        """What it returns, as the Python function gave it."""
+        """The results, in the structure of the Python function."""
         return self.graph.structured_outputs
 
     @property
@@ -82,7 +82,7 @@ class ConcreteFunction:
 
     @property
     def trainable_variables(self) -> tuple:
-        """Those of :attr:`variables` that optimizers change."""
+        """The variables of :attr:`variables` that optimizers change."""
         return tuple(v for v in self.variables if v.trainable)
 
     def add_to_graph(self, g=None) -> None:
@@ -108,7 +108,7 @@ class ConcreteFunction:
 
 
 class PolymorphicFunction:
-    """What :func:`function` makes: a graph function for each kind of arguments that it is called with.
+    """The object that :func:`function` returns: a graph function for each kind of arguments that it is called with.
 
     Tensors count by type and shape; everything else by value.
     """
@@ -133,7 +133,7 @@ class PolymorphicFunction:
         return made
 
     def get_concrete_function(self, *args, **kwargs) -> ConcreteFunction:
-        """The graph function for arguments; specs stand for tensors. Without arguments it is that of the input signature."""
+        """Returns the graph function for arguments, in which specs replace tensors. Without arguments it is that of the input signature."""
         if not args and not kwargs and self.input_signature is not None:
             args = self.input_signature
         return self._concrete(*self._canonical(args, kwargs))[0]

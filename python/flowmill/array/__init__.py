@@ -1,4 +1,4 @@
-"""Making, arranging and picking tensors: what stands at the top level of the API for tensors as arrays."""
+"""Making, arranging and picking tensors: the functions of the API's top level for tensors as arrays."""
 
 from __future__ import annotations
 

@@ -151,12 +151,12 @@ def extract_volume_patches(input, ksizes, strides, padding, name: str | None = N
 def quantize(input, min_range, max_range, T, mode: str = "MIN_COMBINED", round_mode: str = "HALF_AWAY_FROM_ZERO",  # noqa: A002
              name: str | None = None, narrow_range: bool = False, axis: int | None = None,
                 ensure_minimum_range: float = 0.01) -> _QuantizeV2:
-    """Numbers as integers that stand for a range.
+    """Quantises numbers to integers that represent a range.
 
     Args:
         input: `float32` numbers.
-        min_range: what the least integer stands for; a vector where there is an axis.
-        max_range: what the greatest one stands for.
+        min_range: the number that the least integer represents; a vector if there is an axis.
+        max_range: the number that the greatest integer represents.
         T: the type of the integers, a quantised one.
         mode: ``"MIN_COMBINED"``, ``"MIN_FIRST"`` or ``"SCALED"``.
         round_mode: ``"HALF_AWAY_FROM_ZERO"`` or ``"HALF_TO_EVEN"``.
@@ -166,7 +166,7 @@ def quantize(input, min_range, max_range, T, mode: str = "MIN_COMBINED", round_m
         ensure_minimum_range: how wide the range is at least.
 
     Returns:
-        The integers, and the range that they stand for.
+        The integers, and the range that they represent.
     """
     return call("QuantizeV2", name, input, min_range, max_range, T=as_dtype(T), mode=mode, round_mode=round_mode, narrow_range=narrow_range,
                 axis=-1 if axis is None else axis, ensure_minimum_range=ensure_minimum_range)
@@ -181,7 +181,7 @@ def quantize_v2(input, min_range, max_range, T, mode: str = "MIN_COMBINED", name
 
 def dequantize(input, min_range, max_range, mode: str = "MIN_COMBINED", name: str | None = None, axis: int | None = None,  # noqa: A002
                narrow_range: bool = False, dtype=float32) -> Tensor:
-    """The numbers that integers of a quantised type stand for; the arguments are those of :func:`quantize`."""
+    """Returns the numbers that integers of a quantised type represent; the arguments are those of :func:`quantize`."""
     kind = as_dtype(dtype)
     return call("Dequantize", name, input, min_range, max_range, mode=mode, axis=None if axis is None else axis,
                 narrow_range=narrow_range or None, dtype=None if kind is float32 else kind)
@@ -193,8 +193,8 @@ def quantized_concat(concat_dim, values, input_mins, input_maxes, name: str | No
     Args:
         concat_dim: the dimension along which they are joined, from 0 on.
         values: the tensors.
-        input_mins: what the least integer of each stands for.
-        input_maxes: what the greatest one of each stands for.
+        input_mins: the number that the least integer of each represents.
+        input_maxes: the number that the greatest integer of each represents.
         name: the name of the operation.
 
     Returns:
@@ -256,7 +256,7 @@ def fake_quant_with_min_max_vars(inputs, min, max, num_bits: int = 8, narrow_ran
 
 def fake_quant_with_min_max_vars_per_channel(inputs, min, max, num_bits: int = 8, narrow_range: bool = False,  # noqa: A002
                                              name: str | None = None) -> Tensor:
-    """As :func:`fake_quant_with_min_max_vars`, with a range for each place of the last dimension, two vectors."""
+    """Like :func:`fake_quant_with_min_max_vars`, with a range for each place of the last dimension, two vectors."""
     return call("FakeQuantWithMinMaxVarsPerChannel", name, inputs, min, max, num_bits=num_bits, narrow_range=narrow_range)
 
 
@@ -274,5 +274,5 @@ def fake_quant_with_min_max_vars_gradient(gradients, inputs, min, max, num_bits:
 
 def fake_quant_with_min_max_vars_per_channel_gradient(gradients, inputs, min, max, num_bits: int = 8, narrow_range: bool = False,  # noqa: A002
                                                       name: str | None = None) -> _FakeQuantWithMinMaxVarsPerChannelGradient:
-    """As :func:`fake_quant_with_min_max_vars_gradient`, with a range for each place of the last dimension."""
+    """Like :func:`fake_quant_with_min_max_vars_gradient`, with a range for each place of the last dimension."""
     return call("FakeQuantWithMinMaxVarsPerChannelGradient", name, gradients, inputs, min, max, num_bits=num_bits, narrow_range=narrow_range)

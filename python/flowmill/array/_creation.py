@@ -46,7 +46,7 @@ def placeholder_with_default(input, shape, name: str | None = None) -> Tensor:  
 
 
 def is_sparse(value) -> bool:
-    """Whether a value is a sparse tensor: indices, values and the shape of the whole, which do not stand for a dense one by themselves."""
+    """Returns true if a value is a sparse tensor: indices, values and a dense shape, which are not converted to a dense tensor by themselves."""
     return hasattr(value, "dense_shape") and hasattr(value, "indices") and not hasattr(value, "_as_tensor")
 
 
@@ -274,7 +274,7 @@ def guarantee_const(input, name: str | None = None) -> Tensor:  # noqa: A002
 
 
 def broadcast_static_shape(shape_x, shape_y) -> TensorShape:
-    """What two static shapes become when they are broadcast together.
+    """Returns the broadcast of two static shapes.
 
     Raises:
         ValueError: if they cannot be.
@@ -301,7 +301,7 @@ def broadcast_static_shape(shape_x, shape_y) -> TensorShape:
 
 
 def broadcast_dynamic_shape(shape_x, shape_y) -> Tensor:
-    """What two shapes, vectors of integers, become when they are broadcast together."""
+    """Returns the broadcast of two shapes, vectors of integers."""
     return call("BroadcastArgs", None, shape_x, shape_y)
 
 

@@ -85,7 +85,7 @@ def stack(values, axis: int = 0, name: str = "stack") -> Tensor:
 
     Args:
         values: a list of them, or what can be made tensors.
-        axis: where the new dimension stands in the result.
+        axis: the position of the new dimension in the result.
         name: the name of the operation.
 
     Raises:
@@ -105,7 +105,7 @@ def stack(values, axis: int = 0, name: str = "stack") -> Tensor:
 
 
 def parallel_stack(values, name: str = "parallel_stack") -> Tensor:
-    """As :func:`stack` along the first dimension; the shapes must be known.
+    """Like :func:`stack` along the first dimension; the shapes must be known.
 
     Raises:
         ValueError: if they are not.

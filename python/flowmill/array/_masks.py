@@ -24,7 +24,7 @@ def gather(params, indices, validate_indices=None, name: str | None = None, axis
 
     Args:
         params: the tensor, or a variable.
-        indices: which parts, integers of any shape; that shape stands in the place of the dimension.
+        indices: which parts, integers of any shape; that shape replaces the dimension.
         validate_indices: not used: indices out of range are errors.
         name: the name of the operation.
         axis: the dimension, that after the first `batch_dims` by default.
@@ -165,7 +165,7 @@ def where(condition, x=None, y=None, name: str | None = None) -> Tensor:
 
 
 def where_v2(condition, x=None, y=None, name: str | None = None) -> Tensor:
-    """As :func:`where`; condition, `x` and `y` are broadcast together."""
+    """Like :func:`where`, but condition, `x` and `y` are broadcast together."""
     return _where("SelectV2", condition, x, y, name)
 
 
@@ -294,7 +294,7 @@ def unique(x, out_idx=int32, name: str | None = None) -> _Unique:
 
 
 def unique_with_counts(x, out_idx=int32, name: str | None = None) -> _UniqueWithCounts:
-    """As :func:`unique`; also how often each is there."""
+    """Like :func:`unique`, but also returns how often each value occurs."""
     return call("UniqueWithCounts", name, x, out_idx=out_idx)
 
 
@@ -321,7 +321,7 @@ def dynamic_stitch(indices, data, name: str | None = None) -> Tensor:
 
 
 def parallel_dynamic_stitch(indices, data, name: str | None = None) -> Tensor:
-    """As :func:`dynamic_stitch`; which one counts is not said where two have one place."""
+    """Like :func:`dynamic_stitch`, but if several values have one place, it is unspecified which of them is used."""
     return call("ParallelDynamicStitch", name, indices, data)
 
 
@@ -336,7 +336,7 @@ def unravel_index(indices, dims, name: str | None = None) -> Tensor:
 
 
 def searchsorted(sorted_sequence, values, side: str = "left", out_type=int32, name: str | None = None) -> Tensor:
-    """Where values would go in sorted sequences.
+    """Returns the positions at which values would be inserted into sorted sequences.
 
     Args:
         sorted_sequence: sequences along the last dimension, in rising order.
@@ -422,7 +422,7 @@ def _sorted(values, axis, direction: str, places: bool) -> Tensor:
 
 
 def _turning(kind, places: bool):
-    """What turns an order round; done twice it gives the values again."""
+    """Returns a function that reverses an order; applied twice it returns the original values."""
     if kind.is_unsigned:
         return lambda v: kind.max - v
     if kind.is_integer:

@@ -51,7 +51,7 @@ def as_text(bytes_or_text, encoding: str = "utf-8") -> str:
 
 
 def as_str(bytes_or_text, encoding: str = "utf-8") -> str:
-    """As :func:`as_text`."""
+    """Like :func:`as_text`."""
     return as_text(bytes_or_text, encoding)
 
 
@@ -71,7 +71,7 @@ def dimension_at_index(shape, index: int) -> Dimension:
 
 
 def forward_compatible(year: int, month: int, day: int) -> bool:
-    """Whether programs older than a date need not read what is written. Nothing here depends on it: always true."""
+    """Returns true if programs older than a date need not read the files that are written. Nothing depends on it here: it is always true."""
     return True
 
 

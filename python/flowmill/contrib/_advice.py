@@ -1,4 +1,4 @@
-"""What is said of names that ``tf.contrib`` had."""
+"""Advice for names that ``tf.contrib`` had."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class _Checks:
 
 
 def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
-    """Lets steps fail with `InvalidArgumentError` where an operation that is added from now on gives an infinite number, or one that is none. The message
+    """Makes steps fail with `InvalidArgumentError` if an operation that is added from now on returns an infinite number or NaN. The message
     names the operation and the lines of the program that made it.
 
     What is fed, constants, and operations that only move elements are not checked, what computes with them is; of gradients the results are. A checked

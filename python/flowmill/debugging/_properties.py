@@ -204,7 +204,7 @@ def assert_same_float_dtype(tensors=None, dtype=None) -> Any:
 
 
 def is_numeric_tensor(tensor) -> bool:
-    """Whether a value is a tensor of numbers."""
+    """Returns true if a value is a tensor of numbers."""
     if not isinstance(tensor, Tensor):
         return False
     kind = tensor.dtype
@@ -212,7 +212,7 @@ def is_numeric_tensor(tensor) -> bool:
 
 
 def assert_shapes(shapes, data=None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
-    """Checks that tensors have shapes, in which equal names stand for equal sizes.
+    """Checks that tensors have shapes, in which equal names mean equal sizes.
 
     Args:
         shapes: pairs of a tensor and its shape, or a dictionary. A shape is a tuple of sizes: numbers, names, None or ``"."`` for any; the first of

@@ -15,7 +15,7 @@ from flowmill.tensor_util import constant_value
 
 
 def message_prefix(message: str | None) -> str:
-    """What stands before the text of an error."""
+    """Returns the prefix of the text of an error."""
     return f"{message}.  " if message else ""
 
 

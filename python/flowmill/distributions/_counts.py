@@ -166,7 +166,7 @@ def _log_combinations(n: Tensor, counts: Tensor) -> Tensor:
 
 
 class _Counts(VectorDistribution):
-    """How often each class comes in a number of draws."""
+    """The base class of distributions of how often each class occurs in a number of draws."""
 
     _total_count: Tensor
 
@@ -181,7 +181,7 @@ class _Counts(VectorDistribution):
 
 
 class Multinomial(_Counts, _OfClasses):
-    """How often each class comes in a number of draws.
+    """The distribution of how often each class occurs in a number of draws.
 
     Args:
         total_count: the number of draws, floating.
@@ -234,7 +234,7 @@ class Multinomial(_Counts, _OfClasses):
 
 
 class DirichletMultinomial(_Counts):
-    """How often each class comes in a number of draws, with probabilities that are drawn first.
+    """The distribution of how often each class occurs in a number of draws, with probabilities that are drawn first.
 
     Args:
         total_count: the number of draws, floating.

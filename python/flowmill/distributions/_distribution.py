@@ -1,4 +1,4 @@
-"""What all distributions have: samples, probabilities, moments, by whatever of those they define."""
+"""The base class of distributions: samples, probabilities and moments, computed from those that a subclass defines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flowmill.tensor_util import constant_value
 
 
 class ReparameterizationType:
-    """Whether gradients go from samples to parameters."""
+    """Tells whether gradients flow from samples to parameters."""
 
     def __init__(self, rep_type: str):
         self._rep_type = rep_type
@@ -79,22 +79,22 @@ class Distribution:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it was made with."""
+        """The arguments that it was made with."""
         return dict(self._parameters)
 
     @property
     def reparameterization_type(self) -> ReparameterizationType:
-        """Whether gradients go through samples."""
+        """Tells whether gradients flow through samples."""
         return self._reparameterization_type
 
     @property
     def allow_nan_stats(self) -> bool:
-        """Whether moments that do not exist are NaN."""
+        """True if moments that do not exist are NaN."""
         return self._allow_nan_stats
 
     @property
     def validate_args(self) -> bool:
-        """Whether parameters and values are checked."""
+        """True if parameters and values are checked."""
         return self._validate_args
 
     @classmethod
@@ -106,7 +106,7 @@ class Distribution:
 
     @classmethod
     def param_static_shapes(cls, sample_shape) -> dict[str, TensorShape]:
-        """As :meth:`param_shapes` for a shape that is known.
+        """Like :meth:`param_shapes`, for a shape that is known.
 
         Raises:
             ValueError: if it is not.
@@ -148,7 +148,7 @@ class Distribution:
 
     @property
     def batch_shape(self) -> TensorShape:
-        """What is known of the shape of the batch."""
+        """The static shape of the batch."""
         return TensorShape(self._batch_shape())
 
     def event_shape_tensor(self, name: str = "event_shape_tensor") -> Tensor:
@@ -159,16 +159,16 @@ class Distribution:
 
     @property
     def event_shape(self) -> TensorShape:
-        """What is known of the shape of one sample of one distribution."""
+        """The static shape of one sample of one distribution."""
         return TensorShape(self._event_shape())
 
     def is_scalar_event(self, name: str = "is_scalar_event") -> Tensor:
-        """Whether samples of one distribution are scalars, a boolean tensor."""
+        """Returns true if samples of one distribution are scalars, a boolean tensor."""
         with self._scope(name):
             return tf.convert_to_tensor(self.event_shape.rank == 0, name="is_scalar_event")
 
     def is_scalar_batch(self, name: str = "is_scalar_batch") -> Tensor:
-        """Whether it is one distribution rather than a batch, a boolean tensor."""
+        """Returns true if it is one distribution rather than a batch, a boolean tensor."""
         with self._scope(name):
             shape = self.batch_shape
             if shape.rank is not None:

@@ -34,7 +34,7 @@ class RegisterKL:
 
 
 def kl_divergence(distribution_a, distribution_b, allow_nan_stats: bool = True, name: str | None = None) -> Tensor:
-    """How much is lost by taking `distribution_b` for `distribution_a`, in nats.
+    """Returns the information that is lost if `distribution_b` is used in place of `distribution_a`, in nats.
 
     Args:
         distribution_a: the true distribution.

@@ -34,12 +34,12 @@ class _LocationScale(ScalarDistribution):
 
     @property
     def loc(self) -> Tensor:
-        """Where the distribution is."""
+        """The location parameter."""
         return self._tensors["loc"]
 
     @property
     def scale(self) -> Tensor:
-        """How wide it is."""
+        """The scale parameter."""
         return self._tensors["scale"]
 
     def _z(self, x: Tensor) -> Tensor:

@@ -74,7 +74,7 @@ def non_max_suppression(boxes, scores, max_output_size, iou_threshold=0.5, score
 
 def non_max_suppression_with_scores(boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=_NO_THRESHOLD, soft_nms_sigma=0.0,
                                     name: str | None = None) -> tuple[Tensor, Tensor]:
-    """As :func:`non_max_suppression`; with `soft_nms_sigma` above 0, what boxes have in common makes scores smaller instead of leaving boxes out.
+    """Like :func:`non_max_suppression`; with `soft_nms_sigma` above 0, overlaps reduce scores instead of removing boxes.
 
     Returns:
         Indices of boxes, and their scores.
@@ -91,7 +91,7 @@ def non_max_suppression_with_scores(boxes, scores, max_output_size, iou_threshol
 def non_max_suppression_padded(boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=_NO_THRESHOLD,
                                pad_to_max_output_size: bool = False, name: str | None = None, sorted_input: bool = False,
                                canonicalized_coordinates: bool = False, tile_size: int = 512) -> tuple[Tensor, Tensor]:
-    """As :func:`non_max_suppression`, of the boxes of one image.
+    """Like :func:`non_max_suppression`, for the boxes of one image.
 
     Args:
         boxes: `float32` ``[n, 4]``.
@@ -124,7 +124,7 @@ def non_max_suppression_padded(boxes, scores, max_output_size, iou_threshold=0.5
 
 def non_max_suppression_overlaps(overlaps, scores, max_output_size, overlap_threshold=0.5, score_threshold=_NO_THRESHOLD,
                                  name: str | None = None) -> Tensor:
-    """As :func:`non_max_suppression`, by what boxes have in common, ``[n, n]``."""
+    """Like :func:`non_max_suppression`, with overlaps that are given, ``[n, n]``."""
     with scope(name, "non_max_suppression_overlaps"):
         overlap_threshold = convert_to_tensor(overlap_threshold, name="overlap_threshold")
         return call("NonMaxSuppressionWithOverlaps", None, overlaps, scores, max_output_size, overlap_threshold, score_threshold)
@@ -195,7 +195,7 @@ def generate_bounding_box_proposals(scores, bbox_deltas, image_info, anchors, nm
         nms_threshold: of boxes that share more of their area than this, the best one is left.
         pre_nms_topn: how many boxes are looked at.
         min_size: the least height and width of a box, in pixels of an image of scale 1.
-        post_nms_topn: how many boxes there are at most; zeros stand for the rest.
+        post_nms_topn: the greatest number of boxes; the rest is filled with zeros.
         name: the name of the operation.
     """
     return call("GenerateBoundingBoxProposals", name, scores, bbox_deltas, image_info, anchors, nms_threshold, pre_nms_topn, min_size,

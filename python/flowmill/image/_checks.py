@@ -9,12 +9,12 @@ from flowmill.tensor import Tensor
 
 
 def is_tensor(value) -> bool:
-    """Whether a size is known only when the graph runs."""
+    """Returns true if a size is known only when the graph runs."""
     return isinstance(value, Tensor) or hasattr(value, "_as_tensor")
 
 
 def asserted(condition, message: str) -> list:
-    """What checks a condition when the graph runs; nothing where it is a boolean that holds.
+    """Returns the operations that check a condition when the graph runs; none if it is a boolean that holds.
 
     Raises:
         ValueError: if it is a boolean that does not.
@@ -27,7 +27,7 @@ def asserted(condition, message: str) -> list:
 
 
 def checks_of(image: Tensor) -> list:
-    """What checks that an image has three dimensions at least, of which the last three are not empty.
+    """Returns the operations that check that an image has at least three dimensions, of which the last three are not empty.
 
     Raises:
         ValueError: if static shapes say that it has not.
@@ -94,7 +94,7 @@ def batch_for_size(image, target_height, target_width) -> tuple[Tensor, bool, li
 
 
 def by_rank(image: Tensor, of_image, of_batch):
-    """What one of two functions gives, by whether `image` has three dimensions or four.
+    """Returns the result of one of two functions, chosen by whether `image` has three dimensions or four.
 
     Raises:
         ValueError: for another number of dimensions.

@@ -83,7 +83,7 @@ def decode_image(contents, channels: int | None = None, dtype=uint8, name: str |
 
 
 def is_jpeg(contents, name: str | None = None) -> Tensor:
-    """Whether a string begins as a JPEG file does."""
+    """Returns true if a string begins like a JPEG file."""
     with scope(name, "is_jpeg"):
         return tf.equal(tf.substr(contents, 0, 3), b"\xff\xd8\xff", name=name)
 

@@ -147,7 +147,7 @@ def central_crop(image, central_fraction) -> Tensor:
 
 
 def _margin(size, fraction, static: float | None):
-    """What is left out on either side."""
+    """Returns the size that is removed on either side."""
     if static is None or is_tensor(size):
         whole = tf.cast(size, tf.float64)
         return tf.cast((whole - whole * tf.cast(fraction, tf.float64)) / 2, tf.int32)

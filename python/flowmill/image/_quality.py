@@ -1,4 +1,4 @@
-"""How much images differ, and where they change."""
+"""Measures of the difference between images, and of the changes within an image."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def total_variation(images, name: str | None = None) -> Tensor:
 
 
 def image_gradients(image) -> tuple[Tensor, Tensor]:
-    """How much each element of a batch differs from that below and that on the right; 0 at the ends.
+    """Returns the differences of each element of a batch to those below and on the right; 0 at the ends.
 
     Returns:
         Two batches: downwards and to the right.

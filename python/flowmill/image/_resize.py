@@ -14,7 +14,7 @@ from flowmill.tensor import Tensor
 
 
 class ResizeMethod:
-    """How to interpolate."""
+    """The methods of interpolation."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1
@@ -35,7 +35,7 @@ def resize_bilinear(images, size, align_corners: bool = False, name: str | None 
         size: the new height and width, `int32`.
         align_corners: whether the middles of corner elements stay where they are.
         name: the name of the operation.
-        half_pixel_centers: whether elements stand for their middles.
+        half_pixel_centers: whether coordinates mean the centers of pixels.
 
     Returns:
         A batch of `float32`.
@@ -110,7 +110,7 @@ def _known(size: Tensor) -> tuple[int | None, int | None]:
 
 
 def _known_within(height, width, most_height, most_width):
-    """What :func:`_within` gives, where all is known."""
+    """Returns the result of :func:`_within` if everything is known."""
     if None in (height, width, most_height, most_width):
         return None, None
     factor = min(np.float32(most_height) / np.float32(height), np.float32(most_width) / np.float32(width))

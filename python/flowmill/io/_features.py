@@ -1,4 +1,4 @@
-"""What an example is expected to hold: a named tuple for each kind of feature."""
+"""The expected features of an example: a named tuple for each kind of feature."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FixedLenSequenceFeature(
 
 
 class SparseFeature(collections.namedtuple("SparseFeature", "index_key value_key dtype size already_sorted", defaults=(False,))):
-    """Values that stand in one feature and their places in another, or several: a SparseTensor.
+    """Values in one feature with their indices in another feature, or several: a SparseTensor.
 
     Attributes:
         index_key: the feature, or features, with the places.

@@ -98,7 +98,7 @@ class _Wanted:
         self.dense[key] = as_dtype(feature.dtype), shape, feature.default_value
 
     def with_sequences_as_dense(self) -> _Wanted:
-        """Lets features of any length be dense ones with an unknown first size, as examples have them."""
+        """Makes features of any length dense ones with an unknown first size, as examples have them."""
         for key, allowed in self.missing_allowed.items():
             if not allowed:
                 raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be True.")
@@ -209,7 +209,7 @@ def _with_composite_features(features, found: dict[str, Any]) -> dict[str, Any]:
 
 
 def parse_single_example(serialized, features, name: str | None = None, example_names=None) -> dict[str, Any]:
-    """As :func:`parse_example` for one example, a scalar; tensors have no dimension of a batch.
+    """Like :func:`parse_example`, for one example, a scalar; tensors have no batch dimension.
 
     Raises:
         ValueError: as there, and where `serialized` is no scalar.
@@ -244,7 +244,7 @@ def parse_sequence_example(serialized, context_features=None, sequence_features=
 
 
 def parse_single_sequence_example(serialized, context_features=None, sequence_features=None, example_name=None, name: str | None = None):
-    """As :func:`parse_sequence_example` for one example, a scalar; gives the first two dictionaries.
+    """Like :func:`parse_sequence_example`, for one example, a scalar; returns the first two dictionaries.
 
     Raises:
         ValueError: as there.

@@ -16,7 +16,7 @@ _CHUNK = 1 << 18
 
 
 class TFRecordCompressionType:
-    """How record files are compressed."""
+    """The compressions of record files."""
 
     NONE = 0
     ZLIB = 1
@@ -24,7 +24,7 @@ class TFRecordCompressionType:
 
 
 class TFRecordOptions:
-    """How a record file is written and read.
+    """The options with which a record file is written and read.
 
     Args:
         compression_type: ``""``, ``"ZLIB"`` or ``"GZIP"``, or the number of it.

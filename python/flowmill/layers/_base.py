@@ -1,4 +1,4 @@
-"""What all layers have: a variable scope, weights, losses and updates."""
+"""The base class of layers: a variable scope, weights, losses and updates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UPDATE_OPS, _REGULARIZATION_LOSSES = "update_ops", "regularization_losses"
 
 
 class InputSpec:
-    """What a layer demands of an input; None demands nothing.
+    """The conditions on a layer's input; None means no condition.
 
     Args:
         dtype: its type.
@@ -95,7 +95,7 @@ def function_of(given, what: str) -> Callable | None:
 
 
 def smart_cond(condition, true_fn: Callable, false_fn: Callable):
-    """What one of two functions gives; only that one is called where the condition is known while the graph is built."""
+    """Returns the result of one of two functions; only that one is called if the condition is known while the graph is built."""
     from flowmill.tensor_util import constant_value
 
     known = condition
@@ -324,7 +324,7 @@ class Layer:
         self.built = True
 
     def call(self, inputs, **kwargs) -> Any:
-        """What the layer computes."""
+        """Computes the layer's output."""
         return inputs
 
     def compute_output_shape(self, input_shape) -> TensorShape:
@@ -389,7 +389,7 @@ class Layer:
                 self.add_loss(loss / batch, inputs=inputs)
 
     def apply(self, inputs, *args, **kwargs) -> Any:
-        """As calling it."""
+        """Calls the layer."""
         return self(inputs, *args, **kwargs)
 
 

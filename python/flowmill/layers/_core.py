@@ -125,7 +125,7 @@ class Dropout(Layer):
             lambda: tf.identity(inputs))
 
     def compute_output_shape(self, input_shape) -> TensorShape:
-        """That of the input."""
+        """Returns the shape of the input."""
         return TensorShape(input_shape)
 
 

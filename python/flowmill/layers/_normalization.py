@@ -184,7 +184,7 @@ class BatchNormalization(Layer):
         return outputs if self.virtual_batch_size is None else tf.reshape(outputs, shape)
 
     def _known(self, training):
-        """Whether it is training, None where only a run knows."""
+        """Returns true if it is training, None if only a run knows."""
         from flowmill.tensor_util import constant_value
 
         found = constant_value(training) if isinstance(training, Tensor) else None if hasattr(training, "_as_tensor") else training
@@ -286,7 +286,7 @@ class BatchNormalization(Layer):
         self.add_update(lambda: smart_cond(training, move_variance, lambda: self.moving_variance))
 
     def _corrected(self, mean, variance, training):
-        """What brings a batch's moments to the moving ones: a factor and what to add, and the moments to move towards."""
+        """Returns the correction from a batch's moments to the moving ones, a factor and a summand, and the moments to move towards."""
         deviation = tf.sqrt(variance + self.epsilon)
         moving = tf.maximum(self.renorm_stddev, tf.sqrt(self.epsilon))
         r = deviation / moving
@@ -314,7 +314,7 @@ class BatchNormalization(Layer):
             return r, d, tf.identity(mean), tf.identity(variance)
 
     def compute_output_shape(self, input_shape) -> TensorShape:
-        """That of the input."""
+        """Returns the shape of the input."""
         return TensorShape(input_shape)
 
 

@@ -56,7 +56,7 @@ def op_format(data_format: str, ndim: int) -> str:
 
 
 def window_length(length: int | None, window: int, padding: str, stride: int, dilation: int = 1) -> int | None:
-    """How often a window fits; None where the length is not known."""
+    """Returns the number of positions of a window; None if the length is not known."""
     if length is None:
         return None
     reach = window + (window - 1) * (dilation - 1)

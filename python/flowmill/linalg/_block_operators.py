@@ -30,12 +30,12 @@ def of_one_type(operators) -> list[LinearOperator]:
 
 
 def joint_batch_shape(operators) -> TensorShape:
-    """What is known of the dimensions before the matrices of several operators together."""
+    """Returns the joint static shape of the batch dimensions of several operators."""
     return functools.reduce(broadcast_static_shape, [o.batch_shape for o in operators])
 
 
 def joint_batch_shape_tensor(operators) -> Tensor:
-    """The same, when the graph runs."""
+    """Like :func:`joint_batch_shape`, when the graph runs."""
     return functools.reduce(broadcast_dynamic_shape, [o.batch_shape_tensor() for o in operators])
 
 

@@ -41,12 +41,12 @@ class _Circulant(LinearOperator):
 
     @property
     def block_depth(self) -> int:
-        """How deep circulant blocks are nested."""
+        """The depth to which circulant blocks are nested."""
         return self._depth
 
     @property
     def block_shape(self) -> TensorShape:
-        """What is known of the sizes of the blocks."""
+        """The static sizes of the blocks."""
         return self._spectrum.shape[-self._depth:]
 
     def _complex(self, tensor: Tensor) -> Tensor:

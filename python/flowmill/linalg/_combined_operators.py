@@ -116,7 +116,7 @@ class _Wrapped(LinearOperator):
 
     @property
     def operator(self) -> LinearOperator:
-        """What it is made of."""
+        """The operator that it is made of."""
         return self._operator
 
 
@@ -276,7 +276,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
 
     @property
     def is_diag_update_positive(self) -> bool | None:
-        """Whether ``D`` is positive, None where that is not known."""
+        """True if ``D`` is positive, None if that is not known."""
         return self._is_diag_update_positive
 
     def _shape(self):

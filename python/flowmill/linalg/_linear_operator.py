@@ -69,7 +69,7 @@ class LinearOperator(Module):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it was made with."""
+        """The arguments that it was made with."""
         return dict(self._parameters)
 
     @property
@@ -79,22 +79,22 @@ class LinearOperator(Module):
 
     @property
     def is_non_singular(self) -> bool | None:
-        """Whether the matrices have inverses, None where that is not known."""
+        """True if the matrices have inverses, None if that is not known."""
         return self._is_non_singular
 
     @property
     def is_self_adjoint(self) -> bool | None:
-        """Whether they are their own adjoints, None where that is not known."""
+        """True if the matrices are their own adjoints, None if that is not known."""
         return self._is_self_adjoint
 
     @property
     def is_positive_definite(self) -> bool | None:
-        """Whether they are positive definite, None where that is not known."""
+        """True if the matrices are positive definite, None if that is not known."""
         return self._is_positive_definite
 
     @property
     def is_square(self) -> bool | None:
-        """Whether they are square, None where that is not known.
+        """True if the matrices are square, None if that is not known.
 
         Raises:
             ValueError: if the shape says otherwise than the caller.
@@ -115,12 +115,12 @@ class LinearOperator(Module):
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape ``[..., m, n]``."""
+        """The static shape ``[..., m, n]``."""
         return self._shape()
 
     @property
     def batch_shape(self) -> TensorShape:
-        """What is known of the dimensions before the matrices."""
+        """The static shape of the dimensions before the matrices."""
         return TensorShape(None) if self.shape.rank is None else self.shape[:-2]
 
     @property
@@ -250,7 +250,7 @@ class LinearOperator(Module):
         return tf.linalg.solve(*together(self.to_dense(), rhs), adjoint=adjoint)
 
     def solve(self, rhs, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve"):
-        """What gives `rhs` when this is multiplied by it: matrices ``[..., n, k]``, or an operator where `rhs` is one.
+        """Solves the equation of this operator times ``x`` equals `rhs`: matrices ``[..., n, k]``, or an operator if `rhs` is one.
 
         Args:
             rhs: matrices ``[..., m, k]``, or an operator.
@@ -272,7 +272,7 @@ class LinearOperator(Module):
             return self._solve(rhs, adjoint, adjoint_arg)
 
     def solvevec(self, rhs, adjoint: bool = False, name: str = "solve") -> Tensor:
-        """As :meth:`solve`, for vectors ``[..., m]``."""
+        """Like :meth:`solve`, for vectors ``[..., m]``."""
         with self._scope(name):
             rhs = self._argument(rhs, "rhs")
             return tf.squeeze(self.solve(tf.expand_dims(rhs, -1), adjoint), -1)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _padding(diagonal, value):
-    """What stands beside a diagonal, a truth value beside truth values."""
+    """Returns the padding beside a diagonal, a boolean for booleans."""
     kind = getattr(diagonal, "dtype", None)
     return bool(value) if kind is not None and as_dtype(kind).is_bool else value
 
@@ -31,7 +31,7 @@ def diag(diagonal, name: str = "diag", k=0, num_rows=-1, num_cols=-1, padding_va
         k: which diagonal: above 0 those above the main one; or the lowest and the highest of several.
         num_rows: how many rows there are; as few as can be where it is -1.
         num_cols: how many columns there are.
-        padding_value: what stands beside.
+        padding_value: the padding beside the diagonals.
         align: at which ends of its rows `diagonal` has what is not used: ``"RIGHT_LEFT"`` is to the left of those above the main one and to the
             right of those below.
     """
@@ -104,7 +104,7 @@ def trace(x, name: str | None = None) -> Tensor:
 
 
 def transpose(a, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
-    """As :func:`matrix_transpose <flowmill.array.matrix_transpose>`."""
+    """Like :func:`matrix_transpose <flowmill.array.matrix_transpose>`."""
     return matrix_transpose(a, name, conjugate)
 
 

@@ -10,7 +10,7 @@ from flowmill.tensor_shape import TensorShape
 
 
 class LinearOperatorHouseholder(LinearOperator):
-    """Reflections at the planes that vectors stand on.
+    """Reflections at the planes that are orthogonal to vectors.
 
     Args:
         reflection_axis: the vectors, ``[..., n]``, of any length.
@@ -70,7 +70,7 @@ class LinearOperatorPermutation(LinearOperator):
     """Matrices that put the rows of others in another order.
 
     Args:
-        perm: for each row of the result the row that stands there, ``[..., n]``.
+        perm: for each row of the result the number of the row that is moved there, ``[..., n]``.
         dtype: the type of the elements.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
         name: of its scope.
@@ -217,7 +217,7 @@ class LinearOperatorTridiag(LinearOperator):
 
     @property
     def diagonals_format(self) -> str:
-        """How they were given."""
+        """The format in which the diagonals were given."""
         return self._format
 
     def _shape(self):

@@ -1,4 +1,4 @@
-"""What is done with a decomposition into triangles and a permutation, as `lu` gives it elsewhere."""
+"""Functions of a decomposition into triangles and a permutation, as `lu` returns it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def lu_reconstruct(lower_upper, perm, validate_args: bool = False, name: str | N
 
 
 def lu_solve(lower_upper, perm, rhs, validate_args: bool = False, name: str | None = None) -> Tensor:
-    """What gives `rhs` when the matrices of a decomposition are multiplied by it.
+    """Solves the equation of the decomposed matrices times ``x`` equals `rhs`.
 
     Args:
         lower_upper: as of :func:`lu_reconstruct`.

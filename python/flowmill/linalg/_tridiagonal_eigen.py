@@ -19,7 +19,7 @@ def eigh_tridiagonal(alpha, beta, eigvals_only: bool = True, select: str = "a", 
 
     Args:
         alpha: the diagonal, a vector of which only the real part counts.
-        beta: what stands above it, one number less.
+        beta: the diagonal above it, one number less.
         eigvals_only: leaves the eigenvectors out.
         select: which eigenvalues: all (``"a"``), those from one number in order to another (``"i"``), those of an interval (``"v"``).
         select_range: the first and the last number, or the ends of the interval.
@@ -108,7 +108,7 @@ class _Bisection:
         return 0.5 * low + 0.5 * high, numbers
 
     def below(self, at: Tensor) -> Tensor:
-        """How many eigenvalues are below each number: the signs of the quotients of Sturm's sequence."""
+        """Returns the number of eigenvalues below each number, by the signs of the quotients of Sturm's sequence."""
         quotient = self.diagonal[0] - at
         count = tf.cast(quotient < 0, tf.int32)
         quotient = tf.where_v2(tf.equal(quotient, 0), self.first, quotient)

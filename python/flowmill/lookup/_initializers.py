@@ -1,4 +1,4 @@
-"""What tables are filled with: tensors, the lines of a file."""
+"""Initial contents of tables: tensors, the lines of a file."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def tables_initializer(name: str = "init_all_tables") -> Operation:
 
 
 def initialize_all_tables(name: str = "init_all_tables") -> Operation:
-    """As :func:`tables_initializer`."""
+    """Like :func:`tables_initializer`."""
     return tables_initializer(name)
 
 
 class Typed:
-    """What has keys and values of known types."""
+    """The base class of objects with keys and values of known types."""
 
     _key_dtype: DType
     _value_dtype: DType
@@ -44,7 +44,7 @@ class Typed:
 
 
 class TextFileIndex:
-    """What of a line is a key or a value, where it is not a column's number."""
+    """The parts of a line that can be a key or a value, besides a column's number."""
 
     WHOLE_LINE = -2
     LINE_NUMBER = -1
@@ -93,7 +93,7 @@ class TextFileInitializer(Typed):
         value_dtype: the values' type.
         value_index: the column of the values, or one of :class:`TextFileIndex`.
         vocab_size: the number of lines, where it is known.
-        delimiter: what stands between columns.
+        delimiter: the delimiter of columns.
         name: the name of the operations.
         value_index_offset: what to add to the number of a line.
 

@@ -16,7 +16,7 @@ from flowmill.tensor import Operation, Tensor
 
 
 class Table(Typed):
-    """What all tables have: types, a handle, functions that ask it."""
+    """The base class of tables: types, a handle, functions that look up keys."""
 
     def __init__(self, key_dtype, value_dtype) -> None:
         self._key_dtype, self._value_dtype = as_dtype(key_dtype).base_dtype, as_dtype(value_dtype).base_dtype
@@ -28,7 +28,7 @@ class Table(Typed):
 
     @property
     def resource_handle(self) -> Tensor:
-        """The tensor that stands for it."""
+        """The table's handle."""
         return self._handle
 
     def __getitem__(self, keys) -> Any:
@@ -100,7 +100,7 @@ class StaticHashTable(Table):
 
 
 class HasherSpec(collections.namedtuple("HasherSpec", "hasher key")):
-    """How keys outside of a vocabulary are spread over buckets."""
+    """Chooses the function that spreads keys outside of a vocabulary over buckets."""
 
 
 # The quick hash.
@@ -160,7 +160,7 @@ class StaticVocabularyTable(Table):
 
     @property
     def resource_handle(self) -> Tensor | None:
-        """The tensor that stands for the vocabulary's table, None where there is none."""
+        """The handle of the vocabulary's table, None if there is none."""
         return None if self._table is None else self._table.resource_handle
 
     def size(self, name: str | None = None) -> Tensor:
@@ -196,7 +196,7 @@ class StaticVocabularyTable(Table):
 
 
 class IdTableWithHashBuckets(StaticVocabularyTable):
-    """As :class:`StaticVocabularyTable`, around a table there is."""
+    """Like :class:`StaticVocabularyTable`, around an existing table."""
 
     def __init__(self, table: StaticHashTable | None, num_oov_buckets: int, hasher_spec: HasherSpec = FastHashSpec, name: str | None = None,
                  key_dtype=None):

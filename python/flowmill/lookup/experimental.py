@@ -26,7 +26,7 @@ class _Saveable(SaveableObject):
         super().__init__(table, [SaveSpec(keys, "", name + "-keys"), SaveSpec(values, "", name + "-values")], name)
 
     def restore(self, restored_tensors, restored_shapes) -> Operation:
-        """Lets the table hold these keys and no others."""
+        """Replaces the table's contents by these keys."""
         graph, (keys, values) = get_default_graph(), restored_tensors
         with graph.name_scope(f"{self.name}_table_restore"), graph.colocate_with(self.op.resource_handle):
             return call("LookupTableImportV2", None, self.op.resource_handle, keys, values)
@@ -82,7 +82,7 @@ class MutableHashTable(Table):
                 return self._found(keys, default)
 
     def insert(self, keys, values, name: str | None = None) -> Operation:
-        """Gives keys values, also those that it holds.
+        """Inserts keys with values, and replaces the values of keys that it holds.
 
         Raises:
             TypeError: if types differ.
@@ -133,9 +133,9 @@ class DenseHashTable(MutableHashTable):
         self._finish(name, checkpoint)
 
     def insert_or_assign(self, keys, values, name: str | None = None) -> Operation:
-        """As :meth:`insert`."""
+        """Like :meth:`insert`."""
         return self.insert(keys, values, name)
 
     def erase(self, keys, name: str | None = None) -> Operation:
-        """As :meth:`remove`."""
+        """Like :meth:`remove`."""
         return self.remove(keys, name)

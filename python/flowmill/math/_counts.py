@@ -93,7 +93,7 @@ def _flat(arr, weights, dtype) -> tuple[Tensor, Tensor | None]:
 
 
 def no_weights(values, dtype) -> Tensor:
-    """Returns the empty tensor that stands for weights of 1: of type `dtype`, or of that of the values if it is None."""
+    """Returns the empty tensor that means weights of 1: of type `dtype`, or of that of the values if it is None."""
     return constant([], values.dtype.base_dtype if dtype is None else as_dtype(dtype))
 
 

@@ -41,7 +41,7 @@ def unary(op: str, function_name: str, doc: str):
 
 
 def scoped_unary(op: str, function_name: str, doc: str):
-    """As :func:`unary`, with the operation in a scope of the function's name."""
+    """Like :func:`unary`, with the operation in a scope of the function's name."""
     def function(x, name: str | None = None) -> Tensor:
         if is_ragged(x):
             return x.with_flat_values(function(x.flat_values, name))
@@ -218,7 +218,7 @@ def truediv(x, y, name: str | None = None) -> Tensor:
 
 
 def divide(x, y, name: str | None = None) -> Tensor:
-    """As the operator ``/``; with a name, :func:`identity <flowmill.array.identity>` of that gives it one."""
+    """Like the operator ``/``; with a name, the result is an :func:`identity <flowmill.array.identity>` of that name."""
     if name is not None:
         return truediv(x, y, name) if is_ragged(x) or is_ragged(y) else _operators.truediv(convert_to_tensor(x), y, name)
     if not isinstance(x, Tensor) and not hasattr(x, "_as_tensor") and not is_ragged(x) and not is_ragged(y):
@@ -240,7 +240,7 @@ def div(x, y, name: str | None = None) -> Tensor:
 
 
 def logical_xor(x, y, name: str = "LogicalXor") -> Tensor:
-    """Whether one of two is true, and the other not."""
+    """Returns for each pair of elements whether exactly one of them is true."""
     return call("LogicalAnd", name, call("LogicalOr", None, x, y), call("LogicalNot", None, call("LogicalAnd", None, x, y)))
 
 
@@ -420,7 +420,7 @@ def cast(x, dtype, name: str | None = None) -> Tensor | SparseTensor:
 
 
 def saturate_cast(value, dtype, name: str | None = None) -> Tensor:
-    """As :func:`cast`; numbers that the type does not have become its least or its greatest."""
+    """Like :func:`cast`, but numbers outside of the type's range become its least or greatest number."""
     with op_scope(name, "saturate_cast", value) as scope:
         value = convert_to_tensor(value, name="value")
         wanted, own = as_dtype(dtype).base_dtype, value.dtype.base_dtype

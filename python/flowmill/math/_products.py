@@ -112,7 +112,7 @@ def add_n(inputs, name: str | None = None) -> Tensor:
 
 
 def accumulate_n(inputs, shape=None, tensor_dtype=None, name: str | None = None) -> Tensor:
-    """As :func:`add_n`.
+    """Like :func:`add_n`.
 
     Args:
         inputs: the tensors.
@@ -243,7 +243,7 @@ def einsum(equation: str, *inputs, **kwargs) -> Tensor:
     """Sums of products over named dimensions.
 
     Args:
-        equation: the names of the dimensions of each argument and of the result, ``"ij,jk->ik"``; ``...`` stands for dimensions to be broadcast.
+        equation: the names of the dimensions of each argument and of the result, ``"ij,jk->ik"``; ``...`` means dimensions that broadcast.
             Without ``->`` the result has the names that are there once, in the order of the alphabet.
         inputs: tensors.
         name: of the scope.

@@ -277,13 +277,13 @@ def approx_min_k(operand, k: int, reduction_dimension: int = -1, recall_target: 
 
 
 def is_non_decreasing(x, name: str | None = None) -> Tensor:
-    """Whether the elements of a tensor, in order, never fall; a scalar."""
+    """Returns true if the elements of a tensor, in order, never fall; a scalar."""
     with op_scope(name, "is_non_decreasing"):
         return _all_steps("GreaterEqual", x)
 
 
 def is_strictly_increasing(x, name: str | None = None) -> Tensor:
-    """Whether each element of a tensor, in order, is greater than the one before; a scalar."""
+    """Returns true if each element of a tensor, in order, is greater than the one before; a scalar."""
     with op_scope(name, "is_strictly_increasing"):
         return _all_steps("Greater", x)
 

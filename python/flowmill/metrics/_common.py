@@ -1,4 +1,4 @@
-"""What metrics are made of: local variables, weights of the right rank, collections."""
+"""The common parts of metrics: local variables, weights of the right rank, collections."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def mean_tensor(values, weights=None, metrics_collections=None, updates_collecti
 
 
 def accuracy(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How often predictions equal labels.
+    """Computes the rate at which predictions equal labels.
 
     Raises:
         ValueError: if shapes do not fit.
@@ -117,6 +117,6 @@ def mean_cosine_distance(labels, predictions, dim: int, weights=None, metrics_co
 
 def percentage_below(values, threshold: float, weights=None, metrics_collections=None, updates_collections=None,
                      name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How often values are less than a threshold."""
+    """Computes the rate of values below a threshold."""
     below = tf.cast(tf.less(values, threshold), tf.float32)
     return mean(below, weights, metrics_collections, updates_collections, name or "percentage_below_threshold")

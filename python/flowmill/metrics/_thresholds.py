@@ -16,7 +16,7 @@ _TINY = 1e-7
 
 
 def _decisions(labels, predictions, thresholds, weights=None, kinds=("tp", "fn", "tn", "fp")):
-    """How often each kind of decision was made at each threshold: variables by kind, and what adds a batch to them."""
+    """Counts each kind of decision at each threshold; returns the variables by kind, and the operations that add a batch to them."""
     within = [
         tf.assert_greater_equal(predictions, tf.cast(0.0, predictions.dtype), message="predictions must be in [0, 1]"),
         tf.assert_less_equal(predictions, tf.cast(1.0, predictions.dtype), message="predictions must be in [0, 1]"),
@@ -62,31 +62,31 @@ def _one_kind(kind: str, labels, predictions, thresholds, weights, metrics_colle
 
 def true_positives_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
                                  name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How often a probability was above each threshold where the label was true."""
+    """Counts for each threshold how often the probability was above it and the label true."""
     return _one_kind("tp", labels, predictions, thresholds, weights, metrics_collections, updates_collections, name)
 
 
 def true_negatives_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
                                  name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How often a probability was not above each threshold where the label was false."""
+    """Counts for each threshold how often the probability was not above it and the label false."""
     return _one_kind("tn", labels, predictions, thresholds, weights, metrics_collections, updates_collections, name)
 
 
 def false_positives_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
                                   name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How often a probability was above each threshold where the label was false."""
+    """Counts for each threshold how often the probability was above it and the label false."""
     return _one_kind("fp", labels, predictions, thresholds, weights, metrics_collections, updates_collections, name)
 
 
 def false_negatives_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
                                   name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How often a probability was not above each threshold where the label was true."""
+    """Counts for each threshold how often the probability was not above it and the label true."""
     return _one_kind("fn", labels, predictions, thresholds, weights, metrics_collections, updates_collections, name)
 
 
 def precision_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
                             name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How much of what was above each threshold was true."""
+    """Computes for each threshold the share of true labels among probabilities above it."""
     with tf.variable_scope(name, "precision_at_thresholds", (predictions, labels, weights)):
         values, updates = _decisions(labels, predictions, thresholds, weights, ("tp", "fp"))
 
@@ -99,7 +99,7 @@ def precision_at_thresholds(labels, predictions, thresholds, weights=None, metri
 
 def recall_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
                          name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How much of what was true was above each threshold."""
+    """Computes for each threshold the share of probabilities above it among true labels."""
     with tf.variable_scope(name, "recall_at_thresholds", (predictions, labels, weights)):
         values, updates = _decisions(labels, predictions, thresholds, weights, ("tp", "fn"))
 
@@ -181,7 +181,7 @@ def _interpolated(tp, fp, fn, last: int) -> Tensor:
 
 def sensitivity_at_specificity(labels, predictions, specificity: float, weights=None, num_thresholds: int = 200, metrics_collections=None,
                                updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How much of what was true is above the threshold below which the part `specificity` of what was false is.
+    """Computes the share of true labels above the threshold below which the share `specificity` of false labels is.
 
     Raises:
         ValueError: if `specificity` is not in ``[0, 1]``.
@@ -202,7 +202,7 @@ def sensitivity_at_specificity(labels, predictions, specificity: float, weights=
 
 def specificity_at_sensitivity(labels, predictions, sensitivity: float, weights=None, num_thresholds: int = 200, metrics_collections=None,
                                updates_collections=None, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """How much of what was false is below the threshold above which the part `sensitivity` of what was true is.
+    """Computes the share of false labels below the threshold above which the share `sensitivity` of true labels is.
 
     Raises:
         ValueError: if `sensitivity` is not in ``[0, 1]``.

@@ -52,7 +52,7 @@ def leaky_relu(features, alpha=0.2, name: str | None = None) -> Tensor:
 
 
 def crelu(features, name: str | None = None, axis: int = -1) -> Tensor:
-    """What is positive and what is negative, both above 0, side by side along `axis`, which gets twice as long."""
+    """Concatenates `relu(features)` and `relu(-features)` along `axis`, which doubles in length."""
     with scope(name, "CRelu", [features]) as whole:
         features = convert_to_tensor(features, name="features")
         both = tf.concat([features, -features], axis, name=whole)

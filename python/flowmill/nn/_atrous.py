@@ -40,7 +40,7 @@ def with_space_to_batch(input, dilation_rate, padding, op: Callable, filter_shap
 
 def dilated(value: Tensor, dilation_rate, padding, op: Callable, filter_shape=None, spatial_dims=None, data_format: str | None = None,
             batch_dims: int = 1, filters: Tensor | None = None) -> Tensor:
-    """As :func:`with_space_to_batch`, with more batch dimensions. `filters` say the number of channels where the ops do not."""
+    """Like :func:`with_space_to_batch`, with more batch dimensions. `filters` say the number of channels if the ops do not."""
     from flowmill.tensor_util import constant_value
 
     rate = convert_to_tensor(dilation_rate, tf.int32, name="dilation_rate")
@@ -86,7 +86,7 @@ def _spatial_dims(value: Tensor, spatial_dims, count: int, start: int, channels_
 
 
 def _base_paddings(padding, filter_shape, count: int, rate, channels_first: bool):
-    """What is added before and after each spatial dimension, ``[count, 2]``."""
+    """Returns the padding before and after each spatial dimension, ``[count, 2]``."""
     from flowmill.tensor_util import constant_value
 
     kind, explicit = padding_of(padding, count + 2) if isinstance(padding, (list, tuple)) else (padding, [])
@@ -108,7 +108,7 @@ def _base_paddings(padding, filter_shape, count: int, rate, channels_first: bool
 
 
 def _filled(of: Tensor, fill: int, dims: list[int]):
-    """What holds for some dimensions, for all from the first on: `fill` for those between."""
+    """Extends values of some dimensions to all from the first on: `fill` for those between."""
     from flowmill.tensor_util import constant_value
 
     inner = of.shape.as_list()[1:]
@@ -278,7 +278,7 @@ def atrous_conv2d_transpose(value, filters, output_shape, rate: int, padding: st
 
 
 def _extra(filters: Tensor, rate: int, padding: str):
-    """What "SAME" adds before and after height and width."""
+    """Returns the padding that "SAME" adds before and after height and width."""
     if padding == "VALID":
         return (0, 0), (0, 0)
     if padding != "SAME":

@@ -196,7 +196,7 @@ def sparse_softmax_cross_entropy_with_logits(labels=None, logits=None, name: str
 
 
 def _check_sparse(labels: Tensor, logits: Tensor) -> bool:
-    """Whether static shapes say that labels fit logits.
+    """Returns true if static shapes say that labels fit logits.
 
     Raises:
         ValueError: if they say that they do not.

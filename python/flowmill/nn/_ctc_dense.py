@@ -101,7 +101,7 @@ def _loss_and_gradient(logits, labels, label_length, logit_length, unique):
 
 
 def _transitions(labels):
-    """Which state may follow which: 1 or 0, ``[batch, from, to]`` with the roles of the last two swapped."""
+    """Returns the allowed transitions between states: 1 or 0, ``[batch, from, to]`` with the roles of the last two swapped."""
     batch, num_states = _size(labels, 0), _size(labels, 1) + 1
     label_states = tf.range(num_states)
     blank_states = label_states + num_states
@@ -168,7 +168,7 @@ def _of_labels(labels, num_classes, states):
 
 
 def _of_different_labels(labels, num_classes, states, unique):
-    """The same by way of the labels that come up, which are few where there are many classes."""
+    """Sums the states by class, through the labels that occur, which are few if there are many classes."""
     classes, places = unique
     num_states = _size(labels, 1) + 1
     of_states = tf.expand_dims(states[:, :, 1:num_states], axis=2)

@@ -94,7 +94,7 @@ def embedding_lookup(params, ids, partition_strategy: str = "mod", name: str | N
 
 
 def _assigned(parts: list, flat: Tensor, strategy: str):
-    """Which part each id is in, and its row there."""
+    """Returns the part that each id is in, and its row there."""
     count = len(parts)
     if strategy == "mod":
         return flat % count, flat // count
@@ -228,7 +228,7 @@ def safe_embedding_lookup_sparse(embedding_weights, sparse_ids, sparse_weights=N
         sparse_ids: a SparseTensor of ids, ``[..., ids]``.
         sparse_weights: a SparseTensor of factors of the same form, or None for ones.
         combiner: as for :func:`embedding_lookup_sparse`.
-        default_id: what stands in rows without ids; None for zeros as result.
+        default_id: the id of rows without ids; None for zeros as result.
         name: of the scope.
         partition_strategy: as for :func:`embedding_lookup`.
         max_norm: what the norm of a row is cut down to, or None.

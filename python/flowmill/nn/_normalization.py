@@ -52,7 +52,7 @@ def l2_normalize(x, axis=None, epsilon: float = 1e-12, name: str | None = None, 
 
 def sufficient_statistics(x, axes, shift=None, keep_dims: bool | None = None, name: str | None = None,
                           keepdims: bool | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """What mean and variance can be computed from, for data that come in parts.
+    """Returns the statistics from which mean and variance can be computed, for data that come in parts.
 
     Args:
         x: a tensor.

@@ -87,13 +87,13 @@ def fixed_unigram_candidate_sampler(true_classes, num_true: int, num_sampled: in
 
 def all_candidate_sampler(true_classes, num_true: int, num_sampled: int, unique: bool, seed: int | None = None,
                           name: str | None = None) -> _AllCandidateSampler:
-    """Gives all classes, for tests of what takes samples. Returns what :func:`uniform_candidate_sampler` does."""
+    """Returns all classes, for tests of functions that sample. The result has the form of that of :func:`uniform_candidate_sampler`."""
     return _sampler("AllCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name)
 
 
 def compute_accidental_hits(true_classes, sampled_candidates, num_true: int, seed: int | None = None,
                             name: str | None = None) -> _ComputeAccidentalHits:
-    """Where a class that was drawn is right.
+    """Finds the sampled classes that are right ones.
 
     Args:
         true_classes: the right classes, `int64` ``[batch, num_true]``.
@@ -157,7 +157,7 @@ def _sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, n
 
 
 def _hits(labels: Tensor, sampled: Tensor, num_true: int, num_sampled: int, dtype) -> Tensor:
-    """What takes classes that are right out of those drawn, ``[batch, num_sampled]``."""
+    """Returns the summand that removes right classes from the sampled ones, ``[batch, num_sampled]``."""
     rows, places, weights = compute_accidental_hits(labels, sampled, num_true=num_true)
     rows = tf.reshape(rows, [-1, 1])
     places = tf.reshape(tf.cast(places, tf.int32), [-1, 1])

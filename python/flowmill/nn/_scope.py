@@ -1,4 +1,4 @@
-"""What the functions of this package begin with: the scope they build in."""
+"""The scopes in which the functions of this package build."""
 
 from __future__ import annotations
 

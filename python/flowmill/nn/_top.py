@@ -35,7 +35,7 @@ def nth_element(input, n, reverse: bool = False, name: str | None = None) -> Ten
 
 
 def in_top_k(predictions, targets, k, name: str | None = None) -> Tensor:
-    """Whether the prediction for the target is among the `k` largest of its row.
+    """Returns true for each row whose target's prediction is among the `k` largest.
 
     Args:
         predictions: `float32`, ``[batch, classes]``.
