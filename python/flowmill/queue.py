@@ -46,13 +46,13 @@ def _names(names, dtypes: list[DType]) -> list[str] | None:
 
 
 class QueueBase:
-    """What all queues have.
+    """The base class of queues.
 
     Args:
         dtypes: the types of an element's components.
         shapes: their shapes, None where they may differ.
         names: their names, where elements are dictionaries.
-        queue_ref: the tensor that stands for the queue.
+        queue_ref: the tensor that refers to the queue.
     """
 
     def __init__(self, dtypes, shapes, names, queue_ref: Tensor):
@@ -82,7 +82,7 @@ class QueueBase:
 
     @property
     def queue_ref(self) -> Tensor:
-        """The tensor that stands for the queue."""
+        """The tensor that refers to the queue."""
         return self._queue_ref
 
     @property
@@ -156,7 +156,7 @@ class QueueBase:
             return apply_op("QueueEnqueueManyV2", scope, (self._queue_ref, tensors))
 
     def _element(self, op: Operation):
-        """What comes out of the queue as it is given to users."""
+        """Returns a dequeued element in the form that users get."""
         tensors = list(op.outputs)
         if self._names:
             return dict(zip(self._names, tensors))
@@ -186,15 +186,15 @@ class QueueBase:
         return self._dequeue("Many", n, name, constant_value(n) if isinstance(n, Tensor) else n)
 
     def dequeue_up_to(self, n, name: str | None = None):
-        """As :meth:`dequeue_many`; takes the last elements of a closed queue though they are fewer."""
+        """Like :meth:`dequeue_many`, but takes the last elements of a closed queue even if they are fewer."""
         return self._dequeue("UpTo", n, name, None)
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Lets nothing more in. What waits to be put in goes in later, or is cancelled."""
+        """Closes the queue for new elements. Pending enqueues are completed later, or cancelled."""
         return apply_op("QueueCloseV2", name or f"{self._name}_Close", (self._queue_ref,), {"cancel_pending_enqueues": cancel_pending_enqueues})
 
     def is_closed(self, name: str | None = None) -> Tensor:
-        """Whether it is closed."""
+        """Returns true if the queue is closed."""
         return call("QueueIsClosedV2", name or f"{self._name}_Is_Closed", self._queue_ref)
 
     def size(self, name: str | None = None) -> Tensor:
@@ -259,7 +259,7 @@ def _seeds(seed: int | None, shared_name: str | None) -> tuple[int, int]:
 
 
 class PaddingFIFOQueue(QueueBase):
-    """As :class:`FIFOQueue`; components may differ in the sizes that their shapes leave open, and :meth:`dequeue_many` fills them up with zeros.
+    """Like :class:`FIFOQueue`, but components may differ in the sizes that their shapes leave open; :meth:`dequeue_many` pads them with zeros.
 
     Args:
         capacity, dtypes, shapes, names, shared_name, name: as for :class:`FIFOQueue`; there have to be shapes, of known ranks.

@@ -66,7 +66,7 @@ def _state_type(explicit, state):
 
 
 def _cache_variables(scope) -> None:
-    """Lets variables that cells read be read once, where that is not in a loop already."""
+    """Reads each variable of the cells once, unless that is in a loop already."""
     graph = get_default_graph()
     if scope.caching_device is None and graph._thread.here.scope.context is None and not graph.building_function:
         scope.set_caching_device(lambda op: op.device)
@@ -406,7 +406,7 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
 
 
 def static_state_saving_rnn(cell, inputs, state_saver, state_name, sequence_length=None, scope=None) -> Any:
-    """As :func:`static_rnn`, with a state that is kept from one step to the next.
+    """Like :func:`static_rnn`, with a state that is kept from one step to the next.
 
     Args:
         cell: the cell.

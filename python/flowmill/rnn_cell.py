@@ -281,7 +281,7 @@ class MultiRNNCell(RNNCell):
 
     @property
     def output_size(self) -> Any:
-        """That of the last cell."""
+        """The output size of the last cell."""
         return self._cells[-1].output_size
 
     def zero_state(self, batch_size, dtype) -> Any:
@@ -293,12 +293,12 @@ class MultiRNNCell(RNNCell):
 
     @property
     def trainable_weights(self) -> list:
-        """Those of the cells; none where it is not trainable."""
+        """The trainable weights of the cells; none if it is not trainable."""
         return [w for cell in self._cells if isinstance(cell, Layer) for w in cell.trainable_weights] if self.trainable else []
 
     @property
     def non_trainable_weights(self) -> list:
-        """Those of the cells that are not trained."""
+        """The weights of the cells that are not trained."""
         layers = [cell for cell in self._cells if isinstance(cell, Layer)]
         own = [w for cell in layers for w in cell.non_trainable_weights]
         return own if self.trainable else [w for cell in layers for w in cell.trainable_weights] + own

@@ -29,7 +29,7 @@ _NO_TRACE = 0
 
 
 class SessionOptions:
-    """How a session runs its steps: what a `ConfigProto` can say and what it cannot. Pass one as ``Session(config=...)``.
+    """The options of a session's steps: those of a `ConfigProto` and further ones. Pass one as ``Session(config=...)``.
 
     Args:
         config: a `ConfigProto` to begin with; the other arguments go before what it says.
@@ -38,7 +38,7 @@ class SessionOptions:
         device_count: number of devices by type, such as ``{"CPU": 2}``.
         allow_soft_placement: puts nodes whose device does not exist on the CPU.
         optimize: rewrites graphs before they run.
-        lower: puts functions that are called, branches and loops into the graph they stand in; otherwise their nodes call functions.
+        lower: inlines called functions, branches and loops into the graph that uses them; otherwise their nodes call functions.
         disabled_passes: names of rewriting passes to leave out.
         strands: runs chains of cheap nodes as one unit.
         loops: runs loops with nothing to overlap without frames.
@@ -66,7 +66,7 @@ _SWITCHES = {
 
 
 def _of_config(config) -> dict[str, Any]:
-    """What a `ConfigProto`, Flowmill's or TensorFlow's, says of a session."""
+    """Returns the options of a `ConfigProto`, Flowmill's or TensorFlow's."""
     if not hasattr(config, "inter_op_parallelism_threads"):
         raise TypeError(f"Argument `config` must be a tf.ConfigProto, but got {type(config).__name__!r}")
     options = {
@@ -321,7 +321,7 @@ class Session:
         return self._callable(feeds, found, single and not found.has_handles), found
 
     def optimizations(self, fetches, feed_list=None) -> dict[str, Any]:
-        """What the passes do to the graph that a step of these fetches and feeds runs. Not of TensorFlow.
+        """Returns what the passes do to the graph that a step with these fetches and feeds runs. TensorFlow has no such method.
 
         Args:
             fetches: as for :meth:`run`.
@@ -341,8 +341,8 @@ class Session:
         return {"nodes_before": before, "nodes_after": after, "passes": [dict(zip(keys, p)) for p in passes]}
 
     def _make_callable_from_options(self, callable_options):
-        """A function that takes the values to feed in order and gives a list of the fetched ones, as a `CallableOptions` message says, tensors that stand in
-        for others among it."""
+        """Returns a function that takes the values to feed in order and returns a list of the fetched ones, as a `CallableOptions` message
+        says, including tensors whose values are fed for others."""
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
         feeds, fetches = list(callable_options.feed), list(callable_options.fetch)
@@ -383,7 +383,7 @@ _LEAVES = {str, Tensor, Operation}
 
 
 def register_fetch_type(cls: type) -> None:
-    """Lets steps be kept that fetch or feed objects of a class, each of which stands for one tensor and equals only itself."""
+    """Allows plans of steps to be kept that fetch or feed objects of a class. Each object is made of one tensor and equals only itself."""
     _LEAVES.add(cls)
 
 
@@ -428,7 +428,7 @@ class InteractiveSession(Session):
         self._installed.enter_context(self.as_default())
 
     def close(self) -> None:
-        """As :meth:`Session.close`; ends being the default session, too."""
+        """Like :meth:`Session.close`; also ends being the default session."""
         super().close()
         self._installed.close()
 

@@ -84,7 +84,7 @@ def get_session_handle(data, name: str | None = None) -> Tensor:
 
 
 def get_session_tensor(handle, dtype, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """A placeholder for a handle, and the tensor that it stands for.
+    """Returns a placeholder for a handle, and the tensor that the handle refers to.
 
     Args:
         handle: a handle as a string, which says the device.
@@ -97,7 +97,7 @@ def get_session_tensor(handle, dtype, name: str | None = None) -> tuple[Tensor, 
 
 
 def delete_session_tensor(handle, name: str | None = None) -> tuple[Tensor, Operation]:
-    """A placeholder for a handle, and the operation that removes the tensor that it stands for."""
+    """Returns a placeholder for a handle, and the operation that removes the tensor that the handle refers to."""
     with get_default_graph().device(_device_of(handle)):
         holder = call("Placeholder", None, dtype=string)
         return holder, apply_op("DeleteSessionTensor", name, (holder,))
@@ -109,7 +109,7 @@ def _device_of(handle) -> str:
 
 
 def _of_graph(graph: Graph, key: tuple, make) -> Any:
-    """What was made in a graph for a key, made now where it was not."""
+    """Returns the object that a graph has for a key; makes it if there is none."""
     with graph._lock:
         made = graph.__dict__.setdefault("_session_tensor_ops", {})
         if key not in made:

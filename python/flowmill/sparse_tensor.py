@@ -41,7 +41,7 @@ class SparseTensor:
 
     @classmethod
     def from_value(cls, sparse_tensor_value) -> SparseTensor:
-        """That of a :class:`SparseTensorValue`.
+        """Returns the sparse tensor of a :class:`SparseTensorValue`.
 
         Raises:
             TypeError: for anything else.
@@ -67,13 +67,13 @@ class SparseTensor:
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape of the whole."""
+        """The static shape of the whole."""
         from flowmill.tensor_util import constant_value_as_shape
 
         return self._known.merge_with(constant_value_as_shape(self._dense_shape))
 
     def get_shape(self) -> TensorShape:
-        """As :attr:`shape`."""
+        """Returns :attr:`shape`."""
         return self.shape
 
     def set_shape(self, shape) -> None:
@@ -149,7 +149,7 @@ class SparseTensor:
 
 
 def convert_to_tensor_or_sparse_tensor(value, dtype=None, name: str | None = None):
-    """As :func:`flowmill.convert_to_tensor`; sparse tensors stay sparse, and their values become such.
+    """Like :func:`flowmill.convert_to_tensor`, but sparse tensors stay sparse, and their values are converted to them.
 
     Raises:
         RuntimeError: for a sparse tensor of another type than `dtype`.

@@ -9,7 +9,7 @@ from flowmill.tensor_shape import TensorShape
 
 
 def _is_ref(ref) -> bool:
-    """Whether `ref` is a reference or a reference variable, and not a resource variable."""
+    """Returns true if `ref` is a reference or a reference variable, and not a resource variable."""
     dtype = getattr(ref, "dtype", None)
     return dtype is not None and dtype._is_ref_dtype or not hasattr(ref, "handle")
 
@@ -20,7 +20,7 @@ def _reference(ref):
 
 
 def assign(ref, value, validate_shape: bool | None = None, use_locking: bool | None = None, name: str | None = None):
-    """Gives a variable a value.
+    """Assigns a value to a variable.
 
     Args:
         ref: the variable, or a reference to it.
@@ -52,7 +52,7 @@ def assign_sub(ref, value, use_locking: bool | None = None, name: str | None = N
 
 
 def is_variable_initialized(ref, name: str | None = None) -> Tensor:
-    """Whether a variable has a value."""
+    """Returns true if a variable has a value."""
     if _is_ref(ref):
         return call("IsVariableInitialized", name, _reference(ref))
     return ref.is_initialized(name=name)

@@ -175,7 +175,7 @@ def regex_replace(input, pattern, rewrite, replace_global: bool = True, name=Non
 
 
 def regex_full_match(input, pattern, name=None) -> Tensor:
-    """Whether a regular expression (RE2's syntax) matches the whole of each string."""
+    """Returns true for each string if a regular expression (RE2's syntax) matches the whole of it."""
     if isinstance(pattern, (str, bytes)):
         return call("StaticRegexFullMatch", name, input, pattern=pattern)
     return call("RegexFullMatch", name, input, pattern)
@@ -231,7 +231,7 @@ def format(template: str, inputs, placeholder: str = "{}", summarize: int = 3, n
     Args:
         template: the string.
         inputs: the tensors, or one.
-        placeholder: what stands in the template for each of them.
+        placeholder: the text that is replaced in the template by each of them.
         summarize: how many elements at either end of a dimension are written; all for -1.
         name: the name of the operation.
 

@@ -19,7 +19,7 @@ _PACKAGE = __file__[: -len("tensor.py")]
 
 
 def user_frames() -> tuple:
-    """Where this package was called from: code and instruction of each frame in turn, innermost first."""
+    """Returns the frames from which this package was called: code and instruction of each in turn, innermost first."""
     return _core.frames(sys._getframe(2), _PACKAGE, _MAX_FRAMES)
 
 
@@ -75,7 +75,7 @@ class Operation:
         return list(self._outputs)
 
     def values(self) -> tuple[Tensor, ...]:
-        """As :attr:`outputs`, in a tuple."""
+        """Returns :attr:`outputs`, in a tuple."""
         return tuple(self._outputs)
 
     @property
@@ -105,7 +105,8 @@ class Operation:
 
     @property
     def traceback(self) -> list[tuple[str, int, str, str]]:
-        """Where it was made, as ``(file, line, function, text)`` from the outermost call to the innermost outside of this package; empty for
+        """The place where it was made, as ``(file, line, function, text)`` from the outermost call to the innermost outside of this package; empty
+        for
         imported nodes."""
         import linecache
 
@@ -124,7 +125,7 @@ class Operation:
         self._graph._core.set_device(self._id, device if isinstance(device, str) else device.to_string())
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
-        """Lets another tensor be an input."""
+        """Replaces an input by another tensor."""
         self._graph._core.update_input(self._id, index, tensor._key)
 
     def _add_control_input(self, op: Operation) -> None:
@@ -225,11 +226,11 @@ class Tensor:
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of its shape before anything runs."""
+        """The static shape."""
         return known_shape(self._graph._core.shape(*self._key))
 
     def get_shape(self) -> TensorShape:
-        """As :attr:`shape`."""
+        """Returns :attr:`shape`."""
         return self.shape
 
     def set_shape(self, shape) -> None:
@@ -310,7 +311,7 @@ class Reference:
 
 
 def _contradiction(known: TensorShape, shape: TensorShape) -> ValueError:
-    """What is wrong with a shape that does not fit what is known of one."""
+    """Returns the error for a shape that contradicts the known one."""
     sizes, others = known.as_list(), shape.as_list()
     if len(sizes) != len(others):
         return ValueError(f"Shapes must be equal rank, but are {len(sizes)} and {len(others)}")
@@ -340,5 +341,5 @@ def _session_for(element, session):
 
 
 def _running(element) -> tuple[str, str, str]:
-    """What `element` is, what is done to it in a session, and the method that does."""
+    """Returns the kind of `element`, the verb for running it in a session, and the method that runs it."""
     return ("operation", "execute", "run") if isinstance(element, Operation) else ("tensor", "evaluate", "eval")

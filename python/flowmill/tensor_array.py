@@ -98,17 +98,17 @@ class TensorArray:
 
     @property
     def flow(self) -> Tensor:
-        """What orders the reads and writes; for an array that is a list, the list itself."""
+        """The tensor that orders the reads and writes; for an array that is a list, the list itself."""
         return self._flow
 
     @property
     def element_shape(self) -> TensorShape:
-        """What is known of the shape of its elements."""
+        """The static shape of its elements."""
         return self._element_shapes[0]
 
     @property
     def dynamic_size(self) -> bool:
-        """Whether writing behind its end makes it longer."""
+        """True if writing past its end makes it longer."""
         return self._dynamic_size
 
     @property
@@ -170,7 +170,7 @@ class TensorArray:
     # What can be done with it
 
     def identity(self) -> TensorArray:
-        """The same array; its writes come before those of what takes it."""
+        """Returns the same array; its writes run before those of operations that use the result."""
         return self._with_flow(call("Identity", None, self._flow))
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:

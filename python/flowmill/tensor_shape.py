@@ -24,7 +24,7 @@ class Dimension:
         return self._value
 
     def is_compatible_with(self, other) -> bool:
-        """Whether both may be one size: they are equal, or one is not known."""
+        """Returns true if both may be one size: they are equal, or one is not known."""
         other = as_dimension(other)
         return self._value is None or other._value is None or self._value == other._value
 
@@ -38,7 +38,7 @@ class Dimension:
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
 
     def merge_with(self, other) -> Dimension:
-        """What both say together.
+        """Returns the merged size.
 
         Raises:
             ValueError: if they contradict each other.
@@ -224,7 +224,7 @@ class TensorShape:
         return product
 
     def is_fully_defined(self) -> bool:
-        """Whether the rank and every size are known."""
+        """Returns true if the rank and every size are known."""
         return self._dims is not None and None not in self._dims
 
     def assert_is_fully_defined(self) -> None:
@@ -237,7 +237,7 @@ class TensorShape:
             raise ValueError(f"Shape {self} is not fully defined")
 
     def is_compatible_with(self, other) -> bool:
-        """Whether one tensor can have both shapes."""
+        """Returns true if one tensor can have both shapes."""
         other = as_shape(other)
         if self._dims is None or other._dims is None:
             return True
@@ -272,7 +272,7 @@ class TensorShape:
             raise ValueError(f"Shapes {self} and {other} must have the same rank")
 
     def merge_with(self, other) -> TensorShape:
-        """What both shapes say together.
+        """Returns the merged shape.
 
         Raises:
             ValueError: if they contradict each other.
@@ -303,7 +303,7 @@ class TensorShape:
         return TensorShape([a if a == b else None for a, b in zip(self._dims, other._dims)])
 
     def most_specific_common_supertype(self, others) -> TensorShape | None:
-        """As :meth:`most_specific_compatible_shape` of all `others`; None where one of them is no shape."""
+        """Returns :meth:`most_specific_compatible_shape` of all `others`; None if one of them is not a shape."""
         found = self
         for other in others:
             if not isinstance(other, TensorShape):
@@ -312,7 +312,7 @@ class TensorShape:
         return found
 
     def is_subtype_of(self, other) -> bool:
-        """Whether whatever has this shape fits `other`, which may say less."""
+        """Returns true if every tensor of this shape fits `other`, which may be less specific."""
         if not isinstance(other, TensorShape):
             return False
         if other._dims is None:

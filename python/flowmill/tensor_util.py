@@ -49,7 +49,7 @@ def _computed(tensor: Tensor):
 
 
 def _part_of(tensor: Tensor):
-    """What is known of a tensor that was stacked from others."""
+    """Returns the known values of a tensor that was stacked from others."""
     op = tensor.op
     if op.type == "Pack" and op.get_attr("axis") == 0:
         found = np.empty(len(op.inputs), dtype=object)
@@ -76,7 +76,7 @@ _FUNCTIONS = {
 
 
 def constant_value_as_shape(tensor) -> TensorShape:
-    """The shape that a vector of integers says, as far as its value follows from the graph; -1 stands for a size that is not known.
+    """Returns the shape that a vector of integers describes, as far as its value follows from the graph; -1 means a size that is not known.
 
     Raises:
         ValueError: if the tensor is known to be no vector.
@@ -126,7 +126,7 @@ def _sliced_shape(op) -> TensorShape | None:
 
 
 def is_tf_type(x) -> bool:
-    """Whether a value is a tensor, or stands for tensors: a variable, a sparse tensor, IndexedSlices."""
+    """Returns true if a value is a tensor, or made of tensors: a variable, a sparse tensor, IndexedSlices."""
     return isinstance(x, Tensor) or hasattr(x, "_as_tensor") or hasattr(x, "_components") and not isinstance(x, type)
 
 
@@ -134,7 +134,7 @@ is_tensor = is_tf_type
 
 
 def is_symbolic_tensor(tensor) -> bool:
-    """Whether a value is a tensor, which has no value before a session runs it."""
+    """Returns true if a value is a tensor, which has no value before a session runs it."""
     return isinstance(tensor, Tensor)
 
 
@@ -144,7 +144,7 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape: bool = False
     Args:
         values: a number, string, array, or a nested list of them.
         dtype: its type.
-        shape: its shape; where the value has fewer elements, its last one stands for the rest.
+        shape: its shape; if the value has fewer elements, its last element is repeated.
         verify_shape: whether the value has to have just that shape.
         allow_broadcast: lets a single value fill a shape.
 

@@ -23,7 +23,7 @@ __all__ = [
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability=None) -> bool:
-    """Whether graphs can run on a GPU: no."""
+    """Returns true if graphs can run on a GPU: always false."""
     return False
 
 
@@ -33,7 +33,7 @@ def gpu_device_name() -> str:
 
 
 def is_built_with_cuda() -> bool:
-    """Whether this package knows CUDA: no."""
+    """Returns true if this package supports CUDA: always false."""
     return False
 
 
@@ -133,7 +133,7 @@ class TestCase(unittest.TestCase):
             yield self._cached
 
     def test_session(self, graph=None, config=None, use_gpu: bool = True, force_gpu: bool = False):
-        """As :meth:`cached_session`; as :meth:`session` where a graph is given."""
+        """Like :meth:`cached_session`, or like :meth:`session` if a graph is given."""
         return self.cached_session(graph, config) if graph is None else self.session(graph, config)
 
     test_session.__test__ = False
@@ -160,7 +160,7 @@ class TestCase(unittest.TestCase):
 
     def assertAllCloseAccordingToType(self, a, b, rtol=1e-6, atol=1e-6, float_rtol=1e-6, float_atol=1e-6, half_rtol=1e-3, half_atol=1e-3,
                                       bfloat16_rtol=1e-2, bfloat16_atol=1e-2, msg=None) -> None:
-        """As :meth:`assertAllClose`, with the tolerance of the less precise type."""
+        """Like :meth:`assertAllClose`, with the tolerance of the less precise type."""
         names = {np.asarray(a).dtype.name, np.asarray(b).dtype.name}
         for name, r, t in (("float32", float_rtol, float_atol), ("float16", half_rtol, half_atol), ("bfloat16", bfloat16_rtol, bfloat16_atol)):
             if name in names:

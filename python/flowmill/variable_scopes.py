@@ -86,7 +86,7 @@ def no_regularizer(_) -> None:
 
 
 class VariableScope:
-    """What `get_variable` takes from its surroundings: the beginning of names, and arguments that are not given.
+    """The defaults of `get_variable`: the prefix of names, and the arguments that are not given.
 
     Args:
         reuse: False to make variables, True to find those there are, :data:`AUTO_REUSE` for both.
@@ -104,7 +104,7 @@ class VariableScope:
 
     @property
     def name(self) -> str:
-        """What names begin with."""
+        """The prefix of names."""
         return self._name
 
     @property
@@ -114,7 +114,7 @@ class VariableScope:
 
     @property
     def reuse(self) -> Any:
-        """Whether variables are found."""
+        """True if existing variables are used."""
         return self._reuse
 
     @property
@@ -129,7 +129,7 @@ class VariableScope:
 
     @property
     def use_resource(self) -> bool | None:
-        """Whether variables are resource variables by default."""
+        """True if variables are resource variables by default."""
         return self._use_resource
 
     @property
@@ -149,7 +149,7 @@ class VariableScope:
 
     @property
     def custom_getter(self) -> Any:
-        """What is asked for variables."""
+        """The function that is called to make variables."""
         return self._custom_getter
 
     @property
@@ -158,7 +158,7 @@ class VariableScope:
         return self._constraint
 
     def reuse_variables(self) -> None:
-        """Lets variables be found, and no more be made."""
+        """Makes `get_variable` use existing variables, and make no new ones."""
         self._reuse = True
 
     def set_initializer(self, initializer) -> None:
@@ -208,7 +208,7 @@ class VariableScope:
     def get_variable(self, var_store: VariableStore, name: str, shape=None, dtype=None, initializer=None, regularizer=None, reuse=None,
                      trainable=None, collections=None, caching_device=None, partitioner=None, validate_shape=True, use_resource=None,
                      custom_getter=None, constraint=None, synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE):
-        """As the function :func:`get_variable`, for a store of variables."""
+        """Like the function :func:`get_variable`, for a store of variables."""
         graph = get_default_graph()
         whole = f"{self._name}/{name}" if self._name else name
         with graph.name_scope(None):
@@ -275,7 +275,7 @@ def get_variable(name: str, shape=None, dtype=None, initializer=None, regularize
 def get_local_variable(name: str, shape=None, dtype=None, initializer=None, regularizer=None, trainable=False, collections=None,
                        caching_device=None, partitioner=None, validate_shape=True, use_resource=None, custom_getter=None, constraint=None,
                        synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE):
-    """As :func:`get_variable`, for a local variable, which is neither trained nor saved."""
+    """Like :func:`get_variable`, for a local variable, which is neither trained nor saved."""
     collections = [*(collections or ()), GraphKeys.LOCAL_VARIABLES]
     return get_variable(
         name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, trainable=False, collections=collections,
@@ -380,7 +380,7 @@ class variable_scope:  # noqa: N801 - TensorFlow's name
         self._entered.pop().__exit__(*exc_info)
 
     def __call__(self, function) -> Any:
-        """As a decorator: opens the scope whenever the function is called."""
+        """Wraps a function, as a decorator: opens the scope whenever the function is called."""
         @functools.wraps(function)
         def within(*args, **kwargs):
             with self:
@@ -410,7 +410,7 @@ class variable_scope:  # noqa: N801 - TensorFlow's name
 @contextlib.contextmanager
 def variable_op_scope(values, name_or_scope, default_name=None, initializer=None, regularizer=None, caching_device=None, partitioner=None,
                       custom_getter=None, reuse=None, dtype=None, use_resource=None, constraint=None) -> Iterator[VariableScope]:
-    """As :class:`variable_scope`, with the values first."""
+    """Like :class:`variable_scope`, with the values first."""
     with variable_scope(name_or_scope, default_name=default_name, values=values, initializer=initializer, regularizer=regularizer,
                         caching_device=caching_device, partitioner=partitioner, custom_getter=custom_getter, reuse=reuse, dtype=dtype,
                         use_resource=use_resource, constraint=constraint) as scope:

@@ -38,7 +38,7 @@ def global_variables(scope: str | None = None) -> list[Variable]:
 
 
 def all_variables() -> list[Variable]:
-    """As :func:`global_variables`."""
+    """Like :func:`global_variables`."""
     return global_variables()
 
 
@@ -78,17 +78,17 @@ def local_variables_initializer() -> Operation:
 
 
 def initialize_variables(var_list, name: str = "init") -> Operation:
-    """As :func:`variables_initializer`."""
+    """Like :func:`variables_initializer`."""
     return variables_initializer(var_list, name)
 
 
 def initialize_all_variables() -> Operation:
-    """As :func:`global_variables_initializer`."""
+    """Like :func:`global_variables_initializer`."""
     return global_variables_initializer()
 
 
 def initialize_local_variables() -> Operation:
-    """As :func:`local_variables_initializer`."""
+    """Like :func:`local_variables_initializer`."""
     return local_variables_initializer()
 
 
@@ -144,7 +144,7 @@ def assert_variables_initialized(var_list=None) -> Tensor | None:
 
 
 class PartitionedVariable(OperatorsOfTensor):
-    """A variable in parts along one dimension; it stands for the whole, which is put together where it is read.
+    """A variable in parts along one dimension. It can be used as the whole, which is concatenated when it is read.
 
     Args:
         name: the name of the whole.
@@ -223,7 +223,7 @@ class PartitionedVariable(OperatorsOfTensor):
         return self._shape
 
     def get_shape(self) -> TensorShape:
-        """As :attr:`shape`."""
+        """Returns :attr:`shape`."""
         return self._shape
 
     @property
@@ -262,7 +262,7 @@ class PartitionedVariable(OperatorsOfTensor):
         return [getattr(v, method)(part, use_locking=use_locking, name=name, read_value=read_value) for v, part in zip(self._variables, values)]
 
     def assign(self, value, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> list:
-        """Gives the parts what belongs to them of `value`; the results in a list."""
+        """Assigns to the parts their slices of `value`; returns the results in a list."""
         return self._changed("assign", value, use_locking, name, read_value)
 
     def assign_add(self, value, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> list:

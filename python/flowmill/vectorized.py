@@ -13,7 +13,7 @@ __all__ = ["vectorized_map"]
 
 
 def vectorized_map(fn, elems, fallback_to_while_loop: bool = True, warn: bool = True):
-    """What `fn` gives of each row, stacked: as :func:`flowmill.map_fn`, row by row, without types being stated.
+    """Returns the results of `fn` for each row, stacked: like :func:`flowmill.map_fn`, row by row, without stated types.
 
     Args:
         fn: called with the structure of one row of each tensor, once more than rows are worked on; gives any structure of tensors, of the same

@@ -1,4 +1,4 @@
-"""How a function stands in a stub."""
+"""The layout of a function in a stub."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def function(name: str, parameters: list[str], gives: str, indent: str = "", doc
         name: what it is called.
         parameters: each as it is written.
         gives: the type of its result.
-        indent: what stands before each line.
+        indent: the beginning of each line.
         doc: the lines of its documentation.
     """
     tail = f") -> {gives}:" + ("" if doc else " ...")

@@ -23,7 +23,7 @@ def modules() -> list[str]:
 
 
 def _path_of(name: str) -> str:
-    """Where the stub of a module stands in the package."""
+    """Returns the path of a module's stub in the package."""
     path = pathlib.Path(*name.split(".")[1:])
     return str(path / "__init__.pyi" if (PACKAGE / path).is_dir() else path.with_suffix(".pyi"))
 

@@ -32,8 +32,6 @@ const EXCEPTIONS: &[(&str, usize)] = &[
     ("crates/flowmill-graph", 1),
     ("crates/flowmill-optimize", 85),
     ("crates/flowmill-runtime", 202),
-    ("python/flowmill", 686),
-    ("python/make_stubs", 12),
 ];
 
 /// Openings of a first line that make it a fragment, or a sentence without a subject that its reader can name.

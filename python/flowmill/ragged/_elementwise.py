@@ -12,7 +12,7 @@ from flowmill.tensor import Tensor
 
 
 def operated(name: str, x: RaggedTensor, *others) -> RaggedTensor:
-    """What one of Python's operators gives."""
+    """Returns the result of one of Python's operators."""
     function = _operators.operators()[name]
     if not others:
         return x.with_flat_values(function(x.flat_values))
@@ -43,7 +43,7 @@ def _converted(x, y) -> tuple:
 
 
 def same_rows(all_of: list[RaggedTensor]) -> list[RaggedTensor]:
-    """Ragged tensors, the first of which is there once a step has found that all have the same rows.
+    """Returns the ragged tensors; the first depends on a check that all have the same rows, which every step runs.
 
     Raises:
         ValueError: if they are ragged in different numbers of dimensions.

@@ -38,7 +38,7 @@ def constant(pylist, dtype=None, ragged_rank: int | None = None, inner_shape=Non
 
 
 def constant_value(pylist, dtype=None, ragged_rank: int | None = None, inner_shape=None, row_splits_dtype="int64") -> RaggedTensorValue | np.ndarray:
-    """As :func:`constant`, a value without a graph."""
+    """Like :func:`constant`, but returns a value without a graph."""
     splits_dtype = as_dtype(row_splits_dtype).as_numpy_dtype
     kind = dtype if dtype is None or isinstance(dtype, (type, np.dtype, str)) else as_dtype(dtype).as_numpy_dtype
 
@@ -87,7 +87,7 @@ def _nested(pylist, dtype, ragged_rank: int | None, inner_shape, make: Callable,
 
 
 def _depths(value) -> tuple[int | None, int]:
-    """How deeply scalars are nested, None where there are none, and how deeply lists are."""
+    """Returns the depth at which scalars are nested, None if there are none, and the depth of lists."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, (list, tuple)):
@@ -116,7 +116,7 @@ def _inner_shape(values: list) -> tuple[int, ...]:
 
 
 def placeholder(dtype, ragged_rank: int, value_shape=None, name: str | None = None) -> Tensor | RaggedTensor:
-    """What is fed a :class:`RaggedTensorValue`, or nested lists.
+    """Adds a placeholder that is fed a :class:`RaggedTensorValue`, or nested lists.
 
     Args:
         dtype: the type of the elements.
@@ -159,10 +159,10 @@ def range(starts, limits=None, deltas=1, dtype=None, name: str | None = None, ro
 
 
 def map_flat_values(op: Callable, *args, **kwargs) -> Tensor | RaggedTensor:
-    """What a function makes of the flat values of ragged arguments, in the same rows.
+    """Applies a function to the flat values of ragged arguments; the result has their rows.
 
     Args:
-        op: called with the arguments, in which flat values stand for ragged tensors.
+        op: called with the arguments, in which flat values replace ragged tensors.
         args: what to call it with; ragged tensors, also within lists, have the same rows.
         kwargs: more of that.
 

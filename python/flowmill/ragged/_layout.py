@@ -54,7 +54,7 @@ def concat(values: list, axis: int) -> RaggedTensor:
 
 
 def same_rows_outside(parts: list[RaggedTensor]) -> list[RaggedTensor]:
-    """Ragged tensors of which the first is there once a step has found that the outermost rows of all are as long."""
+    """Returns the ragged tensors; the first depends on a check that all have equally many outermost rows, which every step runs."""
     checks = [tf.assert_equal(parts[0].row_splits, p.row_splits, message="Inputs must have identical ragged splits") for p in parts[1:]]
     first = parts[0]
     return [RaggedTensor(first.values, _partition.checked(first.row_splits, checks)), *parts[1:]]

@@ -28,7 +28,7 @@ _KINDS: dict[str, tuple[str, Callable]] = {
 
 
 def reduced(op: str, value: RaggedTensor, axis, keepdims: bool) -> Tensor | RaggedTensor:
-    """What an op such as ``"Sum"`` makes of rows along dimensions, which are all where `axis` is None. Means of rows without elements are NaN.
+    """Applies an op such as ``"Sum"`` to rows along dimensions, which are all if `axis` is None. Means of rows without elements are NaN.
 
     Raises:
         ValueError: if the rank is not known, and an axis counts from the end.

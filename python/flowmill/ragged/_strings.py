@@ -15,7 +15,7 @@ __all__ = [
 
 
 def _by_vectors(function: Callable, value) -> list:
-    """What a function makes of strings of any rank: it takes vectors, and gives ragged tensors with a row for each string."""
+    """Applies a function to strings of any rank: it takes vectors, and returns ragged tensors with a row for each string."""
     if isinstance(value, RaggedTensor):
         return [value.with_flat_values(made) for made in _by_vectors(function, value.flat_values)]
     rank = value.shape.rank
@@ -72,7 +72,7 @@ def unicode_decode(input, input_encoding: str, errors: str = "replace", replacem
 
 def unicode_decode_with_offsets(input, input_encoding: str, errors: str = "replace", replacement_char: int = 65533,  # noqa: A002
                                 replace_control_characters: bool = False, name: str | None = None) -> tuple:
-    """As :func:`unicode_decode`; and where the bytes of each code point begin in its string."""
+    """Like :func:`unicode_decode`, but also returns where the bytes of each code point begin in its string."""
     with op_scope(name, "UnicodeDecodeWithOffsets"):
         return tuple(_decoded(input, input_encoding, errors, replacement_char, replace_control_characters))
 
@@ -86,7 +86,7 @@ def unicode_split(input, input_encoding: str, errors: str = "replace", replaceme
 
 def unicode_split_with_offsets(input, input_encoding: str, errors: str = "replace", replacement_char: int = 65533,  # noqa: A002
                                name: str | None = None) -> tuple:
-    """As :func:`unicode_split`; and where the bytes of each character begin in its string."""
+    """Like :func:`unicode_split`, but also returns where the bytes of each character begin in its string."""
     with op_scope(name, "UnicodeSplitWithOffsets"):
         points, starts = _decoded(input, input_encoding, errors, replacement_char, False)
         return _characters(points, input_encoding, errors, replacement_char), starts

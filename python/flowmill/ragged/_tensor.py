@@ -17,7 +17,7 @@ from flowmill.tensor_shape import TensorShape
 
 
 def is_ragged(value) -> bool:
-    """Whether something is a ragged tensor, or the value of one."""
+    """Returns true if an object is a ragged tensor, or the value of one."""
     return isinstance(value, (RaggedTensor, RaggedTensorValue))
 
 
@@ -269,17 +269,17 @@ class RaggedTensor:
 
     @property
     def row_splits(self) -> Tensor:
-        """Where rows begin and end."""
+        """The offsets at which rows begin and end."""
         return self._row_splits
 
     @property
     def nested_row_splits(self) -> tuple[Tensor, ...]:
-        """Where rows begin and end, from the outermost rows to the innermost."""
+        """The offsets at which rows begin and end, from the outermost rows to the innermost."""
         return (self._row_splits, *(self._values.nested_row_splits if isinstance(self._values, RaggedTensor) else ()))
 
     @property
     def ragged_rank(self) -> int:
-        """How many dimensions are made of splits."""
+        """The number of dimensions that are made of splits."""
         return len(self.nested_row_splits)
 
     @property
@@ -299,12 +299,12 @@ class RaggedTensor:
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the number of rows, their lengths, and the shape of elements."""
+        """The static shape: number of rows, their lengths, and the shape of elements."""
         splits = self._row_splits.shape.as_list()[0] if self._row_splits.shape.rank else None
         return TensorShape([None if splits is None else splits - 1, self._uniform_row_length]).concatenate(self._values.shape[1:])
 
     def get_shape(self) -> TensorShape:
-        """As :attr:`shape`."""
+        """Returns :attr:`shape`."""
         return self.shape
 
     def nrows(self, out_type=None, name: str | None = None) -> Tensor:
@@ -314,12 +314,12 @@ class RaggedTensor:
             return _partition.size(self._row_splits, dtype) - 1
 
     def row_starts(self, name: str | None = None) -> Tensor:
-        """Where rows begin."""
+        """Returns the offsets at which rows begin."""
         with op_scope(name, "RaggedRowStarts", self._row_splits):
             return self._row_splits[:-1]
 
     def row_limits(self, name: str | None = None) -> Tensor:
-        """Where rows end."""
+        """Returns the offsets at which rows end."""
         with op_scope(name, "RaggedRowLimits", self._row_splits):
             return self._row_splits[1:]
 

@@ -169,7 +169,7 @@ class Generator:
         return self._scaled("StatelessRandomNormalV2", "stateful_normal", shape, mean, stddev, dtype, name)
 
     def truncated_normal(self, shape, mean=0.0, stddev=1.0, dtype=float32, name: str | None = None) -> Tensor:
-        """As :meth:`normal`, without numbers that are more than two standard deviations from the mean."""
+        """Like :meth:`normal`, without numbers that are more than two standard deviations from the mean."""
         return self._scaled("StatelessTruncatedNormalV2", "truncated_normal", shape, mean, stddev, dtype, name)
 
     def uniform(self, shape, minval=0, maxval=None, dtype=float32, name: str | None = None) -> Tensor:

@@ -98,7 +98,7 @@ def normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed: int | None = None, 
 
 
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed: int | None = None, name: str | None = None) -> Tensor:
-    """As :func:`normal`, without numbers that are more than two standard deviations from the mean."""
+    """Like :func:`normal`, without numbers that are more than two standard deviations from the mean."""
     return _scaled("TruncatedNormal", "truncated_normal", shape, mean, stddev, as_dtype(dtype), seed, name)
 
 
@@ -130,7 +130,7 @@ def gamma(shape, alpha, beta=None, dtype=float32, seed: int | None = None, name:
     """Random numbers of gamma distributions, `shape` of them for each.
 
     Args:
-        shape: how many for each distribution; it stands before the shape of those.
+        shape: how many for each distribution; the leading dimensions of the result.
         alpha: the shape parameters.
         beta: the inverse scale parameters, 1 by default; `alpha` and `beta` are broadcast together.
         dtype: the type of the numbers.
@@ -154,7 +154,7 @@ def poisson(lam, shape, dtype=float32, seed: int | None = None, name: str | None
 
     Args:
         lam: the means.
-        shape: how many for each distribution; it stands before the shape of `lam`.
+        shape: how many for each distribution; the leading dimensions of the result, before the shape of `lam`.
         dtype: the type of the numbers.
         seed: of the operation.
         name: of the scope.
@@ -185,7 +185,7 @@ def multinomial(logits, num_samples, seed: int | None = None, name: str | None =
 
 
 def categorical(logits, num_samples, dtype=None, seed: int | None = None, name: str | None = None) -> Tensor:
-    """As :func:`multinomial`, with `dtype` as the type of the result."""
+    """Like :func:`multinomial`, with `dtype` as the type of the result."""
     with op_scope(name, "categorical", logits):
         return _chosen(logits, num_samples, dtype, seed)
 

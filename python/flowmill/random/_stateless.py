@@ -68,7 +68,7 @@ def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype=float32, name: str
 
 
 def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=float32, name: str | None = None, alg="auto_select") -> Tensor:
-    """As :func:`stateless_normal`, without numbers that are more than two standard deviations from the mean."""
+    """Like :func:`stateless_normal`, without numbers that are more than two standard deviations from the mean."""
     with op_scope(name, "stateless_truncated_normal", shape, seed, mean, stddev) as scope:
         return _scaled("StatelessTruncatedNormalV2", shape, seed, mean, stddev, as_dtype(dtype), alg, scope)
 
@@ -80,7 +80,7 @@ def stateless_multinomial(logits, num_samples, seed, output_dtype=int64, name: s
 
 
 def stateless_categorical(logits, num_samples, seed, dtype=int64, name: str | None = None) -> Tensor:
-    """As :func:`stateless_multinomial`, with `dtype` as the type of the result."""
+    """Like :func:`stateless_multinomial`, with `dtype` as the type of the result."""
     with op_scope(name, "stateless_categorical", logits, seed):
         return _chosen(logits, num_samples, seed, dtype)
 
@@ -180,7 +180,7 @@ def fold_in(seed, data, alg="auto_select") -> Tensor:
 
 
 def random_index_shuffle(index, seed, max_index, rounds: int = 4, name: str | None = None) -> Tensor:
-    """Where indices go in a random permutation, which is not written down.
+    """Returns the positions of indices in a random permutation, which is not materialised.
 
     Args:
         index: a number, or a list of numbers, from 0 to `max_index`.

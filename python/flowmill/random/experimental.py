@@ -19,7 +19,7 @@ _FIRST_SEED = 498247692
 
 
 def index_shuffle(index, seed, max_index) -> Tensor:
-    """Where indices go in a random permutation, which is not written down.
+    """Returns the positions of indices in a random permutation, which is not materialised.
 
     Args:
         index: a number, or a list of numbers, from 0 to `max_index`.

@@ -38,7 +38,7 @@ class MethodNameUpdater:
                           f"{constants.SAVED_MODEL_FILENAME_PB}}}")
 
     def replace_method_name(self, signature_key: str, method_name: str, tags=None) -> None:
-        """Gives a signature another method name.
+        """Changes the method name of a signature.
 
         Args:
             signature_key: the signature.

@@ -12,7 +12,7 @@ _VALUE_LISTS = ("int64_list", "float_list")
 
 
 def maybe_saved_model_directory(export_dir) -> bool:
-    """Whether there is a SavedModel in a directory."""
+    """Returns true if there is a SavedModel in a directory."""
     return any(os.path.isfile(os.path.join(export_dir, name)) for name in ("saved_model.pb", "saved_model.pbtxt"))
 
 

@@ -87,7 +87,7 @@ def classification_signature_def(examples, classes, scores) -> _protos.Signature
 
 
 def is_valid_signature(signature_def) -> bool:
-    """Whether a signature is one that the functions of this module make."""
+    """Returns true if a signature is one that the functions of this module make."""
     if signature_def is None:
         return False
     inputs, outputs, method = dict(signature_def.inputs), dict(signature_def.outputs), signature_def.method_name

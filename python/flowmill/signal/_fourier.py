@@ -49,7 +49,7 @@ def fftshift(x, axes=None, name: str | None = None) -> Tensor:
 
 
 def ifftshift(x, axes=None, name: str | None = None) -> Tensor:
-    """What :func:`fftshift` does, undone."""
+    """Undoes :func:`fftshift`."""
     return _shifted(x, axes, name, "ifftshift", lambda half: -half)
 
 

@@ -64,7 +64,7 @@ def hann_window(window_length, periodic=True, dtype=float32, name: str | None = 
 
 
 def hamming_window(window_length, periodic=True, dtype=float32, name: str | None = None) -> Tensor:
-    """As :func:`hann_window`, with 0.08 at its ends."""
+    """Like :func:`hann_window`, with 0.08 at its ends."""
     return _raised_cosine(name, "hamming_window", window_length, periodic, dtype, 0.54, 0.46)
 
 

@@ -108,12 +108,12 @@ def reduce_max(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dim
 
 
 def reduce_sum_sparse(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None) -> SparseTensor:
-    """As :func:`reduce_sum`, as a SparseTensor."""
+    """Like :func:`reduce_sum`, but returns a SparseTensor."""
     return SparseTensor(*_reduced("SparseReduceSumSparse", sp_input, axis, keepdims, reduction_axes, keep_dims))
 
 
 def reduce_max_sparse(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None) -> SparseTensor:
-    """As :func:`reduce_max`, as a SparseTensor."""
+    """Like :func:`reduce_max`, but returns a SparseTensor."""
     return SparseTensor(*_reduced("SparseReduceMaxSparse", sp_input, axis, keepdims, reduction_axes, keep_dims))
 
 
@@ -161,10 +161,10 @@ def segment_sum(data, indices, segment_ids, name=None, num_segments=None, sparse
 
 
 def segment_mean(data, indices, segment_ids, name=None, num_segments=None, sparse_gradient: bool = False) -> Tensor:
-    """As :func:`segment_sum`, divided by the number of rows."""
+    """Like :func:`segment_sum`, divided by the number of rows."""
     return _segment("SparseSegmentMean", data, indices, segment_ids, name, num_segments, sparse_gradient)
 
 
 def segment_sqrt_n(data, indices, segment_ids, name=None, num_segments=None, sparse_gradient: bool = False) -> Tensor:
-    """As :func:`segment_sum`, divided by the root of the number of rows."""
+    """Like :func:`segment_sum`, divided by the root of the number of rows."""
     return _segment("SparseSegmentSqrtN", data, indices, segment_ids, name, num_segments, sparse_gradient)

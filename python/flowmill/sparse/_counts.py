@@ -1,4 +1,4 @@
-"""How often numbers occur, as sparse tensors."""
+"""Counts of how often numbers occur, as sparse tensors."""
 
 from __future__ import annotations
 

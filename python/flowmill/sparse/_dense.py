@@ -66,7 +66,7 @@ def to_dense(sp_input, default_value=None, validate_indices: bool = True, name=N
 
     Args:
         sp_input: the sparse tensor.
-        default_value: what stands where it has no element: 0 or ``""`` where it is None.
+        default_value: the value of places without an element; None means 0 or ``""``.
         validate_indices: refuses places that repeat or are not in order.
         name: the name of the operation.
     """

@@ -65,7 +65,7 @@ def scalar(name: str, tensor, collections=None, family: str | None = None) -> Te
 
 
 def histogram(name: str, values, collections=None, family: str | None = None) -> Tensor:
-    """How numbers are distributed, as a serialised `Summary`; arguments as of :func:`scalar`, with a tensor of any shape."""
+    """Summarises the distribution of numbers, as a serialised `Summary`; arguments as of :func:`scalar`, with a tensor of any shape."""
     with _scope(name, family, "HistogramSummary") as (tag, scope):
         value = call("HistogramSummary", scope, tag, values)
     return _collected(value, collections)
@@ -159,7 +159,7 @@ def merge_all(key=GraphKeys.SUMMARIES, scope: str | None = None, name: str | Non
 
 
 def get_summary_description(node_def):
-    """What a `TensorSummary` node says about how it is meant to be shown, as a `SummaryDescription`.
+    """Returns the description in a `TensorSummary` node of how it is meant to be shown, as a `SummaryDescription`.
 
     Raises:
         ValueError: for a node of another op.

@@ -13,7 +13,7 @@ from flowmill.train.session_run_hook import SessionRunArgs, SessionRunHook
 
 
 class CheckpointSaverListener:
-    """What is told of checkpoints by a :class:`CheckpointSaverHook`."""
+    """The base class of listeners, which a :class:`CheckpointSaverHook` notifies of checkpoints."""
 
     def begin(self) -> None:
         """Called before the session is made."""

@@ -17,7 +17,7 @@ _VALUE = "VARIABLE_VALUE"
 
 
 def is_trackable(value) -> bool:
-    """Whether a value is a variable or may own some."""
+    """Returns true if a value is a variable or may own some."""
     return isinstance(value, (Variable, Module, Layer, Optimizer, list, tuple, Mapping)) or hasattr(value, "_owned_objects")
 
 
@@ -123,7 +123,7 @@ def _joined(path: tuple[str, ...]) -> str:
 
 
 def matched(message, root) -> tuple[dict[int, Any], list[tuple[Variable, str]]]:
-    """What of a saved `TrackableObjectGraph` the objects that `root` reaches are: objects by their places in it, and variables with their keys."""
+    """Finds the objects that `root` reaches in a saved `TrackableObjectGraph`: objects by their places in it, and variables with their keys."""
     found: dict[int, Any] = {0: root}
     ahead = [0]
     while ahead:

@@ -14,7 +14,7 @@ def latest_checkpoint(checkpoint_dir, latest_filename: str | None = None) -> str
 
 
 def get_checkpoint_state(checkpoint_dir, latest_filename: str | None = None) -> _protos.CheckpointState | None:
-    """What a directory's state file says, as a `CheckpointState`; None where there is none."""
+    """Returns the content of a directory's state file, as a `CheckpointState`; None if there is none."""
     state = _core.checkpoint_state(os.fspath(checkpoint_dir), latest_filename or "checkpoint")
     return None if state is None else _protos.get("CheckpointState").FromString(state)
 
@@ -53,7 +53,7 @@ class CheckpointReader:
         self._core = _core.CheckpointReader(os.fspath(filename))
 
     def has_tensor(self, tensor_str: str) -> bool:
-        """Whether the checkpoint has a tensor of this name."""
+        """Returns true if the checkpoint has a tensor of this name."""
         return tensor_str in self._core
 
     def get_tensor(self, tensor_str: str) -> np.ndarray:

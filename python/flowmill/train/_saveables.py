@@ -1,4 +1,4 @@
-"""What checkpoints hold: tensors by name, of variables and of other objects with state."""
+"""The contents of checkpoints: tensors by name, of variables and of other objects with state."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _read_again(variable: ResourceVariable) -> Tensor:
 
 
 def default_objects(scope: str | None = None) -> list:
-    """What is saved by default: global variables, and other objects in the collection for them."""
+    """Returns the objects that are saved by default: global variables, and other objects in the collection for them."""
     return global_variables(scope) + get_default_graph().get_collection(GraphKeys.SAVEABLE_OBJECTS, scope)
 
 
@@ -150,10 +150,10 @@ def _by_name(objects) -> dict[str, object]:
 
 
 def saveables_of(objects) -> list[SaveableObject]:
-    """What saves a list of variables, or a dictionary of variables by the names that the checkpoint shall have, sorted by name.
+    """Returns the savers of a list of variables, or of a dictionary of variables by their names in the checkpoint, sorted by name.
 
     Raises:
-        ValueError: if two have the same name, or one stands there twice.
+        ValueError: if two have the same name, or one is listed twice.
         TypeError: if something cannot be saved.
     """
     named = objects if isinstance(objects, dict) else _by_name(objects)

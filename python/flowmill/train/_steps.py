@@ -1,4 +1,4 @@
-"""What hooks know of steps: the global step, and when something is due."""
+"""Facts about steps that hooks need: the global step, and whether an action is due."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SecondOrStepTimer:
         self._last_step, self._last_time = None, None
 
     def should_trigger_for_step(self, step: int) -> bool:
-        """Whether it is due at a step."""
+        """Returns true if the action is due at a step."""
         if self._last_step is None:
             return True
         if self._last_step == step:

@@ -132,11 +132,11 @@ class Checkpoint:
         return count
 
     def read(self, save_path, options=None) -> LoadStatus:
-        """What :meth:`write` wrote, to be restored by what this returns. Objects are matched when that is asked to restore."""
+        """Returns an object that restores a checkpoint of :meth:`write`. Objects are matched when that is asked to restore."""
         return LoadStatus(self, os.fspath(save_path), getattr(options, "experimental_skip_slot_variables", False))
 
     def restore(self, save_path, options=None) -> LoadStatus:
-        """As :meth:`read`; with None, initializes instead."""
+        """Like :meth:`read`, but initializes if the path is None."""
         if save_path is None:
             return LoadStatus(self, None)
         status = self.read(save_path, options)
@@ -156,7 +156,7 @@ def _write(prefix: str, values: dict, message) -> None:
 
 
 class LoadStatus:
-    """What restores a checkpoint, and says whether everything was found. Nothing is restored before it is asked to.
+    """Restores a checkpoint, and says whether everything was found. Nothing is restored before one of its methods is called.
 
     Args:
         root: the :class:`Checkpoint`.
@@ -234,7 +234,7 @@ class LoadStatus:
         return self
 
     def run_restore_ops(self, session=None) -> None:
-        """Gives the variables of a session, the default one where none is given, their values.
+        """Restores the values of the variables in a session, by default the default session.
 
         Raises:
             AssertionError: if there is no checkpoint.
@@ -247,7 +247,7 @@ class LoadStatus:
         _load(session, {v: self._reader.get_tensor(key) for v, key in pairs})
 
     def initialize_or_restore(self, session=None) -> None:
-        """Gives the variables that are in the checkpoint their values, and initializes the others."""
+        """Restores the values of the variables that are in the checkpoint, and initializes the others."""
         session = _session(session)
         with session.graph.as_default():
             variables = [v for _, v in ObjectGraph(self._root).variables()]
@@ -317,17 +317,17 @@ class CheckpointManager:
 
     @property
     def directory(self) -> str:
-        """Where checkpoints are."""
+        """The directory of the checkpoints."""
         return self._directory
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """What is saved."""
+        """The checkpoint that is saved."""
         return self._checkpoint
 
     @property
     def checkpoint_interval(self) -> int | None:
-        """How far the program has to be since the last checkpoint."""
+        """The number of steps that must lie between two checkpoints."""
         return self._interval
 
     @property

@@ -97,7 +97,7 @@ def get_checkpoint_mtimes(checkpoint_prefixes) -> list[float]:
 
 
 def checkpoints_iterator(checkpoint_dir, min_interval_secs: float = 0, timeout: float | None = None, timeout_fn=None):
-    """Gives the newest checkpoint of a directory whenever there is a new one.
+    """Yields the newest checkpoint of a directory whenever there is a new one.
 
     Args:
         checkpoint_dir: the directory.

@@ -41,7 +41,7 @@ class ClusterSpec:
         return list(self._jobs)
 
     def num_tasks(self, job_name: str) -> int:
-        """How many tasks a job has.
+        """Returns the number of tasks of a job.
 
         Raises:
             ValueError: if there is no such job.
@@ -87,7 +87,7 @@ class ClusterSpec:
                 for job, tasks in self._jobs.items()}
 
     def as_cluster_def(self):
-        """The same as a `ClusterDef`, jobs by name."""
+        """Returns the cluster as a `ClusterDef`, jobs by name."""
         from flowmill import _protos
 
         message = _protos.get("ClusterDef")()

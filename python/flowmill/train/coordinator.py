@@ -12,7 +12,7 @@ from flowmill.errors import OutOfRangeError
 
 
 class Coordinator:
-    """Lets threads ask each other to stop, and hands on what one of them failed with.
+    """Coordinates threads: one can ask all to stop, and the error of one of them is raised.
 
     Args:
         clean_stop_exception_types: exceptions that ask to stop without being failures; `OutOfRangeError` where it is None.
@@ -52,7 +52,7 @@ class Coordinator:
             self._stop.clear()
 
     def should_stop(self) -> bool:
-        """Whether threads shall stop."""
+        """Returns true if threads are asked to stop."""
         return self._stop.is_set()
 
     @contextlib.contextmanager
@@ -105,7 +105,7 @@ class Coordinator:
 
     @property
     def joined(self) -> bool:
-        """Whether :meth:`join` is done."""
+        """True if :meth:`join` has finished."""
         return self._joined
 
     def raise_requested_exception(self) -> None:
@@ -157,6 +157,6 @@ class LooperThread(threading.Thread):
         """Called after the last call."""
 
     def run_loop(self) -> None:
-        """What is called."""
+        """Calls the function."""
         if self._call:
             self._call(*self._call_args, **self._call_kwargs)

@@ -1,4 +1,4 @@
-"""Which device of a cluster an operation is put on: `replica_device_setter`."""
+"""The choice of a device of a cluster for an operation: `replica_device_setter`."""
 
 from __future__ import annotations
 

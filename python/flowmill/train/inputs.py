@@ -54,7 +54,7 @@ def _summary_of_size(name: str, value: Tensor) -> None:
 
 
 def _run(queue: QueueBase, enqueue_ops: list[Operation], cancel_op: Operation | None = None) -> None:
-    """Lets threads fill a queue, one for each of the operations."""
+    """Adds a queue runner that fills a queue, with one thread per operation."""
     tf.train.add_queue_runner(tf.train.QueueRunner(queue, enqueue_ops, cancel_op=cancel_op))
 
 
@@ -307,7 +307,7 @@ def batch(tensors, batch_size, num_threads: int = 1, capacity: int = 32, enqueue
 
 def maybe_batch(tensors, keep_input, batch_size, num_threads: int = 1, capacity: int = 32, enqueue_many: bool = False, shapes=None,
                 dynamic_pad: bool = False, allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None):
-    """As :func:`batch`, with the elements alone for which `keep_input` is true."""
+    """Like :func:`batch`, with only the elements for which `keep_input` is true."""
     return _in_order([tensors], keep_input, batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
                      allow_smaller_final_batch, shared_name,
                      name, "batch")
@@ -315,13 +315,13 @@ def maybe_batch(tensors, keep_input, batch_size, num_threads: int = 1, capacity:
 
 def batch_join(tensors_list, batch_size, capacity: int = 32, enqueue_many: bool = False, shapes=None, dynamic_pad: bool = False,
                allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None):
-    """As :func:`batch`; one thread for each of the lists, or dictionaries, of `tensors_list` fills the queue."""
+    """Like :func:`batch`, but one thread for each of the lists, or dictionaries, of `tensors_list` fills the queue."""
     return maybe_batch_join(tensors_list, True, batch_size, capacity, enqueue_many, shapes, dynamic_pad, allow_smaller_final_batch, shared_name, name)
 
 
 def maybe_batch_join(tensors_list, keep_input, batch_size, capacity: int = 32, enqueue_many: bool = False, shapes=None, dynamic_pad: bool = False,
                      allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None):
-    """As :func:`batch_join`, with the elements alone for which `keep_input` is true."""
+    """Like :func:`batch_join`, with only the elements for which `keep_input` is true."""
     return _in_order(list(tensors_list), keep_input, batch_size, 1, capacity, enqueue_many, shapes, dynamic_pad, allow_smaller_final_batch,
                      shared_name, name, "batch_join")
 
@@ -329,7 +329,7 @@ def maybe_batch_join(tensors_list, keep_input, batch_size, capacity: int = 32, e
 def shuffle_batch(tensors, batch_size, capacity: int, min_after_dequeue: int, num_threads: int = 1, seed: int | None = None,
                   enqueue_many: bool = False, shapes=None, allow_smaller_final_batch: bool = False, shared_name: str | None = None,
                   name: str | None = None):
-    """As :func:`batch`, in random order.
+    """Like :func:`batch`, in random order.
 
     Args:
         tensors, batch_size, capacity, num_threads, enqueue_many, shapes, allow_smaller_final_batch, shared_name, name: as for :func:`batch`.
@@ -346,7 +346,7 @@ def shuffle_batch(tensors, batch_size, capacity: int, min_after_dequeue: int, nu
 def maybe_shuffle_batch(tensors, batch_size, capacity: int, min_after_dequeue: int, keep_input, num_threads: int = 1, seed: int | None = None,
                         enqueue_many: bool = False, shapes=None, allow_smaller_final_batch: bool = False, shared_name: str | None = None,
                         name: str | None = None):
-    """As :func:`shuffle_batch`, with the elements alone for which `keep_input` is true."""
+    """Like :func:`shuffle_batch`, with only the elements for which `keep_input` is true."""
     return _shuffled([tensors], keep_input, batch_size, num_threads, capacity, min_after_dequeue, seed, enqueue_many, shapes,
                      allow_smaller_final_batch,
                      shared_name, name, "shuffle_batch")
@@ -354,7 +354,7 @@ def maybe_shuffle_batch(tensors, batch_size, capacity: int, min_after_dequeue: i
 
 def shuffle_batch_join(tensors_list, batch_size, capacity: int, min_after_dequeue: int, seed: int | None = None, enqueue_many: bool = False,
                        shapes=None, allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None):
-    """As :func:`shuffle_batch`; one thread for each of the lists, or dictionaries, of `tensors_list` fills the queue."""
+    """Like :func:`shuffle_batch`, but one thread for each of the lists, or dictionaries, of `tensors_list` fills the queue."""
     return maybe_shuffle_batch_join(tensors_list, batch_size, capacity, min_after_dequeue, True, seed, enqueue_many, shapes,
                                     allow_smaller_final_batch, shared_name, name)
 
@@ -362,7 +362,7 @@ def shuffle_batch_join(tensors_list, batch_size, capacity: int, min_after_dequeu
 def maybe_shuffle_batch_join(tensors_list, batch_size, capacity: int, min_after_dequeue: int, keep_input, seed: int | None = None,
                              enqueue_many: bool = False, shapes=None, allow_smaller_final_batch: bool = False, shared_name: str | None = None,
                              name: str | None = None):
-    """As :func:`shuffle_batch_join`, with the elements alone for which `keep_input` is true."""
+    """Like :func:`shuffle_batch_join`, with only the elements for which `keep_input` is true."""
     return _shuffled(list(tensors_list), keep_input, batch_size, 1, capacity, min_after_dequeue, seed, enqueue_many, shapes,
                      allow_smaller_final_batch,
                      shared_name, name, "shuffle_batch_join")

@@ -168,7 +168,7 @@ def linear_cosine_decay(learning_rate, global_step, decay_steps, num_periods=0.5
 
 def noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, initial_variance=1.0, variance_decay=0.55, num_periods=0.5, alpha=0.0,
                               beta=0.001, name: str | None = None) -> Tensor:
-    """As :func:`linear_cosine_decay`, with normal noise on the line whose variance is ``initial_variance / (1 + step) ** variance_decay``."""
+    """Like :func:`linear_cosine_decay`, with normal noise on the line whose variance is ``initial_variance / (1 + step) ** variance_decay``."""
     _needs_step(global_step, "noisy linear cosine decay")
     from flowmill.random import random_normal
 

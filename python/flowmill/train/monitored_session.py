@@ -114,17 +114,17 @@ class Scaffold:
 
     @property
     def init_feed_dict(self) -> Any:
-        """What `init_op` is fed."""
+        """The feeds of `init_op`."""
         return self._init_feed_dict
 
     @property
     def ready_op(self) -> Any:
-        """Gives the names of variables without a value."""
+        """The tensor with the names of variables without a value."""
         return self._ready_op
 
     @property
     def ready_for_local_init_op(self) -> Any:
-        """The same before `local_init_op` runs."""
+        """Like :attr:`ready_op`, before `local_init_op` runs."""
         return self._ready_for_local_init_op
 
     @property
@@ -134,7 +134,7 @@ class Scaffold:
 
     @property
     def local_init_feed_dict(self) -> Any:
-        """What `local_init_op` is fed."""
+        """The feeds of `local_init_op`."""
         return self._local_init_feed_dict
 
     @property
@@ -149,7 +149,7 @@ class Scaffold:
 
     @staticmethod
     def default_local_init_op() -> Operation:
-        """What `local_init_op` is by default: local variables and tables."""
+        """Returns the default of `local_init_op`: it initializes local variables and tables."""
         return default_local_init_op()
 
 
@@ -211,7 +211,7 @@ class WorkerSessionCreator(SessionCreator):
 
 
 class _Monitored:
-    """What both kinds of monitored sessions have in common."""
+    """The base class of both kinds of monitored sessions."""
 
     # Whether it makes a new session where one was aborted.
     _recovers = True
@@ -277,7 +277,7 @@ class _Monitored:
         return self._coord.should_stop()
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
-        """As `Session.run`, with the hooks around it.
+        """Like `Session.run`, with the hooks around it.
 
         Raises:
             RuntimeError: if the session is closed.

@@ -1,4 +1,4 @@
-"""What all optimizers have in common: gradients, slots, and the operation that applies them."""
+"""The common parts of all optimizers: gradients, slots, and the operation that applies them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def deduplicated(values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def held(variable) -> Tensor:
-    """What an op takes that changes a variable: its handle, or a reference."""
+    """Returns the input through which an op changes a variable: its handle, or a reference."""
     return variable.handle if isinstance(variable, ResourceVariable) else variable._ref()
 
 
@@ -238,7 +238,7 @@ class Optimizer:
         raise NotImplementedError(f"{type(self).__name__} does not change reference variables by slices.")
 
     def _finish(self, update_ops, name_scope: str) -> Operation:
-        """What is done after all variables are changed."""
+        """Returns the operation that runs after all variables are changed."""
         return group(*update_ops, name=name_scope)
 
     # Slots

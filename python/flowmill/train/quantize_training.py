@@ -100,7 +100,7 @@ class _Rewriting:
         return edges
 
     def _results_of(self, node):
-        """Whether the results are signed, and their range; None where nothing is known."""
+        """Returns the range of the results and whether they are signed; None if nothing is known."""
         passed_on = set()
         while node.op in _GIVES_ON and node.name not in passed_on:
             passed_on.add(node.name)
@@ -242,7 +242,7 @@ def _varint(number: int) -> bytes:
 
 
 def _add_defaults(node) -> None:
-    """Gives a node the attributes that it leaves out."""
+    """Adds the attributes that a node leaves out, with their defaults."""
     definition = _core.op_def(node.op)
     if definition is None:
         return

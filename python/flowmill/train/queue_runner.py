@@ -78,7 +78,7 @@ class QueueRunner:
 
     @property
     def queue_closed_exception_types(self) -> tuple:
-        """What an operation fails with where there is nothing more."""
+        """The errors with which an operation fails if there are no more elements."""
         return self._types
 
     @property
@@ -88,7 +88,7 @@ class QueueRunner:
 
     @property
     def exceptions_raised(self) -> list:
-        """What threads failed with, where no coordinator was given."""
+        """The errors with which threads failed, if no coordinator was given."""
         return self._exceptions
 
     def create_threads(self, sess, coord=None, daemon: bool = False, start: bool = False) -> list[threading.Thread]:

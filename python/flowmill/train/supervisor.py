@@ -23,7 +23,7 @@ from flowmill.variables import global_variables_initializer, report_uninitialize
 class Supervisor:
     """Restores or initializes a session, writes checkpoints and summaries from threads, and stops threads together.
 
-    Arguments that are 0 stand for what the graph's collections hold, or for what is made; None for nothing.
+    Arguments that are 0 mean the contents of the graph's collections, or a default that is made; None means nothing.
 
     Args:
         graph: the graph, the default one where it is None.
@@ -102,17 +102,17 @@ class Supervisor:
 
     @property
     def is_chief(self) -> bool:
-        """Whether it initializes, restores and saves."""
+        """True if it initializes, restores and saves."""
         return self._is_chief
 
     @property
     def session_manager(self) -> SessionManager:
-        """What makes its sessions."""
+        """The object that makes its sessions."""
         return self._sessions
 
     @property
     def coord(self) -> Coordinator:
-        """What its threads are stopped by."""
+        """The coordinator that stops its threads."""
         return self._coord
 
     @property
@@ -122,17 +122,17 @@ class Supervisor:
 
     @property
     def init_feed_dict(self) -> Any:
-        """What `init_op` is fed."""
+        """The feeds of `init_op`."""
         return self._feeds
 
     @property
     def ready_op(self) -> Any:
-        """Gives the names of variables without a value."""
+        """The tensor with the names of variables without a value."""
         return self._ready_op
 
     @property
     def ready_for_local_init_op(self) -> Any:
-        """The same before what is not saved is initialized."""
+        """Like :attr:`ready_op`, before what is not saved is initialized."""
         return self._ready_for_local
 
     @property
@@ -152,7 +152,7 @@ class Supervisor:
 
     @property
     def global_step(self) -> Any:
-        """What counts steps."""
+        """The variable that counts steps."""
         return self._global_step
 
     @property
@@ -167,7 +167,7 @@ class Supervisor:
 
     @property
     def save_path(self) -> str | None:
-        """What names of checkpoints begin with."""
+        """The prefix of the names of checkpoints."""
         return self._save_path
 
     # Sessions
@@ -197,7 +197,7 @@ class Supervisor:
 
     @contextlib.contextmanager
     def managed_session(self, master: str = "", config=None, start_standard_services: bool = True, close_summary_writer: bool = True) -> Iterator:
-        """Gives a session that is ready; at the block's end threads are stopped, and the session is closed. What a thread failed with is raised."""
+        """Yields a session that is ready; at the block's end threads are stopped, and the session is closed. The error of a thread is raised."""
         try:
             session = self.prepare_or_wait_for_session(master, config, start_standard_services=start_standard_services)
             yield session
@@ -281,7 +281,7 @@ class Supervisor:
         return LooperThread.loop(self._coord, timer_interval_secs, target, args, kwargs)
 
     def should_stop(self) -> bool:
-        """Whether threads shall stop."""
+        """Returns true if threads are asked to stop."""
         return self._coord.should_stop()
 
     def request_stop(self, ex=None) -> None:

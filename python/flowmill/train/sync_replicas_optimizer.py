@@ -22,8 +22,8 @@ __all__ = ["SyncReplicasOptimizer"]
 
 
 class SyncReplicasOptimizer(Optimizer):
-    """Lets the steps of several workers count as one: each adds its gradients to accumulators and waits for a token; as soon as enough gradients of the
-    present step are there, another optimizer applies their mean, and everyone gets a token, the number of the next step.
+    """Makes the steps of several workers count as one. Each worker adds its gradients to accumulators and waits for a token. As soon as there are
+    enough gradients of the current step, another optimizer applies their mean, and every worker gets a token, the number of the next step.
 
     The workers are threads that run steps in sessions of one process, which share accumulators and the queue of tokens.
 
@@ -51,7 +51,7 @@ class SyncReplicasOptimizer(Optimizer):
         self.local_step_init_op = self.chief_init_op = self.ready_for_local_init_op = None
 
     def compute_gradients(self, *args, **kwargs) -> list[tuple]:
-        """Those of the optimizer within."""
+        """Computes the gradients of the optimizer within."""
         return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(self, grads_and_vars, global_step=None, name: str | None = None) -> Operation | Tensor:  # type: ignore[override]
@@ -118,7 +118,7 @@ class SyncReplicasOptimizer(Optimizer):
         return self._queue_runner
 
     def get_init_tokens_op(self, num_tokens: int = -1) -> Operation:
-        """What the chief runs before the first step: puts tokens into the queue.
+        """Returns the operation that the chief runs before the first step: it puts tokens into the queue.
 
         Args:
             num_tokens: how many; -1 for as many as a step takes gradients.
@@ -188,7 +188,7 @@ def _accumulated(graph, grads_and_vars, local_step, number: int):
 
 
 class _Hook(SessionRunHook):
-    """What :meth:`SyncReplicasOptimizer.make_session_run_hook` gives."""
+    """The hook that :meth:`SyncReplicasOptimizer.make_session_run_hook` returns."""
 
     def __init__(self, optimizer: SyncReplicasOptimizer, is_chief: bool, num_tokens: int):
         self._optimizer, self._is_chief, self._num_tokens = optimizer, is_chief, num_tokens

@@ -21,7 +21,7 @@ _VocabInfo = collections.namedtuple(
 
 
 class VocabInfo(_VocabInfo):
-    """Which words the rows of a variable belong to, in the program and in the checkpoint.
+    """The words that the rows of a variable belong to, in the program and in the checkpoint.
 
     Args:
         new_vocab: a file with a word a line, of the program.
@@ -42,7 +42,7 @@ class VocabInfo(_VocabInfo):
 
 
 def warm_start(ckpt_to_initialize_from, vars_to_warm_start=".*", var_name_to_vocab_info=None, var_name_to_prev_var_name=None) -> None:
-    """Lets the initializers of variables take values from a checkpoint.
+    """Makes the initializers of variables take values from a checkpoint.
 
     Args:
         ckpt_to_initialize_from: the checkpoint, or a directory, whose newest is taken.
@@ -117,7 +117,7 @@ def _grouped(wanted) -> dict[str, list[Variable]]:
 
 
 def _start_by_words(checkpoint, source: str, variables: list[Variable], info: VocabInfo) -> None:
-    """Lets rows or columns begin with those of the same words in the checkpoint."""
+    """Initializes rows or columns with those of the same words in the checkpoint."""
     if not (info.new_vocab and info.new_vocab_size and checkpoint and info.old_vocab):
         raise ValueError("Invalid args: Must provide all of [current_vocab_path, current_vocab_size, prev_ckpt, prev_vocab_path}.")
     from flowmill import assign
