@@ -84,7 +84,7 @@ def signature(op: str, graph: Graph | None = None) -> Signature:
 
 
 def graph_of(values) -> Graph:
-    """The graph to add to: that of the tensors and operations among `values`, the default one where there are none.
+    """The graph to add to: that of the tensors and operations among `values`, the default one if there are none.
 
     Raises:
         ValueError: if they are of several graphs.
@@ -318,10 +318,10 @@ def apply_op(op: str, name: str | None, args=(), attrs: dict[str, Any] | None = 
 
     Args:
         op: the op, such as ``"MatMul"``.
-        name: what to call it, the op's name where it is None; with a slash at its end the whole name.
+        name: its name, the op's name if it is None; with a slash at its end the whole name.
         args: for each input of the op a tensor or what can be made one, for an input that is a list a list of those.
         attrs: attributes; those that can be inferred and those with defaults may be left out or None.
-        graph: where to add it, the graph of the arguments where it is None.
+        graph: where to add it, the graph of the arguments if it is None.
 
     Raises:
         TypeError: if an argument's type does not fit, in TensorFlow's words.
@@ -449,7 +449,7 @@ def call(op: str, name: str | None, *args, **attrs):
 
 
 class op_scope:  # noqa: N801 - used like a function
-    """The scope of what a function makes, in the graph of `values`: called `name`, or `default` where that is None. Gives the name with a slash at
+    """The scope of what a function makes, in the graph of `values`: called `name`, or `default` where that is None. Returns the name with a slash at
     its end, which names an operation when it is given as its name."""
 
     __slots__ = ("_name", "_default", "_values", "_here", "_outer")

@@ -19,7 +19,7 @@ def one_of(old: str, old_value, new: str, new_value):
 
 
 def unwrapped_sizes(shape):
-    """Returns a shape whose Dimensions, if it is a list or a tuple, are numbers, or None where they are not known."""
+    """Returns a shape whose Dimensions, if it is a list or a tuple, are numbers, or None if they are not known."""
     if not isinstance(shape, (list, tuple)) or Dimension not in map(type, shape):
         return shape
     return type(shape)(s.value if type(s) is Dimension else s for s in shape)

@@ -132,7 +132,7 @@ class Benchmark(unittest.TestCase):
             wall_time: seconds.
             throughput: megabytes a second.
             extras: more, by name.
-            name: of the timing; the class's and the calling method's where it is None.
+            name: the name of the timing; the class's and the calling method's if it is None.
             metrics: dictionaries with `name` and `value`.
         """
         said = {"iters": iters, "cpu_time": cpu_time, "wall_time": wall_time, "throughput": throughput, **(extras or {}),

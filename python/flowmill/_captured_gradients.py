@@ -226,7 +226,7 @@ def _extended(around: Graph, beside: Graph, whole, forward: set[str]) -> dict[st
 
 def _moved(graph, around: Graph, whole, forward: set[str], given: dict[str, Tensor], fed: dict[str, Tensor],
            wanted: list[Tensor]) -> dict[str, Tensor]:
-    """Adds the nodes that are neither `forward` nor `given` nor `fed` to `graph`; gives its tensors for the `wanted` ones, by their names."""
+    """Adds the nodes that are neither `forward` nor `given` nor `fed` to `graph`; returns its tensors for the `wanted` ones, by their names."""
     outside: dict[str, Tensor] = {}
     forward = forward | {name.partition(":")[0] for name in fed}
 

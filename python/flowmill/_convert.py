@@ -24,7 +24,7 @@ def register_tensor_conversion_function(base_type, conversion_func: Callable, pr
 
     Args:
         base_type: the type, or types.
-        conversion_func: called as ``f(value, dtype=None, name=None, as_ref=False)``; gives a tensor, or `NotImplemented` for a value to leave
+        conversion_func: called as ``f(value, dtype=None, name=None, as_ref=False)``; returns a tensor, or `NotImplemented` for a value to leave
             to others.
         priority: functions with smaller ones are asked first.
     """
@@ -39,7 +39,7 @@ def convert_to_tensor(value, dtype=None, name: str | None = None, preferred_dtyp
 
     Args:
         value: a tensor, an object with a conversion function, a number, string, array, or a nested list of them, which may hold tensors.
-        dtype: the type it shall have; where it is None, that of the value.
+        dtype: the type it shall have; if it is None, that of the value.
         name: what to call a new operation.
         preferred_dtype: the type to use where `dtype` is None and the value can have it.
         dtype_hint: as `preferred_dtype`.

@@ -43,7 +43,7 @@ class DeviceSpec:
         return found
 
     def parse_from_string(self, spec: str) -> DeviceSpec:
-        """Replaces the parts by those of a name; gives itself.
+        """Replaces the parts by those of a name; returns itself.
 
         Raises:
             ValueError: if it is malformed.

@@ -67,9 +67,9 @@ def refusal(name: str, dtype: int, shape, value, cause) -> Exception:
     Args:
         name: the tensor's.
         dtype: the number of its type.
-        shape: its static shape as a list, None where nothing is known of it.
+        shape: its static shape as a list, None if nothing is known of it.
         value: what was to be fed.
-        cause: why it could not be converted; None where the shape is wrong.
+        cause: why it could not be converted; None if the shape is wrong.
     """
     if isinstance(value, Tensor):
         return TypeError(

@@ -35,7 +35,7 @@ class Fetches:
         self.tensors = list(self._places)
 
     def _take_apart(self, fetch) -> Callable[[list], Any]:
-        """Notes the leaves of a structure; gives what makes it of all leaves' values."""
+        """Notes the leaves of a structure; returns what makes it of all leaves' values."""
         value_of = getattr(fetch, "_value_of", None)  # what stands for several tensors
         if value_of is not None:
             parts = [self._leaf(part) for part in fetch._components()]

@@ -42,7 +42,7 @@ class Flag:
 
     Attributes:
         name, short_name, help: what it is called and what it does.
-        default, value: its value where none is given, and now.
+        default, value: its value if none is given, and now.
         present: how often the command line has it.
         boolean: whether it may stand without a value.
     """
@@ -67,7 +67,7 @@ class Flag:
             raise IllegalFlagValueError(f"flag --{self.name}={value}: {error}") from None
 
     def set_default(self, default) -> None:
-        """Sets the value it has where none is given."""
+        """Sets the value it has if none is given."""
         self.default = self._parsed(default)
         if self.using_default_value:
             self.value = self.default
@@ -288,7 +288,7 @@ class FlagValues:
         return {name: flag.value for name, flag in self._flags.items()}
 
     def get_flag_value(self, name: str, default):
-        """The value of a flag; `default` where there is no such flag or it is None."""
+        """The value of a flag; `default` if there is no such flag or it is None."""
         value = getattr(self, name) if name in self._flags else None
         return default if value is None else value
 

@@ -38,7 +38,7 @@ def convert_variables_to_constants(sess, input_graph_def, output_node_names, var
         sess: the session with the variables.
         input_graph_def: the graph.
         output_node_names: the names of the nodes.
-        variable_names_whitelist: the variables to convert, all where it is None.
+        variable_names_whitelist: the variables to convert, all if it is None.
         variable_names_blacklist: the variables to leave as they are.
 
     Raises:

@@ -31,7 +31,7 @@ def guarded(scope: str, value: Tensor) -> Tensor:
 
 
 def _upstream(last: Operation) -> list[Operation] | None:
-    """The operations that `last` depends on, those that others need first; None where they form a cycle."""
+    """The operations that `last` depends on, those that others need first; None if they form a cycle."""
     order: list[Operation] = []
     state: dict[Operation, bool] = {}
     stack = [(last, False)]

@@ -1,4 +1,4 @@
-"""Names of a module that are looked up elsewhere when they are first asked for, so that importing the package stays quick."""
+"""Names of a module that are looked up elsewhere when they are first used, so that importing the package stays quick."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def binary(op: str, name: str | None, x, y, display: str | None = None):
 
     Args:
         op: the op.
-        name: what to call it; `display` where it is None.
+        name: its name; `display` if it is None.
         display: the name by default, such as ``"add"``.
     """
     if type(x) is Tensor:

@@ -138,7 +138,7 @@ class RefVariable(Variable):
         return call("StridedSliceAssign", name, self._holder, *bounds, value, **masks)
 
     def count_up_to(self, limit: int) -> Tensor:
-        """Adds one and gives the value before; fails with `OutOfRangeError` at `limit`."""
+        """Adds one and returns the value before; fails with `OutOfRangeError` at `limit`."""
         return call("CountUpTo", None, self._holder, limit=limit)
 
     def _scatter(self, op: str, sparse_delta, use_locking: bool, name: str | None) -> Tensor:

@@ -117,7 +117,7 @@ class RNNCell(Layer):
         Args:
             inputs: of shape ``[batch, depth]``.
             state: of shape ``[batch, state_size]``, a structure where `state_size` is one.
-            scope: a variable scope, its own where it is None.
+            scope: a variable scope, its own if it is None.
 
         Returns:
             The output, of shape ``[batch, output_size]``, and the next state.

@@ -180,7 +180,7 @@ class Scopes:
 
     def name_scope(self, name: str | None) -> contextlib.AbstractContextManager[str]:
         """Puts names behind ``name/``, or ``name_1/`` where that is taken. A slash at the end goes back to that very scope; None or ``""`` to
-        the outermost. Gives the scope's whole name with a slash at its end, to be given to :func:`name_scope` again.
+        the outermost. Returns the scope's whole name with a slash at its end, to be given to :func:`name_scope` again.
 
         Raises:
             ValueError: for a name that scopes cannot have.

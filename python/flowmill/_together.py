@@ -57,7 +57,7 @@ class Together:
         return len(self._nodes) - 1
 
     def last(self, op: str, inputs: list[_Input], name: str = "", **attrs) -> Tensor:
-        """Adds all, and this operation, which has the scope's name where it has none of its own; gives its output."""
+        """Adds all, and this operation, which has the scope's name where it has none of its own; returns its output."""
         added = self.add(op, name, inputs, **attrs)
         return self._graph._add_for_output(self._name, self._nodes) if self._at_once else self._graph._tensor(added)
 

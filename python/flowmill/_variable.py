@@ -110,10 +110,10 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
     Args:
         initial_value: what it is initialized with: a tensor, what can be made one, or a function without arguments that gives either.
         trainable: whether optimizers change it by default.
-        collections: names of collections to add it to; ``[GraphKeys.GLOBAL_VARIABLES]`` where it is None.
+        collections: names of collections to add it to; ``[GraphKeys.GLOBAL_VARIABLES]`` if it is None.
         validate_shape: whether its shape is that of the initial value, which then has to be known.
         caching_device: a device to keep a copy for readers on.
-        name: what to call it, ``"Variable"`` where it is None.
+        name: its name, ``"Variable"`` if it is None.
         variable_def: a `VariableDef` to restore it from, instead of the arguments.
         dtype: the type to convert the initial value to.
         expected_shape: not used.
@@ -165,7 +165,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
             return sizes + ":".join(f"{offset},{size}" for offset, size in zip(self.var_offset, self.var_shape))
 
         def to_proto(self, export_scope: str | None = None):
-            """A `SaveSliceInfoDef`; None where it is not of `export_scope`."""
+            """A `SaveSliceInfoDef`; None if it is not of `export_scope`."""
             from flowmill.graph_keys import strip_name_scope
 
             if export_scope is not None and not self.full_name.startswith(export_scope):
@@ -274,7 +274,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         """The tensor that sessions fetch and feed for it."""
 
     def eval(self, session=None) -> Any:
-        """Its value in a session, the default one where none is given."""
+        """Its value in a session, the default one if none is given."""
         tensor = self._as_graph_element()
         return _session_for(tensor, session).run(tensor)
 
@@ -342,7 +342,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
 
     @abc.abstractmethod
     def count_up_to(self, limit: int) -> Tensor:
-        """Adds one and gives the value before; fails with `OutOfRangeError` at `limit`."""
+        """Adds one and returns the value before; fails with `OutOfRangeError` at `limit`."""
 
     @abc.abstractmethod
     def _scatter(self, op: str, sparse_delta: IndexedSlices, use_locking: bool, name: str | None):

@@ -30,7 +30,7 @@ class _PartitionInfo(NamedTuple):
         return 0 if axis is None else self.var_offset[axis]
 
     def single_slice_dim(self, shape) -> int | None:
-        """The dimension that is in parts, None where none is.
+        """The dimension that is in parts, None if none is.
 
         Raises:
             ValueError: if several are, or `shape` does not lie within the whole.

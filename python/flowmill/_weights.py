@@ -82,7 +82,7 @@ def remove_squeezable_dimensions(labels, predictions, expected_rank_diff: int = 
         labels: a tensor.
         predictions: a tensor.
         expected_rank_diff: how many dimensions predictions have more.
-        name: of the scope.
+        name: the name of the scope.
     """
     with scope(name, "remove_squeezable_dimensions", [labels, predictions]):
         predictions = convert_to_tensor(predictions)

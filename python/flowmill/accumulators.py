@@ -1,4 +1,4 @@
-"""Accumulators of gradients: a gradient counts where it is not older than the accumulator's step."""
+"""Accumulators of gradients: a gradient counts if it is not older than the accumulator's step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ConditionalAccumulatorBase:
 
     Args:
         dtype: the gradients' type.
-        shape: their shape, None where it is not known.
+        shape: their shape, None if it is not known.
         accumulator_ref: the tensor that refers to the accumulator.
     """
 
@@ -61,7 +61,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
     Args:
         dtype: their type, a floating one.
-        shape: their shape, None where it is not known.
+        shape: their shape, None if it is not known.
         shared_name: the name by which sessions share it.
         name: the name of the operation.
         reduction_type: ``"MEAN"`` or ``"SUM"``.
@@ -110,7 +110,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         Args:
             grad_indices: the rows' numbers, a vector.
             grad_values: the rows.
-            grad_shape: the shape of the whole; None or empty where it is not known.
+            grad_shape: the shape of the whole; None or empty if it is not known.
             local_step: the step that the gradient was computed for.
             name: the name of the operation.
         """

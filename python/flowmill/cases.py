@@ -21,7 +21,7 @@ def case(pred_fn_pairs, default=None, exclusive: bool = False, strict: bool = Fa
         default: the function where none is true. Without, the step fails then.
         exclusive: lets the step fail where several are true.
         strict: returns lists of one element as lists, instead of the element.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         TypeError: if there are no pairs of a tensor of booleans and a function.
@@ -46,8 +46,8 @@ def switch_case(branch_index, branch_fns, default=None, name: str | None = None)
     Args:
         branch_index: an integer scalar.
         branch_fns: functions without arguments: a list, or a dictionary or pairs with the numbers 0, 1, …
-        default: the function for numbers that none has, the last one where it is None.
-        name: of the scope.
+        default: the function for numbers that none has, the last one if it is None.
+        name: the name of the scope.
 
     Raises:
         TypeError: if there are no such functions, or they give structures or types that differ.

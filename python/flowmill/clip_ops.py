@@ -50,7 +50,7 @@ def clip_by_norm(t, clip_norm, axes=None, name: str | None = None) -> Tensor | I
     Args:
         t: the tensor.
         clip_norm: the bound, positive.
-        axes: the dimensions that a norm is of; all where it is None.
+        axes: the dimensions that a norm is of; all if it is None.
         name: the name of the operation.
     """
     with op_scope(name, "clip_by_norm", t, clip_norm) as scope:
@@ -77,7 +77,7 @@ def global_norm(t_list, name: str | None = None) -> Tensor:
 
     Args:
         t_list: tensors, IndexedSlices, and None, which does not count.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         TypeError: if it is no list.
@@ -109,8 +109,8 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name: str | None = Non
     Args:
         t_list: tensors, IndexedSlices, and None, which stays.
         clip_norm: the bound, a scalar.
-        use_norm: the norm, where it is known already.
-        name: of the scope.
+        use_norm: the norm, if it is known already.
+        name: the name of the scope.
 
     Returns:
         A list of the tensors, and the norm before.

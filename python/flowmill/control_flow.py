@@ -54,7 +54,7 @@ def tuple(tensors, name: str | None = None, control_inputs=None) -> list[Tensor 
 
     Args:
         tensors: tensors, and operations, for each of which comes one that waits for all; None stays None.
-        name: of the scope that the operations are made in.
+        name: the name of the scope that the operations are made in.
         control_inputs: more to wait for.
 
     Raises:
@@ -112,7 +112,7 @@ def cond(pred, true_fn=None, false_fn=None, strict: bool = False, name: str | No
         true_fn: called without arguments for what to compute where `pred` is true.
         false_fn: the same for where it is false.
         strict: returns lists of one element as lists, instead of the element.
-        name: of the scope.
+        name: the name of the scope.
         fn1: `true_fn` by its old name.
         fn2: `false_fn` by its old name.
 
@@ -164,7 +164,7 @@ def _alone(result):
 
 
 def _branch(graph, building, taken: bool, function):
-    """Builds a branch; gives its result and the tensors of that."""
+    """Builds a branch; returns its result and the tensors of that."""
     inside = building.open(taken)
     collect(graph, CondContext, inside.context)
     with graph._within(inside):
@@ -197,8 +197,8 @@ def Assert(condition, data, summarize: int | None = None, name: str | None = Non
     Args:
         condition: a boolean scalar.
         data: tensors, or what can be made ones, that the error shows.
-        summarize: how many elements of each are shown, 3 where it is None.
-        name: of the scope.
+        summarize: how many elements of each are shown, 3 if it is None.
+        name: the name of the scope.
     """
     graph = graph_of([condition, *data])
     with graph.as_default(), graph.name_scope(name or "Assert"):

@@ -67,8 +67,8 @@ class CriticalSection:
     """A lock, and what runs while it is held.
 
     Args:
-        name: of the scope.
-        shared_name: sections of one name and container have one lock; the scope's name where it is None.
+        name: the name of the scope.
+        shared_name: sections of one name and container have one lock; the scope's name if it is None.
         critical_section_def: not supported.
         import_scope: not used.
 
@@ -100,9 +100,9 @@ class CriticalSection:
         computed.
 
         Args:
-            fn: builds what runs in the section; gives a structure of tensors and operations, which are all computed if one of them is asked for.
+            fn: builds what runs in the section; returns a structure of tensors and operations, which are all computed if one of them is asked for.
             exclusive_resource_access: whether the variables and the like that `fn` uses may be used by no other section.
-            name: of the scope.
+            name: the name of the scope.
 
         Raises:
             ValueError: if `fn` enters the section again, or uses what another section has for itself.

@@ -19,8 +19,8 @@ def custom_gradient(f=None) -> Any:
     """A decorator for a function that gives its result and the function for its gradients.
 
     Args:
-        f: called with tensors; gives a structure of tensors, and a function ``grad_fn(*dy)`` from the gradients of these to those of the
-            arguments. A `grad_fn` with an argument ``variables`` gets the trainable variables that `f` reads, and gives a pair: the arguments'
+        f: called with tensors; returns a structure of tensors, and a function ``grad_fn(*dy)`` from the gradients of these to those of the
+            arguments. A `grad_fn` with an argument ``variables`` gets the trainable variables that `f` reads, and returns a pair: the arguments'
             gradients, and a list of the variables'.
     """
     if f is None:

@@ -14,7 +14,7 @@ class name_scope:  # noqa: N801 - TensorFlow's name
 
     Args:
         name: the name; with a slash at its end the scope itself, None for `default_name`, ``""`` for the outermost.
-        default_name: the name where there is none.
+        default_name: the name if there is none.
         values: tensors; their graph becomes the default one.
 
     Raises:

@@ -21,9 +21,9 @@ class Defun:
     The body is built when the function is first used. Tensors of graphs around it that it takes become inputs of each call.
 
     Args:
-        input_types: the types of the arguments; those of the first call where there are none.
-        func_name: what to call it in graphs; the Python function's name and a hash of the body where it is None.
-        grad_func: the `Defun` that computes its gradient: takes its inputs and the gradients of its outputs, gives those of its inputs.
+        input_types: the types of the arguments; those of the first call if there are none.
+        func_name: what to call it in graphs; the Python function's name and a hash of the body if it is None.
+        grad_func: the `Defun` that computes its gradient: takes its inputs and the gradients of its outputs, returns those of its inputs.
         python_grad_func: builds its gradient, as :class:`flowmill.RegisterGradient` takes it.
         out_names: what to call what it returns.
         shape_func: called with a calling operation for the static shapes of its outputs.

@@ -1,7 +1,7 @@
 """Exceptions, one for each of TensorFlow's canonical codes.
 
 Every exception is an `OpError` and tells the code (`error_code`), the message, and where the failure happened: the node's name
-(`node_name`) and op (`op_type`) where they are known. `OutOfRangeError` is not an `IndexError`, `NotFoundError` no `KeyError`: as in TensorFlow.
+(`node_name`) and op (`op_type`) if they are known. `OutOfRangeError` is not an `IndexError`, `NotFoundError` no `KeyError`: as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class OpError(Exception):
 
     @property
     def node_def(self) -> Any:
-        """The node's definition, where it is known."""
+        """The node's definition, if it is known."""
         return self._node_def if self._node_def is not None or self.op is None else self.op.node_def
 
     def __str__(self):

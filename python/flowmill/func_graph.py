@@ -22,8 +22,8 @@ class FuncGraph(Graph):
     """The body of a function being built. What it takes from the graphs around it becomes a parameter.
 
     Args:
-        name: of the function.
-        outer: the graph that calls it, the default one where it is None.
+        name: the name of the function.
+        outer: the graph that calls it, the default one if it is None.
         functional: whether control flow in it becomes functions, too.
 
     Attributes:
@@ -207,7 +207,7 @@ def trace(graph: FuncGraph, function: Callable, parameters: Sequence, op_return_
 
     Args:
         graph: the body.
-        function: called with `parameters`, structures of which are arguments as they are; gives a structure of tensors, operations and None.
+        function: called with `parameters`, structures of which are arguments as they are; returns a structure of tensors, operations and None.
         parameters: its arguments.
         op_return_value: what operations that it gives are returned as, a tensor outside.
 
@@ -268,7 +268,7 @@ def to_function(graph: FuncGraph, name: str | None = None, out_names: Sequence[s
 
     Args:
         graph: the body, with its inputs and outputs.
-        name: what to call it, the graph's name where it is None.
+        name: its name, the graph's name if it is None.
         out_names: what to call what it returns.
         attrs: attributes of the function, ``{name: AttrValue}``.
     """

@@ -42,7 +42,7 @@ def _static_rows(flat: list[Tensor]) -> int | None:
 
 
 def _rows(tensor: Tensor, static: int | None):
-    """The number of rows: a number where it is known."""
+    """The number of rows: a number if it is known."""
     return static or _shape(tensor)[0]
 
 
@@ -51,14 +51,14 @@ def map_fn(fn, elems, dtype=None, parallel_iterations: int | None = None, back_p
     """Returns the results of `fn` for each row, stacked.
 
     Args:
-        fn: called with the structure of one row of each tensor; gives a structure like `elems`, or like `dtype` where that is given.
+        fn: called with the structure of one row of each tensor; returns a structure like `elems`, or like `dtype` where that is given.
         elems: a tensor, or a structure of tensors with equally many rows.
-        dtype: the types of what `fn` gives, in its structure; those of `elems` where it is None.
-        parallel_iterations: how many rows may be worked on at once, 10 where it is None.
+        dtype: the types of what `fn` gives, in its structure; those of `elems` if it is None.
+        parallel_iterations: how many rows may be worked on at once, 10 if it is None.
         back_prop: whether gradients go through.
         swap_memory: not used.
         infer_shape: whether `fn` gives tensors of the same shape for all rows.
-        name: of the scope.
+        name: the name of the scope.
         fn_output_signature: as `dtype`; may hold TensorSpecs.
 
     Raises:
@@ -110,13 +110,13 @@ def foldl(fn, elems, initializer=None, parallel_iterations: int = 10, back_prop:
     """Combines rows from the first to the last: ``fn(fn(initializer, row0), row1)`` …
 
     Args:
-        fn: called with what came out so far and the structure of a row of each tensor; gives what comes out now.
+        fn: called with what came out so far and the structure of a row of each tensor; returns what comes out now.
         elems: a tensor, or a structure of tensors with equally many rows.
-        initializer: what to begin with, any structure; the first row where it is None.
+        initializer: what to begin with, any structure; the first row if it is None.
         parallel_iterations: how many calls may run at once.
         back_prop: whether gradients go through.
         swap_memory: not used.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         TypeError: if `fn` cannot be called.
@@ -161,16 +161,16 @@ def scan(fn, elems, initializer=None, parallel_iterations: int = 10, back_prop: 
     """All that comes out on the way of combining rows, stacked: the last row is what :func:`foldl` gives.
 
     Args:
-        fn: called with what came out so far and the structure of a row of each tensor; gives what comes out now, in the structure of `initializer`,
+        fn: called with what came out so far and the structure of a row of each tensor; returns what comes out now, in the structure of `initializer`,
             of `elems` where that is None.
         elems: a tensor, or a structure of tensors with equally many rows.
-        initializer: what to begin with; the first row where it is None, which is the first of the result then.
+        initializer: what to begin with; the first row if it is None, which is the first of the result then.
         parallel_iterations: how many calls may run at once.
         back_prop: whether gradients go through.
         swap_memory: not used.
         infer_shape: whether what comes out has the same shape each time.
         reverse: whether to begin with the last row. The result's rows belong to those of `elems` still.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         TypeError: if `fn` cannot be called, or gives a structure of another kind.

@@ -18,7 +18,7 @@ def compute_gradient(x, x_shape, y, y_shape, x_init_value=None, delta: float = 1
         x_shape: its shape, or theirs.
         y: a tensor that depends on it.
         y_shape: its shape.
-        x_init_value: the place, or places; random numbers where it is None.
+        x_init_value: the place, or places; random numbers if it is None.
         delta: how far to go for differences.
         init_targets: operations to run first.
         extra_feed_dict: what else to feed.

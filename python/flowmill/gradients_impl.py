@@ -40,7 +40,7 @@ _registry: dict[str, Callable | None] = {}
 class RegisterGradient:
     """A decorator for the gradient function of an op, or of what `Graph.gradient_override_map` calls by this name.
 
-    The function is called as ``f(op, *grads)`` with the operation and the gradients of its outputs, and gives those of its inputs: one, or a
+    The function is called as ``f(op, *grads)`` with the operation and the gradients of its outputs, and returns those of its inputs: one, or a
     list; None for an input that the op does not depend on.
     """
 
@@ -74,7 +74,7 @@ def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_
         ys: a tensor, or a list of them.
         xs: a tensor or an object that provides one, or a list of them.
         grad_ys: for each of `ys` what its gradient begins with, ones for None.
-        name: of the scope that the operations are made in.
+        name: the name of the scope that the operations are made in.
         colocate_gradients_with_ops: gives the operations the devices of those they are the gradients of.
         gate_gradients: lets all gradients of an operation be there before one of them is used.
         aggregation_method: one of :class:`AggregationMethod`.
@@ -215,7 +215,7 @@ def hessians(ys, xs, name: str = "hessians", colocate_gradients_with_ops: bool =
     Args:
         ys: a tensor, or a list of them.
         xs: a tensor or an object that provides one, or a list of them.
-        name: of the scopes of the first derivatives.
+        name: the name of the scopes of the first derivatives.
         colocate_gradients_with_ops: as in :func:`gradients`.
         gate_gradients: as in :func:`gradients`.
         aggregation_method: as in :func:`gradients`.

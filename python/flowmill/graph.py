@@ -60,7 +60,7 @@ class Graph(Scopes):
         return self._added(*self._made(op, name, inputs, attrs, control))
 
     def _made(self, op: str, name: str, inputs, attrs: dict[str, Any] | None = None, control=()) -> tuple[int, list[int]]:
-        """Adds an operation as :meth:`_add` does; gives what the core calls it, and the types of its outputs."""
+        """Adds an operation as :meth:`_add` does; returns what the core calls it, and the types of its outputs."""
         here = self._thread.here
         if here.gradient_overrides or here.container:
             attrs = self._attrs_of_surroundings(op, attrs, lambda: "container" in _attrs_of(op))
@@ -81,22 +81,22 @@ class Graph(Scopes):
         return self._first_output(node_id, number)
 
     def _add_all(self, name: str, nodes: list[tuple]) -> Operation:
-        """Adds several operations as :meth:`_add_each` does, and gives the last one. The others have no objects until somebody asks for them."""
+        """Adds several operations as :meth:`_add_each` does, and returns the last one. The others have no objects until they are used."""
         ids, types = self._add_each(name, nodes)
         return self._added(ids[-1], types)
 
     def _add_for_output(self, name: str, nodes: list[tuple]) -> Tensor:
-        """Adds several operations as :meth:`_add_each` does, and gives the only output of the last one."""
+        """Adds several operations as :meth:`_add_each` does, and returns the only output of the last one."""
         ids, types = self._add_each(name, nodes)
         return self._first_output(ids[-1], types[0])
 
     def _add_of_two(self, op: str, name: str, x: tuple[int, int], y: tuple[int, int]) -> Tensor:
-        """Adds an operation of two inputs with no attributes of its own, and gives its only output."""
+        """Adds an operation of two inputs with no attributes of its own, and returns its only output."""
         node_id, types = self._made(op, name, (x, y))
         return self._first_output(node_id, types[0])
 
     def _add_with_number(self, op: str, name: str, tensor: Tensor, number, at: int) -> Tensor | None:
-        """Adds an operation of a tensor and a constant of its type, both in a name scope of their own, and gives its only output. What operators
+        """Adds an operation of a tensor and a constant of its type, both in a name scope of their own, and returns its only output. What operators
         come to most often: one call of the core, with nothing to take apart.
 
         Args:
@@ -142,14 +142,14 @@ class Graph(Scopes):
         return made if _checks is None else _checks.added(made)
 
     def _first_output(self, node_id: int, number: int) -> Tensor:
-        """The only output of an operation that was just added, and the number of its type. The operation has no object until somebody asks for it."""
+        """The only output of an operation that was just added, and the number of its type. The operation has no object until it is used."""
         if _checks is not None:
             return self._added(node_id, (number,))._outputs[0]
         made = self._objects.setdefault(node_id, Tensor(self, (node_id, 0), number))
         return made if type(made) is Tensor else made._outputs[0]  # type: ignore[union-attr]
 
     def _add_each(self, name: str, nodes: list[tuple]) -> tuple[list[int], list[int]]:
-        """Adds several operations in a name scope of their own; gives what the core calls them, and the types of the last one's outputs. One whose
+        """Adds several operations in a name scope of their own; returns what the core calls them, and the types of the last one's outputs. One whose
         name is empty has the scope's.
 
         Args:
@@ -194,7 +194,7 @@ class Graph(Scopes):
             inputs: its inputs, the tensors of lists one after another.
             dtypes: not used: the op's definition says the types of its outputs.
             input_types: not used.
-            name: what to call it, the op's name where it is None.
+            name: its name, the op's name if it is None.
             attrs: ``{name: AttrValue}``.
             op_def: not used.
             compute_shapes: not used: shapes always follow.
@@ -381,7 +381,7 @@ class Graph(Scopes):
         return self.get_all_collection_keys()
 
     def clear_collection(self, name) -> None:
-        """Removes a collection; nothing happens where there is none.
+        """Removes a collection; nothing happens if there is none.
 
         Raises:
             RuntimeError: if the graph is finalized.

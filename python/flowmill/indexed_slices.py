@@ -40,7 +40,7 @@ class IndexedSlices:
 
     @property
     def dense_shape(self) -> Tensor | None:
-        """The shape of the whole, None where nobody knows it."""
+        """The shape of the whole, None if nobody knows it."""
         return self._dense_shape
 
     @property
@@ -89,7 +89,7 @@ class IndexedSlices:
         return IndexedSlicesValue(*values, *([] if len(values) == 3 else [None]))
 
     def _as_tensor(self, dtype=None, name: str | None = None) -> Tensor:
-        """The whole, with zeros where there are no slices.
+        """The whole, with zeros if there are no slices.
 
         Raises:
             ValueError: if its shape is not known, or its type is not `dtype`.

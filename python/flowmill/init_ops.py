@@ -61,7 +61,7 @@ class Initializer(abc.ABC):
 
         Args:
             shape: its shape.
-            dtype: its type, the initializer's own where it is None.
+            dtype: its type, the initializer's own if it is None.
             partition_info: of which whole it is a part, for variables in parts.
         """
 

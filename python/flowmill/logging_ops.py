@@ -13,8 +13,8 @@ def Print(input_, data, message: str | None = None, first_n: int | None = None, 
         input_: the tensor.
         data: a list of the tensors to write.
         message: what to write before them.
-        first_n: how many times to write; always where it is None.
-        summarize: how many elements of each tensor to write; 3 where it is None.
+        first_n: how many times to write; always if it is None.
+        summarize: how many elements of each tensor to write; 3 if it is None.
         name: the name of the operation.
     """
     return call("Print", name, input_, data, message=message, first_n=first_n, summarize=summarize)

@@ -16,14 +16,14 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
     """Calls `body` on variables as long as `cond` of them is true, when the graph runs. Both functions are called once, while it is built.
 
     Args:
-        cond: called with the variables; gives a boolean scalar.
-        body: called with the variables; gives their values in the next iteration, in the same structure and of the same types.
+        cond: called with the variables; returns a boolean scalar.
+        body: called with the variables; returns their values in the next iteration, in the same structure and of the same types.
         loop_vars: a list or tuple of the values to begin with: tensors, numbers, composites such as TensorArrays, and structures of them.
         shape_invariants: for each variable a TensorShape that its values have in all iterations; that which it begins with where this is None.
         parallel_iterations: how many iterations may run at once.
         back_prop: whether gradients go through; what comes out of a loop without them counts as constant.
         swap_memory: only kept with the graph: there is one memory.
-        name: of the scope.
+        name: the name of the scope.
         maximum_iterations: an integer scalar, after how many iterations to stop in any case.
         return_same_structure: returns a list for a loop with one variable, too.
 

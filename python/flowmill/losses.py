@@ -61,7 +61,7 @@ def get_regularization_losses(scope: str | None = None) -> list[Tensor]:
 
 
 def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Tensor:
-    """The sum of :func:`get_regularization_losses`, 0 where there are none."""
+    """The sum of :func:`get_regularization_losses`, 0 if there are none."""
     losses = get_regularization_losses(scope)
     return tf.add_n(losses, name=name) if losses else tf.constant(0.0)
 

@@ -21,7 +21,7 @@ class Module:
     """A base class for what has variables as attributes, by itself or in other modules.
 
     Args:
-        name: what to call it; the class's name where it is None.
+        name: its name; the class's name if it is None.
 
     Raises:
         ValueError: for a name that is not one of Python's.

@@ -64,7 +64,7 @@ def min_max_variable_partitioner(max_partitions: int = 1, axis: int = 0, min_sli
 
     Args:
         max_partitions: the most parts.
-        axis: the dimension to cut; where it is None, the last one.
+        axis: the dimension to cut; if it is None, the last one.
         min_slice_size: the least bytes of a part.
         bytes_per_string_element: how large strings are taken to be.
     """

@@ -86,7 +86,7 @@ class ConcreteFunction:
         return tuple(v for v in self.variables if v.trainable)
 
     def add_to_graph(self, g=None) -> None:
-        """Adds it to a graph's library, the default one's where none is given."""
+        """Adds it to a graph's library, the default one's if none is given."""
         self._function.add_to_graph(get_default_graph() if g is None else g)
 
     def __call__(self, *args, **kwargs) -> Any:

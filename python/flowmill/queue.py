@@ -20,7 +20,7 @@ def _types(dtypes) -> list[DType]:
 
 
 def _shapes(shapes, dtypes: list[DType], *, partial: bool = False) -> list[TensorShape] | None:
-    """The shapes of an element's components; None where they are not stated. Where they are `partial`, sizes may be unknown, ranks may not."""
+    """The shapes of an element's components; None if they are not stated. Where they are `partial`, sizes may be unknown, ranks may not."""
     if shapes is None:
         return None
     is_one = isinstance(shapes, TensorShape) or not isinstance(shapes, (list, tuple)) or all(isinstance(d, int) or d is None for d in shapes)
@@ -50,7 +50,7 @@ class QueueBase:
 
     Args:
         dtypes: the types of an element's components.
-        shapes: their shapes, None where they may differ.
+        shapes: their shapes, None if they may differ.
         names: their names, where elements are dictionaries.
         queue_ref: the tensor that refers to the queue.
     """
@@ -102,7 +102,7 @@ class QueueBase:
 
     @property
     def names(self) -> list[str] | None:
-        """The names of an element's components, None where elements are tuples."""
+        """The names of an element's components, None if elements are tuples."""
         return self._names
 
     def _components(self, values) -> list[Any]:
@@ -215,7 +215,7 @@ class FIFOQueue(QueueBase):
         shapes: their shapes, which :meth:`dequeue_many` needs.
         names: their names, where elements are dictionaries.
         shared_name: the name by which sessions share it.
-        name: what to call it.
+        name: its name.
     """
 
     def __init__(self, capacity: int, dtypes, shapes=None, names=None, shared_name: str | None = None, name: str = "fifo_queue"):

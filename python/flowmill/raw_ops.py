@@ -1,4 +1,4 @@
-"""A function for each op, made when it is first asked for: ``raw_ops.MatMul(a=x, b=y, transpose_a=True)``.
+"""A function for each op, made when it is first used: ``raw_ops.MatMul(a=x, b=y, transpose_a=True)``.
 
 There is one for every op of TensorFlow; ``dir(raw_ops)`` lists those that can run. The others build nodes, for graphs that are written and run elsewhere.
 

@@ -199,7 +199,7 @@ class ResourceVariable(Variable):
         return self._lazily_read(apply_op("ResourceStridedSliceAssign", name, (self._handle, *bounds, value), masks))
 
     def count_up_to(self, limit: int) -> Tensor:
-        """Adds one and gives the value before; fails with `OutOfRangeError` at `limit`."""
+        """Adds one and returns the value before; fails with `OutOfRangeError` at `limit`."""
         return call("ResourceCountUpTo", None, self._handle, limit=limit, T=self._dtype)
 
     def _scattered(self, op: str, indices, updates, name: str | None, **attrs) -> Variable:

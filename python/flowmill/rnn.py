@@ -95,12 +95,12 @@ def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=No
         inputs: of shape ``[batch, time, ...]``, or a structure of such tensors.
         sequence_length: for each element of the batch how many time steps it has, integers of shape ``[batch]``. After them outputs are zeros and the
             state stays.
-        initial_state: the state to begin with; zeros where it is None.
-        dtype: the type of the state and the outputs where there is no `initial_state`.
-        parallel_iterations: how many time steps may run at once, 32 where it is None.
+        initial_state: the state to begin with; zeros if it is None.
+        dtype: the type of the state and the outputs if there is no `initial_state`.
+        parallel_iterations: how many time steps may run at once, 32 if it is None.
         swap_memory: only kept with the graph.
         time_major: whether inputs and outputs are of shape ``[time, batch, ...]``.
-        scope: a variable scope, ``"rnn"`` where it is None.
+        scope: a variable scope, ``"rnn"`` if it is None.
 
     Returns:
         The outputs, of shape ``[batch, time, output_size]`` or a structure of such tensors, and the last state.
@@ -242,7 +242,7 @@ def bidirectional_dynamic_rnn(cell_fw, cell_bw, inputs, sequence_length=None, in
         parallel_iterations: how many time steps may run at once.
         swap_memory: only kept with the graph.
         time_major: whether time is the first dimension.
-        scope: a variable scope, ``"bidirectional_rnn"`` where it is None.
+        scope: a variable scope, ``"bidirectional_rnn"`` if it is None.
 
     Returns:
         A pair of the outputs of both, and a pair of their last states.
@@ -275,9 +275,9 @@ def raw_rnn(cell, loop_fn, parallel_iterations: int | None = None, swap_memory: 
         loop_fn: called as ``loop_fn(time, cell_output, cell_state, loop_state)``, with None but for the time before the first step; gives
             ``(finished, next_input, next_state, emit_output, next_loop_state)``, `finished` being booleans of shape ``[batch]``. Its first
             `emit_output` is the form of what is emitted, that of the cell's outputs for None; its first state is the initial one.
-        parallel_iterations: how many time steps may run at once, 32 where it is None.
+        parallel_iterations: how many time steps may run at once, 32 if it is None.
         swap_memory: only kept with the graph.
-        scope: a variable scope, ``"rnn"`` where it is None.
+        scope: a variable scope, ``"rnn"`` if it is None.
 
     Returns:
         TensorArrays of what was emitted, the last state, the last loop state.
@@ -356,10 +356,10 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
     Args:
         cell: the cell.
         inputs: a list with the inputs of each time step, of shape ``[batch, ...]`` or a structure of such tensors.
-        initial_state: the state to begin with; zeros where it is None.
-        dtype: the type of the state and the outputs where there is no `initial_state`.
+        initial_state: the state to begin with; zeros if it is None.
+        dtype: the type of the state and the outputs if there is no `initial_state`.
         sequence_length: for each element of the batch how many time steps it has, integers of shape ``[batch]``.
-        scope: a variable scope, ``"rnn"`` where it is None.
+        scope: a variable scope, ``"rnn"`` if it is None.
 
     Returns:
         A list of the outputs of each time step, and the last state.
@@ -448,7 +448,7 @@ def static_bidirectional_rnn(cell_fw, cell_bw, inputs, initial_state_fw=None, in
         initial_state_bw: that of the other.
         dtype: the type of the states.
         sequence_length: the lengths.
-        scope: a variable scope, ``"bidirectional_rnn"`` where it is None.
+        scope: a variable scope, ``"bidirectional_rnn"`` if it is None.
 
     Returns:
         A list of the outputs of both joined along the second dimension, the last state of the first, that of the other.

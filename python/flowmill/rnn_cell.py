@@ -53,9 +53,9 @@ class BasicRNNCell(_UnitsCell):
 
     Args:
         num_units: the size of the output.
-        activation: a function or its name, `tanh` where it is None.
+        activation: a function or its name, `tanh` if it is None.
         reuse: whether to use variables that are there.
-        name: of its variable scope.
+        name: the name of its variable scope.
         dtype: of its variables.
     """
 
@@ -78,11 +78,11 @@ class GRUCell(_UnitsCell):
 
     Args:
         num_units: the size of the output.
-        activation: a function or its name, `tanh` where it is None.
+        activation: a function or its name, `tanh` if it is None.
         reuse: whether to use variables that are there.
         kernel_initializer: of both kernels.
-        bias_initializer: of both biases; ones for the gates and zeros for the candidate where it is None.
-        name: of its variable scope.
+        bias_initializer: of both biases; ones for the gates and zeros for the candidate if it is None.
+        name: the name of its variable scope.
         dtype: of its variables.
     """
 
@@ -118,9 +118,9 @@ class BasicLSTMCell(LayerRNNCell):
         num_units: the size of the output.
         forget_bias: is added to the forget gate's bias.
         state_is_tuple: whether the state is an :class:`LSTMStateTuple`, or both parts of it joined along the second dimension.
-        activation: a function or its name, `tanh` where it is None.
+        activation: a function or its name, `tanh` if it is None.
         reuse: whether to use variables that are there.
-        name: of its variable scope.
+        name: the name of its variable scope.
         dtype: of its variables.
     """
 
@@ -170,15 +170,15 @@ class LSTMCell(LayerRNNCell):
         use_peepholes: whether the gates see the memory, by ``w_f_diag``, ``w_i_diag`` and ``w_o_diag``.
         cell_clip: bounds the memory.
         initializer: of the kernels and peepholes.
-        num_proj: the size of the output; `num_units` where it is None.
+        num_proj: the size of the output; `num_units` if it is None.
         proj_clip: bounds the projected output.
         num_unit_shards: into how many parts the kernel is cut; deprecated.
         num_proj_shards: into how many parts the projection is cut; deprecated.
         forget_bias: is added to the forget gate's bias.
         state_is_tuple: whether the state is an :class:`LSTMStateTuple`, or both parts of it joined along the second dimension.
-        activation: a function or its name, `tanh` where it is None.
+        activation: a function or its name, `tanh` if it is None.
         reuse: whether to use variables that are there.
-        name: of its variable scope.
+        name: the name of its variable scope.
         dtype: of its variables.
     """
 

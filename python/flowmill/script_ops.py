@@ -35,7 +35,7 @@ def py_func(func, inp, Tout, stateful: bool = True, name: str | None = None):  #
     Such an operation runs in this process alone: a graph that is written to a file takes only its name along.
 
     Args:
-        func: called with arrays; gives an array, or a list of them, of the types `Tout`. What it raises fails the step.
+        func: called with arrays; returns an array, or a list of them, of the types `Tout`. What it raises fails the step.
         inp: a list of tensors.
         Tout: the type of what it gives, or a list of types.
         stateful: whether it may give something else for the same values.
@@ -51,7 +51,7 @@ def py_func(func, inp, Tout, stateful: bool = True, name: str | None = None):  #
 
 
 def function_of(token: str):
-    """The function that is differentiated for the operations with a token; None where there is none in this process."""
+    """The function that is differentiated for the operations with a token; None if there is none in this process."""
     entry = _functions.get(token)
     return None if entry is None else entry.of_tensors
 

@@ -98,7 +98,7 @@ class Session:
 
     Args:
         target: an address to connect to; only that of this process, the empty one, is there.
-        graph: the graph, the thread's default one where it is None.
+        graph: the graph, the thread's default one if it is None.
         config: a `ConfigProto` or `SessionOptions`.
 
     Raises:
@@ -168,7 +168,7 @@ class Session:
         return self._target
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None) -> Any:
-        """Runs what `fetches` needs and gives its values in the same structure.
+        """Runs what `fetches` needs and returns its values in the same structure.
 
         Args:
             fetches: a tensor, an operation (its value is None), the name of one, or lists, tuples, named tuples, dictionaries and attrs classes of
@@ -455,5 +455,5 @@ def _as_default(session: Session) -> Iterator[Session]:
 
 
 def get_default_session() -> Session | None:
-    """The thread's innermost default session, None where it has none."""
+    """The thread's innermost default session, None if it has none."""
     return _defaults.sessions[-1] if _defaults.sessions else None

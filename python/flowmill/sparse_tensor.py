@@ -116,7 +116,7 @@ class SparseTensor:
         return self._values.consumers()
 
     def eval(self, feed_dict=None, session=None) -> SparseTensorValue:
-        """Its value in a session, the default one where none is given."""
+        """Its value in a session, the default one if none is given."""
         return _session_for(self._values, session).run(self, feed_dict)
 
     def _components(self) -> list[Tensor]:

@@ -28,10 +28,10 @@ def as_string(input, precision: int = -1, scientific: bool = False, shortest: bo
 
     Args:
         input: the numbers.
-        precision: digits behind the point, where it is not negative.
+        precision: digits behind the point, if it is not negative.
         scientific: with an exponent.
         shortest: in whichever of both forms is shorter.
-        width: the least number of characters, where it is not negative.
+        width: the least number of characters, if it is not negative.
         fill: what to fill up with: ``""`` (spaces), ``" "``, ``"-"``, ``"0"``.
         name: the name of the operation.
 
@@ -57,7 +57,7 @@ def string_split(source, sep=None, skip_empty: bool = True, delimiter=None, resu
 
     Args:
         source: strings, a vector.
-        sep: the characters, a space where it is None; single bytes for ``""``.
+        sep: the characters, a space if it is None; single bytes for ``""``.
         skip_empty: leaves empty parts out.
         delimiter: as `sep`, its name of old.
         result_type: ``"SparseTensor"`` or ``"RaggedTensor"``.
@@ -79,8 +79,8 @@ def split(input=None, sep=None, maxsplit: int = -1, result_type: str = "SparseTe
 
     Args:
         input: strings, a vector or a scalar.
-        sep: the separator; white space where it is None or empty.
-        maxsplit: how often to split at most, where it is not negative.
+        sep: the separator; white space if it is None or empty.
+        maxsplit: how often to split at most, if it is not negative.
         result_type: ``"SparseTensor"`` or ``"RaggedTensor"``.
         source: as `input`, its name of old.
         name: the name of the operations.
@@ -201,7 +201,7 @@ def reduce_join(inputs, axis=None, keep_dims=None, separator: str = "", name=Non
 
     Args:
         inputs: the strings.
-        axis: the dimensions, all of them where it is None.
+        axis: the dimensions, all of them if it is None.
         keep_dims: as `keepdims`, its name of old.
         separator: what to put between them.
         name: the name of the operations.

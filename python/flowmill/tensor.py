@@ -163,7 +163,7 @@ class Operation:
         return groups or [b"loc:@" + self.name.encode()]
 
     def run(self, feed_dict=None, session=None) -> None:
-        """Runs this in a session, the default one where none is given."""
+        """Runs this in a session, the default one if none is given."""
         _session_for(self, session).run(self, feed_dict)
 
     def __repr__(self):
@@ -251,7 +251,7 @@ class Tensor:
 
     @property
     def ndim(self) -> int | None:
-        """The number of its dimensions, None where it is not known."""
+        """The number of its dimensions, None if it is not known."""
         return self.shape.rank
 
     def consumers(self) -> list[Operation]:
@@ -259,7 +259,7 @@ class Tensor:
         return [self._graph._operation(n) for n in dict.fromkeys(self._graph._core.consumers(*self._key))]
 
     def eval(self, feed_dict=None, session=None):
-        """Its value in a session, the default one where none is given."""
+        """Its value in a session, the default one if none is given."""
         return _session_for(self, session).run(self, feed_dict)
 
     def ref(self) -> Reference:

@@ -34,7 +34,7 @@ class TensorArray:
         infer_shape: whether all elements have the same shape.
         element_shape: what is known of the elements' shapes.
         colocate_with_first_write_call: whether it has the device of what is first written into it.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         ValueError: if neither `size` nor `handle` is given, or arguments exclude each other.
@@ -178,8 +178,8 @@ class TensorArray:
 
         Args:
             source: who asks: each source has one of its own.
-            flow: comes before it is made; this array's where it is None.
-            name: of the scope.
+            flow: comes before it is made; this array's if it is None.
+            name: the name of the scope.
         """
         flow = self._flow if flow is None else flow
         graph = target(self.graph)
@@ -269,7 +269,7 @@ class TensorArray:
         Args:
             value: what to cut.
             lengths: how long each piece is, a vector.
-            name: of the scope.
+            name: the name of the scope.
         """
         with contextlib.ExitStack() as stack:
             self._scope(stack, name, "TensorArraySplit", value, lengths)
@@ -416,7 +416,7 @@ def _range(start, limit) -> Tensor:
 
 
 def _shape(value) -> Tensor:
-    """The shape of a tensor, a constant where it is known."""
+    """The shape of a tensor, a constant if it is known."""
     graph = get_default_graph()
     with graph.name_scope("Shape") as scope:
         value = convert_to_tensor(value)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Dimension:
-    """One size of a shape; `value` is None where it is not known. Comparisons with an unknown size give None."""
+    """One size of a shape; `value` is None if it is not known. Comparisons with an unknown size give None."""
 
     __slots__ = ("_value",)
 
@@ -20,7 +20,7 @@ class Dimension:
 
     @property
     def value(self) -> int | None:
-        """The size, None where it is not known."""
+        """The size, None if it is not known."""
         return self._value
 
     def is_compatible_with(self, other) -> bool:
@@ -156,7 +156,7 @@ def dimension_value(dimension) -> Any:
 
 
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
-    """One size of a shape, an unknown one where nothing is known of the shape."""
+    """One size of a shape, an unknown one if nothing is known of the shape."""
     return Dimension(None) if shape.rank is None else shape[index]
 
 
@@ -182,18 +182,18 @@ class TensorShape:
 
     @property
     def rank(self) -> int | None:
-        """The number of dimensions, None where it is not known."""
+        """The number of dimensions, None if it is not known."""
         return None if self._dims is None else len(self._dims)
 
     ndims = rank
 
     @property
     def dims(self) -> list[Dimension] | None:
-        """The sizes as :class:`Dimension` objects, None where the rank is not known."""
+        """The sizes as :class:`Dimension` objects, None if the rank is not known."""
         return None if self._dims is None else [Dimension(d) for d in self._dims]
 
     def as_list(self) -> list[int | None]:
-        """The sizes, None where they are not known.
+        """The sizes, None if they are not known.
 
         Raises:
             ValueError: if the rank is not known.
@@ -215,7 +215,7 @@ class TensorShape:
         return proto
 
     def num_elements(self) -> int | None:
-        """The number of elements, None where a size is not known."""
+        """The number of elements, None if a size is not known."""
         if not self.is_fully_defined():
             return None
         product = 1
@@ -431,7 +431,7 @@ def _sizes(dims) -> tuple:
 
 
 def known_shape(sizes) -> TensorShape:
-    """The shape of the core's sizes, in which −1 is not known; None where the rank is not."""
+    """The shape of the core's sizes, in which −1 is not known; None if the rank is not."""
     shape = TensorShape(None)
     if sizes is not None:
         shape._dims = tuple([None if d < 0 else d for d in sizes])

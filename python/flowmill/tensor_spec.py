@@ -71,7 +71,7 @@ class TensorSpec(TypeSpec):
 
     @property
     def name(self) -> str | None:
-        """The name, None where it has none."""
+        """The name, None if it has none."""
         return self._name
 
     def is_compatible_with(self, spec_or_tensor) -> bool:

@@ -21,7 +21,7 @@ def constant_value(tensor, partial: bool = False) -> Any:
         partial: gives an array of objects where only some of what was stacked is known, with None for what is not.
 
     Returns:
-        A NumPy array or scalar, None where the value is not known.
+        A NumPy array or scalar, None if the value is not known.
     """
     if isinstance(tensor, (np.ndarray, np.generic)):
         return tensor

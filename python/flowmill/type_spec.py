@@ -133,7 +133,7 @@ class IndexedSlicesSpec(TypeSpec):
         shape: what is known of the shape of the whole.
         dtype: the type of the slices.
         indices_dtype: the type of their places.
-        dense_shape_dtype: the type of the tensor that says the whole's shape, None where there is none.
+        dense_shape_dtype: the type of the tensor that says the whole's shape, None if there is none.
         indices_shape: what is known of the shape of the places.
     """
 
@@ -171,7 +171,7 @@ class RaggedTensorSpec(TypeSpec):
     Args:
         shape: what is known of the shape.
         dtype: the type of the elements.
-        ragged_rank: how many dimensions are made of splits; all but the first where it is None.
+        ragged_rank: how many dimensions are made of splits; all but the first if it is None.
         row_splits_dtype: the type of row splits.
         flat_values_spec: None: flat values are tensors.
 

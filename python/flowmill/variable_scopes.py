@@ -251,7 +251,7 @@ def get_variable(name: str, shape=None, dtype=None, initializer=None, regularize
             numbers for floating-point types (see `glorot_uniform_initializer`), zeros for others.
         regularizer: a function of the variable whose result is added to ``GraphKeys.REGULARIZATION_LOSSES``.
         trainable: whether optimizers change it by default.
-        collections: names of collections to add it to; ``[GraphKeys.GLOBAL_VARIABLES]`` where it is None.
+        collections: names of collections to add it to; ``[GraphKeys.GLOBAL_VARIABLES]`` if it is None.
         caching_device: a device, or function that chooses one, to keep a copy for readers on.
         partitioner: a function of shape and type that gives the number of parts in each dimension.
         validate_shape: whether the shape of the initial value must be known.

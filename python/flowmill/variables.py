@@ -96,8 +96,8 @@ def report_uninitialized_variables(var_list=None, name: str = "report_uninitiali
     """The names of the variables that have no value, a vector of strings.
 
     Args:
-        var_list: the variables, all global and local ones where it is None.
-        name: of the scope.
+        var_list: the variables, all global and local ones if it is None.
+        name: the name of the scope.
 
     The names are computed on the CPU, or on the device that `TF_DEVICE_FOR_UNINITIALIZED_VARIABLE_REPORTING` names.
     """
@@ -124,10 +124,10 @@ def _masked(values: Tensor, mask: Tensor) -> Tensor:
 
 
 def assert_variables_initialized(var_list=None) -> Tensor | None:
-    """A tensor that fails to be computed where a variable has no value; None where there are no variables.
+    """A tensor that fails to be computed where a variable has no value; None if there are no variables.
 
     Args:
-        var_list: the variables, all global and local ones where it is None.
+        var_list: the variables, all global and local ones if it is None.
     """
     if var_list is None:
         var_list = global_variables() + local_variables()

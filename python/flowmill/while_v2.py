@@ -26,7 +26,7 @@ def while_v2(graph: Graph, cond, body, loop_vars, invariants, parallel_iteration
         invariants: called with the variables and their tensors for the shapes of these in all iterations.
         parallel_iterations: how many iterations may run at once.
         back_prop: whether gradients go through.
-        name: of the scope.
+        name: the name of the scope.
         maximum_iterations: after how many iterations to stop, or None.
         return_same_structure: returns a list for a loop with one variable, too.
     """

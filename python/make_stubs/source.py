@@ -1,6 +1,6 @@
 """Stubs of modules from their source, completed by what is there when they are imported.
 
-Type checkers read a package's source where there is no stub. Three things of a module they cannot see: names that are looked up elsewhere when they
+Type checkers read a package's source if there is no stub. Three things of a module they cannot see: names that are looked up elsewhere when they
 are asked for (`flowmill._lazy`), functions and classes that other functions make, and methods that are put into classes. Functions without any types
 they do not let typed code call. A module with any of these gets a stub; what is written in its source is taken over from there.
 """
@@ -298,7 +298,7 @@ class Stub:
 
         Args:
             gives: the type of its result.
-            write: gives its lines for a type of the result, and one of the first parameter where it is not the one of the source.
+            write: gives its lines for a type of the result, and one of the first parameter if it is not the one of the source.
         """
         kinds = gives.split(" | ")
         if not _gives_composites(gives):

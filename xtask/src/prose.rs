@@ -27,12 +27,8 @@ const GENERATED: [&str; 5] = [
 ];
 
 /// Files and folders with findings, and how many they may have.
-const EXCEPTIONS: &[(&str, usize)] = &[
-    ("crates/flowmill-cpu", 383),
-    ("crates/flowmill-graph", 1),
-    ("crates/flowmill-optimize", 85),
-    ("crates/flowmill-runtime", 202),
-];
+const EXCEPTIONS: &[(&str, usize)] =
+    &[("crates/flowmill-cpu", 383), ("crates/flowmill-graph", 1), ("crates/flowmill-optimize", 85), ("crates/flowmill-runtime", 202)];
 
 /// Openings of a first line that make it a fragment, or a sentence without a subject that its reader can name.
 const FRAGMENTS: [&str; 15] =

@@ -92,7 +92,7 @@ impl<'a> InferenceContext<'a> {
         self.outputs.len()
     }
 
-    /// Everything known of input `i`; unknown where there is no such input.
+    /// Everything known of input `i`; unknown if there is no such input.
     pub fn value(&self, i: usize) -> Option<&'a ValueInfo> {
         self.inputs.get(i).copied()
     }
@@ -113,7 +113,7 @@ impl<'a> InferenceContext<'a> {
         found
     }
 
-    /// The constant value of input `i` where it is known already: for values of outputs.
+    /// The constant value of input `i` if it is known already: for values of outputs.
     pub fn known(&self, i: usize) -> Option<&'a Tensor> {
         self.value(i)?.constant.as_ref()
     }
@@ -174,7 +174,7 @@ impl<'a> InferenceContext<'a> {
         }
     }
 
-    /// Sets the static shape of output `i`; nothing where there is no such output.
+    /// Sets the static shape of output `i`; nothing if there is no such output.
     pub fn set_output(&mut self, i: usize, shape: PartialShape) {
         if let Some(o) = self.outputs.get_mut(i) {
             o.shape = shape;

@@ -67,7 +67,7 @@ impl fmt::Debug for Entry {
 }
 
 impl OpRegistry {
-    /// A registry of these definitions. `_Arg` and `_Retval`, which graphs themselves need, are added where they are missing.
+    /// A registry of these definitions. `_Arg` and `_Retval`, which graphs themselves need, are added if they are missing.
     ///
     /// # Errors
     /// `AlreadyExists` for two definitions of one name.

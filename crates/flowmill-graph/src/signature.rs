@@ -114,7 +114,7 @@ pub(crate) fn arg_types(arg: &ArgDef, attrs: &Attrs, types: &mut TypeList) -> Re
     Ok(())
 }
 
-/// Appends the types of all inputs, then those of all outputs; gives the number of inputs.
+/// Appends the types of all inputs, then those of all outputs; returns the number of inputs.
 pub(crate) fn resolve_types(op_def: &OpDef, attrs: &Attrs, types: &mut TypeList) -> Result<usize> {
     let start = types.len();
     for arg in &op_def.inputs {

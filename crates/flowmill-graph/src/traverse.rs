@@ -101,7 +101,7 @@ pub fn post_order(graph: &Graph, order: Neighbours, filter: impl Fn(&Edge) -> bo
     nodes
 }
 
-/// The reverse of [`post_order`]: where there are no cycles, each node before its consumers.
+/// The reverse of [`post_order`]: if there are no cycles, each node before its consumers.
 pub fn reverse_post_order(graph: &Graph, order: Neighbours, filter: impl Fn(&Edge) -> bool) -> Vec<NodeId> {
     let mut nodes = post_order(graph, order, filter);
     nodes.reverse();
@@ -159,7 +159,7 @@ pub fn reverse_reachable(graph: &Graph, targets: &[NodeId]) -> Vec<bool> {
     needed
 }
 
-/// Removes every node that none of `targets` needs; gives how many.
+/// Removes every node that none of `targets` needs; returns how many.
 ///
 /// # Errors
 /// None for a graph whose edges are consistent.

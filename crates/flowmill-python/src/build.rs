@@ -141,7 +141,7 @@ pub(crate) fn signature(op: &OpDef) -> Signature {
     (inputs.collect(), attrs.collect(), outputs.collect(), op.is_stateful)
 }
 
-/// Adds a node; gives its id and the numbers of its outputs' types.
+/// Adds a node; returns its id and the numbers of its outputs' types.
 #[allow(clippy::too_many_arguments, reason = "what a node is made of")]
 pub(crate) fn add_op(
     py: Python<'_>,
@@ -176,7 +176,7 @@ fn attrs_from_python(graph: &PyGraph, op: &str, attrs: Option<&Bound<'_, PyDict>
     attrs.iter().map(convert).collect()
 }
 
-/// Adds a node; gives its id and the numbers of its outputs' types.
+/// Adds a node; returns its id and the numbers of its outputs' types.
 #[allow(clippy::too_many_arguments, reason = "what a node is made of")]
 pub(crate) fn add_node(
     py: Python<'_>,
@@ -235,7 +235,7 @@ enum NewNode {
 }
 
 impl NewNode {
-    /// `("Const", name, value, type)`, `(op, name, inputs, attributes)` or `(op, name, inputs, attributes, place)`; gives the name and the rest.
+    /// `("Const", name, value, type)`, `(op, name, inputs, attributes)` or `(op, name, inputs, attributes, place)`; returns the name and the rest.
     fn from_python(graph: &PyGraph, given: &Bound<'_, PyTuple>) -> PyResult<(String, NewNode)> {
         let op = given.get_item(0)?;
         let op = op.cast::<PyString>()?.to_str()?;
@@ -287,7 +287,7 @@ pub(crate) fn scope_name(b: &mut ScopedBuilder<'_>, name: &str) -> Result<String
     Ok(b.unique_name(name, true))
 }
 
-/// Adds several nodes in a name scope of their own; one without a name has the scope's. Gives their ids, and the numbers of the types of the last
+/// Adds several nodes in a name scope of their own; one without a name has the scope's. Returns their ids, and the numbers of the types of the last
 /// one's outputs.
 pub(crate) fn add_ops(graph: &PyGraph, scope: &PyScope, name: &str, nodes: &Bound<'_, PyAny>) -> PyResult<(Vec<u32>, Vec<i32>)> {
     let mut new = Vec::new();
@@ -322,7 +322,7 @@ fn number(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Tensor>> {
     quick_scalar(value, Some(dtype))
 }
 
-/// Adds a node of a tensor and a number, a constant of a type, which is input `at`, both in a name scope of their own. Gives the constant, the
+/// Adds a node of a tensor and a number, a constant of a type, which is input `at`, both in a name scope of their own. Returns the constant, the
 /// node, and the number of its first output's type; `None` if the number is none of that type.
 #[allow(clippy::too_many_arguments, reason = "what two nodes are made of")]
 pub(crate) fn add_with_number(
@@ -348,7 +348,7 @@ pub(crate) fn add_with_number(
     })
 }
 
-/// Adds a constant with the value of a Python object; gives its node and the number of its type.
+/// Adds a constant with the value of a Python object; returns its node and the number of its type.
 pub(crate) fn add_constant(
     graph: &PyGraph,
     scope: &PyScope,

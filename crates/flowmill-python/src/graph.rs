@@ -41,7 +41,7 @@ impl PyGraph {
         flowmill::new_graph().raise(py).map(|graph| PyGraph(GuardedGraph::new(graph)))
     }
 
-    /// Adds the nodes of a serialised `GraphDef`, or of the one in a file. Gives a list of `(node, output)` for `return_tensors`, of nodes for
+    /// Adds the nodes of a serialised `GraphDef`, or of the one in a file. Returns a list of `(node, output)` for `return_tensors`, of nodes for
     /// `return_nodes`, and the keys of `input_map` that name nothing.
     #[pyo3(signature = (source, *, prefix, input_map=Vec::new(), return_tensors=Vec::new(), return_nodes=Vec::new(), control_dependencies=Vec::new(), validate_colocation=true, map_file=false, producer_ops=None))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -213,7 +213,7 @@ impl PyGraph {
         Ok(())
     }
 
-    /// A tensor's value where it is known before anything runs.
+    /// A tensor's value if it is known before anything runs.
     fn constant_value<'py>(&self, py: Python<'py>, id: u32, slot: u32) -> PyResult<Option<Bound<'py, PyAny>>> {
         let value = self.read_state(py, |state, graph| {
             let output = NodeId(id).output(slot);
@@ -233,13 +233,13 @@ impl PyGraph {
         self.build(py, scope, |b| Ok(b.unique_name(name, mark_as_used)))
     }
 
-    /// The scope called `name` inside of another, made unique where there is no slash at its end, and its whole name.
+    /// The scope called `name` inside of another, made unique if there is no slash at its end, and its whole name.
     fn name_scope(&self, py: Python<'_>, scope: &PyScope, name: &str) -> PyResult<(PyScope, String)> {
         let whole = self.build(py, scope, |b| build::scope_name(b, name))?;
         Ok((PyScope(scope.0.named(&whole)), whole))
     }
 
-    /// Adds a node; gives its id and the types of its outputs.
+    /// Adds a node; returns its id and the types of its outputs.
     #[pyo3(signature = (scope, op, name, inputs, attrs=None, control=Vec::new()))]
     #[allow(clippy::too_many_arguments, reason = "what a node is made of")]
     fn add_op(
@@ -262,7 +262,7 @@ impl PyGraph {
         build::add_ops(self, scope, name, nodes)
     }
 
-    /// Adds a node of a tensor and a number, which is a constant of a type and input `at`, in a name scope of their own. Gives the constant, the node,
+    /// Adds a node of a tensor and a number, which is a constant of a type and input `at`, in a name scope of their own. Returns the constant, the node,
     /// and the number of its first output's type; `None` if the number is none of that type.
     #[allow(clippy::too_many_arguments, reason = "what two nodes are made of")]
     fn add_with_number(
@@ -278,7 +278,7 @@ impl PyGraph {
         build::add_with_number(self, scope, op, name, tensor, number, dtype, at)
     }
 
-    /// Adds a node whose attributes are serialised `AttrValue`s; gives its id and the types of its outputs.
+    /// Adds a node whose attributes are serialised `AttrValue`s; returns its id and the types of its outputs.
     fn add_op_proto(
         &self,
         py: Python<'_>,
@@ -292,7 +292,7 @@ impl PyGraph {
         build::add_node(py, self, scope, op, name, inputs, attrs, Vec::new())
     }
 
-    /// Adds a constant with the value of a Python object, converted to a type where one is given; gives its node and type.
+    /// Adds a constant with the value of a Python object, converted to a type where one is given; returns its node and type.
     #[pyo3(signature = (scope, name, value, dtype=None))]
     fn add_constant(&self, scope: &PyScope, name: &str, value: &Bound<'_, PyAny>, dtype: Option<i32>) -> PyResult<(u32, i32)> {
         build::add_constant(self, scope, name, value, dtype)

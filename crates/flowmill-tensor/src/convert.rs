@@ -18,7 +18,7 @@ impl Tensor {
         }
     }
 
-    /// The one element of an `int32` or `int64` tensor, widened; errors as [`Tensor::to_i64_vec`], and where there is not exactly one.
+    /// The one element of an `int32` or `int64` tensor, widened; errors as [`Tensor::to_i64_vec`], and if there is not exactly one.
     pub fn to_i64(&self) -> Result<i64> {
         match self.to_i64_vec()?[..] {
             [x] => Ok(x),

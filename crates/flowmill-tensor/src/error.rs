@@ -41,7 +41,7 @@ pub enum Code {
 /// The result of anything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A failure: a code, a message and, where they are known, the node and the op it happened at.
+/// A failure: a code, a message and, if they are known, the node and the op it happened at.
 ///
 /// One pointer wide, so that `Result<()>` costs a register on the executor's paths.
 #[derive(Clone, PartialEq, Eq)]

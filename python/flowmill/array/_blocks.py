@@ -60,8 +60,8 @@ def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=Non
     Args:
         input_shape: the sizes, a vector of n.
         block_shape: the sizes of the blocks.
-        base_paddings: the least padding, ``[n, 2]``; none where it is None.
-        name: of the scope.
+        base_paddings: the least padding, ``[n, 2]``; none if it is None.
+        name: the name of the scope.
 
     Returns:
         Paddings and crops, ``[n, 2]`` each.
@@ -209,7 +209,7 @@ def quantize_and_dequantize(input, input_min, input_max, signed_input: bool = Tr
 
     Args:
         input: the numbers.
-        input_min: the least of the range, where it is given.
+        input_min: the least of the range, if it is given.
         input_max: the greatest.
         signed_input: quantises to integers with a sign.
         num_bits: how many bits these have.

@@ -28,7 +28,7 @@ def placeholder(dtype, shape=None, name: str | None = None) -> Tensor:
 
     Args:
         dtype: the type of its elements.
-        shape: what feeds may be shaped like; anything where it is None.
+        shape: what feeds may be shaped like; anything if it is None.
         name: the name of the operation.
     """
     return call("Placeholder", name, dtype=dtype, shape=TensorShape(None) if shape is None else shape)
@@ -51,7 +51,7 @@ def is_sparse(value) -> bool:
 
 
 def static_sizes(shape) -> list[int] | None:
-    """The sizes that `shape` says without a graph being run; None where a part of it is a tensor or not known."""
+    """The sizes that `shape` says without a graph being run; None if a part of it is a tensor or not known."""
     if isinstance(shape, TensorShape):
         return shape.as_list() if shape.is_fully_defined() else None
     if isinstance(shape, Tensor) or hasattr(shape, "_as_tensor"):
@@ -135,7 +135,7 @@ def zeros_like(tensor, dtype=None, name: str | None = None, optimize: bool = Tru
 
     Args:
         tensor: the tensor.
-        dtype: the type of the zeros, that of `tensor` where it is None.
+        dtype: the type of the zeros, that of `tensor` if it is None.
         name: the name of the operation.
         optimize: lets a shape that is known become a constant.
     """
@@ -264,7 +264,7 @@ def ensure_shape(x, shape, name: str | None = None) -> Tensor:
 
 
 def check_pinned(tensor, name: str | None = None) -> Tensor:
-    """A tensor as it is where its memory is pinned for other devices; an error in any session here, where there are none."""
+    """A tensor as it is where its memory is pinned for other devices; an error in any session here, if there are none."""
     return call("CheckPinned", name, tensor)
 
 

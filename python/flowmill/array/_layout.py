@@ -44,7 +44,7 @@ def squeeze(input, axis=None, name: str | None = None, squeeze_dims=None) -> Ten
 
     Args:
         input: the tensor.
-        axis: the dimensions to leave out, a number or a list; all of size 1 where it is None.
+        axis: the dimensions to leave out, a number or a list; all of size 1 if it is None.
         name: the name of the operation.
         squeeze_dims: `axis` by its old name.
 
@@ -122,7 +122,7 @@ def unstack(value, num: int | None = None, axis: int = 0, name: str = "unstack")
 
     Args:
         value: the tensor.
-        num: the size of the dimension, taken from the shape where it is None.
+        num: the size of the dimension, taken from the shape if it is None.
         axis: the dimension.
         name: the name of the operation.
 
@@ -180,7 +180,7 @@ def strided_slice(input_, begin, end, strides=None, begin_mask: int = 0, end_mas
         input_: the tensor.
         begin: for each entry of the index where it begins.
         end: where it ends, not counted.
-        strides: the steps, ones where it is None.
+        strides: the steps, ones if it is None.
         begin_mask: bits of the entries that begin where the dimension does.
         end_mask: bits of the entries that end where the dimension does.
         ellipsis_mask: the bit of the entry that is ``...``.
@@ -203,7 +203,7 @@ def transpose(a, perm=None, name: str = "transpose", conjugate: bool = False) ->
 
     Args:
         a: the tensor.
-        perm: for each dimension of the result which one of `a` it is; the reverse order where it is None.
+        perm: for each dimension of the result which one of `a` it is; the reverse order if it is None.
         name: the name of the operation.
         conjugate: takes the conjugate of complex numbers, too.
     """
@@ -324,7 +324,7 @@ def meshgrid(*args, indexing: str = "xy", name: str = "meshgrid") -> list[Tensor
     Args:
         args: the coordinates along each dimension, vectors.
         indexing: ``"xy"`` lets the first two dimensions of the result be those of the second and the first vector, ``"ij"`` keeps their order.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         ValueError: for another indexing.
@@ -352,8 +352,8 @@ def repeat(input, repeats, axis: int | None = None, name: str | None = None) -> 
     Args:
         input: the tensor.
         repeats: how often: a number, or a vector with one for each part.
-        axis: the dimension; where it is None, the tensor counts as a vector of its elements.
-        name: of the scope.
+        axis: the dimension; if it is None, the tensor counts as a vector of its elements.
+        name: the name of the scope.
     """
     if axis is None:
         input, axis = reshape(input, [-1]), 0  # noqa: A001

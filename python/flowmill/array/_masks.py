@@ -184,7 +184,7 @@ def boolean_mask(tensor, mask, name: str | None = "boolean_mask", axis=None) -> 
     Args:
         tensor: the tensor.
         mask: truth values in the shape of some dimensions of `tensor`, which become one; its rank must be known.
-        name: of the scope.
+        name: the name of the scope.
         axis: the first of those dimensions, 0 by default.
 
     Raises:
@@ -224,9 +224,9 @@ def sequence_mask(lengths, maxlen=None, dtype=bool_, name: str | None = None) ->
 
     Args:
         lengths: how many places of each, integers of any shape.
-        maxlen: the size of the last dimension of the result, the largest length where it is None.
+        maxlen: the size of the last dimension of the result, the largest length if it is None.
         dtype: the type of the result.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         ValueError: if `maxlen` is no scalar.
@@ -366,7 +366,7 @@ def sort(values, axis: int = -1, direction: str = "ASCENDING", name: str | None 
         values: the tensor.
         axis: the dimension.
         direction: ``"ASCENDING"`` or ``"DESCENDING"``.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "sort"):
         return _sorted(values, axis, direction, False)
@@ -380,7 +380,7 @@ def argsort(values, axis: int = -1, direction: str = "ASCENDING", stable: bool =
         axis: the dimension.
         direction: ``"ASCENDING"`` or ``"DESCENDING"``.
         stable: not used: the order is always stable.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "argsort"):
         return _sorted(values, axis, direction, True)

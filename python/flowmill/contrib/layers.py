@@ -40,7 +40,7 @@ xavier_initializer_conv2d = xavier_initializer
 
 
 def _regularizer(scale, scope: str | None, default: str, loss: Callable) -> Callable:
-    """A function of weights: `scale` times their loss, None where `scale` is 0."""
+    """A function of weights: `scale` times their loss, None if `scale` is 0."""
     if isinstance(scale, bool) or not isinstance(scale, (int, float)) or scale < 0:
         raise ValueError(f"scale must be a number that is not negative: {scale}")
     factor = float(scale)

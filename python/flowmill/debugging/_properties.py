@@ -23,7 +23,7 @@ def assert_type(tensor, tf_type, message: str | None = None, name: str | None = 
         tensor: the tensor.
         tf_type: the type it has to have.
         message: what the error begins with.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         An operation that does nothing.
@@ -46,7 +46,7 @@ def assert_integer(x, message: str | None = None, name: str | None = None) -> Op
     Args:
         x: the tensor.
         message: what the error begins with.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         An operation that does nothing.
@@ -66,10 +66,10 @@ class _StaticRank(Exception):
 
 
 def _check_rank(x, ranks: list[Tensor], holds, condition, data, summarize) -> Operation:
-    """The operation that checks a rank, a no-op where it is known to be right.
+    """The operation that checks a rank, a no-op if it is known to be right.
 
     Raises:
-        _StaticRank: where it is known to be wrong.
+        _StaticRank: if it is known to be wrong.
         ValueError: if the rank asked for is no scalar.
     """
     from flowmill.array import rank as rank_of
@@ -121,7 +121,7 @@ def assert_rank(x, rank, data=None, summarize: int | None = None, message: str |
         data: what to show when it has another one.
         summarize: how many elements of each tensor to show.
         message: what the error begins with.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         An operation that fails where it has another one; one that does nothing where that is known.
@@ -175,7 +175,7 @@ def assert_proper_iterable(values) -> None:
 
 
 def assert_same_float_dtype(tensors=None, dtype=None) -> Any:
-    """The type of floating-point numbers that all tensors have, `float32` where there are none.
+    """The type of floating-point numbers that all tensors have, `float32` if there are none.
 
     Args:
         tensors: tensors; None does not count.
@@ -220,7 +220,7 @@ def assert_shapes(shapes, data=None, summarize: int | None = None, message: str 
         data: what to show when one is wrong.
         summarize: how many elements of each tensor to show.
         message: what the error begins with.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         An operation that fails where a shape is wrong.

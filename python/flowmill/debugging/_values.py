@@ -113,7 +113,7 @@ def assert_near(x, y, rtol=None, atol=None, data=None, summarize: int | None = N
         data: what to show when it does not hold; text and both tensors by default.
         summarize: how many elements of each tensor to show.
         message: what to write before that.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         An operation that fails where it does not hold.
@@ -158,7 +158,7 @@ def assert_all_finite(t=None, msg: str | None = None, name: str | None = None, x
     Args:
         t: the tensor.
         msg: what the error begins with.
-        name: of the scope.
+        name: the name of the scope.
         x: `t` by its other name.
         message: `msg` by its other name.
     """

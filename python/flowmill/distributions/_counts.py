@@ -19,7 +19,7 @@ class Bernoulli(ScalarDistribution):
         dtype: the type of samples.
         validate_args: whether to check probabilities and values.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
 
     Raises:
         ValueError: if not exactly one of logits and probabilities is given.
@@ -98,7 +98,7 @@ class Categorical(_OfClasses):
         dtype: the type of samples.
         validate_args: whether to check probabilities.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
 
     Raises:
         ValueError: if not exactly one of logits and probabilities is given.
@@ -189,7 +189,7 @@ class Multinomial(_Counts, _OfClasses):
         probs: the probabilities; one of the two is given.
         validate_args: whether to check counts and probabilities.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, total_count, logits=None, probs=None, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Multinomial"):
@@ -241,7 +241,7 @@ class DirichletMultinomial(_Counts):
         concentration: of the :class:`Dirichlet` distribution of probabilities, ``[..., classes]``.
         validate_args: whether to check counts and the concentration.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, total_count, concentration, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "DirichletMultinomial"):

@@ -51,7 +51,7 @@ class Distribution:
         allow_nan_stats: whether moments that do not exist are NaN; otherwise they fail the step.
         parameters: what it was made with.
         graph_parents: tensors it depends on.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, dtype, reparameterization_type, validate_args, allow_nan_stats, parameters=None, graph_parents=None, name=None) -> None:

@@ -40,7 +40,7 @@ def kl_divergence(distribution_a, distribution_b, allow_nan_stats: bool = True, 
         distribution_a: the true distribution.
         distribution_b: the other one.
         allow_nan_stats: whether the divergence may be NaN; otherwise that fails the step.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         NotImplementedError: if nobody registered a function for the two.

@@ -58,7 +58,7 @@ class Normal(_LocationScale):
         scale: the standard deviation.
         validate_args: whether to check that the scale is positive.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
 
     Raises:
         TypeError: for parameters of several types.
@@ -138,7 +138,7 @@ class Uniform(ScalarDistribution):
         high: the bound above.
         validate_args: whether to check that `high` is greater.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, low=0.0, high=1.0, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Uniform"):
@@ -206,7 +206,7 @@ class Laplace(_LocationScale):
         scale: how wide it is.
         validate_args: whether to check that the scale is positive.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, loc, scale, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Laplace"):
@@ -257,7 +257,7 @@ class StudentT(_LocationScale):
         scale: how wide it is; not its standard deviation.
         validate_args: whether to check that `df` and the scale are positive.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, df, loc, scale, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "StudentT"):

@@ -16,7 +16,7 @@ class Beta(ScalarDistribution):
         concentration0: beta.
         validate_args: whether to check that both are positive, and values.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, concentration1=None, concentration0=None, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Beta"):
@@ -112,7 +112,7 @@ class Dirichlet(VectorDistribution):
         concentration: ``[..., k]``.
         validate_args: whether to check that it is positive, and values.
         allow_nan_stats: as of :class:`Distribution`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, concentration, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Dirichlet"):

@@ -61,7 +61,7 @@ def non_max_suppression(boxes, scores, max_output_size, iou_threshold=0.5, score
         max_output_size: how many at most, a scalar.
         iou_threshold: how much two may have in common, over what either covers.
         score_threshold: what scores are at least.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         Indices of boxes, best first.
@@ -100,7 +100,7 @@ def non_max_suppression_padded(boxes, scores, max_output_size, iou_threshold=0.5
         iou_threshold: how much two may have in common.
         score_threshold: what scores are at least.
         pad_to_max_output_size: adds zeros at the end, so that there are `max_output_size`.
-        name: of the scope.
+        name: the name of the scope.
         sorted_input: not needed: boxes may be in any order.
         canonicalized_coordinates: not needed: corners may be in any order.
         tile_size: not used.
@@ -144,7 +144,7 @@ def combined_non_max_suppression(boxes, scores, max_output_size_per_class, max_t
         score_threshold: what scores are at least.
         pad_per_class: whether results are no longer than ``max_output_size_per_class * classes``.
         clip_boxes: whether corners are cut to ``[0, 1]``.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         A named tuple of boxes, scores, classes, and how many count of each image.
@@ -171,8 +171,8 @@ def sample_distorted_bounding_box(image_size, bounding_boxes, seed: int | None =
         aspect_ratio_range: the least and the largest width over height.
         area_range: the least and the largest part of the image.
         max_attempts: how often to try before the whole image is given.
-        use_image_if_no_bounding_boxes: whether the whole image counts as a box where there are none.
-        name: of the scope.
+        use_image_if_no_bounding_boxes: whether the whole image counts as a box if there are none.
+        name: the name of the scope.
 
     Returns:
         A named tuple of `begin` and `size` for ``tf.slice``, and the box ``[1, 1, 4]``.

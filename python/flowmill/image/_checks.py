@@ -1,4 +1,4 @@
-"""Shapes of images, static where they are known and checked when the graph runs where they are not."""
+"""Shapes of images, static if they are known and checked when the graph runs if they are not."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def checked(image) -> Tensor:
 
 
 def sizes(image: Tensor, rank: int) -> list:
-    """The sizes of an image: numbers where they are known, scalars where not."""
+    """The sizes of an image: numbers if they are known, scalars where not."""
     if image.shape.is_fully_defined():
         return image.shape.as_list()
     static = image.shape.with_rank(rank).as_list()

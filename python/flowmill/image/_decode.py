@@ -67,7 +67,7 @@ def decode_image(contents, channels: int | None = None, dtype=uint8, name: str |
         contents: the file, a scalar string.
         channels: how many, 0 or None for those of the file.
         dtype: the type; :func:`convert_image_dtype` makes it.
-        name: of the scope.
+        name: the name of the scope.
         expand_animations: whether a GIF file gives four dimensions, all its frames; else its first frame.
     """
     with scope(name, "decode_image"):

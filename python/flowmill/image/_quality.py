@@ -94,7 +94,7 @@ def psnr(a, b, max_val, name: str | None = None) -> Tensor:
         a: an image or a batch.
         b: of the same shape.
         max_val: the difference between the largest and the least value there can be.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         `float32`: a scalar or one for each image.

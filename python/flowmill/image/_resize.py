@@ -68,7 +68,7 @@ def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners: boo
         method: one of :class:`ResizeMethod`.
         align_corners: whether the middles of corner elements stay where they are.
         preserve_aspect_ratio: makes it no larger than `size` with the ratio of height and width as it is.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         `float32`; of the type of `images` for the nearest neighbour, and where the size does not change.

@@ -49,12 +49,12 @@ def decode_csv(records, record_defaults, field_delim: str = ",", use_quote_delim
 
     Args:
         records: the lines.
-        record_defaults: for each column what an empty field means, a tensor of one element; of none where a field must not be empty.
+        record_defaults: for each column what an empty field means, a tensor of one element; of none if a field must not be empty.
         field_delim: the delimiter of fields.
         use_quote_delim: whether fields may be quoted.
         name: the name of the operation.
         na_value: another text for an empty field.
-        select_cols: the columns to take, growing; all of them where it is None.
+        select_cols: the columns to take, growing; all of them if it is None.
 
     Raises:
         ValueError: if `select_cols` does not grow, or there are more or fewer defaults than columns.

@@ -29,7 +29,7 @@ class TFRecordOptions:
     Args:
         compression_type: ``""``, ``"ZLIB"`` or ``"GZIP"``, or the number of it.
         flush_mode, input_buffer_size, output_buffer_size, compression_method: not used.
-        window_bits, compression_level, mem_level, compression_strategy: zlib's, its defaults where they are None.
+        window_bits, compression_level, mem_level, compression_strategy: zlib's, its defaults if they are None.
     """
 
     compression_type_map = {TFRecordCompressionType.ZLIB: "ZLIB", TFRecordCompressionType.GZIP: "GZIP", TFRecordCompressionType.NONE: ""}

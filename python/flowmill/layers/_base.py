@@ -113,8 +113,8 @@ class Layer:
 
     Args:
         trainable: whether its variables are among the trainable ones.
-        name: of its variable scope, made unique; the class's name where it is None.
-        dtype: of its variables; that of the first input where it is None.
+        name: the name of its variable scope, made unique; the class's name if it is None.
+        dtype: of its variables; that of the first input if it is None.
         activity_regularizer: a function from an output to a loss.
     """
 
@@ -178,7 +178,7 @@ class Layer:
 
     @property
     def trainable_weights(self) -> list:
-        """Its variables that are trained; none where it is not trainable."""
+        """Its variables that are trained; none if it is not trainable."""
         return list(self._trainable_weights) if self.trainable else []
 
     @property
@@ -200,7 +200,7 @@ class Layer:
 
     @property
     def updates(self) -> list[Operation]:
-        """The operations that are to run with each training step; none where it is not trainable."""
+        """The operations that are to run with each training step; none if it is not trainable."""
         return list(self._updates) if self.trainable else []
 
     @property
@@ -227,8 +227,8 @@ class Layer:
         Args:
             name: the variable's.
             shape: the variable's.
-            dtype: its type, the layer's where it is None.
-            initializer: what it begins with, the scope's initializer where it is None.
+            dtype: its type, the layer's if it is None.
+            initializer: what it begins with, the scope's initializer if it is None.
             regularizer: a function from the variable to a loss, which is added.
             trainable: whether it is trained where the layer is, so by default.
             constraint: a function from the variable to what it shall be after each update.
@@ -346,11 +346,11 @@ class Layer:
                 self._scope = captured
 
     def __call__(self, inputs, *args, **kwargs) -> Any:
-        """Builds it where that was not done, and gives what `call` does of the inputs.
+        """Builds it where that was not done, and returns what `call` does of the inputs.
 
         Args:
             inputs: a tensor or a structure of them.
-            scope: a variable scope, for the first call; the layer's own where it is not given.
+            scope: a variable scope, for the first call; the layer's own if it is not given.
         """
         self._set_scope(kwargs.pop("scope", None))
         with tf.variable_scope(self._scope, reuse=True if self.built else self._reuse, auxiliary_name_scope=False) as scope:

@@ -324,7 +324,7 @@ def conv2d(inputs, filters: int, kernel_size, strides=(1, 1), padding: str = "va
         dilation_rate: the distance of what is multiplied, a number or a pair.
         activation: a function of the output, or None.
         use_bias: whether there is a bias.
-        kernel_initializer: what the kernel begins with, the scope's initializer where it is None.
+        kernel_initializer: what the kernel begins with, the scope's initializer if it is None.
         bias_initializer: what the bias begins with.
         kernel_regularizer: a function from the kernel to a loss.
         bias_regularizer: a function from the bias to a loss.
@@ -332,7 +332,7 @@ def conv2d(inputs, filters: int, kernel_size, strides=(1, 1), padding: str = "va
         kernel_constraint: a function from the kernel to what it shall be after each update.
         bias_constraint: the same for the bias.
         trainable: whether its variables are trained.
-        name: of its variable scope.
+        name: the name of its variable scope.
         reuse: whether to use the variables that there are.
     """
     layer = Conv2D(filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, kernel_initializer, bias_initializer,

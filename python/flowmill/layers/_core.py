@@ -18,15 +18,15 @@ class Dense(Layer):
         units: the width of the output.
         activation: a function of the output, or None.
         use_bias: whether there is a bias.
-        kernel_initializer: what the kernel begins with, the scope's initializer where it is None.
-        bias_initializer: what the bias begins with, zeros where it is None.
+        kernel_initializer: what the kernel begins with, the scope's initializer if it is None.
+        bias_initializer: what the bias begins with, zeros if it is None.
         kernel_regularizer: a function from the kernel to a loss.
         bias_regularizer: a function from the bias to a loss.
         activity_regularizer: a function from the output to a loss.
         kernel_constraint: a function from the kernel to what it shall be after each update.
         bias_constraint: the same for the bias.
         trainable: whether its variables are trained.
-        name: of its variable scope.
+        name: the name of its variable scope.
     """
 
     def __init__(self, units: int, activation=None, use_bias: bool = True, kernel_initializer=None, bias_initializer="zeros",
@@ -103,7 +103,7 @@ class Dropout(Layer):
         rate: the probability that an element becomes zero, a number or a scalar.
         noise_shape: for which elements to draw anew, a shape that can be broadcast to the input's; None is as long as the input.
         seed: of the random numbers, with the graph's seed.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, rate=0.5, noise_shape=None, seed: int | None = None, name: str | None = None, **kwargs):
@@ -139,7 +139,7 @@ class Flatten(Layer):
 
     Args:
         data_format: with ``"channels_first"``, channels are moved to the end before.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, data_format: str | None = "channels_last", name: str | None = None, **kwargs):

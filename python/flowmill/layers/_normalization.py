@@ -33,11 +33,11 @@ class BatchNormalization(Layer):
         renorm: corrects batches by the moving averages (Ioffe, 2017).
         renorm_clipping: the limits ``rmax``, ``rmin`` and ``dmax`` of that correction.
         renorm_momentum: as `momentum`, for the averages of that correction.
-        fused: uses one op for images; None where that can be done.
+        fused: uses one op for images; None if that can be done.
         trainable: whether its variables are trained; where not, it normalises by the averages.
         virtual_batch_size: how many examples are normalised together, or None.
         adjustment: a function from the input's shape to a factor and what to add in training, or None.
-        name: of its variable scope.
+        name: the name of its variable scope.
     """
 
     def __init__(self, axis=-1, momentum=0.99, epsilon: float = 1e-3, center: bool = True, scale: bool = True, beta_initializer="zeros",

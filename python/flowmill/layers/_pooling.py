@@ -17,7 +17,7 @@ class _Pooling(Layer):
         strides: how far to move, a number or a list.
         padding: ``"valid"`` or ``"same"``.
         data_format: ``"channels_last"`` or ``"channels_first"``.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     _rank: int
@@ -117,7 +117,7 @@ def max_pooling1d(inputs, pool_size, strides, padding: str = "valid", data_forma
         strides: how far to move.
         padding: ``"valid"`` or ``"same"``.
         data_format: ``"channels_last"`` or ``"channels_first"``.
-        name: of the scope.
+        name: the name of the scope.
     """
     return MaxPooling1D(pool_size, strides, padding, data_format, name)(inputs)
 

@@ -65,7 +65,7 @@ def window_length(length: int | None, window: int, padding: str, stride: int, di
 
 
 def transposed_length(length, window: int, padding: str, stride: int):
-    """The length that :func:`window_length` windows can come of, a number or a tensor; None where it is not known."""
+    """The length that :func:`window_length` windows can come of, a number or a tensor; None if it is not known."""
     if length is None:
         return None
     return length * stride + max(window - stride, 0) if padding == "valid" else length * stride

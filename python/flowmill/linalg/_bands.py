@@ -22,7 +22,7 @@ def lu(input, output_idx_type=int32, name: str | None = None) -> _Lu:  # noqa: A
     Args:
         input: ``[..., n, n]``.
         output_idx_type: the type of `p`.
-        name: of the operation.
+        name: the name of the operation.
 
     Returns:
         A named tuple: `lu` has the lower triangle below its diagonal, which itself is ones there, and the upper one on it and above; `p` says for each
@@ -60,7 +60,7 @@ def tridiagonal_solve(diagonals, rhs, diagonals_format: str = "compact", transpo
         diagonals_format: which of these it is.
         transpose_rhs: whether `rhs` has them as rows.
         conjugate_rhs: whether to take their complex conjugates.
-        name: of the operation.
+        name: the name of the operation.
         partial_pivoting: whether rows are swapped, which some matrices need.
         perturb_singular: whether matrices that cannot be inverted are changed a little.
 
@@ -134,7 +134,7 @@ def tridiagonal_matmul(diagonals, rhs, diagonals_format: str = "compact", name: 
         diagonals: as of :func:`tridiagonal_solve`, in the format ``"sequence"`` all of the same length.
         rhs: ``[..., n, k]``.
         diagonals_format: as of :func:`tridiagonal_solve`.
-        name: of the operation.
+        name: the name of the operation.
 
     Raises:
         ValueError: if the format is another, or matrices are known not to be square.

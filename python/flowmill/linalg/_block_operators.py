@@ -12,7 +12,7 @@ from flowmill.tensor_shape import TensorShape
 
 
 def known_of_all(values) -> bool | None:
-    """True where all are, None where that is not known."""
+    """True where all are, None if that is not known."""
     return True if all(values) else None
 
 
@@ -45,7 +45,7 @@ class LinearOperatorBlockDiag(LinearOperator):
     Args:
         operators: the blocks.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope; the blocks' names joined where it is None.
+        name: the name of its scope; the blocks' names joined if it is None.
     """
 
     def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=True, name: str | None = None):
@@ -133,7 +133,7 @@ class LinearOperatorKronecker(LinearOperator):
     Args:
         operators: the factors.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope; the factors' names joined where it is None.
+        name: the name of its scope; the factors' names joined if it is None.
     """
 
     def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None, name: str | None = None):
@@ -209,7 +209,7 @@ class LinearOperatorBlockLowerTriangular(LinearOperator):
     Args:
         operators: rows of blocks, of one, two, … operators; those at the ends of rows are square.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope.
+        name: the name of its scope.
 
     Raises:
         ValueError: if the rows are not one longer each, or sizes do not fit.

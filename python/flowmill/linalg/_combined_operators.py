@@ -46,7 +46,7 @@ class LinearOperatorComposition(LinearOperator):
     Args:
         operators: the factors.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope; the factors' names joined where it is None.
+        name: the name of its scope; the factors' names joined if it is None.
 
     Raises:
         ValueError: for no factors, and where their sizes do not fit.
@@ -125,8 +125,8 @@ class LinearOperatorAdjoint(_Wrapped):
 
     Args:
         operator: the operator.
-        is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`; those of the operator where they are None.
-        name: of its scope.
+        is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`; those of the operator if they are None.
+        name: the name of its scope.
     """
 
     _suffix = "_adjoint"
@@ -167,8 +167,8 @@ class LinearOperatorInversion(_Wrapped):
 
     Args:
         operator: the operator.
-        is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`; those of the operator where they are None.
-        name: of its scope.
+        is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`; those of the operator if they are None.
+        name: the name of its scope.
 
     Raises:
         ValueError: for an operator that has no inverse.
@@ -219,11 +219,11 @@ class LinearOperatorLowRankUpdate(LinearOperator):
     Args:
         base_operator: ``L``, ``[..., m, n]``.
         u: ``[..., m, k]``.
-        diag_update: the diagonal of ``D``, ``[..., k]``; ones where it is None.
-        v: ``[..., n, k]``; `u` where it is None.
+        diag_update: the diagonal of ``D``, ``[..., k]``; ones if it is None.
+        v: ``[..., n, k]``; `u` if it is None.
         is_diag_update_positive: whether ``D`` is positive.
         is_non_singular, is_self_adjoint, is_positive_definite, is_square: as of :class:`LinearOperator`.
-        name: of its scope.
+        name: the name of its scope.
     """
 
     def __init__(self, base_operator, u, diag_update=None, v=None, is_diag_update_positive=None, is_non_singular=None, is_self_adjoint=None,

@@ -20,11 +20,11 @@ class LinearOperator(Module):
     Args:
         dtype: the type of the elements.
         graph_parents: tensors it depends on.
-        is_non_singular: whether the matrices have inverses, None where that is not known.
+        is_non_singular: whether the matrices have inverses, None if that is not known.
         is_self_adjoint: whether they are their own adjoints.
         is_positive_definite: whether ``x' A x`` is positive for all ``x`` but zero.
         is_square: whether they have as many rows as columns.
-        name: of its scope.
+        name: the name of its scope.
         parameters: what it was made with.
 
     Raises:
@@ -125,7 +125,7 @@ class LinearOperator(Module):
 
     @property
     def tensor_rank(self) -> int | None:
-        """The number of dimensions, None where it is not known."""
+        """The number of dimensions, None if it is not known."""
         return self.shape.rank
 
     @property
@@ -211,7 +211,7 @@ class LinearOperator(Module):
             x: what to multiply.
             adjoint: multiplies by the adjoint of this.
             adjoint_arg: multiplies the adjoint of `x`.
-            name: of the scope.
+            name: the name of the scope.
 
         Raises:
             ValueError: if the sizes do not fit.
@@ -256,7 +256,7 @@ class LinearOperator(Module):
             rhs: matrices ``[..., m, k]``, or an operator.
             adjoint: solves for the adjoint of this.
             adjoint_arg: takes the adjoint of `rhs`.
-            name: of the scope.
+            name: the name of the scope.
 
         Raises:
             NotImplementedError: for matrices without inverses.

@@ -75,10 +75,10 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=float32, name: str |
 
     Args:
         num_rows: how many rows, a number or a scalar tensor.
-        num_columns: how many columns, as many as rows where it is None.
+        num_columns: how many columns, as many as rows if it is None.
         batch_shape: the leading dimensions.
         dtype: the type of the elements.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "eye", num_rows, num_columns, batch_shape):
         is_square = num_columns is None
@@ -171,7 +171,7 @@ def triangular_solve(matrix, rhs, lower: bool = True, adjoint: bool = False, nam
         rhs: ``[..., n, k]``.
         lower: whether the lower half is the one to use.
         adjoint: solves with the adjoint.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "triangular_solve", matrix, rhs):
         return call("MatrixTriangularSolve", None, matrix, rhs, lower=lower, adjoint=adjoint)
@@ -185,7 +185,7 @@ def lstsq(matrix, rhs, l2_regularizer=0.0, fast: bool = True, name: str | None =
         rhs: ``[..., m, k]``.
         l2_regularizer: how much the squares of the solution count.
         fast: solves the normal equations. The other way is slower, takes matrices that lack full rank, and has no gradient; it leaves `l2_regularizer` out.
-        name: of the scope.
+        name: the name of the scope.
     """
     if not fast:
         return call("MatrixSolveLs", name, matrix, rhs, l2_regularizer, fast=False)

@@ -24,9 +24,9 @@ def norm(tensor, ord="euclidean", axis=None, keepdims: bool | None = None, name:
     Args:
         tensor: the tensor.
         ord: ``"euclidean"``, a positive number or ``numpy.inf``; for matrices ``"euclidean"``, ``"fro"``, 1, 2 or ``numpy.inf``.
-        axis: the dimension that vectors are along; two of them for matrices; where it is None, all elements are one vector.
+        axis: the dimension that vectors are along; two of them for matrices; if it is None, all elements are one vector.
         keepdims: leaves those dimensions there, with size 1.
-        name: of the scope.
+        name: the name of the scope.
         keep_dims: `keepdims` by its old name.
 
     Raises:
@@ -122,7 +122,7 @@ def matrix_rank(a, tol=None, validate_args: bool = False, name: str | None = Non
         a: the matrices.
         tol: what is not greater counts as zero; by default the greatest singular value and the larger size of the matrix times the precision.
         validate_args: where the rank is not known, checks that there are matrices when the graph runs.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         TypeError: for integers.
@@ -149,7 +149,7 @@ def pinv(a, rcond=None, validate_args: bool = False, name: str | None = None) ->
         rcond: singular values that are not greater than this share of the greatest one count as zero; by default 10 times the larger size of the
             matrix times the precision.
         validate_args: where the rank is not known, checks that there are matrices when the graph runs.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         TypeError: for integers.

@@ -41,7 +41,7 @@ def lu_reconstruct(lower_upper, perm, validate_args: bool = False, name: str | N
         lower_upper: ``[..., n, n]``: below the diagonal the lower triangle, whose diagonal is ones; above it the upper one.
         perm: for each row of the triangles' product the row of the matrix, ``[..., n]``.
         validate_args: whether to check that they are square when the graph runs.
-        name: of the scope.
+        name: the name of the scope.
     """
     with tf.name_scope(name or "lu_reconstruct"):
         lower_upper, perm = _parts(lower_upper, perm, validate_args)
@@ -60,7 +60,7 @@ def lu_solve(lower_upper, perm, rhs, validate_args: bool = False, name: str | No
         perm: as of :func:`lu_reconstruct`.
         rhs: ``[..., n, k]``.
         validate_args: as of :func:`lu_reconstruct`.
-        name: of the scope.
+        name: the name of the scope.
     """
     with tf.name_scope(name or "lu_solve"):
         lower_upper, perm = _parts(lower_upper, perm, validate_args)

@@ -24,7 +24,7 @@ def eigh_tridiagonal(alpha, beta, eigvals_only: bool = True, select: str = "a", 
         select: which eigenvalues: all (``"a"``), those from one number in order to another (``"i"``), those of an interval (``"v"``).
         select_range: the first and the last number, or the ends of the interval.
         tol: how exact the eigenvalues have to be at least; by default as rounding allows.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         ValueError: if the types differ, or for another `select`.

@@ -24,8 +24,8 @@ def index_table_from_file(vocabulary_file=None, num_oov_buckets: int = 0, vocab_
     Args:
         vocabulary_file: the file.
         num_oov_buckets: how many numbers there are for other words.
-        vocab_size: the number of lines, where it is known.
-        default_value: the number of other words, where there are no buckets.
+        vocab_size: the number of lines, if it is known.
+        default_value: the number of other words, if there are no buckets.
         hasher_spec: how other words are spread.
         key_dtype: the type of keys: strings or integers.
         name: the name of the operations.

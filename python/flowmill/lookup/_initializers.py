@@ -92,7 +92,7 @@ class TextFileInitializer(Typed):
         key_index: the column of the keys, or one of :class:`TextFileIndex`.
         value_dtype: the values' type.
         value_index: the column of the values, or one of :class:`TextFileIndex`.
-        vocab_size: the number of lines, where it is known.
+        vocab_size: the number of lines, if it is known.
         delimiter: the delimiter of columns.
         name: the name of the operations.
         value_index_offset: what to add to the number of a line.

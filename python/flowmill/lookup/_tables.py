@@ -52,7 +52,7 @@ class StaticHashTable(Table):
     Args:
         initializer: what fills it, which ``tf.tables_initializer()`` runs.
         default_value: the value of a key that it does not hold.
-        name: what to call it.
+        name: its name.
     """
 
     def __init__(self, initializer, default_value, name: str | None = None, experimental_is_anonymous: bool = False):
@@ -124,7 +124,7 @@ class StaticVocabularyTable(Table):
     Args:
         initializer: what fills the table, with int64 values; None for no vocabulary.
         num_oov_buckets: how many numbers there are for other words, after those of the vocabulary.
-        lookup_key_dtype: the type of keys, where there is no initializer or it differs.
+        lookup_key_dtype: the type of keys, if there is no initializer or it differs.
         name: the name of the operations.
 
     Raises:

@@ -39,7 +39,7 @@ class MutableHashTable(Table):
         key_dtype: the keys' type.
         value_dtype: the values' type.
         default_value: the value of a key that it does not hold; its shape is that of all values.
-        name: what to call it.
+        name: its name.
         checkpoint: whether a `Saver` writes what it holds to checkpoints, under `name`.
     """
 
@@ -118,7 +118,7 @@ class DenseHashTable(MutableHashTable):
         empty_key: a key that never occurs.
         deleted_key: another one.
         initial_num_buckets: how many places it begins with, a power of two.
-        name: what to call it.
+        name: its name.
         checkpoint: whether a `Saver` writes what it holds to checkpoints, under `name`.
     """
 

@@ -29,7 +29,7 @@ def matmul(a, b, transpose_a: bool = False, transpose_b: bool = False, adjoint_a
         adjoint_b: does that for `b`.
         a_is_sparse: says that most of `a` is zeros.
         b_is_sparse: says it of `b`.
-        output_type: the type of the result where it is not that of the arguments (`int32` for `int8`).
+        output_type: the type of the result if it is not that of the arguments (`int32` for `int8`).
         grad_a: says that `a` is a gradient; it changes nothing here.
         grad_b: says it of `b`.
         name: the name of the operation.
@@ -147,7 +147,7 @@ def tensordot(a, b, axes, name: str | None = None) -> Tensor:
         a: a tensor.
         b: another one.
         axes: how many dimensions there are, the last of `a` and the first of `b`; or a list of those of `a` and one of those of `b`.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         A tensor with the other dimensions of `a` and then those of `b`.
@@ -200,7 +200,7 @@ range_type = builtins.range
 
 def _dot_matrix(a: Tensor, axes, flipped: bool):
     """A tensor as a matrix with the dimensions to sum over in the columns, in the rows where it is flipped; and the sizes of the others, as a list
-    where they are known, and as far as they are."""
+    if they are known, and as far as they are."""
     known = dims(a)
     static_axes = isinstance(axes, (list, tuple, np.ndarray)) and not any(isinstance(x, Tensor) for x in axes)
     if known is not None and -1 not in known and static_axes:
@@ -246,7 +246,7 @@ def einsum(equation: str, *inputs, **kwargs) -> Tensor:
         equation: the names of the dimensions of each argument and of the result, ``"ij,jk->ik"``; ``...`` means dimensions that broadcast.
             Without ``->`` the result has the names that are there once, in the order of the alphabet.
         inputs: tensors.
-        name: of the scope.
+        name: the name of the scope.
         optimize: how to choose the order in which more than two tensors are multiplied: "greedy" (the default), "optimal", or another of
             opt_einsum's names, each of which is "optimal" here.
 

@@ -27,7 +27,7 @@ def range(start, limit=None, delta=1, dtype=None, name: str = "range") -> Tensor
         start: a scalar.
         limit: a scalar.
         delta: a scalar.
-        dtype: the type of the numbers; that of the arguments, the widest of them, where it is None.
+        dtype: the type of the numbers; that of the arguments, the widest of them, if it is None.
         name: the name of the operation.
     """
     if limit is None:
@@ -139,7 +139,7 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=None, name: str | None = 
 
     Args:
         input_tensor: the tensor.
-        axis: the dimensions, a number or a list; all where it is None.
+        axis: the dimensions, a number or a list; all if it is None.
         keepdims: leaves those dimensions there, with size 1.
         name: the name of the operation.
         reduction_indices: `axis` by its old name.
@@ -163,10 +163,10 @@ def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype=int64, name
 
     Args:
         input_tensor: the tensor.
-        axis: the dimensions, a number or a list; all where it is None.
+        axis: the dimensions, a number or a list; all if it is None.
         keepdims: leaves those dimensions there, with size 1.
         dtype: the type of the result.
-        name: of the scope.
+        name: the name of the scope.
         reduction_indices: `axis` by its old name.
         keep_dims: `keepdims` by its old name.
         input: `input_tensor` by its other name.

@@ -115,9 +115,9 @@ def confusion_matrix(labels, predictions, num_classes=None, dtype=int32, name: s
     Args:
         labels: numbers of classes, a vector.
         predictions: numbers of classes, a vector of the same length.
-        num_classes: how many classes there are; one more than the greatest number where it is None.
+        num_classes: how many classes there are; one more than the greatest number if it is None.
         dtype: the type of the result.
-        name: of the scope.
+        name: the name of the scope.
         weights: what each prediction counts, instead of 1.
 
     Raises:
@@ -155,10 +155,10 @@ def remove_squeezable_dimensions(labels: Tensor, predictions: Tensor, expected_r
         labels: a tensor.
         predictions: another one.
         expected_rank_diff: by how much the rank of predictions is to be greater.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
-        Both, with ranks that fit where they are known.
+        Both, with ranks that fit if they are known.
     """
     with op_scope(name, "remove_squeezable_dimensions", labels, predictions):
         label_rank, prediction_rank = labels.shape.rank, predictions.shape.rank
@@ -200,7 +200,7 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=int32, name
     """For each value the number of its bin; the arguments are those of :func:`histogram_fixed_width`.
 
     Raises:
-        errors.InvalidArgumentError: while it runs, where there is no bin.
+        errors.InvalidArgumentError: while it runs, if there is no bin.
     """
     from flowmill.clip_ops import clip_by_value
     from flowmill.control_flow import with_dependencies
@@ -240,7 +240,7 @@ def in_top_k(predictions, targets, k, name: str | None = None) -> Tensor:
         predictions: shape ``[batch, classes]``.
         targets: numbers of classes, ``[batch]``.
         k: a scalar.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "in_top_k"):
         return call("InTopKV2", None, predictions, targets, k)
@@ -313,7 +313,7 @@ def sobol_sample(dim, num_results, skip=0, dtype=float32, name: str | None = Non
         num_results: how many points.
         skip: how many of the first ones are left out.
         dtype: `float32` or `float64`.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         The points, ``[num_results, dim]``.
@@ -328,7 +328,7 @@ def polyval(coeffs, x, name: str | None = None) -> Tensor:
     Args:
         coeffs: a list of its coefficients, the one of the highest power first.
         x: a tensor.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         ValueError: if `coeffs` is no list.

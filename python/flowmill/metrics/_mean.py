@@ -16,7 +16,7 @@ def mean(values, weights=None, metrics_collections=None, updates_collections=Non
         weights: how much values count.
         metrics_collections: what to add the metric to.
         updates_collections: what to add the operation to.
-        name: of the variable scope.
+        name: the name of the variable scope.
     """
     with tf.variable_scope(name, "mean", (values, weights)):
         values = tf.cast(values, tf.float32)

@@ -126,7 +126,7 @@ def auc(labels, predictions, weights=None, num_thresholds: int = 200, metrics_co
         metrics_collections: what to add the metric to.
         updates_collections: what to add the operation to.
         curve: ``"ROC"``, or ``"PR"`` for precision by recall.
-        name: of the variable scope.
+        name: the name of the variable scope.
         summation_method: ``"trapezoidal"``, ``"careful_interpolation"`` (for ``"PR"``), ``"minoring"`` or ``"majoring"``.
         thresholds: a list of thresholds between 0 and 1, instead of their number.
 

@@ -93,7 +93,7 @@ def recall_at_top_k(labels, predictions_idx, k: int | None = None, class_id: int
         weights: of the shape ``[...]`` or a scalar.
         metrics_collections: what to add the metric to.
         updates_collections: what to add the operation to.
-        name: of the scope.
+        name: the name of the scope.
     """
     return _ratio("recall", "false_negative", labels, predictions_idx, k, class_id, weights, metrics_collections, updates_collections, name)
 
@@ -137,7 +137,7 @@ def average_precision_at_k(labels, predictions, k: int, weights=None, metrics_co
         weights: of the shape ``[...]`` or a scalar.
         metrics_collections: what to add the metric to.
         updates_collections: what to add the operation to.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         ValueError: if `k` is less than 1.

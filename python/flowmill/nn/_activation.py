@@ -133,7 +133,7 @@ def softmax(logits, axis=None, name: str | None = None, dim=None) -> Tensor:
 
     Args:
         logits: of a floating-point type, at least one dimension.
-        axis: the dimension whose elements add to 1, the last one where it is None.
+        axis: the dimension whose elements add to 1, the last one if it is None.
         name: the name of the operation.
         dim: `axis` by its old name.
 

@@ -137,7 +137,7 @@ def convolution(input, filter=None, padding=None, strides=None, dilation_rate=No
         padding: ``"SAME"`` or ``"VALID"``.
         strides: a number for each spatial dimension.
         dilation_rate: a number for each spatial dimension, 1 where `strides` are more than 1.
-        name: of the scope.
+        name: the name of the scope.
         data_format: such as ``"NWC"``, ``"NHWC"``, ``"NCHW"``.
         filters: `filter` by its new name.
         dilations: `dilation_rate` by its new name.
@@ -228,7 +228,7 @@ def atrous_conv2d(value, filters, rate, padding, name: str | None = None) -> Ten
         filters: ``[height, width, channels, channels of the result]``.
         rate: the distance of what is multiplied.
         padding: ``"SAME"`` or ``"VALID"``.
-        name: of the scope.
+        name: the name of the scope.
     """
     return convolution(value, filters, padding, dilation_rate=np.broadcast_to(rate, (2,)), name=name)
 
@@ -242,7 +242,7 @@ def atrous_conv2d_transpose(value, filters, output_shape, rate: int, padding: st
         output_shape: the shape of the result, four numbers or a tensor.
         rate: the distance of what is multiplied, a number.
         padding: ``"SAME"`` or ``"VALID"``.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         ValueError: if shapes do not fit, or `rate` is below 1.
@@ -304,7 +304,7 @@ def depthwise_conv2d(input, filter, strides, padding, rate=None, name: str | Non
         strides: four numbers.
         padding: ``"SAME"`` or ``"VALID"``.
         rate: two distances, 1 where `strides` are more than 1.
-        name: of the scope.
+        name: the name of the scope.
         data_format: ``"NHWC"`` or ``"NCHW"``.
         dilations: `rate` by its new name.
     """
@@ -328,7 +328,7 @@ def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding
         strides: of the first one, four numbers.
         padding: of the first one, ``"SAME"`` or ``"VALID"``.
         rate: two distances, of the first one.
-        name: of the scope.
+        name: the name of the scope.
         data_format: ``"NHWC"`` or ``"NCHW"``.
         dilations: `rate` by its new name.
     """
@@ -358,7 +358,7 @@ def pool(input, window_shape, pooling_type: str, padding: str, dilation_rate=Non
         padding: ``"SAME"`` or ``"VALID"``.
         dilation_rate: a number for each spatial dimension.
         strides: a number for each spatial dimension, no more than the window's sizes.
-        name: of the scope.
+        name: the name of the scope.
         data_format: such as ``"NWC"``, ``"NHWC"``, ``"NCHW"``.
         dilations: `dilation_rate` by its new name.
 

@@ -21,7 +21,7 @@ def batched(value, op, inner_rank: int, name: str | None) -> Tensor:
         value: a tensor.
         op: a function of a tensor of ``inner_rank + 1`` dimensions.
         inner_rank: the number of dimensions that stay as they are.
-        name: of the scope.
+        name: the name of the scope.
     """
     with scope(name, "squeeze_batch_dims", [value]):
         value = convert_to_tensor(value, name="input")
@@ -106,7 +106,7 @@ def conv1d(value=None, filters=None, stride=None, padding=None, use_cudnn_on_gpu
         padding: ``"SAME"`` or ``"VALID"``.
         use_cudnn_on_gpu: has no effect.
         data_format: ``"NWC"`` or ``"NCW"``.
-        name: of the scope.
+        name: the name of the scope.
         input: `value` by its new name.
         dilations: the distance of what is multiplied.
     """
@@ -136,7 +136,7 @@ def conv1d_transpose(input, filters, output_shape, strides, padding: str = "SAME
         padding: ``"SAME"`` or ``"VALID"``.
         data_format: ``"NWC"`` or ``"NCW"``.
         dilations: the distance of what is multiplied.
-        name: of the scope.
+        name: the name of the scope.
     """
     with scope(name, "conv1d_transpose", [input, filters, output_shape]) as whole:
         if data_format not in (None, "NWC", "NCW"):
@@ -165,7 +165,7 @@ def conv(input, filter, strides, padding, explicit_paddings=None, data_format: s
         padding: ``"SAME"``, ``"VALID"`` or ``"EXPLICIT"``.
         explicit_paddings: two numbers for each dimension of the input, where `padding` is ``"EXPLICIT"``.
         data_format: ``"CHANNELS_LAST"`` or ``"CHANNELS_FIRST"``.
-        dilations: a number for each dimension of the input; 1 where it is None.
+        dilations: a number for each dimension of the input; 1 if it is None.
         batch_dims: how many dimensions are in front.
         groups: into how many parts the channels are divided.
         name: the name of the operation.

@@ -77,7 +77,7 @@ def log_poisson_loss(targets, log_input, compute_full_loss: bool = False, name: 
         targets: counts, of the shape and type of `log_input`.
         log_input: logarithms of what is expected.
         compute_full_loss: adds Stirling's approximation of what does not depend on `log_input`.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         ValueError: if shapes differ.
@@ -104,7 +104,7 @@ def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name: str | 
     Args:
         labels: distributions over classes, of the shape of `logits`. Gradients flow to them too.
         logits: logarithms of probabilities, up to a constant.
-        axis: the dimension of the classes, the last one where it is None.
+        axis: the dimension of the classes, the last one if it is None.
         name: the name of the operation.
         dim: `axis` by its old name.
 
@@ -225,7 +225,7 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
     Args:
         per_example_loss: a loss for each example.
         sample_weight: a factor for each, or None.
-        global_batch_size: what to divide by, the number of losses where it is None.
+        global_batch_size: what to divide by, the number of losses if it is None.
     """
     losses = convert_to_tensor(per_example_loss)
     dtype = losses.dtype

@@ -55,7 +55,7 @@ def ctc_unique_labels(labels, name: str | None = None):
 
     Args:
         labels: ``[batch, time]``.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         A list: the labels, each once, with zeros after them, as `int64`; and for each label its place among them. Both are ``[batch, time]``.
@@ -76,7 +76,7 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated: bool = True, bla
         inputs: logits, ``[time, batch, classes]``.
         sequence_length: the length of each sequence, ``[batch]``.
         merge_repeated: whether equal classes in a row without a blank between are one.
-        blank_index: which class is the blank, the last one where it is None.
+        blank_index: which class is the blank, the last one if it is None.
 
     Returns:
         A list of one SparseTensor ``[batch, time]``, and the negative sums of the logits, ``[batch, 1]``.
@@ -108,7 +108,7 @@ def collapse_repeated(labels, seq_length, name: str | None = None) -> tuple[Tens
     Args:
         labels: ``[batch, time]``.
         seq_length: the length of each sequence, ``[batch]``.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         The labels, with zeros after the end of each sequence, and the new lengths.

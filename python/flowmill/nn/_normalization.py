@@ -30,9 +30,9 @@ def l2_normalize(x, axis=None, epsilon: float = 1e-12, name: str | None = None, 
 
     Args:
         x: a tensor.
-        axis: the dimension or dimensions that the norm is over, all where it is None.
+        axis: the dimension or dimensions that the norm is over, all if it is None.
         epsilon: what the square of the norm is at least.
-        name: of the scope.
+        name: the name of the scope.
         dim: `axis` by its old name.
     """
     axis = one_of("dim", dim, "axis", axis)
@@ -59,7 +59,7 @@ def sufficient_statistics(x, axes, shift=None, keep_dims: bool | None = None, na
         axes: the dimensions to sum over, a list of numbers.
         shift: something near the mean that is taken off for accuracy, or None.
         keep_dims: whether those dimensions stay, of length 1.
-        name: of the scope.
+        name: the name of the scope.
         keepdims: `keep_dims` by its new name.
 
     Returns:
@@ -109,7 +109,7 @@ def moments(x, axes, shift=None, name: str | None = None, keep_dims: bool | None
         x: a tensor.
         axes: the dimensions to compute them over, a list of numbers.
         shift: not used.
-        name: of the scope.
+        name: the name of the scope.
         keep_dims: whether those dimensions stay, of length 1.
         keepdims: `keep_dims` by its new name.
 
@@ -136,7 +136,7 @@ def weighted_moments(x, axes, frequency_weights, name: str | None = None, keep_d
         x: a tensor.
         axes: the dimensions to compute them over, a list of numbers.
         frequency_weights: how much each element counts, of a shape that can be broadcast to that of `x`.
-        name: of the scope.
+        name: the name of the scope.
         keep_dims: whether those dimensions stay, of length 1.
         keepdims: `keep_dims` by its new name.
 
@@ -172,7 +172,7 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon: floa
         offset: what is added, or None.
         scale: a factor, or None.
         variance_epsilon: a small number that keeps the root from 0.
-        name: of the scope.
+        name: the name of the scope.
     """
     with scope(name, "batchnorm", [x, mean, variance, scale, offset]):
         inverse = tf.rsqrt(variance + variance_epsilon)

@@ -73,7 +73,7 @@ def fixed_unigram_candidate_sampler(true_classes, num_true: int, num_sampled: in
         num_reserved_ids: how many classes come first that are never drawn.
         num_shards: of how many samplers this is one.
         shard: which one.
-        unigrams: counts, where there is no file.
+        unigrams: counts, if there is no file.
         seed: of the random numbers, with the graph's seed.
         name: the name of the operation.
 
@@ -183,7 +183,7 @@ def nce_loss(weights, biases, labels, inputs, num_sampled: int, num_classes: int
         sampled_values: what a sampler gave; None draws by :func:`log_uniform_candidate_sampler`.
         remove_accidental_hits: whether classes that are right do not count among those drawn.
         partition_strategy: as for :func:`embedding_lookup`.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         A loss for each example.

@@ -10,7 +10,7 @@ from flowmill._apply import graph_of
 
 @contextlib.contextmanager
 def scope(name: str | None, default: str, values=()) -> Iterator[str]:
-    """The scope that a function builds in, of the graph of its arguments. Gives the scope's whole name with a slash at its end, which an operation
+    """The scope that a function builds in, of the graph of its arguments. Returns the scope's whole name with a slash at its end, which an operation
     that is called so gets without the slash.
 
     Args:

@@ -19,7 +19,7 @@ def cross(inputs, name: str | None = None) -> RaggedTensor:
 
     Args:
         inputs: a list of matrices of strings or integers: ragged, sparse or dense, with as many rows each.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         TypeError: if `inputs` is no list.

@@ -26,7 +26,7 @@ def constant(pylist, dtype=None, ragged_rank: int | None = None, inner_shape=Non
         dtype: the type of the elements.
         ragged_rank: how many dimensions become ragged: all but the first where neither this nor `inner_shape` says otherwise.
         inner_shape: the shape of the elements.
-        name: of the scope of the operations.
+        name: the name of the scope of the operations.
         row_splits_dtype: the type of row splits.
 
     Raises:
@@ -121,8 +121,8 @@ def placeholder(dtype, ragged_rank: int, value_shape=None, name: str | None = No
     Args:
         dtype: the type of the elements.
         ragged_rank: how many dimensions are ragged.
-        value_shape: the shape of the elements, a scalar where it is None.
-        name: of the scope of the operations.
+        value_shape: the shape of the elements, a scalar if it is None.
+        name: the name of the scope of the operations.
     """
     if not ragged_rank:
         return tf.placeholder(dtype, value_shape, name)
@@ -141,7 +141,7 @@ def range(starts, limits=None, deltas=1, dtype=None, name: str | None = None, ro
         limits: where they end.
         deltas: their steps.
         dtype: the type of the numbers.
-        name: of the scope of the operations.
+        name: the name of the scope of the operations.
         row_splits_dtype: the type of row splits.
     """
     if limits is None:
@@ -186,7 +186,7 @@ def boolean_mask(data, mask, name: str | None = None) -> Tensor | RaggedTensor:
     Args:
         data: a tensor, ragged or not.
         mask: truth values in the shape of the first dimensions of `data`.
-        name: of the scope of the operations.
+        name: the name of the scope of the operations.
     """
     with op_scope(name, "RaggedMask"):
         return _masked(to_ragged(data), to_ragged(mask, tf.bool))

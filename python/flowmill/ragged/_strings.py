@@ -34,7 +34,7 @@ def bytes_split(input, name: str | None = None) -> Tensor | RaggedTensor:  # noq
 
     Args:
         input: strings of a known rank, ragged or not.
-        name: of the scope of the operations.
+        name: the name of the scope of the operations.
     """
     def of_vector(vector):
         indices, values, shape = call("StringSplit", None, vector, "", skip_empty=False)
@@ -64,7 +64,7 @@ def unicode_decode(input, input_encoding: str, errors: str = "replace", replacem
         errors: what to do with what is not of the encoding: ``"replace"``, ``"ignore"``, ``"strict"``.
         replacement_char: the code point in its place.
         replace_control_characters: whether control characters are not of it either.
-        name: of the scope of the operations.
+        name: the name of the scope of the operations.
     """
     with op_scope(name, "UnicodeDecode"):
         return _decoded(input, input_encoding, errors, replacement_char, replace_control_characters)[0]
@@ -109,7 +109,7 @@ def unicode_encode(input, output_encoding: str, errors: str = "replace", replace
         output_encoding: ``"UTF-8"``, ``"UTF-16-BE"`` or ``"UTF-32-BE"``.
         errors: what to do with what is no code point: ``"replace"``, ``"ignore"``, ``"strict"``.
         replacement_char: the code point in its place.
-        name: of the scope of the operations.
+        name: the name of the scope of the operations.
 
     Raises:
         ValueError: for a scalar, or an unknown rank.
@@ -146,10 +146,10 @@ def ngrams(data, ngram_width, separator: str = " ", pad_values=None, padding_wid
         data: strings of rank 1 at least, ragged or not.
         ngram_width: how many are put together; a list or tuple of numbers for several.
         separator: what to put between them.
-        pad_values: what to put before and after each row, a string or two; nothing where it is None.
-        padding_width: how often to put it there at most; one time less than there are strings in an n-gram where it is None.
+        pad_values: what to put before and after each row, a string or two; nothing if it is None.
+        padding_width: how often to put it there at most; one time less than there are strings in an n-gram if it is None.
         preserve_short_sequences: gives a row as a whole where it is too short.
-        name: of the scope of the operations.
+        name: the name of the scope of the operations.
 
     Raises:
         ValueError: if a width is not positive, or `data` is a scalar.

@@ -52,7 +52,7 @@ class RaggedTensor:
         Args:
             values: the elements of all rows, along the first dimension.
             row_splits: a vector of one number more than there are rows: row `i` goes from ``row_splits[i]`` up to ``row_splits[i + 1]``.
-            name: of the scope of the operations.
+            name: the name of the scope of the operations.
             validate: whether steps check that the numbers begin with 0, do not fall, and end with the number of elements.
         """
         with op_scope(name, "RaggedFromRowSplits", row_splits):
@@ -96,8 +96,8 @@ class RaggedTensor:
         Args:
             values: the elements.
             value_rowids: a vector of as many numbers.
-            nrows: how many rows there are; as many as the last number says where it is None.
-            name: of the scope of the operations.
+            nrows: how many rows there are; as many as the last number says if it is None.
+            name: the name of the scope of the operations.
             validate: whether steps check the numbers.
 
         Raises:
@@ -129,7 +129,7 @@ class RaggedTensor:
             uniform_row_length: the length.
             nrows: how many rows there are, needed where the length may be 0.
             validate: whether steps check that the rows take all elements.
-            name: of the scope of the operations.
+            name: the name of the scope of the operations.
         """
         with op_scope(name, "RaggedFromUniformRowLength", uniform_row_length):
             values, length = to_ragged(values, name="values"), _partition.numbers(uniform_row_length, "uniform_row_length")
@@ -187,7 +187,7 @@ class RaggedTensor:
             lengths: the lengths of rows; a list of them, from the outermost to the innermost, for rows of rows.
             padding: what rows are filled up with at their ends, in the place of `lengths`.
             ragged_rank: how many dimensions become ragged.
-            name: of the scope of the operations.
+            name: the name of the scope of the operations.
             row_splits_dtype: the type of row splits.
 
         Raises:
@@ -284,7 +284,7 @@ class RaggedTensor:
 
     @property
     def uniform_row_length(self) -> Tensor | None:
-        """The length of all rows where they are known to have one; None where not."""
+        """The length of all rows if they are known to have one; None if not."""
         return None if self._uniform_row_length is None else tf.constant(self._uniform_row_length, self._row_splits.dtype)
 
     @property
@@ -395,7 +395,7 @@ class RaggedTensor:
         """The rows in a tensor.
 
         Args:
-            default_value: what fills them up: 0, or an empty string, where it is None.
+            default_value: what fills them up: 0, or an empty string, if it is None.
             name: the name of the operations.
             shape: the shape, in which sizes may be None; rows that are longer are cut.
         """
@@ -420,7 +420,7 @@ class RaggedTensor:
             return SparseTensor(*call("RaggedTensorToSparse", None, splits, self.flat_values))
 
     def eval(self, feed_dict=None, session=None) -> RaggedTensorValue:
-        """Its value in a session, the default one where none is given."""
+        """Its value in a session, the default one if none is given."""
         return _session_for(self._row_splits, session).run(self, feed_dict)
 
     # For structures, sessions and functions that take tensors apart

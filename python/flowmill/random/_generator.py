@@ -96,13 +96,13 @@ class Generator:
 
     @classmethod
     def from_seed(cls, seed, alg=None) -> Generator:
-        """A generator of a seed, an integer or a vector of integers; the algorithm is Philox where it is None."""
+        """A generator of a seed, an integer or a vector of integers; the algorithm is Philox if it is None."""
         number = PHILOX if alg is None else algorithm_number(alg)
         return cls(state=create_rng_state(seed, number), alg=number)
 
     @classmethod
     def from_non_deterministic_state(cls, alg=None) -> Generator:
-        """A generator that differs from run to run; the algorithm is Philox where it is None."""
+        """A generator that differs from run to run; the algorithm is Philox if it is None."""
         number = PHILOX if alg is None else algorithm_number(alg)
         state = call("NonDeterministicInts", None, [_state_size(number)], dtype=int64)
         return cls(state=state, alg=number)
@@ -164,7 +164,7 @@ class Generator:
             mean: the mean.
             stddev: the standard deviation.
             dtype: the type of the numbers, a floating one.
-            name: of the scope.
+            name: the name of the scope.
         """
         return self._scaled("StatelessRandomNormalV2", "stateful_normal", shape, mean, stddev, dtype, name)
 
@@ -180,7 +180,7 @@ class Generator:
             minval: the least.
             maxval: the bound above; 1 for floating-point numbers. Both may be None for integers of the whole range of their type.
             dtype: the type of the numbers.
-            name: of the scope.
+            name: the name of the scope.
 
         Raises:
             ValueError: for integers with one bound only.
@@ -290,7 +290,7 @@ _global: Generator | None = None
 
 
 def get_global_generator() -> Generator:
-    """The generator that all share: one of :meth:`Generator.from_non_deterministic_state`, made when it is first asked for, until there is another."""
+    """The generator that all share: one of :meth:`Generator.from_non_deterministic_state`, made when it is first used, until there is another."""
     from flowmill.template import init_scope
 
     global _global

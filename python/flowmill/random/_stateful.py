@@ -36,7 +36,7 @@ def uniform(shape, minval=0, maxval=None, dtype=float32, seed: int | None = None
         maxval: the bound above; 1 for floating-point numbers, to be given for integers.
         dtype: the type of the numbers.
         seed: of the operation, see :func:`get_seed <flowmill.random_seed.get_seed>`.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         ValueError: for another type, and for integers without a bound.
@@ -92,7 +92,7 @@ def normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed: int | None = None, 
         stddev: the standard deviation.
         dtype: the type of the numbers, a floating one.
         seed: of the operation.
-        name: of the scope.
+        name: the name of the scope.
     """
     return _scaled("RandomStandardNormal", "random_normal", shape, mean, stddev, as_dtype(dtype), seed, name)
 
@@ -112,7 +112,7 @@ def parameterized_truncated_normal(shape, means=0.0, stddevs=1.0, minvals=-2.0, 
         minvals, maxvals: the bounds of the numbers, of the same form.
         dtype: the type of the numbers, a floating one.
         seed: of the operation.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "parameterized_truncated_normal", shape, means, stddevs, minvals, maxvals):
         sizes = shape_argument(shape)
@@ -135,7 +135,7 @@ def gamma(shape, alpha, beta=None, dtype=float32, seed: int | None = None, name:
         beta: the inverse scale parameters, 1 by default; `alpha` and `beta` are broadcast together.
         dtype: the type of the numbers.
         seed: of the operation.
-        name: of the scope.
+        name: the name of the scope.
     """
     from flowmill.array import broadcast_dynamic_shape, broadcast_to, shape as shape_of
     from flowmill.math import maximum
@@ -157,7 +157,7 @@ def poisson(lam, shape, dtype=float32, seed: int | None = None, name: str | None
         shape: how many for each distribution; the leading dimensions of the result, before the shape of `lam`.
         dtype: the type of the numbers.
         seed: of the operation.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "random_poisson", lam, shape):
         shape = convert_to_tensor(shape, int32, "shape")
@@ -174,7 +174,7 @@ def multinomial(logits, num_samples, seed: int | None = None, name: str | None =
         logits: shape ``[batch, classes]``; odds need not sum to 1.
         num_samples: how many for each of the batch, a scalar.
         seed: of the operation.
-        name: of the scope.
+        name: the name of the scope.
         output_dtype: the type of the numbers of classes, `int64` by default.
 
     Returns:
@@ -203,7 +203,7 @@ def random_crop(value, size, seed: int | None = None, name: str | None = None) -
         value: the tensor.
         size: the sizes of the part, a vector.
         seed: of the operation.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         errors.InvalidArgumentError: while it runs, where the tensor is smaller.

@@ -22,7 +22,7 @@ def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=float32, name: s
         minval: the least.
         maxval: the bound above; 1 for floating-point numbers. Both may be None for integers of the whole range of their type.
         dtype: the type of the numbers.
-        name: of the scope.
+        name: the name of the scope.
         alg: the algorithm: ``"philox"``, ``"threefry"``, ``"auto_select"``, a member of :class:`Algorithm` or its number.
 
     Raises:
@@ -99,7 +99,7 @@ def stateless_binomial(shape, seed, counts, probs, output_dtype=int32, name: str
         counts: how many trials.
         probs: how likely each is to succeed, of the same type.
         output_dtype: the type of the numbers.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "stateless_random_binomial", shape, seed, counts, probs):
         shape = shape_argument(shape)
@@ -117,7 +117,7 @@ def stateless_gamma(shape, seed, alpha, beta=None, dtype=float32, name: str | No
         alpha: the shape parameters.
         beta: the inverse scale parameters, 1 by default.
         dtype: the type of the numbers.
-        name: of the scope.
+        name: the name of the scope.
     """
     from flowmill.array import broadcast_dynamic_shape, broadcast_to, shape as shape_of
     from flowmill.math import maximum
@@ -140,7 +140,7 @@ def stateless_poisson(shape, seed, lam, dtype=int32, name: str | None = None) ->
         seed: two integers.
         lam: the means.
         dtype: the type of the numbers.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "stateless_random_poisson", shape, seed, lam):
         return call("StatelessRandomPoisson", None, shape_argument(shape), seed, lam, dtype=as_dtype(dtype))
@@ -156,7 +156,7 @@ def stateless_parameterized_truncated_normal(shape, seed, means=0.0, stddevs=1.0
         stddevs: the standard deviations without bounds.
         minvals: the lower bounds, which may be infinite where the upper ones are not.
         maxvals: the upper bounds.
-        name: of the scope.
+        name: the name of the scope.
     """
     with op_scope(name, "stateless_parameterized_truncated_normal", shape, means, stddevs, minvals, maxvals):
         shape = shape_argument(shape)

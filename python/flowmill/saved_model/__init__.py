@@ -44,7 +44,7 @@ def load(sess, tags=None, export_dir=None, import_scope=None, *, config=None, ma
         model = tf.saved_model.load("digits/1")
         model.signatures["serving_default"](images=images)["classes"]
 
-    ``load(sess, tags, export_dir, import_scope=None)`` is TensorFlow 1's: it adds the model to a session's graph and gives its `MetaGraphDef`.
+    ``load(sess, tags, export_dir, import_scope=None)`` is TensorFlow 1's: it adds the model to a session's graph and returns its `MetaGraphDef`.
 
     Args:
         sess: a session, or the directory of a model.

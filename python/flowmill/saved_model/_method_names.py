@@ -43,7 +43,7 @@ class MethodNameUpdater:
         Args:
             signature_key: the signature.
             method_name: the name.
-            tags: the tags of the graphs in which to replace it, all graphs where it is None.
+            tags: the tags of the graphs in which to replace it, all graphs if it is None.
 
         Raises:
             ValueError: if a name is missing, no graph has the tags, or one has no such signature.

@@ -125,7 +125,7 @@ class SavedModelBuilder:
         self._saved_model.meta_graphs.add().CopyFrom(message)
 
     def save(self, as_text: bool = False, experimental_image_format: bool = False, experimental_image_writer_options=None) -> bytes:
-        """Writes the graphs, and gives the path of the file.
+        """Writes the graphs, and returns the path of the file.
 
         Args:
             as_text: writes text.

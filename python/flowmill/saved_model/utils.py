@@ -20,7 +20,7 @@ def build_tensor_info(tensor) -> _protos.TensorInfo:
 
 
 def get_tensor_from_tensor_info(tensor_info, graph=None, import_scope: str | None = None):
-    """The tensor of a graph, the default one where it is None, that a `TensorInfo` describes.
+    """The tensor of a graph, the default one if it is None, that a `TensorInfo` describes.
 
     Raises:
         KeyError: if there is none.

@@ -21,11 +21,11 @@ def fftnd(input_tensor, fft_length=None, axes=None, norm: str | None = None, nam
     Args:
         input_tensor: complex numbers.
         fft_length: how many numbers count in each of these dimensions, with zeros behind where there are less; a number for every dimension of
-            the tensor where it is None.
-        axes: the dimensions, all where it is None.
+            the tensor if it is None.
+        axes: the dimensions, all if it is None.
         norm: what is divided by the product of the lengths: nothing (``"backward"``, None), the result (``"forward"``), or both directions by
             its root (``"ortho"``). The lengths have to be constant for the latter two.
-        name: of the scope.
+        name: the name of the scope.
     """
     return _transform("FFTND", "fftnd", input_tensor, fft_length, axes, norm, name)
 

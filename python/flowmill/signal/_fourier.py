@@ -71,10 +71,10 @@ def dct(input, type: int = 2, n: int | None = None, axis: int = -1, norm: str | 
     Args:
         input: `float32` or `float64`.
         type: 1, 2, 3 or 4.
-        n: how many numbers count; with zeros behind where there are less; all where it is None.
+        n: how many numbers count; with zeros behind where there are less; all if it is None.
         axis: -1.
         norm: ``"ortho"`` makes the transform an orthogonal one; not for type 1.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         ValueError: for other types, dimensions or norms.
@@ -84,7 +84,7 @@ def dct(input, type: int = 2, n: int | None = None, axis: int = -1, norm: str | 
 
 
 def idct(input, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, name: str | None = None) -> Tensor:  # noqa: A002
-    """The inverse of :func:`dct`, without a factor where there is no norm; the arguments are the same."""
+    """The inverse of :func:`dct`, without a factor if there is no norm; the arguments are the same."""
     _check_cosine(type, n, axis, norm)
     return _transformed(input, {1: 1, 2: 3, 3: 2, 4: 4}[type], n, norm, name)
 

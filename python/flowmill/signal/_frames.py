@@ -16,7 +16,7 @@ from flowmill.tensor_util import constant_value
 
 
 def static(value):
-    """Returns the value of a scalar where it is known, else the tensor."""
+    """Returns the value of a scalar if it is known, else the tensor."""
     known = constant_value(value)
     return value if known is None else known.item()
 
@@ -31,7 +31,7 @@ def frame(signal, frame_length, frame_step, pad_end: bool = False, pad_value=0, 
         pad_end: makes a frame of what is left at the end, too, with `pad_value` behind it.
         pad_value: what to put there.
         axis: the dimension that the signal is along.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         The signal with frames and the places in them instead of that dimension.
@@ -89,7 +89,7 @@ def _around(signal: Tensor, axis):
 
 
 def _static_shape(signal: Tensor, length: Tensor, step: Tensor, pad_end: bool, axis: Tensor) -> list | None:
-    """Returns what is known of the shape of the frames, None where that is nothing."""
+    """Returns what is known of the shape of the frames, None if that is nothing."""
     if signal.shape.rank is None:
         return None
     length, step, axis = (None if isinstance(v, Tensor) else v for v in map(static, (length, step, axis)))
@@ -123,7 +123,7 @@ def overlap_and_add(signal, frame_step, name: str | None = None) -> Tensor:
     Args:
         signal: ``[..., frames, frame_length]``.
         frame_step: the distance of the frames' beginnings.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         ``[..., samples]``, where samples are ``(frames - 1) * frame_step + frame_length``.

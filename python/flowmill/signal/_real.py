@@ -18,7 +18,7 @@ def rfft(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
 
     Args:
         input_tensor: `float32` or `float64`.
-        fft_length: how many numbers count, a vector of one; with zeros behind where there are less; all where it is None.
+        fft_length: how many numbers count, a vector of one; with zeros behind where there are less; all if it is None.
         name: the name of the operation.
     """
     return _forward("RFFT", "rfft", 1, input_tensor, fft_length, name)
@@ -29,7 +29,7 @@ def rfft2d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
 
     Args:
         input_tensor: `float32` or `float64`.
-        fft_length: how many numbers count in both dimensions, with zeros behind where there are less; all where it is None.
+        fft_length: how many numbers count in both dimensions, with zeros behind where there are less; all if it is None.
         name: the name of the operation.
     """
     return _forward("RFFT2D", "rfft2d", 2, input_tensor, fft_length, name)
@@ -40,7 +40,7 @@ def rfft3d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
 
     Args:
         input_tensor: `float32` or `float64`.
-        fft_length: how many numbers count in the three dimensions, with zeros behind where there are less; all where it is None.
+        fft_length: how many numbers count in the three dimensions, with zeros behind where there are less; all if it is None.
         name: the name of the operation.
     """
     return _forward("RFFT3D", "rfft3d", 3, input_tensor, fft_length, name)
@@ -51,7 +51,7 @@ def irfft(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
 
     Args:
         input_tensor: `complex64` or `complex128`.
-        fft_length: how many numbers there shall be, a vector of one; twice one less than there are complex ones where it is None.
+        fft_length: how many numbers there shall be, a vector of one; twice one less than there are complex ones if it is None.
         name: the name of the operation.
     """
     return _inverse("IRFFT", "irfft", 1, input_tensor, fft_length, name)
@@ -62,7 +62,7 @@ def irfft2d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
 
     Args:
         input_tensor: `complex64` or `complex128`.
-        fft_length: how many numbers there shall be in both dimensions; as many rows as there are, and twice one less columns where it is None.
+        fft_length: how many numbers there shall be in both dimensions; as many rows as there are, and twice one less columns if it is None.
         name: the name of the operation.
     """
     return _inverse("IRFFT2D", "irfft2d", 2, input_tensor, fft_length, name)
@@ -73,7 +73,7 @@ def irfft3d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
 
     Args:
         input_tensor: `complex64` or `complex128`.
-        fft_length: how many numbers there shall be in the three dimensions; as many as there are, in the last one twice one less, where it is None.
+        fft_length: how many numbers there shall be in the three dimensions; as many as there are, in the last one twice one less, if it is None.
         name: the name of the operation.
     """
     return _inverse("IRFFT3D", "irfft3d", 3, input_tensor, fft_length, name)

@@ -37,10 +37,10 @@ def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_wind
         signals: ``[..., samples]``.
         frame_length: how long a frame is.
         frame_step: the distance of their beginnings.
-        fft_length: the length of the transform, the next power of two where it is None.
+        fft_length: the length of the transform, the next power of two if it is None.
         window_fn: called as ``f(frame_length, dtype=…)`` for what frames are multiplied by; None for nothing.
         pad_end: makes a frame of what is left at the end, too.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         Complex numbers, ``[..., frames, fft_length // 2 + 1]``.
@@ -92,7 +92,7 @@ def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name: str 
     Args:
         frame_step: the distance of the frames' beginnings.
         forward_window_fn: the window function of :func:`stft`.
-        name: of the scope.
+        name: the name of the scope.
     """
     def window_fn(frame_length, dtype):
         with op_scope(name, "inverse_stft_window_fn", forward_window_fn):
@@ -117,7 +117,7 @@ def mdct(signals, frame_length, window_fn=vorbis_window, pad_end: bool = False, 
         window_fn: called as ``f(frame_length, dtype=…)`` for what frames are multiplied by; None for a constant.
         pad_end: makes a frame of what is left at the end, too.
         norm: ``"ortho"`` or None.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         ``[..., frames, frame_length // 2]``.
@@ -172,7 +172,7 @@ def linear_to_mel_weight_matrix(num_mel_bins=20, num_spectrogram_bins=129, sampl
         lower_edge_hertz: where the lowest band begins.
         upper_edge_hertz: where the highest one ends.
         dtype: the type of the numbers.
-        name: of the scope.
+        name: the name of the scope.
 
     Returns:
         ``[num_spectrogram_bins, num_mel_bins]``.

@@ -55,7 +55,7 @@ def hann_window(window_length, periodic=True, dtype=float32, name: str | None = 
         window_length: how many numbers, a scalar.
         periodic: leaves the last zero out where the length is even.
         dtype: the type of the numbers.
-        name: of the scope.
+        name: the name of the scope.
 
     Raises:
         ValueError: for a type that is not a floating one.

@@ -24,7 +24,7 @@ def add(a, b, threshold=None, thresh=None) -> Any:
     Args:
         a: a tensor or a SparseTensor.
         b: another one, of the same shape.
-        threshold: sums of two sparse tensors whose absolute values are below this are left out; 0 where it is None.
+        threshold: sums of two sparse tensors whose absolute values are below this are left out; 0 if it is None.
         thresh: as `threshold`, its name of old.
 
     Returns:
@@ -79,7 +79,7 @@ sparse_dense_matmul = matmul
 
 
 def _axes(axis, sp_input: SparseTensor):
-    """The dimensions to reduce: all of them where none are given."""
+    """The dimensions to reduce: all of them if none are given."""
     if axis is not None:
         return axis
     rank = sp_input.dense_shape.shape.as_list()[0] if sp_input.dense_shape.shape.rank == 1 else None
@@ -103,7 +103,7 @@ def reduce_sum(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dim
 
 
 def reduce_max(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None) -> Tensor:
-    """Largest elements along dimensions, all of them where `axis` is None; 0 where there are none. With `keepdims` these stay, with size 1."""
+    """Largest elements along dimensions, all of them where `axis` is None; 0 if there are none. With `keepdims` these stay, with size 1."""
     return _reduced("SparseReduceMax", sp_input, axis, keepdims, reduction_axes, keep_dims)
 
 

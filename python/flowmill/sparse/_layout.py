@@ -92,7 +92,7 @@ def concat(axis, sp_inputs, name=None, expand_nonconcat_dim: bool = False, conca
 
 
 def _concatenated(shapes: list[TensorShape], axis: int, expand: bool) -> list[int] | None:
-    """The shape of the whole, None where it is not known."""
+    """The shape of the whole, None if it is not known."""
     if not all(shape.is_fully_defined() for shape in shapes):
         return None
     sizes = np.array([shape.as_list() for shape in shapes])
@@ -216,7 +216,7 @@ def transpose(sp_input, perm=None, name=None) -> SparseTensor:
 
 
 def expand_dims(sp_input, axis=None, name=None) -> SparseTensor:
-    """With another dimension of size 1 before `axis`; at the end where it is None or -1.
+    """With another dimension of size 1 before `axis`; at the end if it is None or -1.
 
     Raises:
         TypeError: if `axis` is no integer.

@@ -35,7 +35,7 @@ def _clean(name: str) -> str:
 
 @contextlib.contextmanager
 def _scope(name: str | None, family: str | None, default: str) -> Iterator[tuple[str, str]]:
-    """Opens the scope of a summary's operations; gives its tag and the scope."""
+    """Opens the scope of a summary's operations; returns its tag and the scope."""
     name = default if name is None else _clean(name)
     if family is not None:
         family = _clean(family)
@@ -54,9 +54,9 @@ def scalar(name: str, tensor, collections=None, family: str | None = None) -> Te
     """A number as a serialised `Summary`.
 
     Args:
-        name: what to call it; with the name scope, its tag.
+        name: its name; with the name scope, its tag.
         tensor: a scalar.
-        collections: collections to add it to, `GraphKeys.SUMMARIES` where it is None.
+        collections: collections to add it to, `GraphKeys.SUMMARIES` if it is None.
         family: goes before the tag, so that TensorBoard groups by it.
     """
     with _scope(name, family, "ScalarSummary") as (tag, scope):
@@ -75,7 +75,7 @@ def image(name: str, tensor, max_outputs: int = 3, collections=None, family: str
     """Images as a serialised `Summary`; arguments otherwise as of :func:`scalar`.
 
     Args:
-        name: what to call them; with the name scope and a number, their tags.
+        name: their name; with the name scope and a number, their tags.
         tensor: of shape ``[batch, height, width, channels]``, `uint8`, or floating, which is scaled.
         max_outputs: the most images of the batch.
         collections: as of :func:`scalar`.
@@ -90,7 +90,7 @@ def audio(name: str, tensor, sample_rate, max_outputs: int = 3, collections=None
     """Sound as a serialised `Summary`; arguments otherwise as of :func:`scalar`.
 
     Args:
-        name: what to call it.
+        name: its name.
         tensor: of shape ``[batch, frames, channels]`` or ``[batch, frames]``, numbers from -1 to 1.
         sample_rate: in hertz.
         max_outputs: the most sounds of the batch.
@@ -108,7 +108,7 @@ def tensor_summary(name: str, tensor, summary_description=None, collections=None
     """A tensor as a serialised `Summary`.
 
     Args:
-        name: what to call it.
+        name: its name.
         tensor: any.
         summary_description: a message that describes it.
         collections: as of :func:`scalar`.
@@ -153,7 +153,7 @@ def merge(inputs, collections=None, name: str | None = None) -> Tensor:
 
 
 def merge_all(key=GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
-    """All summaries of a collection in one; None where there are none."""
+    """All summaries of a collection in one; None if there are none."""
     found = get_default_graph().get_collection(key, scope)
     return merge(found, name=name) if found else None
 

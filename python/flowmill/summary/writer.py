@@ -15,7 +15,7 @@ class FileWriter:
     """Writes events to a file in a directory. As a context manager it is closed at the end; many threads may use it.
 
     Args:
-        logdir: the directory, made where there is none.
+        logdir: the directory, made if there is none.
         graph: a graph to write first.
         max_queue: how many events may wait to be handed to the operating system.
         flush_secs: how many seconds they may wait.
@@ -197,7 +197,7 @@ class FileWriterCache:
 
     @staticmethod
     def get(logdir) -> FileWriter:
-        """The writer of a directory, a new one with the default graph where there is none."""
+        """The writer of a directory, a new one with the default graph if there is none."""
         from flowmill.graph import get_default_graph
 
         logdir = os.fspath(logdir)

@@ -35,7 +35,7 @@ class CheckpointSaverHook(SessionRunHook):
         checkpoint_dir: the directory.
         save_secs: every so many seconds.
         save_steps: every so many steps; one of both.
-        saver: the `Saver`; the scaffold's, or that of the graph's collection where it is None.
+        saver: the `Saver`; the scaffold's, or that of the graph's collection if it is None.
         checkpoint_basename: what names of files begin with.
         scaffold: a `Scaffold`.
         listeners: :class:`CheckpointSaverListener` objects.

@@ -9,7 +9,7 @@ from flowmill._numpy import np
 from flowmill.dtypes import DType, as_dtype
 
 def latest_checkpoint(checkpoint_dir, latest_filename: str | None = None) -> str | None:
-    """The prefix of the newest checkpoint of a directory, None where it has none."""
+    """The prefix of the newest checkpoint of a directory, None if it has none."""
     return _core.latest_checkpoint(os.fspath(checkpoint_dir), latest_filename or "checkpoint")
 
 

@@ -23,7 +23,7 @@ class SaveSpec:
         tensor: the tensor that is saved, or a function without arguments that gives it.
         slice_spec: which part of a whole it is, as `Variable.SaveSliceInfo.spec` says it; empty for a whole.
         name: its name in the checkpoint.
-        dtype: its type, that of `tensor` where it is None.
+        dtype: its type, that of `tensor` if it is None.
         device: where it is saved.
     """
 

@@ -89,7 +89,7 @@ class Checkpoint:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def write(self, file_prefix, session=None, options=None) -> str:
-        """Writes the variables' values of a session, the default one where none is given.
+        """Writes the variables' values of a session, the default one if none is given.
 
         Returns:
             The prefix of the files.
@@ -282,12 +282,12 @@ class CheckpointManager:
     Args:
         checkpoint: what to save.
         directory: where to.
-        max_to_keep: how many to keep, all where it is None.
+        max_to_keep: how many to keep, all if it is None.
         keep_checkpoint_every_n_hours: keeps one of each such time for good.
         checkpoint_name: what files begin with.
         step_counter: a variable that says how far the program is.
         checkpoint_interval: how far it has to be since the last checkpoint to save another one.
-        init_fn: called by :meth:`restore_or_initialize` where there is no checkpoint.
+        init_fn: called by :meth:`restore_or_initialize` if there is no checkpoint.
         last_checkpoint_step: where `step_counter` was when the last checkpoint was saved.
 
     Raises:
@@ -344,13 +344,13 @@ class CheckpointManager:
         """Writes a checkpoint, and removes those that are too old.
 
         Args:
-            checkpoint_number: the number at the end of its prefix; the count of checkpoints where it is None.
+            checkpoint_number: the number at the end of its prefix; the count of checkpoints if it is None.
             check_interval: whether to save only once the interval has passed.
             options: a :class:`CheckpointOptions`.
-            session: whose values to save, those of the default session where it is None.
+            session: whose values to save, those of the default session if it is None.
 
         Returns:
-            The prefix; None where the interval has not passed.
+            The prefix; None if the interval has not passed.
         """
         session = _session(session)
         if self._interval is not None:
@@ -379,7 +379,7 @@ class CheckpointManager:
         return path
 
     def restore_or_initialize(self, session=None) -> str | None:
-        """Restores the newest checkpoint; without one calls the function that the manager was given. Gives the prefix or None."""
+        """Restores the newest checkpoint; without one calls the function that the manager was given. Returns the prefix or None."""
         path = self.latest_checkpoint
         if path is not None:
             self._checkpoint.restore(path).initialize_or_restore(_session(session))

@@ -15,7 +15,7 @@ class Coordinator:
     """Coordinates threads: one can ask all to stop, and the error of one of them is raised.
 
     Args:
-        clean_stop_exception_types: exceptions that ask to stop without being failures; `OutOfRangeError` where it is None.
+        clean_stop_exception_types: exceptions that ask to stop without being failures; `OutOfRangeError` if it is None.
     """
 
     def __init__(self, clean_stop_exception_types=None) -> None:

@@ -26,11 +26,11 @@ def replica_device_setter(ps_tasks: int = 0, ps_device: str = "/job:ps", worker_
         worker_device: the device of other operations.
         merge_devices: whether devices that are asked for within go before these in part; otherwise they go before them as a whole.
         cluster: the addresses by job, as a dictionary or `ClusterDef`: says how many servers there are in the place of `ps_tasks`.
-        ps_ops: the ops that are put on servers; those of variables and tables where it is None.
-        ps_strategy: called with such an operation for the number of a server; servers take turns where it is None.
+        ps_ops: the ops that are put on servers; those of variables and tables if it is None.
+        ps_strategy: called with such an operation for the number of a server; servers take turns if it is None.
 
     Returns:
-        The function; None where there are no servers.
+        The function; None if there are no servers.
 
     Raises:
         TypeError: if `cluster` is something else, or `ps_strategy` cannot be called.

@@ -65,7 +65,7 @@ def input_producer(input_tensor, element_shape=None, num_epochs: int | None = No
     Args:
         input_tensor: the rows.
         element_shape: the shape of one, where the tensor's is not known.
-        num_epochs: how often all rows come; for ever where it is None.
+        num_epochs: how often all rows come; for ever if it is None.
         shuffle: mixes the rows of an epoch.
         seed: the seed of that.
         capacity: how many rows the queue holds.
@@ -289,7 +289,7 @@ def batch(tensors, batch_size, num_threads: int = 1, capacity: int = 32, enqueue
         num_threads: how many threads fill the queue; the order is kept with one.
         capacity: how many elements the queue holds.
         enqueue_many: whether the tensors are several elements, along their first dimension.
-        shapes: the shapes of an element's tensors, where they are not known.
+        shapes: the shapes of an element's tensors, if they are not known.
         dynamic_pad: lets sizes differ and fills up with zeros.
         allow_smaller_final_batch: gives the last elements though they are fewer.
         shared_name: the name by which sessions share the queue.

@@ -388,7 +388,7 @@ class MonitoredSession(_Monitored):
     """A session that is ready once it is made, calls hooks, and begins again where a step was aborted.
 
     Args:
-        session_creator: makes the session; a :class:`ChiefSessionCreator` where it is None.
+        session_creator: makes the session; a :class:`ChiefSessionCreator` if it is None.
         hooks: `SessionRunHook` objects.
         stop_grace_period_secs: how many seconds threads have to end.
     """
@@ -420,7 +420,7 @@ class _StepContext:
 
 
 class SingularMonitoredSession(_Monitored):
-    """A monitored session that does not begin again, and gives its session; arguments as of `MonitoredTrainingSession`."""
+    """A monitored session that does not begin again, and returns its session; arguments as of `MonitoredTrainingSession`."""
 
     _recovers = False
 
@@ -456,7 +456,7 @@ def MonitoredTrainingSession(master: str = "", is_chief: bool = True, checkpoint
         log_step_count_steps: steps between the log's lines on speed; None for none.
         max_wait_secs: how long others than the chief wait.
         save_checkpoint_steps: steps between checkpoints instead.
-        summary_dir: the directory of summaries, that of checkpoints where it is None.
+        summary_dir: the directory of summaries, that of checkpoints if it is None.
         save_graph_def: whether to write the graph.
     """
     if save_summaries_steps is USE_DEFAULT and save_summaries_secs is USE_DEFAULT:

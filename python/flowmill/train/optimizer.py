@@ -36,7 +36,7 @@ class Optimizer:
 
     Args:
         use_locking: whether variables are locked while they are changed.
-        name: of the scope of its operations, and of its slots.
+        name: the name of the scope of its operations, and of its slots.
     """
 
     GATE_NONE = 0
@@ -62,12 +62,12 @@ class Optimizer:
         Args:
             loss: what to make smaller.
             global_step: a variable that is one more after each step.
-            var_list: the variables to change, the trainable ones where it is None.
+            var_list: the variables to change, the trainable ones if it is None.
             gate_gradients: how much of the gradients there must be before they are used: `GATE_NONE`, `GATE_OP`, `GATE_GRAPH`.
             aggregation_method: as of :func:`flowmill.gradients`.
             colocate_gradients_with_ops: as of :func:`flowmill.gradients`.
             name: the name of the operation.
-            grad_loss: what the gradient of the loss begins with, ones where it is None.
+            grad_loss: what the gradient of the loss begins with, ones if it is None.
 
         Raises:
             ValueError: if no variable has a gradient.
@@ -122,7 +122,7 @@ class Optimizer:
         Args:
             grads_and_vars: what :meth:`compute_gradients` gave, perhaps with other gradients.
             global_step: a variable that is one more after each step.
-            name: the name of the operation, the optimizer's name where it is None.
+            name: the name of the operation, the optimizer's name if it is None.
             skip_gradients_aggregation: not used: there is one device.
 
         Raises:
@@ -244,7 +244,7 @@ class Optimizer:
     # Slots
 
     def get_slot(self, var, name: str) -> Variable | None:
-        """The slot of a variable by its name, None where there is none."""
+        """The slot of a variable by its name, None if there is none."""
         return self._slots.get(name, {}).get(_key(var))
 
     def get_slot_names(self) -> list[str]:

@@ -362,7 +362,7 @@ class AdamOptimizer(_OneOp):
         return [self._slot(var, "m"), self._slot(var, "v"), *powers, *hypers, grad]
 
     def _apply_slices(self, grad, var, indices, add):
-        """`add` adds slices to a variable and gives its value."""
+        """`add` adds slices to a variable and returns its value."""
         dtype = var.dtype.base_dtype
         beta1_power, beta2_power = (_cast(power, dtype) for power in self._get_beta_accumulators())
         lr, beta1, beta2, epsilon = (self._hyper(h, dtype) for h in ("_lr_t", "_beta1_t", "_beta2_t", "_epsilon_t"))

@@ -18,9 +18,9 @@ class QueueRunner:
     Args:
         queue: the queue.
         enqueue_ops: the operations.
-        close_op: closes the queue; one that leaves waiting elements where it is None.
+        close_op: closes the queue; one that leaves waiting elements if it is None.
         cancel_op: closes the queue and drops what waits.
-        queue_closed_exception_types: what an operation fails with where there is nothing more; `OutOfRangeError`.
+        queue_closed_exception_types: what an operation fails with if there is nothing more; `OutOfRangeError`.
         queue_runner_def: a `QueueRunnerDef` to restore it from, instead of the arguments.
         import_scope: goes before the names of `queue_runner_def`.
     """
@@ -92,7 +92,7 @@ class QueueRunner:
         return self._exceptions
 
     def create_threads(self, sess, coord=None, daemon: bool = False, start: bool = False) -> list[threading.Thread]:
-        """Threads that run the operations in a session; none where there are such.
+        """Threads that run the operations in a session; none if there are such.
 
         Args:
             sess: the session.
@@ -167,7 +167,7 @@ class QueueRunner:
         self._quietly(sess, self._cancel_op)
 
     def to_proto(self, export_scope: str | None = None):
-        """Its names as a `QueueRunnerDef`, those of `export_scope` without it; None where the queue is not of that scope."""
+        """Its names as a `QueueRunnerDef`, those of `export_scope` without it; None if the queue is not of that scope."""
         if export_scope is not None and not self.queue.name.startswith(export_scope):
             return None
         return _protos.get("QueueRunnerDef")(
@@ -191,7 +191,7 @@ def start_queue_runners(sess=None, coord=None, daemon: bool = True, start: bool 
     """Starts the runners of a graph.
 
     Args:
-        sess: the session, the default one where it is None.
+        sess: the session, the default one if it is None.
         coord: a `Coordinator`.
         daemon: whether the program may end before the threads.
         start: whether to start the threads.

@@ -25,12 +25,12 @@ class Saver:
     """Writes variables to checkpoints that TensorFlow reads, and restores them from those that it wrote.
 
     Args:
-        var_list: variables, or a dictionary of variables by the names that the checkpoint has; all that can be saved where it is None.
+        var_list: variables, or a dictionary of variables by the names that the checkpoint has; all that can be saved if it is None.
         reshape: gives restored tensors the shapes of the variables.
         sharded: writes a file for each device.
         max_to_keep: how many checkpoints stay, 0 or None for all.
         keep_checkpoint_every_n_hours: leaves one more checkpoint every so many hours.
-        name: of the scope of its operations, ``"save"``.
+        name: the name of the scope of its operations, ``"save"``.
         restore_sequentially: not used: one operation reads all tensors.
         saver_def: a `SaverDef` with the names of operations there are, instead of making some.
         builder: not used.
@@ -162,7 +162,7 @@ class Saver:
             save_debug_info: not used.
 
         Returns:
-            The prefix of the checkpoint's files, what to give :meth:`restore`; None where there was nothing to save.
+            The prefix of the checkpoint's files, what to give :meth:`restore`; None if there was nothing to save.
 
         Raises:
             TypeError: if `sess` is no session.
@@ -226,7 +226,7 @@ class Saver:
     def export_meta_graph(self, filename: str | None = None, collection_list=None, as_text: bool = False, export_scope: str | None = None,
                           clear_devices: bool = False, clear_extraneous_savers: bool = False, strip_default_attrs: bool = False,
                           save_debug_info: bool = False) -> _protos.MetaGraphDef:
-        """Writes the default graph with the saver to a file, and gives the `MetaGraphDef`; arguments as of :func:`export_meta_graph`."""
+        """Writes the default graph with the saver to a file, and returns the `MetaGraphDef`; arguments as of :func:`export_meta_graph`."""
         return export_meta_graph(
             filename, graph_def=None, saver_def=self.saver_def, collection_list=collection_list, as_text=as_text, export_scope=export_scope,
             clear_devices=clear_devices, clear_extraneous_savers=clear_extraneous_savers, strip_default_attrs=strip_default_attrs)
@@ -288,7 +288,7 @@ class Saver:
         return self.saver_def
 
     def to_proto(self, export_scope: str | None = None):
-        """A `SaverDef` for an export of `export_scope`; None where the saver is not of that scope."""
+        """A `SaverDef` for an export of `export_scope`; None if the saver is not of that scope."""
         if export_scope is None:
             return self.saver_def
         if not (self.saver_def.filename_tensor_name.startswith(export_scope) and self.saver_def.save_tensor_name.startswith(export_scope)
@@ -356,9 +356,9 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
         meta_info_def: what to say of the graph, completed.
         graph_def: in the place of the graph's own.
         saver_def: a `SaverDef` to go with it.
-        collection_list: the names of the collections to take, all where it is None.
+        collection_list: the names of the collections to take, all if it is None.
         as_text: writes text.
-        graph: the graph, the default one where it is None.
+        graph: the graph, the default one if it is None.
         export_scope: takes the operations of this name scope alone, and their names without it.
         clear_devices: leaves out devices.
         clear_extraneous_savers: leaves out operations of other savers.
@@ -383,7 +383,7 @@ def import_meta_graph(meta_graph_or_file, clear_devices: bool = False, import_sc
         kwargs: `input_map`, as of `import_graph_def`.
 
     Returns:
-        The saver that came with it, or a new one for its variables; None where it has none.
+        The saver that came with it, or a new one for its variables; None if it has none.
     """
     from flowmill.meta_graph import import_scoped_meta_graph_with_return_elements, read_meta_graph_file
 

@@ -16,9 +16,9 @@ class SessionManager:
 
     Args:
         local_init_op: initializes what is not saved.
-        ready_op: gives the names of variables without a value; ready where there are none.
+        ready_op: gives the names of variables without a value; ready if there are none.
         ready_for_local_init_op: the same before `local_init_op` runs.
-        graph: the graph, the default one where it is None.
+        graph: the graph, the default one if it is None.
         recovery_wait_secs: seconds between two looks at whether a session is ready.
         local_init_run_options: `RunOptions` of `local_init_op`.
         local_init_feed_dict: what `local_init_op` is fed.

@@ -59,7 +59,7 @@ class SessionRunHook:
         """Called whenever a session was made."""
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Called before a step; gives what the step shall fetch besides, or None."""
+        """Called before a step; returns what the step shall fetch besides, or None."""
         return None
 
     def after_run(self, run_context: SessionRunContext, run_values) -> None:

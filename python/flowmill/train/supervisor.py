@@ -26,7 +26,7 @@ class Supervisor:
     Arguments that are 0 mean the contents of the graph's collections, or a default that is made; None means nothing.
 
     Args:
-        graph: the graph, the default one where it is None.
+        graph: the graph, the default one if it is None.
         ready_op: gives the names of variables without a value.
         ready_for_local_init_op: the same before `local_init_op` runs.
         is_chief: whether it initializes, restores and saves.

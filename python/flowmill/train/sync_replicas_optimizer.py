@@ -30,11 +30,11 @@ class SyncReplicasOptimizer(Optimizer):
     Args:
         opt: the optimizer that applies the means.
         replicas_to_aggregate: how many gradients a step takes.
-        total_num_replicas: how many workers there are, as many as gradients where it is None.
+        total_num_replicas: how many workers there are, as many as gradients if it is None.
         variable_averages: an `ExponentialMovingAverage` of the variables after each step.
         variables_to_average: the variables it averages.
         use_locking: whether variables are locked while they are changed.
-        name: of the scope of the operations.
+        name: the name of the scope of the operations.
     """
 
     def __init__(self, opt: Optimizer, replicas_to_aggregate: int, total_num_replicas: int | None = None, variable_averages=None,
@@ -88,7 +88,7 @@ class SyncReplicasOptimizer(Optimizer):
         return train_op
 
     def _waiting(self, graph, added: list[Operation], means: list[tuple], local_step):
-        """Builds what the chief runs, which applies the means and gives out tokens; gives what waits for one."""
+        """Builds what the chief runs, which applies the means and gives out tokens; returns what waits for one."""
         step = self._global_step
         with graph.device(step.device), graph.name_scope(""):
             applied = self._opt.apply_gradients(means, step)
@@ -151,7 +151,7 @@ class SyncReplicasOptimizer(Optimizer):
     # Slots are those of the optimizer within.
 
     def get_slot(self, var, name: str) -> Variable | None:
-        """The slot of a variable by its name, None where there is none."""
+        """The slot of a variable by its name, None if there is none."""
         return self._opt.get_slot(var, name)
 
     def get_slot_names(self) -> list[str]:

@@ -13,7 +13,7 @@ from flowmill.variables import Variable, VariableAggregation
 
 
 def get_global_step(graph=None) -> Any:
-    """The global step of a graph, the default one where it is None: what is in its collection, else the tensor ``global_step:0``; None where there is
+    """The global step of a graph, the default one if it is None: what is in its collection, else the tensor ``global_step:0``; None if there is
     neither.
 
     Raises:

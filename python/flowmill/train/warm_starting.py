@@ -29,7 +29,7 @@ class VocabInfo(_VocabInfo):
         num_oov_buckets: how many rows there are after those, for other words.
         old_vocab: the file of the checkpoint.
         old_vocab_size: how many of them it has rows for, -1 for all.
-        backup_initializer: makes the rows of words that the checkpoint does not have; zeros where it is None.
+        backup_initializer: makes the rows of words that the checkpoint does not have; zeros if it is None.
         axis: 0 where words have rows, 1 where they have columns.
     """
 

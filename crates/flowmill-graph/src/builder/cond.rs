@@ -17,7 +17,7 @@ pub struct CondBuilder {
 }
 
 impl ScopedBuilder<'_> {
-    /// `then_fn()` where `pred` is true, `else_fn()` where it is false: as many tensors, of the same types, from both. Gives the tensors that
+    /// `then_fn()` where `pred` is true, `else_fn()` where it is false: as many tensors, of the same types, from both. Returns the tensors that
     /// have the values of the branch taken.
     ///
     /// # Errors

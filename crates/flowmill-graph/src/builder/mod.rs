@@ -163,7 +163,7 @@ impl<'g> ScopedBuilder<'g> {
         &self.scope
     }
 
-    /// Makes nodes elsewhere from now on; gives the scope left.
+    /// Makes nodes elsewhere from now on; returns the scope left.
     pub fn set_scope(&mut self, scope: Scope) -> Scope {
         std::mem::replace(&mut self.scope, scope)
     }
@@ -211,7 +211,7 @@ impl<'g> ScopedBuilder<'g> {
         OpBuilder::new(self, op)
     }
 
-    /// Adds a node that takes `inputs`; gives its first output. Attributes follow from the inputs or have defaults.
+    /// Adds a node that takes `inputs`; returns its first output. Attributes follow from the inputs or have defaults.
     ///
     /// # Errors
     /// `NotFound` for an unknown op, `InvalidArgument` for a bad input or attribute; see [`OpBuilder::finish`].

@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[must_use = "a node is added by `finish` or `output`"]
 pub struct OpBuilder<'b, 'g> {
     builder: &'b mut ScopedBuilder<'g>,
-    /// The op's definition; where there is none, `finish` says so.
+    /// The op's definition; if there is none, `finish` says so.
     op: Result<Arc<OpDef>>,
     name: Option<String>,
     inputs: SmallVec<[OutputId; 4]>,
@@ -67,7 +67,7 @@ impl<'b, 'g> OpBuilder<'b, 'g> {
         self
     }
 
-    /// Adds the node; gives its first output.
+    /// Adds the node; returns its first output.
     ///
     /// # Errors
     /// As [`OpBuilder::finish`], and `InvalidArgument` for an op without outputs.
@@ -167,7 +167,7 @@ impl ScopedBuilder<'_> {
         self.state.shapes.add_node(self.graph, id)
     }
 
-    /// Adds the groups that the scope's colocation asks for; gives the device to use.
+    /// Adds the groups that the scope's colocation asks for; returns the device to use.
     fn colocate(&self, attrs: &mut Attrs, device: String) -> Result<String> {
         if self.scope.colocation().is_empty() {
             return Ok(device);

@@ -43,7 +43,7 @@ pub struct WhileBuilder {
 }
 
 impl ScopedBuilder<'_> {
-    /// Runs `body` on the variables as long as `cond` gives true; gives the variables' last values.
+    /// Runs `body` on the variables as long as `cond` gives true; returns the variables' last values.
     ///
     /// # Errors
     /// `InvalidArgument` if condition or body give something that does not fit, in TensorFlow's words; what the closures give.
@@ -163,7 +163,7 @@ impl WhileBuilder {
         &self.merges
     }
 
-    /// Ends the condition; gives the variables as the body sees them.
+    /// Ends the condition; returns the variables as the body sees them.
     ///
     /// # Errors
     /// `InvalidArgument` if the condition is no boolean scalar.
@@ -188,7 +188,7 @@ impl WhileBuilder {
         Ok(vars)
     }
 
-    /// Ends the body; gives the tensors that have the variables' last values outside of the loop.
+    /// Ends the body; returns the tensors that have the variables' last values outside of the loop.
     ///
     /// # Errors
     /// `InvalidArgument` if the body's results differ from the variables in number, types or shapes.

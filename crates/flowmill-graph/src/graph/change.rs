@@ -96,7 +96,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Makes a node one of another op that takes the inputs it has and gives the outputs that are used. Errors as [`Graph::set_attr`].
+    /// Makes a node one of another op that takes the inputs it has and returns the outputs that are used. Errors as [`Graph::set_attr`].
     pub fn change_op(&mut self, id: NodeId, op_def: Arc<OpDef>, mut attrs: Attrs) -> Result<()> {
         complete_attrs(&self.node(id)?.name, &op_def, &mut attrs)?;
         let signature = self.resolve_signature(&op_def, &attrs)?;

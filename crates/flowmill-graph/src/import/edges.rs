@@ -46,7 +46,7 @@ fn find_near(nodes: &[NodeDef], names: &Names, i: usize, name: &str) -> Option<u
     }
 }
 
-/// Appends the sources of node `i`, data first; gives the number of data inputs.
+/// Appends the sources of node `i`, data first; returns the number of data inputs.
 fn find_inputs(graph: &Graph, nodes: &[NodeDef], names: &Names, input_map: &InputMap, plan: &mut Plan, i: usize) -> Result<usize> {
     let node = &nodes[i];
     let mut num_data = 0;

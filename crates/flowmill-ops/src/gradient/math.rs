@@ -375,7 +375,7 @@ pub(crate) fn identity(_: &mut B<'_>, op: &Backward) -> Grads {
     Ok(op.grads.clone())
 }
 
-/// Real to real, or between real types; none where either is an integer.
+/// Real to real, or between real types; none if either is an integer.
 pub(crate) fn cast(b: &mut B<'_>, op: &Backward) -> Grads {
     use flowmill_graph::builder::gradients::is_differentiable;
     let (from, to) = (b.dtype(op.inputs[0]), b.dtype(op.output(0)));

@@ -277,7 +277,7 @@ pub(crate) fn tensor_list_split(c: &mut Context<'_>) -> Result<()> {
     set_list(c, 0, shape)
 }
 
-/// The shape of an element as a vector; −1 as a scalar where nothing is known.
+/// The shape of an element as a vector; −1 as a scalar if nothing is known.
 pub(crate) fn tensor_list_element_shape(c: &mut Context<'_>) -> Result<()> {
     let Some((_, shape)) = element(c, 0) else { return Ok(()) };
     if let Some(rank) = shape.rank() {

@@ -13,7 +13,7 @@ pub(crate) fn size(shape: &PartialShape, index: usize) -> i64 {
 /// The most dimensions a tensor has.
 pub(crate) const MAX_RANK: usize = 254;
 
-/// A size that is a rank, where it is known and one that a tensor can have.
+/// A size that is a rank, if it is known and one that a tensor can have.
 pub(crate) fn as_rank(size: i64) -> Option<usize> {
     usize::try_from(size).ok().filter(|&rank| rank <= MAX_RANK)
 }

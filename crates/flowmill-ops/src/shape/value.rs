@@ -36,7 +36,7 @@ pub(crate) fn set_shape(c: &mut Context<'_>, i: usize, dtype: DType, shape: Part
     }
 }
 
-/// The elements of input `i`, where they are known integers.
+/// The elements of input `i`, if they are known integers.
 fn ints(c: &Context<'_>, i: usize) -> Option<Vec<i64>> {
     c.known(i)?.to_i64_vec().ok()
 }

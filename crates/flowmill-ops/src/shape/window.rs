@@ -186,7 +186,7 @@ pub(crate) fn pool<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
     common::set_all(c, &shape)
 }
 
-/// Pooling with window and strides as last inputs; nothing is known where they are not constant.
+/// Pooling with window and strides as last inputs; nothing is known if they are not constant.
 pub(crate) fn pool_v2(c: &mut Context<'_>) -> Result<()> {
     let input = dims::with_rank(&c.input(0), 4)?;
     let at = c.num_inputs().saturating_sub(2);
@@ -344,7 +344,7 @@ pub(crate) fn fractional_pool(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The shape in input 0, of rank 4 where it is not known.
+/// The shape in input 0, of rank 4 if it is not known.
 pub(crate) fn fractional_avg_pool_grad(c: &mut Context<'_>) -> Result<()> {
     let shape = c.input_as_shape(0)?;
     c.set_output(0, if shape.rank().is_none() { PartialShape::unknown_of_rank(4) } else { shape });

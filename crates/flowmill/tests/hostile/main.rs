@@ -3,7 +3,7 @@
 //!
 //! A case is known by its op, the seed and its number. Cases that gave an answer not seen before are changed a little to make others.
 //!
-//! * `FLOWMILL_HOSTILE_ROUNDS` cases an op, 24 where nothing is said; `FLOWMILL_HOSTILE_SEED` for other cases.
+//! * `FLOWMILL_HOSTILE_ROUNDS` cases an op, 24 if nothing is said; `FLOWMILL_HOSTILE_SEED` for other cases.
 //! * `FLOWMILL_HOSTILE_OPS` for some of the ops: names with commas between them; a panic is then shown where it happens.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -71,13 +71,13 @@ impl ScopedBuilder<'_> {
         self.is_invariant(node).then_some(node)
     }
 
-    /// Keeps a value of each forward iteration and gives it back in backward loop `id`.
+    /// Keeps a value of each forward iteration and returns it back in backward loop `id`.
     pub(super) fn recall(&mut self, id: ContextId, value: OutputId) -> Result<OutputId> {
         let stack = self.push(id, value, None)?;
         self.pop(id, stack, value, false)
     }
 
-    /// Adds a stack to the forward loop and pushes a value in each iteration; gives the stack. `dead_in` is for a value that lives only where a
+    /// Adds a stack to the forward loop and pushes a value in each iteration; returns the stack. `dead_in` is for a value that lives only where a
     /// conditional's branch is *not* taken.
     pub(super) fn push(&mut self, id: ContextId, value: OutputId, dead_in: Option<ContextId>) -> Result<OutputId> {
         let Some(looped) = self.backward(id) else { bail!(Internal, "no backward loop") };

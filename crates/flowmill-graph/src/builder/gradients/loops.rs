@@ -147,7 +147,7 @@ impl LoopStates {
         found
     }
 
-    /// Notes an exit whose consumers were all visited. With the loop's last one, gives all its exits, and for each whether it begins with zeros.
+    /// Notes an exit whose consumers were all visited. With the loop's last one, returns all its exits, and for each whether it begins with zeros.
     pub(super) fn defer_exit(
         &mut self,
         b: &ScopedBuilder<'_>,

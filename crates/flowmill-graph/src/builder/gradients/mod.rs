@@ -45,7 +45,7 @@ pub struct IndexedSlices {
     pub values: OutputId,
     /// A vector of rows.
     pub indices: OutputId,
-    /// The shape of the whole tensor, where it is known.
+    /// The shape of the whole tensor, if it is known.
     pub dense_shape: Option<OutputId>,
 }
 

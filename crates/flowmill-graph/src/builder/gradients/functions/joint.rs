@@ -202,7 +202,7 @@ impl Joint {
         self.body.build(Scope::root().named("gradients"), f)
     }
 
-    /// The gradient of argument `arg` as a tensor, zeros where there is none; `dtype` is that of a variable's.
+    /// The gradient of argument `arg` as a tensor, zeros if there is none; `dtype` is that of a variable's.
     pub(super) fn dense(&mut self, grad: Option<&Grad>, arg: usize, dtype: DType) -> Result<OutputId> {
         let arg = self.args[arg];
         self.build(|b| match grad {

@@ -237,7 +237,7 @@ fn keep(
     Ok(kept)
 }
 
-/// Adds the backward loop; gives the last values of what it hands from iteration to iteration and of its sums, which begin as `starts`.
+/// Adds the backward loop; returns the last values of what it hands from iteration to iteration and of its sums, which begin as `starts`.
 #[allow(clippy::too_many_arguments, reason = "the parts of one loop")]
 fn add_backward_loop(
     b: &mut ScopedBuilder<'_>,

@@ -279,7 +279,7 @@ pub(super) fn is_stateful(def: &FunctionDef) -> bool {
     def.signature.as_ref().is_some_and(|s| s.is_stateful)
 }
 
-/// Adds a function to the library; gives its name.
+/// Adds a function to the library; returns its name.
 pub(super) fn define(b: &mut ScopedBuilder<'_>, def: FunctionDef) -> Result<String> {
     let name = name_of(&def);
     b.graph_mut().library_mut().add(def)?;
@@ -292,7 +292,7 @@ fn run_attrs(attrs: &Attrs) -> Vec<(String, AttrValue)> {
     names.iter().filter_map(|&n| attrs.0.get(n).map(|v| (n.to_owned(), v.clone()))).collect()
 }
 
-/// The gradient of a function, as `SymbolicGradient` calls it: takes the function's arguments and the gradients of its results, gives those of its
+/// The gradient of a function, as `SymbolicGradient` calls it: takes the function's arguments and the gradients of its results, returns those of its
 /// arguments, zeros where the results do not depend on one. Its graph's library has what it calls.
 ///
 /// # Errors
