@@ -151,7 +151,8 @@ class lifted:  # noqa: N801 - used like a function
 
 
 class initializing:  # noqa: N801 - as above
-    """Where the initial value of a variable is made: in the name scope ``Initializer`` of the present one, on no device that is chosen outside."""
+    """The scope in which the initial value of a variable is made: the name scope ``Initializer`` of the current one, on no device that is
+    chosen outside."""
 
     __slots__ = ("_graph", "_here", "_outer")
 

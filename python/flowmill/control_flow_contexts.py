@@ -60,11 +60,11 @@ class ControlFlowContext:
         return cls(graph, graph._core.add_context_def(scope, whole.SerializeToString(), (import_scope or "").rstrip("/")))
 
     def IsWhileContext(self) -> bool:  # noqa: N802 - TensorFlow's name
-        """Whether it is a loop."""
+        """Returns true if it is a loop."""
         return isinstance(self, WhileContext)
 
     def IsCondContext(self) -> bool:  # noqa: N802 - TensorFlow's name
-        """Whether it is a branch of a conditional."""
+        """Returns true if it is a branch of a conditional."""
         return isinstance(self, CondContext)
 
     def __eq__(self, other):

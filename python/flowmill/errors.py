@@ -114,7 +114,7 @@ class Status:
 
 
 class raise_exception_on_not_ok_status:  # noqa: N801 - TensorFlow's name
-    """Gives a :class:`Status` to a block, and raises the exception of its code at the end, where that is not `OK`."""
+    """Provides a :class:`Status` to a block, and raises the exception of its code at the end, unless that is `OK`."""
 
     def __enter__(self) -> Status:
         self._status = Status()

@@ -30,7 +30,7 @@ class _Entry:
 
 
 def py_func(func, inp, Tout, stateful: bool = True, name: str | None = None):  # noqa: N803 - TensorFlow's name
-    """What a function of Python gives of tensors' values when the graph runs.
+    """Calls a function of Python with tensors' values when the graph runs, and returns its results.
 
     Such an operation runs in this process alone: a graph that is written to a file takes only its name along.
 
@@ -86,7 +86,7 @@ class _Value(np.ndarray):
 
 
 def py_function(func=None, inp=None, Tout=None, name: str | None = None):  # noqa: N803 - TensorFlow's name
-    """As :func:`py_func`, for a function that asks its arguments for ``numpy()``, as tensors that are run eagerly have it.
+    """Like :func:`py_func`, for a function that calls ``numpy()`` of its arguments, which eager tensors have.
 
     The function gets arrays; functions of ``tf`` take them, and what these give is computed when the function returns. For a gradient the function
     is called once more, with tensors that have ``numpy()`` and Python's operators; what it computes by NumPy is a constant then.
@@ -105,7 +105,7 @@ def py_function(func=None, inp=None, Tout=None, name: str | None = None):  # noq
 
 
 def numpy_function(func, inp, Tout, stateful: bool = True, name: str | None = None):  # noqa: N803 - TensorFlow's name
-    """As :func:`py_func`."""
+    """Like :func:`py_func`."""
     return py_func(func, inp, Tout, stateful, name)
 
 

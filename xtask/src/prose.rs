@@ -26,13 +26,74 @@ const GENERATED: [&str; 5] = [
     "python/flowmill/_core.pyi",
 ];
 
-/// Files and folders with findings, and how many they may have.
-const EXCEPTIONS: &[(&str, usize)] =
-    &[("crates/flowmill-cpu", 383), ("crates/flowmill-graph", 1), ("crates/flowmill-optimize", 85), ("crates/flowmill-runtime", 202)];
+/// Modules, other files and folders with findings, and how many they may have. `a/b` is the module of `a/b.rs` and of all files below `a/b`.
+const EXCEPTIONS: &[(&str, usize)] = &[
+    ("crates/flowmill-cpu/src/array", 28),
+    ("crates/flowmill-cpu/src/batching", 3),
+    ("crates/flowmill-cpu/src/blocks", 1),
+    ("crates/flowmill-cpu/src/conv", 4),
+    ("crates/flowmill-cpu/src/data_flow", 56),
+    ("crates/flowmill-cpu/src/dataset", 23),
+    ("crates/flowmill-cpu/src/elementwise", 12),
+    ("crates/flowmill-cpu/src/from_fn", 4),
+    ("crates/flowmill-cpu/src/functional", 1),
+    ("crates/flowmill-cpu/src/fused", 6),
+    ("crates/flowmill-cpu/src/gemm", 11),
+    ("crates/flowmill-cpu/src/image", 43),
+    ("crates/flowmill-cpu/src/linear_algebra", 16),
+    ("crates/flowmill-cpu/src/logging", 2),
+    ("crates/flowmill-cpu/src/lookup", 4),
+    ("crates/flowmill-cpu/src/math_binary", 1),
+    ("crates/flowmill-cpu/src/math_unary", 6),
+    ("crates/flowmill-cpu/src/nn", 17),
+    ("crates/flowmill-cpu/src/number", 4),
+    ("crates/flowmill-cpu/src/parallel", 1),
+    ("crates/flowmill-cpu/src/parsing_io", 27),
+    ("crates/flowmill-cpu/src/quantized", 29),
+    ("crates/flowmill-cpu/src/random", 26),
+    ("crates/flowmill-cpu/src/reduction", 14),
+    ("crates/flowmill-cpu/src/sdca", 11),
+    ("crates/flowmill-cpu/src/sequence", 7),
+    ("crates/flowmill-cpu/src/simd", 4),
+    ("crates/flowmill-cpu/src/sparse", 24),
+    ("crates/flowmill-cpu/src/special", 5),
+    ("crates/flowmill-cpu/src/spectral", 3),
+    ("crates/flowmill-cpu/src/state", 16),
+    ("crates/flowmill-cpu/src/string", 12),
+    ("crates/flowmill-cpu/src/summarize", 2),
+    ("crates/flowmill-cpu/src/training", 2),
+    ("crates/flowmill-cpu/tests", 5),
+    ("crates/flowmill-optimize/src/linear", 2),
+    ("crates/flowmill-optimize/src/liveness", 5),
+    ("crates/flowmill-optimize/src/lowering", 31),
+    ("crates/flowmill-optimize/src/passes", 27),
+    ("crates/flowmill-optimize/src/pipeline", 6),
+    ("crates/flowmill-optimize/src/ranks", 3),
+    ("crates/flowmill-optimize/src/rewrite", 6),
+    ("crates/flowmill-optimize/src/shapes", 5),
+    ("crates/flowmill-optimize/tests", 6),
+    ("crates/flowmill-runtime/src/cancel", 2),
+    ("crates/flowmill-runtime/src/compile", 9),
+    ("crates/flowmill-runtime/src/executor", 71),
+    ("crates/flowmill-runtime/src/function", 6),
+    ("crates/flowmill-runtime/src/intra_op", 17),
+    ("crates/flowmill-runtime/src/kernel", 7),
+    ("crates/flowmill-runtime/src/panics", 1),
+    ("crates/flowmill-runtime/src/plan", 17),
+    ("crates/flowmill-runtime/src/program", 31),
+    ("crates/flowmill-runtime/src/registry", 3),
+    ("crates/flowmill-runtime/src/rendezvous", 2),
+    ("crates/flowmill-runtime/src/resource", 2),
+    ("crates/flowmill-runtime/src/session", 38),
+    ("crates/flowmill-runtime/src/step", 6),
+    ("crates/flowmill-runtime/tests", 6),
+];
 
 /// Openings of a first line that make it a fragment, or a sentence without a subject that its reader can name.
-const FRAGMENTS: [&str; 15] =
-    ["As", "Gives", "How", "Let", "Lets", "Same", "That", "The same", "Those", "What", "Where", "Whether", "Which", "Who", "Why"];
+const FRAGMENTS: [&str; 19] = [
+    "As", "By", "From", "Gives", "How", "Let", "Lets", "Of", "Same", "That", "The same", "Those", "What", "Where", "Whether", "Which",
+    "Who", "Why", "With",
+];
 
 /// Openings of a section `# Errors` that leave the errors to another item.
 const ERROR_REFERENCES: [&str; 8] = ["As", "Like", "See", "The errors of", "The same", "Those", "What", "Where"];
@@ -94,7 +155,7 @@ const COUNTED: [&str; 19] = [
 /// Checks all documentation below `root`.
 ///
 /// # Errors
-/// Returns one line for each finding of a file or folder that has more findings than [`EXCEPTIONS`] allows, and one for each exception that allows
+/// Returns one line for each finding of a module, file or folder that has more findings than [`EXCEPTIONS`] allows, and one for each exception that allows
 /// more than there are.
 pub fn check(root: &Path) -> Result<(), String> {
     let mut found = Vec::new();
@@ -111,7 +172,10 @@ pub fn check(root: &Path) -> Result<(), String> {
 
 /// Returns a line for each finding that no exception allows, and for each exception that is stale.
 fn compare(found: &[(String, Vec<String>)], exceptions: &[(&str, usize)]) -> Vec<String> {
-    let covers = |listed: &str, path: &str| path.strip_prefix(listed).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let covers = |listed: &str, path: &str| {
+        let module = path.strip_suffix(".rs").unwrap_or(path);
+        path == listed || module.strip_prefix(listed).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
     let mut faults = Vec::new();
     for (path, findings) in found {
         if !exceptions.iter().any(|(listed, _)| covers(listed, path)) {

@@ -34,7 +34,7 @@ pub struct Frame {
 #[derive(Clone, PartialEq, Debug)]
 pub struct ControlFlow {
     frames: Vec<Frame>,
-    /// By node id.
+    /// The frames by node id.
     runs_in: Vec<FrameId>,
     outputs_in: Vec<FrameId>,
 }

@@ -36,7 +36,7 @@ impl Function {
 /// Functions by name, in the order they were added, and their gradients; and the definitions of ops that the registry lacks and that came with a graph.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionLibrary {
-    /// By a number that grows with each function added.
+    /// The functions by a number that grows with each function added.
     functions: BTreeMap<u64, Arc<Function>>,
     numbers: HashMap<String, u64>,
     next: u64,

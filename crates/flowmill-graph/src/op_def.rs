@@ -62,9 +62,9 @@ pub struct ArgDef {
 pub enum ArgType {
     /// Always this one.
     Fixed(DType),
-    /// From a `type` attribute.
+    /// The type in a `type` attribute.
     Attr(String),
-    /// From a `list(type)` attribute: one tensor for each type in it.
+    /// The types in a `list(type)` attribute: one tensor per type.
     ListAttr(String),
 }
 

@@ -11,7 +11,7 @@ use flowmill_tensor::{Bytes, DType, Result, bail};
 use std::fmt;
 
 impl OpDef {
-    /// From the wire form, as functions' signatures come. Descriptions are left out.
+    /// Converts an op's message, as functions' signatures come. Descriptions are left out.
     ///
     /// # Errors
     /// `InvalidArgument` for an argument without a type, or a type of attribute that does not exist.

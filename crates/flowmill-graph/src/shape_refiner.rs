@@ -22,7 +22,7 @@ pub const MAX_CONSTANT_BYTES: usize = 1024;
 /// `Cast` and `StridedSlice`, parts of it. TensorFlow's shape refiner does the same.
 #[derive(Clone, Debug, Default)]
 pub struct ShapeRefiner {
-    /// By node id; `None` if the node was not seen.
+    /// The facts by node id; `None` if the node was not seen.
     outputs: Vec<Option<Box<[ValueInfo]>>>,
     values: StaticValues,
 }

@@ -14,7 +14,7 @@ pub enum Neighbours {
     /// In the order of the node's edge list: the cheapest.
     #[default]
     AsAdded,
-    /// By the names of the nodes: the same for equal graphs however they were built.
+    /// In the order of the nodes' names: the same for equal graphs however they were built.
     ByName,
 }
 

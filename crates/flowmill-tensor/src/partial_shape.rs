@@ -17,7 +17,7 @@ impl PartialShape {
         PartialShape(Some(SmallVec::from_elem(-1, rank)))
     }
 
-    /// From sizes; any negative one is unknown.
+    /// Makes a shape from sizes; a negative size is unknown.
     pub fn new(dims: &[i64]) -> PartialShape {
         PartialShape(Some(dims.iter().map(|&d| d.max(-1)).collect()))
     }

@@ -5,7 +5,7 @@ use flowmill_proto::resource_handle_proto::DtypeAndShape;
 use flowmill_proto::{ResourceHandleProto, TensorProto, TensorShapeProto};
 
 impl Shape {
-    /// From a wire shape in which every size is known.
+    /// Converts a shape message in which every size is known.
     ///
     /// # Errors
     /// `InvalidArgument` for an unknown rank or size, too many dimensions or too many elements.
@@ -27,7 +27,7 @@ impl Shape {
 }
 
 impl PartialShape {
-    /// From a wire shape; negative sizes are unknown.
+    /// Converts a shape message; negative sizes are unknown.
     pub fn from_proto(proto: &TensorShapeProto) -> PartialShape {
         if proto.unknown_rank { PartialShape::unknown() } else { proto.dim.iter().map(|d| d.size).collect() }
     }

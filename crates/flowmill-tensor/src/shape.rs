@@ -16,12 +16,12 @@ impl Shape {
         Shape(SmallVec::new_const())
     }
 
-    /// From sizes that are already `usize`.
+    /// Makes a shape from sizes that are already `usize`.
     pub fn new(dims: &[usize]) -> Shape {
         Shape(SmallVec::from_slice(dims))
     }
 
-    /// From sizes that come from outside: none may be negative, the rank at most [`Shape::MAX_RANK`], the product within `i64`.
+    /// Makes a shape from sizes of unchecked input: none may be negative, the rank at most [`Shape::MAX_RANK`], the product within `i64`.
     pub fn from_i64(dims: &[i64]) -> Result<Shape> {
         if dims.len() > Self::MAX_RANK {
             bail!(InvalidArgument, "shape has {} dimensions, more than {}", dims.len(), Self::MAX_RANK);

@@ -44,13 +44,13 @@ def space_to_batch_nd(input, block_shape, paddings, name: str | None = None) -> 
 
 
 def batch_to_space(input, crops, block_size=None, name: str | None = None, block_shape=None) -> Tensor:  # noqa: A002
-    """What :func:`space_to_batch` does, undone; `crops` are taken away at the end."""
+    """Undoes :func:`space_to_batch`; `crops` are removed at the end."""
     size = one_of("block_shape", block_shape, "block_size", block_size)
     return batch_to_space_nd(input, np.array([size, size], dtype=np.int64), crops, name)
 
 
 def batch_to_space_nd(input, block_shape, crops, name: str | None = None) -> Tensor:  # noqa: A002
-    """What :func:`space_to_batch_nd` does, undone; `crops` are taken away at the end."""
+    """Undoes :func:`space_to_batch_nd`; `crops` are removed at the end."""
     return call("BatchToSpaceND", name, input, block_shape, crops)
 
 
@@ -116,7 +116,7 @@ def space_to_depth(input, block_size: int, name: str | None = None, data_format:
 
 
 def depth_to_space(input, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:  # noqa: A002
-    """What :func:`space_to_depth` does, undone."""
+    """Undoes :func:`space_to_depth`."""
     return call("DepthToSpace", name, input, block_size=block_size, data_format=data_format)
 
 
@@ -232,7 +232,7 @@ def quantize_and_dequantize_v2(input, input_min, input_max, signed_input: bool =
 
 
 def _axis_from_start(input, axis: int | None) -> int:  # noqa: A002
-    """The number of a dimension that may be counted from the end; -1 stands for none."""
+    """Returns the number of a dimension that may be counted from the end; -1 for None."""
     if axis is None:
         return -1
     if axis >= 0:

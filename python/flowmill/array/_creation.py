@@ -165,7 +165,7 @@ def ones_like(tensor, dtype=None, name: str | None = None, optimize: bool = True
 
 
 def shape_internal(input, optimize: bool = True, out_type=None, name: str | None = None) -> Tensor:  # noqa: A002
-    """As :func:`shape`, with a known shape as a constant of the conversion of shapes."""
+    """Like :func:`shape`, with a known shape as a constant of the conversion of shapes."""
     with op_scope(name, "Shape", input) as scope:
         if is_sparse(input):
             return _cast(input.dense_shape, out_type or int32)

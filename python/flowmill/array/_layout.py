@@ -21,7 +21,7 @@ def expand_dims(input, axis=None, name: str | None = None, dim=None) -> Tensor: 
 
     Args:
         input: the tensor.
-        axis: where the dimension stands in the result; -1 is the end.
+        axis: the position of the dimension in the result; -1 is the end.
         name: the name of the operation.
         dim: `axis` by its old name.
 
@@ -168,7 +168,7 @@ def split(value, num_or_size_splits, axis=0, num: int | None = None, name: str =
 
 
 def slice(input_, begin, size, name: str | None = None) -> Tensor:  # noqa: A001
-    """The part of a tensor that begins at `begin` and has the sizes `size`, of which -1 stands for all that is left."""
+    """Returns the part of a tensor that begins at `begin` and has the sizes `size`; -1 means all that is left."""
     return call("Slice", name, input_, begin, size)
 
 

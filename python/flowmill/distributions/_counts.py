@@ -257,7 +257,7 @@ class DirichletMultinomial(_Counts):
 
     @property
     def concentration(self) -> Tensor:
-        """Of the distribution of probabilities."""
+        """The concentration of the distribution of probabilities."""
         return self._concentration
 
     @property

@@ -159,7 +159,7 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=None, name: str | None = 
 
 def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype=int64, name: str | None = None, reduction_indices=None, keep_dims=None,
                   input=None) -> Tensor:  # noqa: A002
-    """How many elements along dimensions are not zero, false, or empty strings.
+    """Counts the elements along dimensions that are not zero, false, or empty strings.
 
     Args:
         input_tensor: the tensor.

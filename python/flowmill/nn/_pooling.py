@@ -53,13 +53,13 @@ def avg_pool(value, ksize, strides, padding: str, data_format: str | None = "NHW
 
 
 def max_pool2d(input, ksize, strides, padding, data_format: str | None = "NHWC", name: str | None = None) -> Tensor:  # noqa: A002
-    """As :func:`max_pool`."""
+    """Like :func:`max_pool`."""
     with scope(name, "MaxPool2d", [input]) as whole:
         return _pool2d("MaxPool", input, ksize, strides, padding, data_format, whole)
 
 
 def avg_pool2d(value, ksize, strides, padding: str, data_format: str | None = "NHWC", name: str | None = None, input=None) -> Tensor:  # noqa: A002
-    """As :func:`avg_pool`."""
+    """Like :func:`avg_pool`."""
     return avg_pool(value, ksize, strides, padding, data_format, name, input)
 
 

@@ -16,8 +16,8 @@ def quantized_avg_pool(input, min_input, max_input, ksize, strides, padding: str
 
     Args:
         input: integers of type `quint8` or `qint8`, ``[batch, height, width, channels]``.
-        min_input: what the least integer stands for.
-        max_input: what the greatest one stands for.
+        min_input: the number that the least integer represents.
+        max_input: the number that the greatest integer represents.
         ksize: the window's sizes, four numbers.
         strides: how far to move, four numbers.
         padding: ``"SAME"`` or ``"VALID"``.

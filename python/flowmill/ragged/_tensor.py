@@ -47,7 +47,7 @@ class RaggedTensor:
 
     @classmethod
     def from_row_splits(cls, values, row_splits, name: str | None = None, validate: bool = True) -> RaggedTensor:
-        """By where rows begin and end.
+        """Makes a ragged tensor from the offsets at which rows begin and end.
 
         Args:
             values: the elements of all rows, along the first dimension.
@@ -70,13 +70,13 @@ class RaggedTensor:
 
     @classmethod
     def from_row_lengths(cls, values, row_lengths, name: str | None = None, validate: bool = True) -> RaggedTensor:
-        """By the lengths of rows. Other arguments are as for :meth:`from_row_splits`."""
+        """Makes a ragged tensor from the lengths of rows. Other arguments are as for :meth:`from_row_splits`."""
         with op_scope(name, "RaggedFromRowLengths", row_lengths):
             return cls.from_row_splits(values, _partition.splits_of(_partition.numbers(row_lengths, "row_lengths")), validate=validate)
 
     @classmethod
     def from_row_starts(cls, values, row_starts, name: str | None = None, validate: bool = True) -> RaggedTensor:
-        """By where rows begin. Other arguments are as for :meth:`from_row_splits`."""
+        """Makes a ragged tensor from the offsets at which rows begin. Other arguments are as for :meth:`from_row_splits`."""
         with op_scope(name, "RaggedFromRowStarts", row_starts):
             values, starts = to_ragged(values, name="values"), _partition.numbers(row_starts, "row_starts")
             rows = values.nrows(starts.dtype) if isinstance(values, RaggedTensor) else _partition.size(values, starts.dtype)
@@ -84,14 +84,14 @@ class RaggedTensor:
 
     @classmethod
     def from_row_limits(cls, values, row_limits, name: str | None = None, validate: bool = True) -> RaggedTensor:
-        """By where rows end. Other arguments are as for :meth:`from_row_splits`."""
+        """Makes a ragged tensor from the offsets at which rows end. Other arguments are as for :meth:`from_row_splits`."""
         with op_scope(name, "RaggedFromRowLimits", row_limits):
             limits = _partition.numbers(row_limits, "row_limits")
             return cls.from_row_splits(values, tf.concat([tf.zeros([1], limits.dtype), limits], 0), validate=validate)
 
     @classmethod
     def from_value_rowids(cls, values, value_rowids, nrows=None, name: str | None = None, validate: bool = True) -> RaggedTensor:
-        """By the number of its row for each element, which do not fall.
+        """Makes a ragged tensor from the number of each element's row; the numbers must not fall.
 
         Args:
             values: the elements.

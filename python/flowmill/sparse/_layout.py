@@ -18,7 +18,7 @@ HASH_KEY = 0xDECAFCAFFE
 
 
 def reorder(sp_input, name=None) -> SparseTensor:
-    """With the elements in the order of rows, as the other functions want them."""
+    """Returns a sparse tensor with the elements in the order of rows, as the other functions need them."""
     sp_input = as_sparse(sp_input)
     indices, values = call("SparseReorder", name, sp_input.indices, sp_input.values, sp_input.dense_shape)
     shape = sp_input.shape
@@ -26,7 +26,7 @@ def reorder(sp_input, name=None) -> SparseTensor:
 
 
 def reshape(sp_input, shape, name=None) -> SparseTensor:
-    """With the elements, in the order of rows, in another shape, one size of which may be -1.
+    """Returns a sparse tensor with the elements, in the order of rows, in another shape, one size of which may be -1.
 
     Raises:
         ValueError: if the sizes are known and do not fit, or more than one is -1.
@@ -153,7 +153,7 @@ def retain(sp_input, to_retain) -> SparseTensor:
 
 
 def reset_shape(sp_input, new_shape=None) -> SparseTensor:
-    """With another shape: `new_shape`, which must not be smaller, or the smallest that holds all elements.
+    """Returns a sparse tensor with another shape: `new_shape`, which must not be smaller, or the smallest that holds all elements.
 
     Raises:
         ValueError: if the sizes are known and `new_shape` is too small.
@@ -185,7 +185,7 @@ def reset_shape(sp_input, new_shape=None) -> SparseTensor:
 
 
 def fill_empty_rows(sp_input, default_value, name=None) -> tuple[SparseTensor, Tensor]:
-    """With `default_value` in the first column of each row that is empty; and which rows were."""
+    """Puts `default_value` into the first column of each empty row; also returns which rows were empty."""
     sp_input = as_sparse(sp_input)
     with get_default_graph().name_scope(name or "SparseFillEmptyRows"):
         default_value = convert_to_tensor(default_value, sp_input.values.dtype.base_dtype)
@@ -194,7 +194,7 @@ def fill_empty_rows(sp_input, default_value, name=None) -> tuple[SparseTensor, T
 
 
 def transpose(sp_input, perm=None, name=None) -> SparseTensor:
-    """With the dimensions in another order: that of `perm`, or the reverse one."""
+    """Returns a sparse tensor with the dimensions in another order: that of `perm`, or the reverse one."""
     from flowmill.tensor_util import constant_value
 
     with get_default_graph().name_scope(name or "SparseTranspose"):
@@ -216,7 +216,7 @@ def transpose(sp_input, perm=None, name=None) -> SparseTensor:
 
 
 def expand_dims(sp_input, axis=None, name=None) -> SparseTensor:
-    """With another dimension of size 1 before `axis`; at the end if it is None or -1.
+    """Returns a sparse tensor with another dimension of size 1 before `axis`; at the end if it is None or -1.
 
     Raises:
         TypeError: if `axis` is no integer.

@@ -61,7 +61,8 @@ def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, stai
 
 def polynomial_decay(learning_rate, global_step, decay_steps, end_learning_rate=0.0001, power=1.0, cycle: bool = False,
                      name: str | None = None) -> Tensor:
-    """From `learning_rate` to `end_learning_rate` over `decay_steps` by a polynomial of degree `power`; `cycle` begins again with longer periods."""
+    """Decays from `learning_rate` to `end_learning_rate` over `decay_steps` by a polynomial of degree `power`; `cycle` begins again with longer
+    periods."""
     _needs_step(global_step, "polynomial_decay")
     with get_default_graph().name_scope(name or "PolynomialDecay") as scope:
         rate = convert_to_tensor(learning_rate, name="initial_learning_rate")

@@ -55,7 +55,7 @@ class SyncReplicasOptimizer(Optimizer):
         return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(self, grads_and_vars, global_step=None, name: str | None = None) -> Operation | Tensor:  # type: ignore[override]
-        """What a worker runs for a step: adds its gradients, then waits for a token.
+        """Returns the operation that a worker runs for a step: it adds its gradients, then waits for a token.
 
         Args:
             grads_and_vars: pairs of a gradient, which may be None, and a variable.

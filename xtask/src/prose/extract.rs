@@ -41,7 +41,7 @@ pub fn python(text: &str) -> Vec<Doc> {
         }
         let quotes = ["\"\"\"", "'''"].into_iter().find(|q| line.trim_start_matches('r').starts_with(q));
         let Some(quotes) = quotes else {
-            may_begin = line.ends_with(':');
+            may_begin = line.split("  #").next().is_some_and(|code| code.trim_end().ends_with(':'));
             continue;
         };
         let mut content = vec![line.trim_start_matches('r')[quotes.len()..].to_owned()];

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 /// The names that operations and name scopes of a graph use. Case does not distinguish them, since names become files' names elsewhere.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UniqueNames {
-    /// By lower-case name, how often it was asked for.
+    /// The number of requests for a name, by lower-case name.
     in_use: FxHashMap<String, u32>,
 }
 

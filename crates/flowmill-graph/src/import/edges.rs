@@ -8,7 +8,7 @@ use flowmill_proto::NodeDef;
 use flowmill_tensor::{Result, bail};
 use hashbrown::HashSet;
 
-/// From this number of control inputs on, repeated ones are found by hashing.
+/// The number of control inputs from which on repeated ones are found by hashing.
 const HASHED_CONTROLS: usize = 16;
 
 /// Fills in the sources of all nodes.

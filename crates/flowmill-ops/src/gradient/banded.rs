@@ -107,7 +107,7 @@ fn last_size(b: &mut B<'_>, shape: OutputId, at: i32) -> Out {
     b.op("StridedSlice").inputs(&[shape, begin, end, step]).attr("shrink_axis_mask", 1i64).output()
 }
 
-/// Of `R = √A`: the solution `S` of `Rᴴ S + S Rᴴ = dR`, a linear system of `n²` unknowns: `(Rᴴ ⊗ 1 + 1 ⊗ R̄) vec(S) = vec(dR)`.
+/// The gradient of `R = √A` is the solution `S` of `Rᴴ S + S Rᴴ = dR`, a linear system of `n²` unknowns: `(Rᴴ ⊗ 1 + 1 ⊗ R̄) vec(S) = vec(dR)`.
 pub(crate) fn matrix_square_root(b: &mut B<'_>, op: &Backward) -> Grads {
     let (root, dy) = (op.output(0), op.dy(b, 0)?);
     let shape = b.dynamic_shape_of(root)?;

@@ -79,9 +79,10 @@ pub(crate) fn crop_and_resize(b: &mut B<'_>, op: &Backward) -> Grads {
     Ok(vec![dimage, Some(dboxes.into()), None, None])
 }
 
-/// With the greatest channel `M`, the least `m`, `C = M - m`, and `n` the channel behind the greatest minus the one before it, in a circle:
-/// value `M`, saturation `C / M`, hue `n / 6C` and a constant. Of equal channels the first is the greatest, the last the least; as in TensorFlow,
-/// channels that are not positive have no gradient by saturation, nor pixels of such a greatest one by hue.
+/// The gradient of a pixel's colours. Let `M` be the greatest channel, `m` the least, `C = M - m`, and `n` the channel after the greatest minus the
+/// one before it, cyclically: the value is `M`, the saturation `C / M`, the hue `n / 6C` and a constant. Of equal channels the first is the
+/// greatest, the last the least. As in TensorFlow, channels that are not positive have no gradient by saturation, and pixels whose greatest channel
+/// is not positive have none by hue.
 pub(crate) fn rgb_to_hsv(b: &mut B<'_>, op: &Backward) -> Grads {
     let dy = op.dy(b, 0)?;
     let rgb = op.inputs[0];

@@ -112,7 +112,7 @@ struct Met {
 }
 
 impl Met {
-    /// Of a node whose inputs are (indices, values, shape, dense).
+    /// Finds the elements for a node whose inputs are (indices, values, shape, dense).
     fn of(b: &mut B<'_>, op: &Backward) -> Result<Met> {
         let (indices, sparse_shape, dense) = (op.inputs[0], op.inputs[2], op.inputs[3]);
         let shape = padded_shape(b, dense, sparse_shape)?;

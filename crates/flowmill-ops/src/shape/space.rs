@@ -12,7 +12,7 @@ struct Blocks {
     count: Option<usize>,
 }
 
-/// From inputs 1 and 2, or from attribute `block_size` for two dimensions.
+/// Reads the blocks from inputs 1 and 2, or from attribute `block_size` for two dimensions.
 fn blocks(c: &Context<'_>) -> Result<Blocks> {
     if c.attrs().contains("block_size") {
         let block: i64 = c.attrs().get("block_size")?;

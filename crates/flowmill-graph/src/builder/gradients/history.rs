@@ -1,4 +1,4 @@
-//! Gives a backward loop the values of the forward loop's iterations, which are kept on stacks.
+//! The values of the forward loop's iterations that a backward loop needs, kept on stacks.
 
 use crate::builder::context::{ContextKind, other};
 use crate::builder::{ContextId, ScopedBuilder};

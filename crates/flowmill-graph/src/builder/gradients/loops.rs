@@ -36,7 +36,7 @@ pub(in crate::builder) struct BackwardLoop {
 /// The backward loops of one walk.
 #[derive(Debug, Default)]
 pub(super) struct LoopStates {
-    /// By forward loop, in the order in which they are met.
+    /// Exits by forward loop, in the order in which they are met.
     loops: Vec<(ContextId, Exits)>,
 }
 

@@ -27,7 +27,7 @@ enum Element {
 }
 
 impl Element {
-    /// Of the bits that a number has on the wire.
+    /// Returns the value of the bits that a number has on the wire.
     fn of_bits(kind: &Kind, bits: u64) -> Element {
         match kind {
             Kind::Double => Element::Float(f64::from_bits(bits)),

@@ -50,7 +50,7 @@ pub(super) struct Joint {
     /// The gradients of some results, as arguments.
     pub(super) dys: Vec<OutputId>,
     pub(super) walk: GradientWalk,
-    /// By the arguments that were asked for; set at the end of the walk.
+    /// Gradients by the arguments that were requested; set at the end of the walk.
     pub(super) grads: Vec<Option<Grad>>,
     /// The function's own nodes.
     own: Vec<NodeId>,
