@@ -117,7 +117,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         variable_def: a `VariableDef` to restore it from, instead of the arguments.
         dtype: the type to convert the initial value to.
         expected_shape: not used.
-        import_scope: goes before the names of `variable_def`.
+        import_scope: the prefix of the names of `variable_def`.
         constraint: a function of the value that optimizers apply after changing it.
         use_resource: whether it is a resource variable, which reads and writes in the order of the graph.
         synchronization, aggregation: kept and saved.
@@ -145,7 +145,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
             var_offset: where the part begins, in each dimension.
             var_shape: the part's shape.
             save_slice_info_def: a `SaveSliceInfoDef` instead of those.
-            import_scope: goes before the name of `save_slice_info_def`.
+            import_scope: the prefix of the name of `save_slice_info_def`.
         """
 
         def __init__(self, full_name=None, full_shape=None, var_offset=None, var_shape=None, save_slice_info_def=None, import_scope=None):

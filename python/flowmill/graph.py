@@ -332,7 +332,7 @@ class Graph(Scopes):
     # Names
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """`name` in the present name scope, or the first of ``name_1``, ``name_2``, … that neither an operation nor a scope has. Case does not
+        """`name` in the current name scope, or the first of ``name_1``, ``name_2``, … that neither an operation nor a scope has. Case does not
         distinguish names."""
         return self._core.unique_name(self._thread.here.scope, name, mark_as_used)
 

@@ -82,7 +82,7 @@ def _converted(value):
 
 
 def _loop(graph, cond, body, loop_vars, shape_invariants, return_same_structure: bool, parallel_iterations: int, options: dict):
-    """Builds a loop in the present scope."""
+    """Builds a loop in the current scope."""
     loop_vars = nest.map_structure(_converted, loop_vars)
     flat = [convert_to_tensor(v) for v in nest.flatten(loop_vars, expand_composites=True)]
     shapes = _shapes(loop_vars, flat, shape_invariants)

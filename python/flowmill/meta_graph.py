@@ -206,7 +206,7 @@ def import_scoped_meta_graph_with_return_elements(meta_graph_or_file, clear_devi
         meta_graph_or_file: the message, or the file's name.
         clear_devices: leaves out devices.
         graph: the graph, the default one if it is None.
-        import_scope: goes before all names.
+        import_scope: the prefix of all names.
         input_map: as of `import_graph_def`.
         return_elements: as of `import_graph_def`.
         restore_collections_predicate: which collections to fill, by their names.

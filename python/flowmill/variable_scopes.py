@@ -244,7 +244,7 @@ def get_variable(name: str, shape=None, dtype=None, initializer=None, regularize
     """The variable of this name in the variable scope that is open: a new one, or where the scope says so the one that there is.
 
     Args:
-        name: its name; that of the scope goes before it.
+        name: its name, which the scope's name is put before.
         shape: its shape.
         dtype: its type; the scope's, which is `float32`.
         initializer: an initializer or its class, a function without arguments, or a value or tensor, which says the shape. By default uniform

@@ -82,7 +82,7 @@ impl CheckpointReader {
     /// A part of a tensor, which may have been saved whole or in parts cut otherwise.
     ///
     /// # Errors
-    /// As [`CheckpointReader::read`], and `InvalidArgument` if the slice is not within the tensor.
+    /// The errors of [`CheckpointReader::read`], and `InvalidArgument` if the slice is not within the tensor.
     pub fn read_slice(&self, name: &str, slice: &TensorSlice) -> Result<Tensor> {
         match self {
             CheckpointReader::Bundle(reader) => reader.read_slice(name, slice),

@@ -18,7 +18,7 @@ pub const CHECKPOINT_FILE: &str = "checkpoint";
 /// those that are not absolute are joined to it.
 ///
 /// # Errors
-/// `InvalidArgument` if the file is not a `CheckpointState` in text form, and those of the file system.
+/// `InvalidArgument` if the file is not a `CheckpointState` in text form, and errors of the file system.
 pub fn read_checkpoint_state(dir: &Path, file_name: &str) -> Result<Option<CheckpointState>> {
     let path = dir.join(file_name);
     let text = match fs::read(&path) {

@@ -107,7 +107,7 @@ impl DataFile {
     /// Fills `bytes` from byte `offset` on.
     ///
     /// # Errors
-    /// `DataLoss` if the file has become shorter, and those of the file system.
+    /// `DataLoss` if the file has become shorter, and errors of the file system.
     pub(crate) fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
         read_exact_at(&self.file, bytes, offset).map_err(|error| match error.kind() {
             ErrorKind::UnexpectedEof => Error::data_loss(format!("{} ends before byte {offset} + {}", self.path.display(), bytes.len())),

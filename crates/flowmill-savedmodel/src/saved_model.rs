@@ -184,7 +184,7 @@ impl LoadedModel {
     }
 }
 
-/// The name of the op that initialises what is not a variable of a graph, such as tables; as [`LoadedModel::init_op`].
+/// The name of the op that initialises what is not a variable of a graph, such as tables; the errors of [`LoadedModel::init_op`].
 ///
 /// # Errors
 /// `FailedPrecondition` if the graph names several.

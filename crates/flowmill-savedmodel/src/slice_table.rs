@@ -119,7 +119,7 @@ impl SliceTableReader {
     /// A part of a tensor.
     ///
     /// # Errors
-    /// As [`SliceTableReader::read`], and `InvalidArgument` if the slice is not within the tensor.
+    /// The errors of [`SliceTableReader::read`], and `InvalidArgument` if the slice is not within the tensor.
     pub fn read_slice(&self, name: &str, slice: &TensorSlice) -> Result<Tensor> {
         let tensor = self.tensor(name)?;
         tensor.read(slice).map_err(|error| error.context(format_args!("checkpoint {}, tensor {name}", self.path.display())))

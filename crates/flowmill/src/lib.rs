@@ -122,7 +122,7 @@ pub fn kernels_with(register: impl FnOnce(&mut KernelRegistry)) -> Arc<KernelReg
 /// Every op that Flowmill knows.
 ///
 /// # Errors
-/// Never in practice: the catalogue's tests check that it is consistent.
+/// None in practice: the catalogue's tests check that it is consistent.
 pub fn registry() -> Result<Arc<OpRegistry>> {
     REGISTRY.clone()
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// The ops that graphs may hold and the kernels that compute them: TensorFlow's, and custom ones of a program.
 ///
-/// A value, cheap to clone. What is made from it, a [`GraphBuilder`], a graph that is loaded, a [`Session`], has its ops.
+/// A value, cheap to clone. A [`GraphBuilder`], a loaded graph or a [`Session`] that is made from it has its ops.
 ///
 /// ```
 /// use flowmill::kernel::from_fn;
@@ -159,7 +159,7 @@ pub struct CustomOp {
 impl CustomOp {
     /// Declares the op `name` with arguments as in `(x: T, rest: N * T, values: Tin) -> (y: float)`.
     ///
-    /// Behind a colon is the name of an attribute or an element type with TensorFlow's C++ name (`float`, `int64`, `half`, `string`). An attribute
+    /// A name after a colon is that of an attribute or an element type with TensorFlow's C++ name (`float`, `int64`, `half`, `string`). An attribute
     /// that is a list of types makes a list of tensors.
     pub fn new(name: &'static str, signature: &'static str) -> CustomOp {
         CustomOp { name, signature, attrs: "", is_stateful: false, shape_fn: None, gradient: OpGradient::Undefined, kernel: None }

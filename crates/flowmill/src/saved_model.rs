@@ -101,7 +101,7 @@ impl ModelFunction {
     /// Runs the model on inputs by name and returns its outputs by name.
     ///
     /// # Errors
-    /// `InvalidArgument` for a missing or unknown input; as [`Session::run`].
+    /// `InvalidArgument` for a missing or unknown input; the errors of [`Session::run`].
     pub fn call<N: AsRef<str>>(&self, inputs: impl IntoIterator<Item = (N, Tensor)>) -> Result<BTreeMap<String, Tensor>> {
         self.call_with(inputs, &RunOptions::default())
     }

@@ -42,7 +42,7 @@ def another_seed(seed: int | None, salt: str) -> int | None:
 
 
 class Distribution:
-    """A distribution of tensors. Subclasses define ``_sample_n``, ``_log_prob`` and their kin; what is not defined follows from the others where it can.
+    """A distribution of tensors. Subclasses define ``_sample_n``, ``_log_prob`` and related ones; what is not defined follows from the others where it can.
 
     Args:
         dtype: the type of samples.

@@ -1,4 +1,4 @@
-"""Sums and their kin along dimensions of ragged tensors."""
+"""Sums and related ones along dimensions of ragged tensors."""
 
 from __future__ import annotations
 

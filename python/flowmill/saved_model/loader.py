@@ -41,7 +41,7 @@ def load(sess, tags, export_dir, import_scope=None, map_file: bool = False, **sa
         sess: the session.
         tags: a list of tags.
         export_dir: the model's directory.
-        import_scope: goes before the names of all nodes, with a slash.
+        import_scope: the prefix of the names of all nodes, with a slash.
         map_file: maps the file of the graph, as `import_graph_def` does.
         saver_kwargs: for TensorFlow's saver; not used.
 

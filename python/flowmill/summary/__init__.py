@@ -57,7 +57,7 @@ def scalar(name: str, tensor, collections=None, family: str | None = None) -> Te
         name: its name; with the name scope, its tag.
         tensor: a scalar.
         collections: collections to add it to, `GraphKeys.SUMMARIES` if it is None.
-        family: goes before the tag, so that TensorBoard groups by it.
+        family: the prefix of the tag, so that TensorBoard groups by it.
     """
     with _scope(name, family, "ScalarSummary") as (tag, scope):
         value = call("ScalarSummary", scope, tag, tensor)

@@ -22,7 +22,7 @@ class QueueRunner:
         cancel_op: closes the queue and drops what waits.
         queue_closed_exception_types: what an operation fails with if there is nothing more; `OutOfRangeError`.
         queue_runner_def: a `QueueRunnerDef` to restore it from, instead of the arguments.
-        import_scope: goes before the names of `queue_runner_def`.
+        import_scope: the prefix of the names of `queue_runner_def`.
     """
 
     def __init__(self, queue=None, enqueue_ops=None, close_op=None, cancel_op=None, queue_closed_exception_types=None, queue_runner_def=None,

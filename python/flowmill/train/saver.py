@@ -379,7 +379,7 @@ def import_meta_graph(meta_graph_or_file, clear_devices: bool = False, import_sc
     Args:
         meta_graph_or_file: the message, or the file's name.
         clear_devices: leaves out devices.
-        import_scope: goes before all names.
+        import_scope: the prefix of all names.
         kwargs: `input_map`, as of `import_graph_def`.
 
     Returns:

@@ -43,7 +43,7 @@ impl ScopedBuilder<'_> {
 }
 
 impl CondBuilder {
-    /// Begins a conditional in the present scope.
+    /// Begins a conditional in the current scope.
     ///
     /// # Errors
     /// `InvalidArgument` if `pred` is no boolean.

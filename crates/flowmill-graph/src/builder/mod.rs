@@ -176,7 +176,7 @@ impl<'g> ScopedBuilder<'g> {
         result
     }
 
-    /// Runs `f` in a name scope that nothing else uses: `name`, or `name_1`, … inside of the present one.
+    /// Runs `f` in a name scope that nothing else uses: `name`, or `name_1`, … inside of the current one.
     pub fn within_name<T>(&mut self, name: &str, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let name = self.unique_name(name, true);
         let scope = self.scope.named(&name);

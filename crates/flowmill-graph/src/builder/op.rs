@@ -70,7 +70,7 @@ impl<'b, 'g> OpBuilder<'b, 'g> {
     /// Adds the node; returns its first output.
     ///
     /// # Errors
-    /// As [`OpBuilder::finish`], and `InvalidArgument` for an op without outputs.
+    /// The errors of [`OpBuilder::finish`], and `InvalidArgument` for an op without outputs.
     pub fn output(self) -> Result<OutputId> {
         let (builder, id) = self.add()?;
         let node = builder.graph.node(id)?;

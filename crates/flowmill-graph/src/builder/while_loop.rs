@@ -69,7 +69,7 @@ impl ScopedBuilder<'_> {
 }
 
 impl WhileBuilder {
-    /// Begins a loop in the present scope: what the builder adds from now on is in the loop, until [`WhileBuilder::leave`].
+    /// Begins a loop in the current scope: what the builder adds from now on is in the loop, until [`WhileBuilder::leave`].
     ///
     /// # Errors
     /// `InvalidArgument` for a loop without variables, and where a variable does not enter with a shape that its invariant allows.

@@ -77,14 +77,14 @@ impl Graph {
         self.set_attrs(id, attrs)
     }
 
-    /// Removes an attribute; a declared one goes back to its default. Errors as [`Graph::set_attr`].
+    /// Removes an attribute; a declared one goes back to its default. Errors are those of [`Graph::set_attr`].
     pub fn remove_attr(&mut self, id: NodeId, name: &str) -> Result<()> {
         let mut attrs = self.node(id)?.attrs.clone();
         attrs.0.remove(name);
         self.set_attrs(id, attrs)
     }
 
-    /// Replaces all attributes. Errors as [`Graph::set_attr`].
+    /// Replaces all attributes. Errors are those of [`Graph::set_attr`].
     pub fn set_attrs(&mut self, id: NodeId, mut attrs: Attrs) -> Result<()> {
         let node = self.node(id)?;
         let op_def = node.op_def.clone();
@@ -96,7 +96,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Makes a node one of another op that takes the inputs it has and returns the outputs that are used. Errors as [`Graph::set_attr`].
+    /// Makes a node one of another op that takes the inputs it has and returns the outputs that are used. Errors are those of [`Graph::set_attr`].
     pub fn change_op(&mut self, id: NodeId, op_def: Arc<OpDef>, mut attrs: Attrs) -> Result<()> {
         complete_attrs(&self.node(id)?.name, &op_def, &mut attrs)?;
         let signature = self.resolve_signature(&op_def, &attrs)?;

@@ -131,7 +131,7 @@ impl BundleReader {
     /// A part of a tensor, which may have been saved whole or in parts cut otherwise.
     ///
     /// # Errors
-    /// As [`BundleReader::read`], and `InvalidArgument` if the slice is not within the tensor.
+    /// The errors of [`BundleReader::read`], and `InvalidArgument` if the slice is not within the tensor.
     pub fn read_slice(&self, name: &str, slice: &TensorSlice) -> Result<Tensor> {
         let entry = self.entry(name)?;
         let read = || {

@@ -56,7 +56,7 @@ impl BundleWriter {
     /// Adds a part of a tensor of shape `shape`. Parts may come in any order; they must not overlap, which reading checks.
     ///
     /// # Errors
-    /// As [`BundleWriter::add`], and `InvalidArgument` if the part's shape is not the slice's, or type or shape
+    /// The errors of [`BundleWriter::add`], and `InvalidArgument` if the part's shape is not the slice's, or type or shape
     /// of the whole are not those of its other parts.
     pub fn add_slice(&mut self, name: &str, shape: &Shape, slice: &TensorSlice, tensor: &Tensor) -> Result<()> {
         check_name(name)?;

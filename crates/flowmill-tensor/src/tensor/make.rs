@@ -143,7 +143,7 @@ impl Tensor {
     /// A tensor with a copy of little-endian `bytes` of a dense type; `bool` bytes as in [`Tensor::from_bytes`].
     ///
     /// # Errors
-    /// As [`Tensor::from_bytes`], and `ResourceExhausted` past the memory limit.
+    /// The errors of [`Tensor::from_bytes`], and `ResourceExhausted` past the memory limit.
     pub fn copy_from_bytes(dtype: DType, shape: impl Into<Shape>, bytes: &[u8]) -> Result<Tensor> {
         Tensor::filled_by(dtype, shape, |target| {
             if target.len() != bytes.len() {

@@ -1,4 +1,4 @@
-//! Derivatives of what a builder holds.
+//! Derivatives of tensors of a builder.
 
 use super::control_flow::ids;
 use super::{GraphBuilder, Output};

@@ -1,4 +1,4 @@
-//! The owning builder inside of a function that is given the borrowing one, as the gradient functions of ops are.
+//! Lends the owning builder to a function that gets the borrowing one, such as the gradient function of an op.
 
 use super::{Building, GraphBuilder};
 use crate::builder::{BuilderState, Scope, ScopedBuilder};

@@ -84,7 +84,7 @@ impl GraphBuilder {
         GraphBuilder { ops, graph: Arc::new(RwLock::new(graph)), building: RefCell::default() }
     }
 
-    /// Adds nodes through the builder that borrows the graph, in the present scope.
+    /// Adds nodes through the builder that borrows the graph, in the current scope.
     ///
     /// `f` holds the graph's lock, so it must not run code of a user.
     fn scoped<T>(&self, f: impl FnOnce(&mut ScopedBuilder<'_>) -> Result<T>) -> Result<T> {
@@ -125,7 +125,7 @@ impl GraphBuilder {
         })
     }
 
-    /// Runs `f` with the name scope `name`, or `name_1` and so on if the name is taken, inside of the present one.
+    /// Runs `f` with the name scope `name`, or `name_1` and so on if the name is taken, inside of the current one.
     ///
     /// # Errors
     /// `InvalidArgument` for a name that no scope can have, and those of `f`.
@@ -138,7 +138,7 @@ impl GraphBuilder {
         self.within(scope, f)
     }
 
-    /// Runs `f`; nodes that it adds ask for `device`, such as `/device:CPU:0`. An empty name asks for none.
+    /// Runs `f`; nodes that it adds request the device `device`, such as `/device:CPU:0`. An empty name requests none.
     ///
     /// # Errors
     /// Returns the error of `f`.
@@ -162,12 +162,12 @@ impl GraphBuilder {
         self.within(self.scope().colocated_with(nodes), f)
     }
 
-    /// Returns the present scope.
+    /// Returns the current scope.
     pub fn scope(&self) -> Scope {
         self.building.borrow().scope.clone()
     }
 
-    /// Runs `f` in another scope and returns to the present one, also if `f` panics.
+    /// Runs `f` in another scope and returns to the current one, also if `f` panics.
     ///
     /// # Errors
     /// Returns the error of `f`.
@@ -186,7 +186,7 @@ impl GraphBuilder {
     /// Returns a session that runs this graph with the kernels of the builder's ops.
     ///
     /// # Errors
-    /// The first error of an operator, and as [`Session::new`].
+    /// The first error of an operator, and the errors of [`Session::new`].
     pub fn session(&self, options: SessionOptions) -> Result<Arc<Session>> {
         self.check()?;
         Ok(Arc::new(Session::new(self.graph.clone(), self.ops.kernels().clone(), options)?))

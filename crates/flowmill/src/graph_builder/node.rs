@@ -124,7 +124,7 @@ impl<'b> NodeBuilder<'b> {
     /// Adds the node and returns its only output.
     ///
     /// # Errors
-    /// As [`NodeBuilder::finish`], and `InvalidArgument` if it has another number of outputs.
+    /// The errors of [`NodeBuilder::finish`], and `InvalidArgument` if it has another number of outputs.
     pub fn output(self) -> Result<Output<'b>> {
         let [output] = self.outputs()?;
         Ok(output)

@@ -1,4 +1,4 @@
-//! `SaveV2`, `RestoreV2` and their kin.
+//! `SaveV2`, `RestoreV2` and related ones.
 
 use super::{text, texts};
 use flowmill_cpu::{blocking_from_fn, from_fn};

@@ -263,7 +263,7 @@ impl ScopedBuilder<'_> {
         self.backward(id).filter(|l| Some(l.forward) == forward).map(|_| id)
     }
 
-    /// An `Enter` of a variable called `name` into loop `id`, in the present scope.
+    /// An `Enter` of a variable called `name` into loop `id`, in the current scope.
     pub(super) fn enter_named(&mut self, id: ContextId, value: OutputId, name: &str) -> Result<OutputId> {
         let frame = self.context(id).name.clone();
         let parallel_iterations = self.while_context(id).map_or(1, |l| l.parallel_iterations);

@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Turns all loops of frames into `While`s, whose functions are added to the graph's library. `kept`, which may name nodes in loops, names the loops then.
 ///
 /// # Errors
-/// `Unimplemented` for a frame that is no loop as `while_loop` makes it, and as [`ControlFlow::new`].
+/// `Unimplemented` for a frame that is no loop as `while_loop` makes it, and the errors of [`ControlFlow::new`].
 pub(super) fn raise_loops(graph: &mut Graph, function: &str, kept: &mut [NodeId]) -> Result<()> {
     while graph.op_nodes().any(|n| n.is_enter()) {
         let flow = ControlFlow::new(graph)?;

@@ -105,7 +105,7 @@ enum Kind {
 }
 
 impl CallGradient {
-    /// Begins, in the present scope.
+    /// Begins, in the current scope.
     pub(super) fn new(b: &mut ScopedBuilder<'_>, node: NodeId, grads: &[Option<Grad>], options: &GradientOptions) -> Result<CallGradient> {
         let forward = b.graph().node(node)?;
         let (op, attrs) = (forward.op().to_owned(), forward.attrs().clone());
