@@ -140,7 +140,7 @@ class _Call:
         self.types: dict[str, tuple[int, str | None]] = {}
 
     def scope(self):
-        """The scope of what is made for the operation."""
+        """Returns the scope of what is made for the operation."""
         graph = self.graph
         scope = graph._thread.here.scope
         if self.whole is None:
@@ -148,7 +148,7 @@ class _Call:
         return scope.named(self.whole)
 
     def convert(self, value, dtype: int | None, arg: str, preferred: int | None = None) -> tuple[_Input, int]:
-        """A value that is no tensor of the graph as an input, and the number of its type."""
+        """Returns a value that is no tensor of the graph as an input, and the number of its type."""
         of_type, hint = None if dtype is None else as_dtype(dtype), None if preferred is None else as_dtype(preferred)
         if is_plain(value) and self.added is None and not self.signature.takes_refs:
             return self._constant(value, of_type, arg, hint)
@@ -177,7 +177,7 @@ class _Call:
         return len(self.constants) - 1, number
 
     def input(self, arg: Argument, value) -> tuple[_Input, int]:
-        """A value as the input for an argument, and the number of its type."""
+        """Returns a value as the input for an argument, and the number of its type."""
         signature, wanted = self.signature, arg.fixed
         attr = arg.type_attr
         if attr is not None:
@@ -251,7 +251,7 @@ class _Call:
         self.types[attr] = number, arg
 
     def list_of_inputs(self, arg: Argument, values) -> list[_Input]:
-        """A list as the inputs for an argument that takes one."""
+        """Returns a list as the inputs for an argument that takes one."""
         if not isinstance(values, (list, tuple)):
             raise TypeError(f"Expected list for '{arg.name}' argument to '{self.signature.name}' Op, not {values!r}.")
         if arg.number_attr is None:  # tensors of any types
@@ -357,7 +357,7 @@ def apply_op(op: str, name: str | None, args=(), attrs: dict[str, Any] | None = 
 
 
 def _plain(kind: str, value, attr: str):
-    """An attribute's value as the core takes it: numbers of types, lists of sizes, serialised messages."""
+    """Returns an attribute's value as the core takes it: numbers of types, lists of sizes, serialised messages."""
     if kind in _AS_THEY_ARE:
         return value
     if kind == "type":
@@ -422,7 +422,7 @@ def _outputs_of(operation: Operation, of: Signature):
 
 
 def _size_of(operation: Operation, output) -> int:
-    """The number of tensors of an output, an `ArgDef`."""
+    """Returns the number of tensors of an output, an `ArgDef`."""
     if output.number_attr:
         return operation.get_attr(output.number_attr)
     return len(operation.get_attr(output.type_list_attr)) if output.type_list_attr else 1
@@ -471,7 +471,7 @@ class op_scope:  # noqa: N801 - used like a function
 
 
 def dims(tensor: Tensor) -> list[int] | None:
-    """The static shape, with -1 for sizes that are not known; None for an unknown rank."""
+    """Returns the static shape, with -1 for sizes that are not known; None for an unknown rank."""
     return tensor._graph._core.shape(*tensor._key)
 
 

@@ -6,7 +6,7 @@ from flowmill.tensor_shape import Dimension
 
 
 def one_of(old: str, old_value, new: str, new_value):
-    """The value of an argument that has two names.
+    """Returns the value of an argument that has two names.
 
     Raises:
         ValueError: if both are given.

@@ -17,7 +17,7 @@ __all__ = ["Benchmark", "StubOutForTesting", "benchmark_config", "disable_with_p
 
 
 def benchmark_config():
-    """A `ConfigProto` for timings: passes that reorder dependencies are off."""
+    """Returns a `ConfigProto` for timings: passes that reorder dependencies are off."""
     config = _protos.get("ConfigProto")()
     config.graph_options.rewrite_options.dependency_optimization = _protos.get("RewriterConfig").OFF
     return config
@@ -32,7 +32,7 @@ def is_cpu_target_available(target: str) -> bool:
 
 
 def disable_with_predicate(pred: Callable[[], Any], skip_message: str):
-    """A decorator that skips a test where `pred()` is true."""
+    """Returns a decorator that skips a test where `pred()` is true."""
     def decorated(test):
         @functools.wraps(test)
         def run(self, *args, **kwargs):
@@ -44,7 +44,7 @@ def disable_with_predicate(pred: Callable[[], Any], skip_message: str):
 
 
 def with_eager_op_as_function(cls=None, only_as_function: bool = False):
-    """A decorator that leaves a class of tests as it is: operations are not run eagerly."""
+    """Returns a decorator that leaves a class of tests as it is: operations are not run eagerly."""
     return cls if cls is not None else (lambda tests: tests)
 
 
@@ -117,7 +117,7 @@ class Benchmark(unittest.TestCase):
         return cls is Benchmark
 
     def evaluate(self, tensors):
-        """The values of tensors in the default session."""
+        """Returns the values of tensors in the default session."""
         from flowmill.session import get_default_session
 
         return get_default_session().run(tensors)
@@ -178,7 +178,7 @@ class Benchmark(unittest.TestCase):
 
 
 def _calling_method(benchmark: Benchmark) -> str:
-    """The outermost method of an object that is being called."""
+    """Returns the outermost method of an object that is being called."""
     found = "benchmark"
     frame = inspect.currentframe()
     while frame is not None:

@@ -117,7 +117,7 @@ def _parts(grad) -> list[Tensor]:
 
 
 def _in(graph, grad, moved: dict[str, Tensor]):
-    """A gradient in `graph`, with what is known of its shape beside."""
+    """Returns a gradient in `graph`, with what is known of its shape beside."""
     for part in _parts(grad):
         moved[part.name].set_shape(part.shape)
     if not isinstance(grad, IndexedSlices):
@@ -130,7 +130,7 @@ def _in(graph, grad, moved: dict[str, Tensor]):
 
 
 def _contexts_around(graph: Graph, number: int | None) -> list[int]:
-    """A control-flow context and those around it, the outermost last."""
+    """Returns a control-flow context and those around it, the outermost last."""
     found = []
     while number is not None:
         found.append(number)
@@ -139,7 +139,7 @@ def _contexts_around(graph: Graph, number: int | None) -> list[int]:
 
 
 def _loops_of_frames(around: Graph, forward) -> list[bytes]:
-    """The contexts that loops of frames are in, where there are some among the nodes of `forward`: with what is inside of them, as messages."""
+    """Returns the contexts that loops of frames are in, where there are some among the nodes of `forward`: with what is inside of them, as messages."""
     types = {node.op for node in forward.node}
     # A loop with pops is the gradient of one: there are no second derivatives.
     if "NextIteration" not in types or "StackPopV2" in types:

@@ -182,7 +182,7 @@ def _shape(value: Dimension | TensorShape, dtype: DType | None, name: str | None
 
 
 def constant(value, dtype=None, shape=None, name: str | None = "Const", verify_shape: bool = False) -> Tensor:
-    """A tensor with a value that never changes.
+    """Returns a tensor with a value that never changes.
 
     Args:
         value: a number, string, array, or a nested list of them.

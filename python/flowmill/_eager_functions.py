@@ -25,7 +25,7 @@ class Argument(OperatorsOfTensor):
         return self._tensor if dtype is None else convert_to_tensor(self._tensor, dtype, name)
 
     def numpy(self):
-        """The value as an array, or a scalar: what is computed with it is a constant."""
+        """Returns the value as an array, or a scalar: what is computed with it is a constant."""
         return self._value[()] if self._value.ndim == 0 else self._value
 
     def __array__(self, dtype=None, copy=None):
@@ -98,7 +98,7 @@ def evaluated(made: list, graph: Graph) -> list:
 
 
 def _backward(function, count: int, types: list):
-    """A function of `count` arguments and the gradients of the results, which gives those of the arguments."""
+    """Returns a function of `count` arguments and the gradients of the results, which gives those of the arguments."""
     def called(*arrays):
         with Graph().as_default() as graph:
             arguments = [Argument(np.asarray(a)) for a in arrays[:count]]

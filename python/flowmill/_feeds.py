@@ -11,7 +11,7 @@ from flowmill.tensor_shape import known_shape
 
 
 def flatten(graph: Graph, feed_dict) -> dict[Tensor, Any]:
-    """The tensors that a feed dictionary names, with their values. A tuple as a key takes a value of the same structure.
+    """Returns the tensors that a feed dictionary names, with their values. A tuple as a key takes a value of the same structure.
 
     Raises:
         TypeError: if it is no dictionary or a key is no tensor.
@@ -62,7 +62,7 @@ class HandleFed(TypeError):
 
 
 def refusal(name: str, dtype: int, shape, value, cause) -> Exception:
-    """The exception for a value that cannot be fed. Called by Rust.
+    """Returns the exception for a value that cannot be fed. Called by Rust.
 
     Args:
         name: the tensor's.

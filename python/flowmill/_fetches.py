@@ -111,5 +111,5 @@ class Fetches:
 
 
 def _shown(fetch) -> str:
-    """A fetch in a message; an operation by its name, for all of its node would be lines."""
+    """Returns a fetch in a message; an operation by its name, for all of its node would be lines."""
     return repr(fetch) if isinstance(fetch, Operation) else str(fetch)

@@ -84,7 +84,7 @@ class Flag:
         self.present, self.using_default_value, self.value = 0, True, self.default
 
     def serialize(self) -> str:
-        """The flag as the command line would have it; empty for None."""
+        """Returns the flag as the command line would have it; empty for None."""
         if self.value is None:
             return ""
         if self.boolean:
@@ -121,7 +121,7 @@ class FlagHolder:
         return self._flag.present > 0
 
     def serialize(self) -> str:
-        """The flag as the command line would have it."""
+        """Returns the flag as the command line would have it."""
         return self._flag.serialize()
 
     def __bool__(self):
@@ -288,7 +288,7 @@ class FlagValues:
         return {name: flag.value for name, flag in self._flags.items()}
 
     def get_flag_value(self, name: str, default):
-        """The value of a flag; `default` if there is no such flag or it is None."""
+        """Returns the value of a flag; `default` if there is no such flag or it is None."""
         value = getattr(self, name) if name in self._flags else None
         return default if value is None else value
 
@@ -300,11 +300,11 @@ class FlagValues:
         self._check(v for v in self._validators if name in v[0] and self._parsed)
 
     def find_module_defining_flag(self, flagname: str, default=None):
-        """The module that defines a flag."""
+        """Returns the module that defines a flag."""
         return self._modules[flagname][0] if flagname in self._modules else default
 
     def flags_by_module_dict(self) -> dict[str, list[Flag]]:
-        """The flags by the modules that define them."""
+        """Returns the flags by the modules that define them."""
         found: dict[str, list[Flag]] = {}
         for name in self:
             found.setdefault(self._modules[name][0], []).append(self._flags[name])
@@ -330,7 +330,7 @@ class FlagValues:
         return self.get_help()
 
     def flags_into_string(self) -> str:
-        """The flags as a flagfile would have them."""
+        """Returns the flags as a flagfile would have them."""
         return "".join(text + "\n" for text in (self._flags[name].serialize() for name in self) if text)
 
     def append_flags_into_file(self, filename) -> None:
@@ -350,7 +350,7 @@ def _words_of_file(path: str) -> list[str]:
 
 
 def defining_module() -> str:
-    """The module that a flag is defined in: the nearest caller's outside of these two."""
+    """Returns the module that a flag is defined in: the nearest caller's outside of these two."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__") in (__name__, "flowmill.flags"):
         frame = frame.f_back

@@ -24,7 +24,7 @@ _numbers = itertools.count()
 
 
 def _base(tensor_name: str) -> str:
-    """The node or parameter of an input, in a graph or a function: without its output and the mark of control."""
+    """Returns the node or parameter of an input, in a graph or a function: without its output and the mark of control."""
     return tensor_name.removeprefix("^").partition(":")[0]
 
 
@@ -126,7 +126,7 @@ def _rename_read(function, read: set[str]) -> None:
 
 
 def _reader_of(graph, name: str) -> str:
-    """A tensor with the value of a resource variable."""
+    """Returns a tensor with the value of a resource variable."""
     for consumer in graph.get_operation_by_name(name).outputs[0].consumers():
         if consumer.type == "ReadVariableOp":
             return consumer.outputs[0].name
@@ -138,7 +138,7 @@ def _reader_of(graph, name: str) -> str:
 
 
 def _types_behind_handles(nodes, types: dict[str, int]) -> dict[str, int]:
-    """The types of the variables whose handles nodes give, by node; `types` says those of the variables that are converted."""
+    """Returns the types of the variables whose handles nodes give, by node; `types` says those of the variables that are converted."""
     found = dict(types)
     changed = True
     while changed:  # loops hand handles back

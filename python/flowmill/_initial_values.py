@@ -13,7 +13,7 @@ _HOLDERS = ("Variable", "VariableV2")
 
 
 def guarded(scope: str, value: Tensor) -> Tensor:
-    """An initial value in which variables are read as :meth:`Variable.initialized_value`, so that initializers may run in any order.
+    """Returns an initial value in which variables are read as :meth:`Variable.initialized_value`, so that initializers may run in any order.
 
     Args:
         scope: the name scope of the new variable, with a slash at its end.
@@ -31,7 +31,7 @@ def guarded(scope: str, value: Tensor) -> Tensor:
 
 
 def _upstream(last: Operation) -> list[Operation] | None:
-    """The operations that `last` depends on, those that others need first; None if they form a cycle."""
+    """Returns the operations that `last` depends on, those that others need first; None if they form a cycle."""
     order: list[Operation] = []
     state: dict[Operation, bool] = {}
     stack = [(last, False)]

@@ -14,7 +14,7 @@ TRUE_DIVISION = {4: "float32", 6: "float32", 5: "float32", 17: "float32", 3: "fl
 
 
 def binary(op: str, name: str | None, x, y, display: str | None = None):
-    """An op of two tensors, at least one of which is one; the other becomes one of the same type.
+    """Returns an op of two tensors, at least one of which is one; the other becomes one of the same type.
 
     Args:
         op: the op.
@@ -51,7 +51,7 @@ _NUMBERS = frozenset((float, int, bool))
 
 
 def add(x, y, name: str | None = None):
-    """The sum; strings are joined."""
+    """Returns the sum; strings are joined."""
     of_type = (x if isinstance(x, Tensor) else y)._type
     return binary("AddV2" if of_type % _REF != _STRING else "Add", name, x, y, "add")
 
@@ -62,14 +62,14 @@ def is_ragged(value) -> bool:
 
 
 def of_rows(function, x, y):
-    """A function of two tensors for ones of which one is ragged."""
+    """Returns a function of two tensors for ones of which one is ragged."""
     from flowmill.ragged._elementwise import applied
 
     return applied(function, x, y)
 
 
 def truediv(x, y, name: str | None = None):
-    """The quotient as Python 3 has it: integers become `float64`, those of up to 16 bits `float32`.
+    """Returns the quotient as Python 3 has it: integers become `float64`, those of up to 16 bits `float32`.
 
     Raises:
         TypeError: if the types differ.
@@ -93,7 +93,7 @@ def truediv(x, y, name: str | None = None):
 
 
 def _logical(op: str, bitwise: str, display: str):
-    """An operator of truth values that is one of bits for integers."""
+    """Returns an operator of truth values that is one of bits for integers."""
     def operator(x, y):
         like = x if isinstance(x, Tensor) else y
         if like._type % _REF == _BOOL:
@@ -114,7 +114,7 @@ def logical_xor(x, y, name: str | None = None):
 
 
 def _operator(op: str, display: str | None, otherwise=None):
-    """An operator of an op; `otherwise` is called where a tensor and a number do not decide it."""
+    """Returns an operator of an op; `otherwise` is called where a tensor and a number do not decide it."""
     name = display or op
     otherwise = otherwise or (lambda x, y: binary(op, None, x, y, display))
 

@@ -27,7 +27,7 @@ def _pool() -> Any:
 
 @functools.lru_cache(maxsize=None)
 def get(name: str) -> Any:
-    """The class of a message, or the wrapper of an enum, by its name in package ``tensorflow``.
+    """Returns the class of a message, or the wrapper of an enum, by its name in package ``tensorflow``.
 
     ``get("GraphDef")()`` is an empty message, ``get("DataType").Value("DT_FLOAT")`` is 1. Names of nested messages
     have dots: ``get("AttrValue.ListValue")``.
@@ -49,7 +49,7 @@ def get(name: str) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """The messages of :func:`get` as attributes."""
+    """Returns the messages of :func:`get` as attributes."""
     if not name.startswith("_"):
         try:
             return get(name)

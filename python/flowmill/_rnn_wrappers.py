@@ -154,7 +154,7 @@ class DropoutWrapper(_Wrapper):
 
 
 def _share(name: str, value):
-    """A share as a number if it is known, else a tensor."""
+    """Returns a share as a number if it is known, else a tensor."""
     tensor = convert_to_tensor(value)
     known = tensor.graph._core.constant_value(*tensor._key)
     if known is None:

@@ -189,7 +189,7 @@ class Scopes:
         return _NameScope(self, name)
 
     def _named(self, scope: _core.Scope, name: str | None) -> tuple[_core.Scope, str]:
-        """The scope that :func:`name_scope` makes within another one, and its whole name without a slash at its end."""
+        """Returns the scope that :func:`name_scope` makes within another one, and its whole name without a slash at its end."""
         if not name:
             return scope.named(""), ""
         try:
@@ -307,7 +307,7 @@ class Scopes:
         return self._thread.here.container
 
     def _attrs_of_surroundings(self, op: str, attrs: dict | None, is_stateful_with_container) -> dict | None:
-        """The attributes of an operation with those that its surroundings give it."""
+        """Returns the attributes of an operation with those that its surroundings give it."""
         here = self._thread.here
         override = here.gradient_overrides.get(op)
         if override is not None:

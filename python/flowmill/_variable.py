@@ -65,7 +65,7 @@ def _create(next_creator=None, use_resource: bool | None = None, **arguments) ->
 
 
 def _kind(use_resource: bool | None) -> type[Variable]:
-    """The class of variables as their arguments, the scope or the default say."""
+    """Returns the class of variables as their arguments, the scope or the default say."""
     of_references, of_resources, get_variable_scope = _kinds()
     if use_resource is None:
         use_resource = get_variable_scope().use_resource
@@ -165,7 +165,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
             return sizes + ":".join(f"{offset},{size}" for offset, size in zip(self.var_offset, self.var_shape))
 
         def to_proto(self, export_scope: str | None = None):
-            """A `SaveSliceInfoDef`; None if it is not of `export_scope`."""
+            """Returns a `SaveSliceInfoDef`; None if it is not of `export_scope`."""
             from flowmill.graph_keys import strip_name_scope
 
             if export_scope is not None and not self.full_name.startswith(export_scope):
@@ -244,7 +244,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         return self.name[: self.name.index(":")] if ":" in self.name else self.name
 
     def ref(self) -> Reference:
-        """A key for dictionaries and sets."""
+        """Returns a key for dictionaries and sets."""
         return Reference(self)
 
     experimental_ref = ref
@@ -438,14 +438,14 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
 
     @staticmethod
     def from_proto(variable_def, import_scope: str | None = None) -> Variable:
-        """The variable of the default graph that a `VariableDef` names."""
+        """Returns the variable of the default graph that a `VariableDef` names."""
         return Variable(variable_def=variable_def, import_scope=import_scope, use_resource=variable_def.is_resource)
 
     def __iter__(self) -> NoReturn:
         raise TypeError("'Variable' object is not iterable.")
 
     def __getitem__(self, index) -> Any:
-        """A part of its value; where that is a slice, its method ``assign`` changes the part of the variable."""
+        """Returns a part of its value; where that is a slice, its method ``assign`` changes the part of the variable."""
         from flowmill._slicing import getitem
 
         part = getitem(self._as_tensor(), index, self)
@@ -463,7 +463,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
 
 
 def check_arguments(collections, trainable: bool, constraint) -> list:
-    """The collections that a variable with these arguments is added to.
+    """Returns the collections that a variable with these arguments is added to.
 
     Raises:
         ValueError: if they are of other types.

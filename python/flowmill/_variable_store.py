@@ -30,7 +30,7 @@ class _PartitionInfo(NamedTuple):
         return 0 if axis is None else self.var_offset[axis]
 
     def single_slice_dim(self, shape) -> int | None:
-        """The dimension that is in parts, None if none is.
+        """Returns the dimension that is in parts, None if none is.
 
         Raises:
             ValueError: if several are, or `shape` does not lie within the whole.
@@ -142,7 +142,7 @@ class VariableStore:
         return variable
 
     def _checked(self, found: Variable, name: str, shape: TensorShape | None, dtype: DType, reuse) -> Variable:
-        """A variable that exists, for those who may have it."""
+        """Returns a variable that exists, for those who may have it."""
         if reuse is False:
             made = found.op.traceback[-5:]
             lines = "".join(f'  File "{file}", line {line}, in {function}\n    {text}\n' for file, line, function, text in made)
@@ -156,7 +156,7 @@ class VariableStore:
         return found
 
     def _get_partitioned(self, name: str, shape, dtype: DType, initializer, partitioner, *, reuse, **rest):
-        """A variable in parts, which are called ``name/part_0``, ``name/part_1``, …"""
+        """Returns a variable in parts, which are called ``name/part_0``, ``name/part_1``, …"""
         from flowmill.variables import PartitionedVariable
 
         if name in self._vars:

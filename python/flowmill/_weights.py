@@ -11,14 +11,14 @@ _PREFIX = "weights can not be broadcast to values."
 
 
 def _described(value, name: str):
-    """A value as a tensor, its shape and its rank, in a scope of its own."""
+    """Returns a value as a tensor, its shape and its rank, in a scope of its own."""
     with scope(None, name, [value]) as whole:
         tensor = convert_to_tensor(value, name=whole)
         return tensor, tf.shape(tensor, name="shape"), tf.rank(tensor, name="rank")
 
 
 def assert_broadcastable(weights, values) -> Operation:
-    """An operation that fails where weights are neither a scalar nor of the rank of values with each size equal or 1.
+    """Returns an operation that fails where weights are neither a scalar nor of the rank of values with each size equal or 1.
 
     Raises:
         ValueError: if static shapes say so.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def decode_wav(contents, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None) -> _DecodeWav:
-    """The samples of a file of 16-bit sound.
+    """Returns the samples of a file of 16-bit sound.
 
     Args:
         contents: the file, a string.
@@ -27,7 +27,7 @@ def decode_wav(contents, desired_channels: int = -1, desired_samples: int = -1, 
 
 
 def encode_wav(audio, sample_rate, name: str | None = None) -> Tensor:
-    """A file of 16-bit sound.
+    """Returns a file of 16-bit sound.
 
     Args:
         audio: ``[times, channels]``, from -1 to 1.

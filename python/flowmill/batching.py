@@ -13,7 +13,7 @@ from flowmill.tensor_spec import TensorSpec
 
 def nondifferentiable_batch_function(num_batch_threads: int, max_batch_size: int, batch_timeout_micros: int, allowed_batch_sizes: list[int] | None = None,
                                      max_enqueued_batches: int = 10, autograph: bool = True, enable_large_batch_splitting: bool = True) -> Callable:
-    """A decorator: concurrent steps that call the function run it once, with their arguments one after the other along the first dimension.
+    """Returns a decorator: concurrent steps that call the function run it once, with their arguments one after the other along the first dimension.
 
     Each step gets its own rows of the results. The function takes tensors and returns tensors with as many rows as its arguments have. It has no gradient.
 

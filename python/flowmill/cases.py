@@ -62,7 +62,7 @@ def switch_case(branch_index, branch_fns, default=None, name: str | None = None)
 
 
 def _numbered(branch_index, branch_fns, default) -> list:
-    """The functions in the order of their numbers."""
+    """Returns the functions in the order of their numbers."""
     if not isinstance(branch_index, Tensor):
         raise TypeError(f"'branch_index' must be a Tensor, got {type(branch_index)}")
     if not branch_index.dtype.is_integer:
@@ -109,7 +109,7 @@ def _pairs(pred_fn_pairs) -> tuple[tuple, tuple]:
 
 
 def _at_most(predicates, n: int, message: str):
-    """An operation that fails where more than `n` of the predicates are true."""
+    """Returns an operation that fails where more than `n` of the predicates are true."""
     together = convert_to_tensor(list(predicates), name="preds_c")
     as_numbers = call("Cast", None, together, DstT="int32")
     count = call("Sum", "num_true_conds", as_numbers, constant([0], "int32"), keep_dims=False)
@@ -119,7 +119,7 @@ def _at_most(predicates, n: int, message: str):
 
 
 def _last_as_default(predicates, functions):
-    """The last function as what is left, with a check that its predicate is true."""
+    """Returns the last function as what is left, with a check that its predicate is true."""
     last = len(predicates) - 1
 
     def default():

@@ -23,7 +23,7 @@ def _like(t, values):
 
 
 def clip_by_value(t, clip_value_min, clip_value_max, name: str | None = None) -> Tensor:
-    """A tensor, or IndexedSlices, with what is out of bounds set to the bound.
+    """Returns a tensor, or IndexedSlices, with what is out of bounds set to the bound.
 
     Args:
         t: the tensor.
@@ -45,7 +45,7 @@ def clip_by_value(t, clip_value_min, clip_value_max, name: str | None = None) ->
 
 
 def clip_by_norm(t, clip_norm, axes=None, name: str | None = None) -> Tensor | IndexedSlices:
-    """A tensor, or IndexedSlices, made smaller where its Euclidean norm is larger than a bound.
+    """Returns a tensor, or IndexedSlices, made smaller where its Euclidean norm is larger than a bound.
 
     Args:
         t: the tensor.
@@ -64,7 +64,7 @@ def clip_by_norm(t, clip_norm, axes=None, name: str | None = None) -> Tensor | I
 
 
 def clip_by_average_norm(t, clip_norm, name: str | None = None) -> Tensor:
-    """A tensor made smaller where its Euclidean norm, divided by the number of its elements, is larger than a bound."""
+    """Returns a tensor made smaller where its Euclidean norm, divided by the number of its elements, is larger than a bound."""
     with op_scope(name, "clip_by_average_norm", t, clip_norm) as scope:
         t = convert_to_tensor(t, name="t")
         count = cast(size(t), float32)
@@ -73,7 +73,7 @@ def clip_by_average_norm(t, clip_norm, name: str | None = None) -> Tensor:
 
 
 def global_norm(t_list, name: str | None = None) -> Tensor:
-    """The Euclidean norm of the elements of several tensors together.
+    """Returns the Euclidean norm of the elements of several tensors together.
 
     Args:
         t_list: tensors, IndexedSlices, and None, which does not count.

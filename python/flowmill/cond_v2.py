@@ -39,12 +39,12 @@ def indexed_case(graph: Graph, branch_index: Tensor, functions, name: str = "ind
 
 
 def scalar(tensor: Tensor) -> Tensor:
-    """A tensor of one element as a scalar."""
+    """Returns a tensor of one element as a scalar."""
     return call("Squeeze", None, tensor) if tensor.shape.rank is None or tensor.shape.rank > 0 else tensor
 
 
 def _chosen(op: str, index: Tensor, branches: list[FuncGraph], scope: str, attrs):
-    """The operation that calls one of the functions, and what it gives."""
+    """Returns the operation that calls one of the functions, and what it gives."""
     graph = get_default_graph()
     _check_same_outputs(op, branches)
     inputs = share_inputs(branches)

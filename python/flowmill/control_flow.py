@@ -14,12 +14,12 @@ from flowmill.tensor import Operation, Tensor
 
 
 def no_op(name: str | None = None) -> Operation:
-    """An operation that does nothing; it is there to be waited for."""
+    """Returns an operation that does nothing; it is there to be waited for."""
     return apply_op("NoOp", name)
 
 
 def group(*inputs, name: str | None = None) -> Operation:
-    """An operation that is done when all of `inputs` are: operations, tensors, or nested lists of them.
+    """Returns an operation that is done when all of `inputs` are: operations, tensors, or nested lists of them.
 
     Raises:
         TypeError: for anything else.
@@ -147,7 +147,7 @@ def cond_by_switches(graph, pred, true_fn, false_fn, strict: bool = False, name:
 
 
 def _one_of(name: str, function, old_name: str, old):
-    """A function that has two names."""
+    """Returns a function that has two names."""
     if old is not None:
         if function is not None:
             raise TypeError(f"cond(): '{name}' and '{old_name}' may not be set simultaneously.")
@@ -192,7 +192,7 @@ def _check_branches(true_result, false_result, true_flat, false_flat) -> None:
 
 
 def Assert(condition, data, summarize: int | None = None, name: str | None = None) -> Operation:  # noqa: N802 - TensorFlow's name
-    """An operation that fails where `condition` is false. Nothing runs it by itself: let what relies on it wait for it.
+    """Returns an operation that fails where `condition` is false. Nothing runs it by itself: let what relies on it wait for it.
 
     Args:
         condition: a boolean scalar.

@@ -18,7 +18,7 @@ class ControlFlowContext:
         self._graph, self._number = graph, number
 
     def _message(self):
-        """All that is known of it, as a message."""
+        """Returns all that is known of it, as a message."""
         definition = _protos.get("ControlFlowContextDef").FromString(self._graph._core.context_def(self._graph._thread.here.scope, self._number))
         return getattr(definition, self._field)
 
@@ -140,7 +140,7 @@ def _wrapped(graph: Graph, number: int | None) -> ControlFlowContext | None:
 
 
 def context_of(op: Operation) -> ControlFlowContext | None:
-    """The innermost context that an operation is in."""
+    """Returns the innermost context that an operation is in."""
     return _wrapped(op.graph, op.graph._core.context_of(op.graph._thread.here.scope, op._id))
 
 

@@ -168,7 +168,7 @@ class OverloadedFunction:
         self._by_types: dict[tuple, DefinedFunction] = {}
 
     def instantiate(self, input_types) -> DefinedFunction:
-        """The graph function for arguments of these types."""
+        """Returns the graph function for arguments of these types."""
         types = tuple(as_dtype(t).base_dtype for t in input_types)
         found = self._by_types.get(types)
         if found is None:
@@ -184,7 +184,7 @@ class OverloadedFunction:
 
 
 def _attr(value):
-    """An attribute of a Python value."""
+    """Returns an attribute of a Python value."""
     message = _protos.get("AttrValue")
     if isinstance(value, bool):
         return message(b=value)

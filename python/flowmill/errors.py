@@ -93,12 +93,12 @@ _BY_CODE = {
 
 
 def exception_type_from_error_code(error_code) -> type[OpError]:
-    """The exception class of a code; KeyError for one that does not exist."""
+    """Returns the exception class of a code; KeyError for one that does not exist."""
     return _BY_CODE[error_code]
 
 
 def error_code_from_exception_type(cls) -> int:
-    """The code of an exception class; UNKNOWN for a class of somebody else's."""
+    """Returns the code of an exception class; UNKNOWN for a class of somebody else's."""
     return next((code for code, known in _BY_CODE.items() if known is cls), UNKNOWN)
 
 

@@ -250,7 +250,7 @@ def register_validator(flag_name, checker: Callable, message: str = "Flag valida
 
 
 def validator(flag_name, message: str = "Flag validation failed", flag_values: FlagValues = FLAGS) -> Callable:
-    """A decorator for a checker of :func:`register_validator`."""
+    """Returns a decorator for a checker of :func:`register_validator`."""
     def decorate(function):
         register_validator(flag_name, function, message, flag_values)
         return function
@@ -272,7 +272,7 @@ def register_multi_flags_validator(flag_names, multi_flags_checker: Callable, me
 
 
 def multi_flags_validator(flag_names, message: str = "Flag validation failed", flag_values: FlagValues = FLAGS) -> Callable:
-    """A decorator for a checker of :func:`register_multi_flags_validator`."""
+    """Returns a decorator for a checker of :func:`register_multi_flags_validator`."""
     def decorate(function):
         register_multi_flags_validator(flag_names, function, message, flag_values)
         return function

@@ -181,7 +181,7 @@ class BodyGraph(FuncGraph):
 
 
 def _find(graph: Graph, name: str) -> Function | None:
-    """The function of that name that a graph calls, or that one of those calls."""
+    """Returns the function of that name that a graph calls, or that one of those calls."""
     todo = [graph]
     while isinstance(todo[-1], FuncGraph):
         todo.append(todo[-1].outer_graph)
@@ -264,7 +264,7 @@ class Function:
 
 
 def to_function(graph: FuncGraph, name: str | None = None, out_names: Sequence[str] | None = None, attrs=None) -> Function:
-    """The function whose body a graph is.
+    """Returns the function whose body a graph is.
 
     Args:
         graph: the body, with its inputs and outputs.

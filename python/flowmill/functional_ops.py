@@ -33,7 +33,7 @@ def _converted(elems) -> list[Tensor]:
 
 
 def _static_rows(flat: list[Tensor]) -> int | None:
-    """The number of rows as far as it is known, the same for all."""
+    """Returns the number of rows as far as it is known, the same for all."""
     rows = flat[0].shape.with_rank_at_least(1).dims[0] if flat[0].shape.rank is not None else None
     for other in flat[1:]:
         if rows is not None and other.shape.rank is not None:
@@ -42,7 +42,7 @@ def _static_rows(flat: list[Tensor]) -> int | None:
 
 
 def _rows(tensor: Tensor, static: int | None):
-    """The number of rows: a number if it is known."""
+    """Returns the number of rows: a number if it is known."""
     return static or _shape(tensor)[0]
 
 
@@ -98,7 +98,7 @@ def map_fn(fn, elems, dtype=None, parallel_iterations: int | None = None, back_p
 
 
 def _unstacked(elems, flat: list[Tensor], n):
-    """The rows of tensors as arrays, in their structure."""
+    """Returns the rows of tensors as arrays, in their structure."""
     return nest.pack_sequence_as(elems, [TensorArray(t.dtype, size=n, dynamic_size=False, infer_shape=True).unstack(t) for t in flat])
 
 
@@ -158,7 +158,7 @@ def foldr(fn, elems, initializer=None, parallel_iterations: int = 10, back_prop:
 
 def scan(fn, elems, initializer=None, parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False, infer_shape: bool = True,
          reverse: bool = False, name: str | None = None):
-    """All that comes out on the way of combining rows, stacked: the last row is what :func:`foldl` gives.
+    """Returns all that comes out on the way of combining rows, stacked: the last row is what :func:`foldl` gives.
 
     Args:
         fn: called with what came out so far and the structure of a row of each tensor; returns what comes out now, in the structure of `initializer`,

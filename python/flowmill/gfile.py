@@ -39,7 +39,7 @@ def _errors(path: str = "") -> Iterator[None]:
 
 
 def _local(path) -> str:
-    """A path as the operating system takes it.
+    """Returns a path as the operating system takes it.
 
     Raises:
         errors.UnimplementedError: for other file systems than the local one.
@@ -95,7 +95,7 @@ class GFile:
         return data if self._binary else as_text(data)
 
     def size(self) -> int:
-        """The file's size in bytes."""
+        """Returns the file's size in bytes."""
         if self._writable and self._file is not None:
             self.flush()
         return Stat(self._name).length
@@ -107,13 +107,13 @@ class GFile:
             return self._text(file.read(n))
 
     def readline(self) -> Any:
-        """A line with its end; empty at the end of the file."""
+        """Returns a line with its end; empty at the end of the file."""
         file = self._reading()
         with _errors(str(self._name)):
             return self._text(file.readline())
 
     def readlines(self) -> list:
-        """The lines that are left, with their ends."""
+        """Returns the lines that are left, with their ends."""
         return list(self)
 
     def write(self, file_content) -> None:
@@ -139,7 +139,7 @@ class GFile:
         return True
 
     def tell(self) -> int:
-        """The place in the file, in bytes from its start."""
+        """Returns the place in the file, in bytes from its start."""
         file = self._open()
         with _errors(str(self._name)):
             return file.tell()
@@ -161,7 +161,7 @@ class GFile:
         return self
 
     def __next__(self) -> Any:
-        """The next line with its end."""
+        """Returns the next line with its end."""
         line = self.readline()
         if not line:
             raise StopIteration
@@ -223,7 +223,7 @@ def ListDirectory(dirname) -> list[str]:
 
 
 def Glob(filename) -> list[str]:
-    """The files and directories that match a pattern, or one of a list of patterns, sorted. ``*``, ``?`` and ``[...]`` match within names, also those
+    """Returns the files and directories that match a pattern, or one of a list of patterns, sorted. ``*``, ``?`` and ``[...]`` match within names, also those
     that begin with a dot."""
     patterns = filename if isinstance(filename, (list, tuple)) else [filename]
     return [found for pattern in patterns for found in _glob(_local(pattern))]
@@ -308,7 +308,7 @@ FileStatistics = collections.namedtuple("FileStatistics", "length mtime_nsec is_
 
 
 def Stat(filename) -> FileStatistics:
-    """The size and age of a file or directory.
+    """Returns the size and age of a file or directory.
 
     Raises:
         errors.NotFoundError: if it does not exist.

@@ -68,7 +68,7 @@ NotDifferentiable = NoGradient = no_gradient
 
 def gradients(ys, xs, grad_ys=None, name: str = "gradients", colocate_gradients_with_ops: bool = False, gate_gradients: bool = False,
               aggregation_method: int | None = None, stop_gradients=None, unconnected_gradients=UnconnectedGradients.NONE) -> list[Any]:
-    """The derivatives of the sum of `ys` by each of `xs`.
+    """Returns the derivatives of the sum of `ys` by each of `xs`.
 
     Args:
         ys: a tensor, or a list of them.
@@ -152,7 +152,7 @@ def _walk(graph, walk) -> list:
 
 
 def _keys(graph, grad):
-    """A gradient as the core takes it."""
+    """Returns a gradient as the core takes it."""
     if grad is None:
         return None
 
@@ -210,7 +210,7 @@ def _gradient(graph, keys):
 
 def hessians(ys, xs, name: str = "hessians", colocate_gradients_with_ops: bool = False, gate_gradients: bool = False,
              aggregation_method: int | None = None) -> list[Tensor]:
-    """The second derivatives of the sum of `ys` by each of `xs`: for an `x` of shape `s` a tensor of shape ``s + s``.
+    """Returns the second derivatives of the sum of `ys` by each of `xs`: for an `x` of shape `s` a tensor of shape ``s + s``.
 
     Args:
         ys: a tensor, or a list of them.
@@ -248,5 +248,5 @@ def hessians(ys, xs, name: str = "hessians", colocate_gradients_with_ops: bool =
 
 
 def stop_gradient(input, name: str | None = None) -> Tensor:  # noqa: A002 - TensorFlow's name
-    """The tensor as it is; gradients take it for a constant."""
+    """Returns the tensor as it is; gradients take it for a constant."""
     return call("StopGradient", name, input)

@@ -124,7 +124,7 @@ class Graph(Scopes):
         return self._first_output(node_id, type_number)
 
     def _object(self, node_id: int, types) -> Operation:
-        """The object of an operation, where the types of its outputs are known."""
+        """Returns the object of an operation, where the types of its outputs are known."""
         made = self._objects.get(node_id)
         if made is None:
             made = self._objects.setdefault(node_id, Operation(self, node_id, [Tensor(self, (node_id, i), t) for i, t in enumerate(types)]))
@@ -142,7 +142,7 @@ class Graph(Scopes):
         return made if _checks is None else _checks.added(made)
 
     def _first_output(self, node_id: int, number: int) -> Tensor:
-        """The only output of an operation that was just added, and the number of its type. The operation has no object until it is used."""
+        """Returns the only output of an operation that was just added, and the number of its type. The operation has no object until it is used."""
         if _checks is not None:
             return self._added(node_id, (number,))._outputs[0]
         made = self._objects.setdefault(node_id, Tensor(self, (node_id, 0), number))
@@ -234,11 +234,11 @@ class Graph(Scopes):
         return None if node_id is None else self._operation(node_id)
 
     def get_operations(self) -> list[Operation]:
-        """All operations, in the order in which they were added."""
+        """Returns all operations, in the order in which they were added."""
         return [self._operation(n) for n in self._core.node_ids()]
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """The operation called `name`.
+        """Returns the operation called `name`.
 
         Raises:
             KeyError: if there is none.
@@ -248,7 +248,7 @@ class Graph(Scopes):
         return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor called `name`, such as ``"x:0"``.
+        """Returns the tensor called `name`, such as ``"x:0"``.
 
         Raises:
             KeyError: if there is none.
@@ -313,7 +313,7 @@ class Graph(Scopes):
         return _protos.get("VersionDef")(producer=producer, min_consumer=min_consumer)
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False):
-        """The graph as a `GraphDef`.
+        """Returns the graph as a `GraphDef`.
 
         Args:
             from_version: leaves out the operations that the graph had when its version was this.
@@ -358,12 +358,12 @@ class Graph(Scopes):
             self.add_to_collection(name, value)
 
     def get_collection_ref(self, name) -> list:
-        """The list itself, to be changed."""
+        """Returns the list itself, to be changed."""
         with self._lock:
             return self._collections.setdefault(name, [])
 
     def get_collection(self, name, scope: str | None = None) -> list:
-        """A copy of a collection; with `scope`, of the items whose names begin with a match of that regular expression."""
+        """Returns a copy of a collection; with `scope`, of the items whose names begin with a match of that regular expression."""
         import re
 
         with self._lock:
@@ -427,7 +427,7 @@ class Graph(Scopes):
 
 
 def _attrs_of(op: str) -> frozenset[str]:
-    """The attributes of an op."""
+    """Returns the attributes of an op."""
     found = _core.op_signature(op)
     return frozenset(attr[0] for attr in found[1]) if found else frozenset()
 
@@ -452,7 +452,7 @@ _global_lock = threading.Lock()
 
 
 def get_default_graph() -> Graph:
-    """The innermost graph that ``with graph.as_default()`` made the thread's default; else one that all threads share."""
+    """Returns the innermost graph that ``with graph.as_default()`` made the thread's default; else one that all threads share."""
     global _global_default
     stack = defaults.graphs
     if stack:

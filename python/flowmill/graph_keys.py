@@ -60,12 +60,12 @@ def add_to_collections(names, value) -> None:
 
 
 def get_collection(key, scope: str | None = None) -> list:
-    """A copy of a collection of the default graph; with `scope`, of the items whose names begin with a match of that regular expression."""
+    """Returns a copy of a collection of the default graph; with `scope`, of the items whose names begin with a match of that regular expression."""
     return get_default_graph().get_collection(key, scope)
 
 
 def get_collection_ref(key) -> list:
-    """A collection of the default graph, to be changed."""
+    """Returns a collection of the default graph, to be changed."""
     return get_default_graph().get_collection_ref(key)
 
 

@@ -89,7 +89,7 @@ class IndexedSlices:
         return IndexedSlicesValue(*values, *([] if len(values) == 3 else [None]))
 
     def _as_tensor(self, dtype=None, name: str | None = None) -> Tensor:
-        """The whole, with zeros if there are no slices.
+        """Returns the whole, with zeros if there are no slices.
 
         Raises:
             ValueError: if its shape is not known, or its type is not `dtype`.
@@ -110,5 +110,5 @@ class IndexedSlices:
 
 
 def as_dense(value) -> Tensor:
-    """A tensor of IndexedSlices, or whatever else can be one."""
+    """Returns a tensor of IndexedSlices, or whatever else can be one."""
     return convert_to_tensor(value)

@@ -19,7 +19,7 @@ _counts: dict[tuple[str, int], int] = {}
 
 
 def get_logger() -> _logging.Logger:
-    """The logger, which writes to the standard error stream unless the program has configured Python's logging."""
+    """Returns the logger, which writes to the standard error stream unless the program has configured Python's logging."""
     global _logger
     with _lock:
         if _logger is None:
@@ -41,7 +41,7 @@ def set_verbosity(v) -> None:
 
 
 def get_verbosity() -> int:
-    """The level."""
+    """Returns the level."""
     return get_logger().getEffectiveLevel()
 
 

@@ -7,7 +7,7 @@ from flowmill.tensor import Operation, Tensor
 
 
 def Print(input_, data, message: str | None = None, first_n: int | None = None, summarize: int | None = None, name: str | None = None) -> Tensor:
-    """A tensor as it is; running it writes other tensors to the standard error output.
+    """Returns a tensor as it is; running it writes other tensors to the standard error output.
 
     Args:
         input_: the tensor.
@@ -21,12 +21,12 @@ def Print(input_, data, message: str | None = None, first_n: int | None = None, 
 
 
 def timestamp(name: str | None = None) -> Tensor:
-    """The seconds since the beginning of 1970 when it runs, a `float64` scalar."""
+    """Returns the seconds since the beginning of 1970 when it runs, a `float64` scalar."""
     return call("Timestamp", name)
 
 
 def print(*inputs, **kwargs) -> Operation:  # noqa: A001 - TensorFlow's name
-    """An operation that writes values when it runs.
+    """Returns an operation that writes values when it runs.
 
     Args:
         inputs: what to write: tensors, other values, and nested structures of both.
@@ -70,7 +70,7 @@ def _unused(parts) -> str:
 
 
 def _template(value, tensors: list, outermost: bool) -> list:
-    """A value as pieces of text, with None for each of its tensors."""
+    """Returns a value as pieces of text, with None for each of its tensors."""
     if not isinstance(value, Tensor) and hasattr(value, "_as_tensor"):
         value = value._as_tensor()
     if isinstance(value, Tensor):

@@ -73,7 +73,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
 
 
 def _read(value):
-    """A resource variable's value; anything else as it is."""
+    """Returns a resource variable's value; anything else as it is."""
     return convert_to_tensor(value) if getattr(value, "handle", None) is not None and hasattr(value, "_as_tensor") else value
 
 
@@ -118,7 +118,7 @@ def _packed(graph, structure, keys):
 
 
 def _shapes(loop_vars, flat, shape_invariants) -> list[TensorShape]:
-    """The shape that each tensor among the variables has in all iterations."""
+    """Returns the shape that each tensor among the variables has in all iterations."""
     if shape_invariants is None:
         return [t.shape for t in flat]
     nest.assert_same_structure(loop_vars, shape_invariants, check_types=False)
@@ -129,7 +129,7 @@ def _shapes(loop_vars, flat, shape_invariants) -> list[TensorShape]:
 
 
 def _invariant(variable, shape) -> list[TensorShape]:
-    """The shapes that the components of a variable have by the invariant that is given for it."""
+    """Returns the shapes that the components of a variable have by the invariant that is given for it."""
     if shape is None:
         return [convert_to_tensor(c).shape for c in nest.flatten(variable, expand_composites=True)]
     shape = getattr(shape, "shape", shape)  # a TensorSpec

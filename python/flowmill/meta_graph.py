@@ -13,7 +13,7 @@ from flowmill.importer import import_graph_def
 from flowmill.tensor import Operation, Tensor
 
 def _kind_of(collection: str) -> tuple | None:
-    """The message and the maker of a collection's items; None for a collection of values."""
+    """Returns the message and the maker of a collection's items; None for a collection of values."""
     if collection in GraphKeys._VARIABLE_COLLECTIONS:
         from flowmill.variables import Variable
 
@@ -39,7 +39,7 @@ def _kind_of(collection: str) -> tuple | None:
 def export_scoped_meta_graph(filename=None, graph_def=None, graph=None, export_scope: str | None = None, as_text: bool = False, meta_info_def=None,
                              saver_def=None, collection_list=None, clear_devices: bool = False, clear_extraneous_savers: bool = False,
                              strip_default_attrs: bool = False):
-    """A graph as a `MetaGraphDef`, and its variables by their names without `export_scope`; arguments as of :func:`train.export_meta_graph`."""
+    """Returns a graph as a `MetaGraphDef`, and its variables by their names without `export_scope`; arguments as of :func:`train.export_meta_graph`."""
     graph = graph or get_default_graph()
     scope = None if not export_scope else export_scope.rstrip("/")
     own = graph.as_graph_def(add_shapes=True) if graph_def is None else _protos.get("GraphDef").FromString(graph_def.SerializeToString())
@@ -183,7 +183,7 @@ def _write(message, filename, as_text: bool) -> None:
 # Import
 
 def read_meta_graph_file(filename) -> Any:
-    """The `MetaGraphDef` in a file, binary or text.
+    """Returns the `MetaGraphDef` in a file, binary or text.
 
     Raises:
         OSError: if there is none, or it holds something else.

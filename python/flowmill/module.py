@@ -90,7 +90,7 @@ class Module:
 
     @classmethod
     def with_name_scope(cls, method) -> Any:
-        """A decorator for methods: what they add to the graph is in the module's scope."""
+        """Returns a decorator for methods: what they add to the graph is in the module's scope."""
         @functools.wraps(method)
         def scoped(self, *args, **kwargs):
             with self.name_scope:

@@ -33,7 +33,7 @@ def _keys(structure: Mapping) -> list:
 
 
 def flatten(structure, expand_composites: bool = False) -> list:
-    """The elements of a structure, in order. An element alone gives a list of itself."""
+    """Returns the elements of a structure, in order. An element alone gives a list of itself."""
     if expand_composites and _is_composite(structure):
         return list(structure._components())
     if not is_nested(structure):

@@ -81,7 +81,7 @@ def min_max_variable_partitioner(max_partitions: int = 1, axis: int = 0, min_sli
 
 def create_partitioned_variables(shape, slicing, initializer, dtype="float32", trainable: bool = True, collections=None, name: str | None = None,
                                  reuse=None) -> list[Variable]:
-    """The parts of a variable that is cut as `slicing` says, the number of parts in each dimension."""
+    """Returns the parts of a variable that is cut as `slicing` says, the number of parts in each dimension."""
     from flowmill.variable_scopes import get_variable, variable_scope
 
     if len(shape) != len(slicing):

@@ -200,7 +200,7 @@ class PolymorphicFunction:
 
 
 def _spec(value):
-    """The spec of what becomes a parameter; other values as they are."""
+    """Returns the spec of what becomes a parameter; other values as they are."""
     import numpy as np
 
     if isinstance(value, TensorSpec):
@@ -233,7 +233,7 @@ def _hashable(value):
 def function(func=None, input_signature=None, autograph: bool = True, jit_compile=None, reduce_retracing: bool = False, experimental_implements=None,
              experimental_autograph_options=None, experimental_attributes=None, experimental_relax_shapes=None, experimental_compile=None,
              experimental_follow_type_hints=None):
-    """A decorator: calls of a Python function become calls of graph functions, one for each kind of arguments.
+    """Returns a decorator: calls of a Python function become calls of graph functions, one for each kind of arguments.
 
     The function is traced when it is first called with arguments of a kind. Tensors and arrays are arguments of the graph function, other values
     are built in. Python's `if` and `while` are done while it is traced: on tensors, use :func:`flowmill.cond` and :func:`flowmill.while_loop`.
@@ -257,7 +257,7 @@ def function(func=None, input_signature=None, autograph: bool = True, jit_compil
 
 
 def wrap_function(fn, signature, name: str | None = None) -> ConcreteFunction:
-    """The graph function of a Python function for arguments as `signature` says: a list of TensorSpecs."""
+    """Returns the graph function of a Python function for arguments as `signature` says: a list of TensorSpecs."""
     wrapped = fn if name is None else functools.wraps(fn)(lambda *args: fn(*args))
     if name is not None:
         wrapped.__name__ = name

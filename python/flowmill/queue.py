@@ -20,7 +20,7 @@ def _types(dtypes) -> list[DType]:
 
 
 def _shapes(shapes, dtypes: list[DType], *, partial: bool = False) -> list[TensorShape] | None:
-    """The shapes of an element's components; None if they are not stated. Where they are `partial`, sizes may be unknown, ranks may not."""
+    """Returns the shapes of an element's components; None if they are not stated. Where they are `partial`, sizes may be unknown, ranks may not."""
     if shapes is None:
         return None
     is_one = isinstance(shapes, TensorShape) or not isinstance(shapes, (list, tuple)) or all(isinstance(d, int) or d is None for d in shapes)
@@ -62,7 +62,7 @@ class QueueBase:
 
     @staticmethod
     def from_list(index: Tensor, queues) -> QueueBase:
-        """The one of some queues, alike, that a tensor's value says.
+        """Returns the one of some queues, alike, that a tensor's value says.
 
         Raises:
             TypeError: if they are no queues, or not alike.
@@ -106,7 +106,7 @@ class QueueBase:
         return self._names
 
     def _components(self, values) -> list[Any]:
-        """An element's components in order."""
+        """Returns an element's components in order."""
         if isinstance(values, dict):
             if not self._names:
                 raise ValueError("Queue must have names to enqueue a dictionary")
@@ -198,7 +198,7 @@ class QueueBase:
         return call("QueueIsClosedV2", name or f"{self._name}_Is_Closed", self._queue_ref)
 
     def size(self, name: str | None = None) -> Tensor:
-        """The number of elements in it, int32."""
+        """Returns the number of elements in it, int32."""
         return call("QueueSizeV2", name or f"{self._name}_Size", self._queue_ref)
 
 
@@ -247,7 +247,7 @@ class RandomShuffleQueue(QueueBase):
 
 
 def _seeds(seed: int | None, shared_name: str | None) -> tuple[int, int]:
-    """The graph's and the queue's seed; queues that are shared get theirs from their name where they have none."""
+    """Returns the graph's and the queue's seed; queues that are shared get theirs from their name where they have none."""
     first, second = get_seed(seed)
     if first is None and second is None:
         return 0, 0

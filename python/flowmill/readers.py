@@ -34,7 +34,7 @@ class ReaderBase:
         return self._supports_serialize
 
     def read(self, queue, name: str | None = None):
-        """The next record's key and value, string scalars; takes a name from `queue` where a file has come to its end."""
+        """Returns the next record's key and value, string scalars; takes a name from `queue` where a file has come to its end."""
         return call("ReaderReadV2", name, self._reader_ref, _handle(queue))
 
     def read_up_to(self, queue, num_records, name: str | None = None):

@@ -20,7 +20,7 @@ __all__ = [
 
 
 def _swapped(x: Tensor) -> Tensor:
-    """A tensor with its first two dimensions, batch and time, in the other order."""
+    """Returns a tensor with its first two dimensions, batch and time, in the other order."""
     static = x.shape
     if static.rank is not None and static.rank < 2:
         return x
@@ -32,7 +32,7 @@ def _swapped(x: Tensor) -> Tensor:
 
 
 def _batch_size(flat_input):
-    """The size of the second dimension, a number where one of the tensors says it.
+    """Returns the size of the second dimension, a number where one of the tensors says it.
 
     Raises:
         ValueError: if there is no second dimension.
@@ -49,7 +49,7 @@ def _batch_size(flat_input):
 
 
 def _state_type(explicit, state):
-    """The type that outputs have: `explicit`, or the one that all parts of the state have.
+    """Returns the type that outputs have: `explicit`, or the one that all parts of the state have.
 
     Raises:
         ValueError: if they have several.
@@ -88,7 +88,7 @@ def _rank_checked(sequence_length: Tensor, batch_size) -> None:
 
 def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=None, parallel_iterations: int | None = None, swap_memory: bool = False,
                 time_major: bool = False, scope=None) -> tuple[Any, Any]:
-    """A recurrent network in a loop over time.
+    """Returns a recurrent network in a loop over time.
 
     Args:
         cell: the cell.
@@ -136,7 +136,7 @@ def _assert_shape(tensor: Tensor, shape):
 
 
 def _sizes_checked(flat_input) -> list[TensorShape]:
-    """The inputs' static shapes, which have the same first two sizes and known others."""
+    """Returns the inputs' static shapes, which have the same first two sizes and known others."""
     shapes = [i.shape.with_rank_at_least(3) for i in flat_input]
     for tensor, shape in zip(flat_input, shapes):
         if not shape[2:].is_fully_defined():
@@ -192,7 +192,7 @@ def _loop(cell, inputs, state, parallel_iterations: int, swap_memory: bool, sequ
 
 
 def _rnn_step(time, sequence_length, shortest, longest, zero_output, state, call_cell, without_conditionals: bool = False):
-    """A time step in which the elements of the batch that are over keep their state and give zeros."""
+    """Returns a time step in which the elements of the batch that are over keep their state and give zeros."""
     flat_state, flat_zeros = nest.flatten(state), nest.flatten(zero_output)
     is_over = time >= sequence_length
 
@@ -268,7 +268,7 @@ def bidirectional_dynamic_rnn(cell_fw, cell_bw, inputs, sequence_length=None, in
 
 
 def raw_rnn(cell, loop_fn, parallel_iterations: int | None = None, swap_memory: bool = False, scope=None):
-    """A recurrent network whose inputs, states and outputs a function chooses in each time step.
+    """Returns a recurrent network whose inputs, states and outputs a function chooses in each time step.
 
     Args:
         cell: the cell.
@@ -351,7 +351,7 @@ def _check_sequence(inputs) -> None:
 
 
 def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None) -> tuple[list[Any], Any]:
-    """A recurrent network written out: a copy of the cell for each time step.
+    """Returns a recurrent network written out: a copy of the cell for each time step.
 
     Args:
         cell: the cell.

@@ -51,13 +51,13 @@ def py_func(func, inp, Tout, stateful: bool = True, name: str | None = None):  #
 
 
 def function_of(token: str):
-    """The function that is differentiated for the operations with a token; None if there is none in this process."""
+    """Returns the function that is differentiated for the operations with a token; None if there is none in this process."""
     entry = _functions.get(token)
     return None if entry is None else entry.of_tensors
 
 
 def _added(func, inp, Tout, name: str | None, op: str, of_tensors=None):  # noqa: N803 - TensorFlow's name
-    """The operation that calls a function, or what it gives."""
+    """Returns the operation that calls a function, or what it gives."""
     if not callable(func):
         raise ValueError(f"Expected func to be callable. Received func={func} of type {type(func)}.")
     types = [as_dtype(t) for t in Tout] if isinstance(Tout, (list, tuple)) else [as_dtype(Tout)]
@@ -80,7 +80,7 @@ class _Value(np.ndarray):
     """An array as functions of :func:`py_function` get it: with `numpy()`, which gives a scalar as one."""
 
     def numpy(self):
-        """The array itself, or the scalar."""
+        """Returns the array itself, or the scalar."""
         array = self.view(np.ndarray)
         return array[()] if array.ndim == 0 else array
 

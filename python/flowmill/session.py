@@ -292,7 +292,7 @@ class Session:
             error.op = self._graph._find(error.node_name)
 
     def make_callable(self, fetches, feed_list=None, accept_options: bool = False):
-        """A function that runs `fetches` with one argument for each tensor of `feed_list`: what to use for a step that runs many times.
+        """Returns a function that runs `fetches` with one argument for each tensor of `feed_list`: what to use for a step that runs many times.
 
         Args:
             fetches: as for :meth:`run`.
@@ -455,5 +455,5 @@ def _as_default(session: Session) -> Iterator[Session]:
 
 
 def get_default_session() -> Session | None:
-    """The thread's innermost default session, None if it has none."""
+    """Returns the thread's innermost default session, None if it has none."""
     return _defaults.sessions[-1] if _defaults.sessions else None

@@ -38,7 +38,7 @@ class TensorHandle:
         return self._dtype
 
     def eval(self) -> Any:
-        """The tensor's value.
+        """Returns the tensor's value.
 
         Raises:
             TypeError: if it was deleted.
@@ -59,7 +59,7 @@ class TensorHandle:
         _delete(self._handle, self._session)
 
     def get_raw_handle(self) -> str:
-        """The handle as a string; the tensor stays though this object goes."""
+        """Returns the handle as a string; the tensor stays though this object goes."""
         self._goes_with_handle = False
         return self._handle
 
@@ -104,7 +104,7 @@ def delete_session_tensor(handle, name: str | None = None) -> tuple[Tensor, Oper
 
 
 def _device_of(handle) -> str:
-    """The device that a handle names."""
+    """Returns the device that a handle names."""
     return as_str_any(handle).split(";")[-1]
 
 
@@ -134,7 +134,7 @@ _MAX_DEAD = 10
 
 
 def _new_handle(value, dtype: int, session: Session) -> TensorHandle:
-    """The handle of a value that a session has fetched."""
+    """Returns the handle of a value that a session has fetched."""
     dead = session._dead_handles
     if len(dead) >= _MAX_DEAD and not session.graph.finalized:
         while dead:

@@ -112,7 +112,7 @@ class SparseTensor:
         return found
 
     def consumers(self) -> list[Operation]:
-        """The operations that take the elements."""
+        """Returns the operations that take the elements."""
         return self._values.consumers()
 
     def eval(self, feed_dict=None, session=None) -> SparseTensorValue:
@@ -164,7 +164,7 @@ def convert_to_tensor_or_sparse_tensor(value, dtype=None, name: str | None = Non
 
 
 def as_sparse(value) -> SparseTensor:
-    """A sparse tensor of one, or of a :class:`SparseTensorValue`.
+    """Returns a sparse tensor of one, or of a :class:`SparseTensorValue`.
 
     Raises:
         TypeError: for anything else.

@@ -153,6 +153,6 @@ def _shape_of(tensor: Tensor):
 
 
 def variable_op_v2(shape, dtype, name: str = "Variable", container: str = "", shared_name: str = "") -> Tensor:
-    """A reference to a value that stays between steps."""
+    """Returns a reference to a value that stays between steps."""
     attrs = {"shape": TensorShape(shape), "dtype": dtype, "container": container, "shared_name": shared_name}
     return apply_op("VariableV2", name, (), attrs)._outputs[0]

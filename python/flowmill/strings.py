@@ -53,7 +53,7 @@ def join(inputs, separator: str = "", name=None) -> Tensor:
 
 
 def string_split(source, sep=None, skip_empty: bool = True, delimiter=None, result_type: str = "SparseTensor", name=None) -> SparseTensor | RaggedTensor:
-    """The parts of strings between any of some characters.
+    """Returns the parts of strings between any of some characters.
 
     Args:
         source: strings, a vector.
@@ -75,7 +75,7 @@ def string_split(source, sep=None, skip_empty: bool = True, delimiter=None, resu
 
 
 def split(input=None, sep=None, maxsplit: int = -1, result_type: str = "SparseTensor", source=None, name=None) -> SparseTensor | RaggedTensor:
-    """The parts of strings between separators, as Python's `str.split` has them.
+    """Returns the parts of strings between separators, as Python's `str.split` has them.
 
     Args:
         input: strings, a vector or a scalar.
@@ -115,14 +115,14 @@ def _parts_of_strings(result_type: str, indices: Tensor, values: Tensor, dense_s
 
 
 def _renamed(new, new_name: str, old, old_name: str):
-    """The value of an argument that has two names."""
+    """Returns the value of an argument that has two names."""
     if new is not None and old is not None:
         raise ValueError(f"Cannot specify both '{old_name}' and '{new_name}'.")
     return old if new is None else new
 
 
 def to_number(string_tensor=None, out_type=float32, name=None, input=None) -> Tensor:
-    """The numbers that strings write out, as `out_type`: float32, float64, int32 or int64."""
+    """Returns the numbers that strings write out, as `out_type`: float32, float64, int32 or int64."""
     return call("StringToNumber", name, _renamed(input, "input", string_tensor, "string_tensor"), out_type=out_type)
 
 
@@ -140,7 +140,7 @@ def substr(input, pos, len, name=None, unit: str = "BYTE") -> Tensor:
 
 
 def length(input, name=None, unit: str = "BYTE") -> Tensor:
-    """The lengths of strings in bytes, or in characters where `unit` is ``"UTF8_CHAR"``."""
+    """Returns the lengths of strings in bytes, or in characters where `unit` is ``"UTF8_CHAR"``."""
     return call("StringLength", name, input, unit=unit)
 
 
@@ -182,17 +182,17 @@ def regex_full_match(input, pattern, name=None) -> Tensor:
 
 
 def to_hash_bucket(string_tensor=None, num_buckets: int | None = None, name=None, input=None) -> Tensor:
-    """A number below `num_buckets` for each string. The hash may change with the version; :func:`to_hash_bucket_fast` stays."""
+    """Returns a number below `num_buckets` for each string. The hash may change with the version; :func:`to_hash_bucket_fast` stays."""
     return call("StringToHashBucket", name, _renamed(input, "input", string_tensor, "string_tensor"), num_buckets=num_buckets)
 
 
 def to_hash_bucket_fast(input, num_buckets: int, name=None) -> Tensor:
-    """A number below `num_buckets` for each string, by a hash that is quick and can be foreseen."""
+    """Returns a number below `num_buckets` for each string, by a hash that is quick and can be foreseen."""
     return call("StringToHashBucketFast", name, input, num_buckets=num_buckets)
 
 
 def to_hash_bucket_strong(input, num_buckets: int, key, name=None) -> Tensor:
-    """A number below `num_buckets` for each string, by a hash (SipHash) that cannot be foreseen without `key`, two integers."""
+    """Returns a number below `num_buckets` for each string, by a hash (SipHash) that cannot be foreseen without `key`, two integers."""
     return call("StringToHashBucketStrong", name, input, num_buckets=num_buckets, key=key)
 
 
@@ -218,7 +218,7 @@ def reduce_join(inputs, axis=None, keep_dims=None, separator: str = "", name=Non
 
 
 def _all_dimensions(inputs: Tensor) -> Tensor:
-    """The dimensions of a tensor, last first: so its strings are put together in their order."""
+    """Returns the dimensions of a tensor, last first: so its strings are put together in their order."""
     rank = inputs.shape.rank
     if rank is not None:
         return convert_to_tensor(list(range(rank - 1, -1, -1)), int32)
@@ -226,7 +226,7 @@ def _all_dimensions(inputs: Tensor) -> Tensor:
 
 
 def format(template: str, inputs, placeholder: str = "{}", summarize: int = 3, name=None) -> Tensor:
-    """A string with tensors written into it.
+    """Returns a string with tensors written into it.
 
     Args:
         template: the string.
@@ -265,7 +265,7 @@ def unicode_transcode(input, input_encoding: str, output_encoding: str, errors: 
 
 
 def unicode_script(input, name=None) -> Tensor:
-    """The number of the script that each code point belongs to, as ICU counts them; -1 for what is no code point."""
+    """Returns the number of the script that each code point belongs to, as ICU counts them; -1 for what is no code point."""
     return call("UnicodeScript", name, input)
 
 
@@ -283,7 +283,7 @@ def unsorted_segment_join(inputs, segment_ids, num_segments, separator: str = ""
 
 
 def fingerprint(data, method: str = "farmhash64", name: str | None = None) -> Tensor:
-    """A fingerprint of each row of a tensor: uint8 ``[rows, 8]`` by the one method there is."""
+    """Returns a fingerprint of each row of a tensor: uint8 ``[rows, 8]`` by the one method there is."""
     return call("Fingerprint", name, data, method)
 
 

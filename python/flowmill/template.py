@@ -103,7 +103,7 @@ class Template:
 
 
 def make_template(name_: str, func_: Callable, create_scope_now_: bool = False, unique_name_: str | None = None, custom_getter_=None, **kwargs):
-    """A function that shares its variables between calls.
+    """Returns a function that shares its variables between calls.
 
     Args:
         name_: the name of the variable scope, made unique.

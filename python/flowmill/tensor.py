@@ -24,7 +24,7 @@ def user_frames() -> tuple:
 
 
 def _line(code, instruction: int) -> int:
-    """The line of an instruction."""
+    """Returns the line of an instruction."""
     return next((line for start, end, line in code.co_lines() if line is not None and start <= instruction < end), code.co_firstlineno)
 
 
@@ -142,7 +142,7 @@ class Operation:
         return context_of(self)
 
     def get_attr(self, name: str) -> Any:
-        """The value of an attribute: a Python value, a DType, or a message (`TensorShapeProto`, `TensorProto`, `NameAttrList`).
+        """Returns the value of an attribute: a Python value, a DType, or a message (`TensorShapeProto`, `TensorProto`, `NameAttrList`).
 
         Raises:
             ValueError: if it has no such attribute.
@@ -255,7 +255,7 @@ class Tensor:
         return self.shape.rank
 
     def consumers(self) -> list[Operation]:
-        """The operations that take it, once each."""
+        """Returns the operations that take it, once each."""
         return [self._graph._operation(n) for n in dict.fromkeys(self._graph._core.consumers(*self._key))]
 
     def eval(self, feed_dict=None, session=None):
@@ -263,7 +263,7 @@ class Tensor:
         return _session_for(self, session).run(self, feed_dict)
 
     def ref(self) -> Reference:
-        """A key for dictionaries and sets."""
+        """Returns a key for dictionaries and sets."""
         return Reference(self)
 
     experimental_ref = ref
@@ -297,7 +297,7 @@ class Reference:
         self._referenced = referenced
 
     def deref(self):
-        """The tensor."""
+        """Returns the tensor."""
         return self._referenced
 
     def __eq__(self, other):

@@ -151,7 +151,7 @@ def as_dimension(value) -> Dimension:
 
 
 def dimension_value(dimension) -> Any:
-    """The size of a Dimension; anything else as it is."""
+    """Returns the size of a Dimension; anything else as it is."""
     return dimension._value if isinstance(dimension, Dimension) else dimension
 
 
@@ -193,7 +193,7 @@ class TensorShape:
         return None if self._dims is None else [Dimension(d) for d in self._dims]
 
     def as_list(self) -> list[int | None]:
-        """The sizes, None if they are not known.
+        """Returns the sizes, None if they are not known.
 
         Raises:
             ValueError: if the rank is not known.
@@ -203,7 +203,7 @@ class TensorShape:
         return list(self._dims)
 
     def as_proto(self) -> _protos.TensorShapeProto:
-        """The shape as a `TensorShapeProto`."""
+        """Returns the shape as a `TensorShapeProto`."""
         from flowmill import _protos
 
         proto = _protos.get("TensorShapeProto")()
@@ -215,7 +215,7 @@ class TensorShape:
         return proto
 
     def num_elements(self) -> int | None:
-        """The number of elements, None if a size is not known."""
+        """Returns the number of elements, None if a size is not known."""
         if not self.is_fully_defined():
             return None
         product = 1
@@ -296,7 +296,7 @@ class TensorShape:
         return as_shape(other).concatenate(self)
 
     def most_specific_compatible_shape(self, other) -> TensorShape:
-        """The shape that says most of those that fit both: sizes that differ are unknown, and so is everything where the ranks differ."""
+        """Returns the shape that says most of those that fit both: sizes that differ are unknown, and so is everything where the ranks differ."""
         other = as_shape(other)
         if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
             return TensorShape(None)
@@ -320,7 +320,7 @@ class TensorShape:
         return self._dims is not None and len(self._dims) == len(other._dims) and all(b is None or a == b for a, b in zip(self._dims, other._dims))
 
     def with_rank(self, rank: int) -> TensorShape:
-        """The shape, with `rank` unknown sizes where nothing was known.
+        """Returns the shape, with `rank` unknown sizes where nothing was known.
 
         Raises:
             ValueError: if the rank is another one.
@@ -331,7 +331,7 @@ class TensorShape:
             raise ValueError("Shape %s must have rank %d" % (self, rank)) from None
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
-        """The shape itself.
+        """Returns the shape itself.
 
         Raises:
             ValueError: if its rank is less.
@@ -341,7 +341,7 @@ class TensorShape:
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
-        """The shape itself.
+        """Returns the shape itself.
 
         Raises:
             ValueError: if its rank is greater.
@@ -415,7 +415,7 @@ def _size(value) -> int | None:
 
 
 def _sizes(dims) -> tuple:
-    """The sizes that something iterable gives, or the only one."""
+    """Returns the sizes that something iterable gives, or the only one."""
     try:
         iterator = iter(dims)
     except TypeError:
@@ -431,7 +431,7 @@ def _sizes(dims) -> tuple:
 
 
 def known_shape(sizes) -> TensorShape:
-    """The shape of the core's sizes, in which −1 is not known; None if the rank is not."""
+    """Returns the shape of the core's sizes, in which −1 is not known; None if the rank is not."""
     shape = TensorShape(None)
     if sizes is not None:
         shape._dims = tuple([None if d < 0 else d for d in sizes])
@@ -444,5 +444,5 @@ def as_shape(shape) -> TensorShape:
 
 
 def unknown_shape(rank: int | None = None) -> TensorShape:
-    """A shape of which at most the rank is known."""
+    """Returns a shape of which at most the rank is known."""
     return TensorShape(None if rank is None else [None] * rank)

@@ -14,7 +14,7 @@ from flowmill.tensor_shape import TensorShape
 
 
 def constant_value(tensor, partial: bool = False) -> Any:
-    """The value that a tensor always has, where that follows from the graph.
+    """Returns the value that a tensor always has, where that follows from the graph.
 
     Args:
         tensor: a tensor; an array is its own value.
@@ -37,7 +37,7 @@ def constant_value(tensor, partial: bool = False) -> Any:
 
 
 def _computed(tensor: Tensor):
-    """The value of an operation that the core does not follow, where its inputs have values."""
+    """Returns the value of an operation that the core does not follow, where its inputs have values."""
     op = tensor.op
     function = _FUNCTIONS.get(op.type)
     if function is None:
@@ -139,7 +139,7 @@ def is_symbolic_tensor(tensor) -> bool:
 
 
 def make_tensor_proto(values, dtype=None, shape=None, verify_shape: bool = False, allow_broadcast: bool = False) -> _protos.TensorProto:
-    """A value as a `TensorProto`.
+    """Returns a value as a `TensorProto`.
 
     Args:
         values: a number, string, array, or a nested list of them.
@@ -197,7 +197,7 @@ def _field_values(kind, flat):
 
 
 def make_ndarray(tensor) -> np.ndarray:
-    """The value of a `TensorProto` as a NumPy array; strings as an array of `bytes` objects.
+    """Returns the value of a `TensorProto` as a NumPy array; strings as an array of `bytes` objects.
 
     Raises:
         TypeError: for a type that NumPy has nothing for.

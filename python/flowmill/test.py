@@ -45,7 +45,7 @@ _temp_dir: str | None = None
 
 
 def get_temp_dir() -> str:
-    """A directory that is removed when the process ends."""
+    """Returns a directory that is removed when the process ends."""
     global _temp_dir
     if _temp_dir is None:
         import atexit
@@ -56,7 +56,7 @@ def get_temp_dir() -> str:
 
 
 def test_src_dir_path(relative_path) -> str:
-    """A path within this package."""
+    """Returns a path within this package."""
     return os.path.join(os.path.dirname(__file__), relative_path)
 
 
@@ -109,7 +109,7 @@ class TestCase(unittest.TestCase):
         super().tearDown()
 
     def get_temp_dir(self) -> str:
-        """A directory of the test's own."""
+        """Returns a directory of the test's own."""
         path = os.path.join(get_temp_dir(), self.id())
         os.makedirs(path, exist_ok=True)
         return path
@@ -139,7 +139,7 @@ class TestCase(unittest.TestCase):
     test_session.__test__ = False
 
     def evaluate(self, tensors) -> Any:
-        """The values of tensors in the default session."""
+        """Returns the values of tensors in the default session."""
         from flowmill.session import get_default_session
 
         return get_default_session().run(tensors)

@@ -313,5 +313,5 @@ def type_spec_from_value(value) -> TypeSpec:
 
 
 def _first(kinds, value) -> TypeSpec | None:
-    """The spec of a value, by the first of several kinds that has one."""
+    """Returns the spec of a value, by the first of several kinds that has one."""
     return next((found for found in (kind._of_value(value) for kind in kinds) if found is not None), None)

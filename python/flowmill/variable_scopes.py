@@ -76,12 +76,12 @@ def _store() -> VariableStore:
 
 
 def get_variable_scope() -> VariableScope:
-    """The variable scope that is open."""
+    """Returns the variable scope that is open."""
     return _scopes().current
 
 
 def no_regularizer(_) -> None:
-    """A regularizer that regularizes nothing, in the place of a scope's."""
+    """Returns a regularizer that regularizes nothing, in the place of a scope's."""
     return None
 
 
@@ -190,19 +190,19 @@ class VariableScope:
         self._custom_getter = custom_getter
 
     def get_collection(self, name) -> list:
-        """The items of a collection whose names begin with the scope's."""
+        """Returns the items of a collection whose names begin with the scope's."""
         return get_default_graph().get_collection(name, self._name + "/" if self._name else self._name)
 
     def trainable_variables(self) -> list[Variable]:
-        """The trainable variables of the scope."""
+        """Returns the trainable variables of the scope."""
         return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
 
     def global_variables(self) -> list[Variable]:
-        """The global variables of the scope."""
+        """Returns the global variables of the scope."""
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
     def local_variables(self) -> list[Variable]:
-        """The local variables of the scope."""
+        """Returns the local variables of the scope."""
         return self.get_collection(GraphKeys.LOCAL_VARIABLES)
 
     def get_variable(self, var_store: VariableStore, name: str, shape=None, dtype=None, initializer=None, regularizer=None, reuse=None,
@@ -284,7 +284,7 @@ def get_local_variable(name: str, shape=None, dtype=None, initializer=None, regu
 
 
 def _chained(custom_getter, old: Callable | None):
-    """A getter that asks another for what it asks for."""
+    """Returns a getter that asks another for what it asks for."""
     if old is None:
         return custom_getter
 
@@ -329,7 +329,7 @@ def _opened(name_or_scope, old_name_scope: str | None, reuse, defaults: dict) ->
 
 
 def reserved(name: str | None, default_name: str, custom_getter=None) -> VariableScope:
-    """A variable scope to be opened later; no other gets its name. `default_name` is made unique where `name` is None."""
+    """Returns a variable scope to be opened later; no other gets its name. `default_name` is made unique where `name` is None."""
     defaults = dict.fromkeys(("initializer", "regularizer", "caching_device", "partitioner", "dtype", "use_resource", "constraint"))
     with _opened(name or _scopes().unique(default_name), None, False, {**defaults, "custom_getter": custom_getter}) as scope:
         return scope

@@ -33,7 +33,7 @@ def _collection(key: str, scope: str | None) -> list:
 
 
 def global_variables(scope: str | None = None) -> list[Variable]:
-    """The variables that are kept between steps and saved; with `scope`, those whose names begin with a match of that regular expression."""
+    """Returns the variables that are kept between steps and saved; with `scope`, those whose names begin with a match of that regular expression."""
     return _collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
@@ -43,37 +43,37 @@ def all_variables() -> list[Variable]:
 
 
 def trainable_variables(scope: str | None = None) -> list[Variable]:
-    """The variables that optimizers change by default."""
+    """Returns the variables that optimizers change by default."""
     return _collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
 def local_variables(scope: str | None = None) -> list[Variable]:
-    """The variables that are not saved, such as counters."""
+    """Returns the variables that are not saved, such as counters."""
     return _collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
 def model_variables(scope: str | None = None) -> list[Variable]:
-    """The variables that a model needs for its predictions."""
+    """Returns the variables that a model needs for its predictions."""
     return _collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
 def moving_average_variables(scope: str | None = None) -> list[Variable]:
-    """The variables that keep moving averages."""
+    """Returns the variables that keep moving averages."""
     return _collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 def variables_initializer(var_list, name: str = "init") -> Operation:
-    """An operation that initializes variables, in no order."""
+    """Returns an operation that initializes variables, in no order."""
     return group(*(v.initializer for v in var_list), name=name)
 
 
 def global_variables_initializer() -> Operation:
-    """An operation that initializes the global variables."""
+    """Returns an operation that initializes the global variables."""
     return variables_initializer(global_variables())
 
 
 def local_variables_initializer() -> Operation:
-    """An operation that initializes the local variables."""
+    """Returns an operation that initializes the local variables."""
     return variables_initializer(local_variables())
 
 
@@ -117,14 +117,14 @@ def report_uninitialized_variables(var_list=None, name: str = "report_uninitiali
 
 
 def _masked(values: Tensor, mask: Tensor) -> Tensor:
-    """The elements of a vector whose places are true in another."""
+    """Returns the elements of a vector whose places are true in another."""
     from flowmill.array import boolean_mask
 
     return boolean_mask(values, mask)
 
 
 def assert_variables_initialized(var_list=None) -> Tensor | None:
-    """A tensor that fails to be computed where a variable has no value; None if there are no variables.
+    """Returns a tensor that fails to be computed where a variable has no value; None if there are no variables.
 
     Args:
         var_list: the variables, all global and local ones if it is None.
@@ -180,7 +180,7 @@ class PartitionedVariable(OperatorsOfTensor):
         return len(self._variables) if self._axis() is not None else 1
 
     def _axis(self) -> int | None:
-        """The dimension that is in parts.
+        """Returns the dimension that is in parts.
 
         Raises:
             NotImplementedError: if several are.
@@ -191,7 +191,7 @@ class PartitionedVariable(OperatorsOfTensor):
         return axes[0] if axes else 0
 
     def as_tensor(self) -> Tensor:
-        """The whole, put together by operations of its own."""
+        """Returns the whole, put together by operations of its own."""
         graph = self.graph
         with graph.as_default(), graph.control_dependencies(None):
             if len(self._variables) == 1:

@@ -136,7 +136,7 @@ fn percentile(sorted: &[Duration], q: f64) -> f64 {
     sorted.get(at).copied().map_or(0.0, milliseconds)
 }
 
-/// A tensor of the port's type: numbers from a fixed sequence in [0, 1), small integers, or empty strings.
+/// Returns a tensor of the port's type: numbers from a fixed sequence in [0, 1), small integers, or empty strings.
 fn random(port: &Port, batch: usize) -> Result<Tensor> {
     let dims = port.shape.dims().map_or_else(
         || vec![batch],

@@ -87,7 +87,7 @@ impl Model {
         Ok(Model { session: session(graph, args.session_options())?, inputs, outputs })
     }
 
-    /// The inputs without those that are the tensor of one before.
+    /// Returns the inputs without those that are the tensor of one before.
     pub(crate) fn distinct_inputs(&self) -> impl Iterator<Item = &Port> {
         let mut seen = BTreeSet::new();
         self.inputs.iter().filter(move |port| seen.insert(&port.tensor))

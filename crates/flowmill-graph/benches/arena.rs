@@ -58,7 +58,7 @@ fn report(what: &str, time: Duration, per: usize) {
     println!("{what:<44} {:>9.1} ms {:>8.0} ns a node", time.as_secs_f64() * 1e3, time.as_nanos() as f64 / per as f64);
 }
 
-/// The least time of several rounds.
+/// Returns the least time of several rounds.
 fn least<T>(mut f: impl FnMut() -> (Duration, T)) -> (Duration, T) {
     let mut best = f();
     for _ in 1..ROUNDS {

@@ -121,7 +121,7 @@ impl<K: Key, T> Arena<K, T> {
         }
     }
 
-    /// The values in the order of their keys.
+    /// Returns the values in the order of their keys.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (K, &T)> {
         (0..self.slots.len() as u32).filter_map(|index| {
             let key = K::from_index(index);
@@ -129,7 +129,7 @@ impl<K: Key, T> Arena<K, T> {
         })
     }
 
-    /// A copy of the values that `keep` accepts, under their keys; the others are as if they had been removed.
+    /// Returns a copy of the values that `keep` accepts, under their keys; the others are as if they had been removed.
     pub(crate) fn part(&self, keep: impl Fn(K, &T) -> bool) -> Arena<K, T>
     where
         T: Clone,

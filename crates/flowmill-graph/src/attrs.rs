@@ -13,7 +13,7 @@ pub struct Attrs(pub BTreeMap<String, AttrValue>);
 pub trait Attr<'a>: Sized {
     /// TensorFlow's name of the kind, for messages.
     const KIND: &'static str;
-    /// The value, if the attribute is of this kind.
+    /// Returns the value, if the attribute is of this kind.
     fn from_value(value: &'a Value) -> Option<Self>;
 }
 
@@ -21,12 +21,12 @@ pub trait Attr<'a>: Sized {
 pub trait AttrList<'a>: Sized {
     /// TensorFlow's name of the kind of an element.
     const KIND: &'static str;
-    /// The values.
+    /// Returns the values.
     fn from_list(list: &'a ListValue) -> Option<Vec<Self>>;
 }
 
 impl Attrs {
-    /// The attribute's value, if it is there.
+    /// Returns the attribute's value, if it is there.
     pub fn value(&self, name: &str) -> Option<&Value> {
         self.0.get(name).and_then(|a| a.value.as_ref())
     }
@@ -41,7 +41,7 @@ impl Attrs {
         self.0.insert(name.into(), value.into());
     }
 
-    /// The attribute as a `T`: `i64`, `f32`, `bool`, `DType`, `&str`, `&Bytes`, `PartialShape`, `&TensorProto` or `&NameAttrList`.
+    /// Returns the attribute as a `T`: `i64`, `f32`, `bool`, `DType`, `&str`, `&Bytes`, `PartialShape`, `&TensorProto` or `&NameAttrList`.
     ///
     /// # Errors
     /// `InvalidArgument` if the attribute is missing or of another kind.
@@ -60,7 +60,7 @@ impl Attrs {
         if self.contains(name) { self.get(name) } else { Ok(default) }
     }
 
-    /// The attribute as a list.
+    /// Returns the attribute as a list.
     ///
     /// # Errors
     /// `InvalidArgument` if the attribute is missing or of another kind.

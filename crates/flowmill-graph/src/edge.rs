@@ -28,7 +28,7 @@ impl Edge {
         self.src_output == CONTROL_SLOT
     }
 
-    /// The tensor the edge carries; `None` for a control edge.
+    /// Returns the tensor the edge carries; `None` for a control edge.
     pub fn source(&self) -> Option<OutputId> {
         u32::try_from(self.src_output).ok().map(|slot| self.src.output(slot))
     }
@@ -63,7 +63,7 @@ impl EdgeRecord {
 }
 
 impl Graph {
-    /// The edges between nodes that are kept, which are those of `nodes`; their lists of edges are cut down to these.
+    /// Returns the edges between nodes that are kept, which are those of `nodes`; their lists of edges are cut down to these.
     pub(crate) fn part_of_edges(&self, is_kept: impl Fn(NodeId) -> bool, nodes: &mut Arena<NodeId, Node>) -> Arena<EdgeId, EdgeRecord> {
         let mut edges = self.edges.part(|_, record| is_kept(record.src) && is_kept(record.dst));
         let ids: Vec<NodeId> = nodes.iter().map(|(id, _)| id).collect();
@@ -92,57 +92,57 @@ impl Graph {
         edges
     }
 
-    /// The edge `id`, or `None` if it was removed or never was.
+    /// Returns the edge `id`, or `None` if it was removed or never was.
     pub fn edge(&self, id: EdgeId) -> Option<Edge> {
         self.edges.get(id).map(|record| record.edge(id))
     }
 
-    /// All edges in the order of their ids.
+    /// Returns all edges in the order of their ids.
     pub fn edges(&self) -> impl DoubleEndedIterator<Item = Edge> {
         self.edges.iter().map(|(id, record)| record.edge(id))
     }
 
-    /// The edge into data input `i` of a node; `None` if there is none. Constant time.
+    /// Returns the edge into data input `i` of a node; `None` if there is none. Constant time.
     pub fn input_edge(&self, node: NodeId, i: usize) -> Option<Edge> {
         let node = self.get(node)?;
         self.edge(*node.data_in().get(i)?)
     }
 
-    /// The tensor at data input `i` of a node; `None` if there is none. Constant time.
+    /// Returns the tensor at data input `i` of a node; `None` if there is none. Constant time.
     pub fn input(&self, node: NodeId, i: usize) -> Option<OutputId> {
         self.input_edge(node, i)?.source()
     }
 
-    /// The producer of data input `i` of a node; `None` if there is none. Constant time.
+    /// Returns the producer of data input `i` of a node; `None` if there is none. Constant time.
     pub fn input_node(&self, node: NodeId, i: usize) -> Option<NodeId> {
         self.input_edge(node, i).map(|e| e.src)
     }
 
-    /// The tensors at a node's data inputs, in order; unconnected ones are left out.
+    /// Returns the tensors at a node's data inputs, in order; unconnected ones are left out.
     pub fn inputs(&self, node: NodeId) -> impl Iterator<Item = OutputId> {
         let edges = self.get(node).map_or(&[][..], |n| n.data_in());
         edges.iter().filter_map(|&e| self.edge(e)?.source())
     }
 
-    /// The nodes that have to run before this one though it takes no tensor from them, in the order their edges were added.
+    /// Returns the nodes that have to run before this one though it takes no tensor from them, in the order their edges were added.
     pub fn control_inputs(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         let edges = self.get(node).map_or(&[][..], |n| n.control_in());
         edges.iter().filter_map(|&e| self.edge(e).map(|e| e.src))
     }
 
-    /// All edges into a node, data first.
+    /// Returns all edges into a node, data first.
     pub fn in_edges(&self, node: NodeId) -> impl Iterator<Item = Edge> {
         let edges = self.get(node).map_or(&[][..], |n| &n.in_edges);
         edges.iter().filter_map(|&e| self.edge(e))
     }
 
-    /// All edges out of a node. The order follows from the changes made to the graph and is no order of the outputs.
+    /// Returns all edges out of a node. The order follows from the changes made to the graph and is no order of the outputs.
     pub fn out_edges(&self, node: NodeId) -> impl Iterator<Item = Edge> {
         let edges = self.get(node).map_or(&[][..], |n| &n.out_edges);
         edges.iter().filter_map(|&e| self.edge(e))
     }
 
-    /// The edges that carry one output.
+    /// Returns the edges that carry one output.
     pub fn consumers(&self, output: OutputId) -> impl Iterator<Item = Edge> {
         self.out_edges(output.node).filter(move |e| e.source() == Some(output))
     }
@@ -152,7 +152,7 @@ impl Graph {
         self.get(node).map_or(0, |n| n.out_edges.len())
     }
 
-    /// The type of a tensor.
+    /// Returns the type of a tensor.
     ///
     /// # Errors
     /// `NotFound` for a node that is not there, `OutOfRange` for an output it does not have.

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Computes single nodes. Whoever has kernels gives one to those that have none: shape inference and the passes that rewrite graphs.
 pub trait Evaluator {
-    /// The outputs of `node` for these inputs; `None` if it cannot be computed ahead of a step.
+    /// Returns the outputs of `node` for these inputs; `None` if it cannot be computed ahead of a step.
     ///
     /// # Errors
     /// Any error of the kernel. Callers treat it as `None`: a step that runs the node meets the error again.
@@ -39,7 +39,7 @@ pub fn calls_functions(graph: &Graph, node: &Node) -> bool {
     graph.library().get(node.op()).is_some() || node.attrs().0.values().any(is_func)
 }
 
-/// The outputs of a [pure](is_pure) node for these inputs; `None` if its shape function does not say beforehand that they take no more than
+/// Returns the outputs of a [pure](is_pure) node for these inputs; `None` if its shape function does not say beforehand that they take no more than
 /// `max_bytes`, and where the kernel fails.
 pub fn evaluate_node(evaluator: &dyn Evaluator, graph: &Graph, id: NodeId, inputs: &[Tensor], max_bytes: usize) -> Option<Vec<Tensor>> {
     let node = graph.get(id).filter(|n| is_pure(graph, n) && is_small(n, graph.producer(), inputs, max_bytes))?;
@@ -88,7 +88,7 @@ impl StaticValues {
         }
     }
 
-    /// The value of a tensor that depends on constants only. `known` are values that need no kernel.
+    /// Returns the value of a tensor that depends on constants only. `known` are values that need no kernel.
     pub(crate) fn find(
         &mut self,
         graph: &Graph,
@@ -122,7 +122,7 @@ impl StaticValues {
         if bytes > MAX_STATIC_BYTES { None } else { Tensor::from_proto(proto).ok() }
     }
 
-    /// The nodes to compute for a node, in order, itself last; `None` if something before it is not known.
+    /// Returns the nodes to compute for a node, in order, itself last; `None` if something before it is not known.
     fn nodes_before(&mut self, graph: &Graph, known: &dyn Fn(OutputId) -> Option<Tensor>, node: NodeId) -> Option<Vec<NodeId>> {
         let (mut order, mut seen) = (Vec::new(), FxHashSet::from_iter([node]));
         let mut stack = vec![(node, 0)];

@@ -33,7 +33,7 @@ pub fn rewrite_for_execution<S: AsRef<str>>(graph: &mut Graph, feeds: &[S], fetc
     rewrite_with_connections(graph, feeds, fetches, targets, &[])
 }
 
-/// A copy of the part of a graph that [`rewrite_with_connections`] may look at for these names. What it makes of the part it would make of
+/// Returns a copy of the part of a graph that [`rewrite_with_connections`] may look at for these names. What it makes of the part it would make of
 /// the whole, without copying nodes that the step does not need; ids are the same. Names that do not exist are left for it to report.
 pub fn part_for_execution<S: AsRef<str>>(graph: &Graph, feeds: &[S], fetches: &[S], targets: &[S], connections: &[(S, S)]) -> Graph {
     let node = |name: &S| Some(graph.find_node(TensorName::parse(name.as_ref())?.node)?.id());

@@ -16,7 +16,7 @@ pub struct ExportOptions {
 }
 
 impl Graph {
-    /// The graph as a message: nodes in the order of their ids, each with its data inputs in order and then its control inputs.
+    /// Returns the graph as a message: nodes in the order of their ids, each with its data inputs in order and then its control inputs.
     /// A message that was imported into an empty graph comes back as it was.
     pub fn to_graph_def(&self) -> GraphDef {
         self.to_graph_def_with(&ExportOptions::default())

@@ -60,7 +60,7 @@ impl ControlFlow {
         Ok(flow)
     }
 
-    /// All frames, parents before their children.
+    /// Returns all frames, parents before their children.
     pub fn frames(&self) -> &[Frame] {
         &self.frames
     }
@@ -75,7 +75,7 @@ impl ControlFlow {
         self.runs_in.get(node.index()).copied().unwrap_or(FrameId::ROOT)
     }
 
-    /// The frame in which a node's outputs are taken: the loop's for an `Enter`, the parent for an `Exit`.
+    /// Returns the frame in which a node's outputs are taken: the loop's for an `Enter`, the parent for an `Exit`.
     pub fn output_frame_of(&self, node: NodeId) -> FrameId {
         self.outputs_in.get(node.index()).copied().unwrap_or(FrameId::ROOT)
     }

@@ -146,7 +146,7 @@ struct BodyBuilder<'a> {
 }
 
 impl BodyBuilder<'_> {
-    /// The `_Arg`s, with the attributes that the function gives its arguments.
+    /// Returns the `_Arg`s, with the attributes that the function gives its arguments.
     fn add_args(&mut self) -> Result<Vec<DType>> {
         let mut dtypes: Vec<DType> = Vec::new();
         for (place, arg) in self.signature.inputs.iter().enumerate() {

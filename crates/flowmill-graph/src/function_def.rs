@@ -23,7 +23,7 @@ pub struct FunctionArg {
 }
 
 impl FunctionArg {
-    /// An argument in the place of a tensor.
+    /// Returns an argument in the place of a tensor.
     ///
     /// # Errors
     /// `NotFound` and `OutOfRange` for a tensor that is not there.
@@ -33,7 +33,7 @@ impl FunctionArg {
         Ok(FunctionArg { tensor: Some(tensor), dtype, shape: shapes.shape(tensor), elements: elements.unwrap_or_default() })
     }
 
-    /// The attributes that tell a function's body of it.
+    /// Returns the attributes that tell a function's body of it.
     pub fn attrs(&self) -> Attrs {
         let mut attrs = Attrs::default();
         let list = |shapes: &mut dyn Iterator<Item = &PartialShape>| ListValue {
@@ -146,7 +146,7 @@ pub fn name_by_content(def: &mut FunctionDef, base: &str) {
     }
 }
 
-/// The nodes that results need, up to the arguments, in the order of their ids.
+/// Returns the nodes that results need, up to the arguments, in the order of their ids.
 fn nodes_of(graph: &Graph, part: &FunctionPart<'_>) -> Result<BTreeSet<NodeId>> {
     let args: FxHashSet<OutputId> = part.args.iter().filter_map(|a| a.tensor).collect();
     let resolve = |tensor: OutputId| Some(*part.replaced.get(&tensor).unwrap_or(&tensor)).filter(|t| !args.contains(t)).map(|t| t.node);

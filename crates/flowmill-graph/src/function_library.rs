@@ -17,12 +17,12 @@ pub struct Function {
 }
 
 impl Function {
-    /// The definition.
+    /// Returns the definition.
     pub fn def(&self) -> &FunctionDef {
         &self.def
     }
 
-    /// The op of a node that calls the function by its name.
+    /// Returns the op of a node that calls the function by its name.
     pub fn op_def(&self) -> &Arc<OpDef> {
         &self.op_def
     }
@@ -49,7 +49,7 @@ pub struct FunctionLibrary {
 }
 
 impl FunctionLibrary {
-    /// A library of these functions and gradients.
+    /// Returns a library of these functions and gradients.
     ///
     /// # Errors
     /// `InvalidArgument` for a malformed signature, or if two functions have one name.
@@ -59,7 +59,7 @@ impl FunctionLibrary {
         Ok(library)
     }
 
-    /// The wire form, in the order the functions were added.
+    /// Returns the wire form, in the order the functions were added.
     pub fn to_proto(&self) -> FunctionDefLibrary {
         FunctionDefLibrary {
             function: self.iter().map(|f| f.def.clone()).collect(),
@@ -156,12 +156,12 @@ impl FunctionLibrary {
         Ok(())
     }
 
-    /// The function called `name`.
+    /// Returns the function called `name`.
     pub fn get(&self, name: &str) -> Option<&Arc<Function>> {
         self.functions.get(self.numbers.get(name)?)
     }
 
-    /// The op of the function called `name`, or the foreign op of that name.
+    /// Returns the op of the function called `name`, or the foreign op of that name.
     pub fn op_def(&self, name: &str) -> Option<&Arc<OpDef>> {
         if self.functions.is_empty() && self.foreign_ops.is_empty() {
             return None;
@@ -181,7 +181,7 @@ impl FunctionLibrary {
         Ok(())
     }
 
-    /// The functions that nodes call, each given by its op and its attributes, and those that these functions call, and so on.
+    /// Returns the functions that nodes call, each given by its op and its attributes, and those that these functions call, and so on.
     pub fn reachable<'a>(&self, nodes: impl IntoIterator<Item = (&'a str, &'a BTreeMap<String, AttrValue>)>) -> Vec<&Arc<Function>> {
         let mut names = BTreeSet::new();
         nodes.into_iter().for_each(|(op, attrs)| add_names(op, attrs, &mut names));

@@ -69,7 +69,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// An empty graph whose ops are those of `registry`.
+    /// Returns an empty graph whose ops are those of `registry`.
     pub fn new(registry: Arc<OpRegistry>) -> Graph {
         let mut graph = Graph {
             registry,
@@ -96,17 +96,17 @@ impl Graph {
         graph
     }
 
-    /// The ops that do not come from the graph's own library.
+    /// Returns the ops that do not come from the graph's own library.
     pub fn registry(&self) -> &Arc<OpRegistry> {
         &self.registry
     }
 
-    /// The functions.
+    /// Returns the functions.
     pub fn library(&self) -> &Arc<FunctionLibrary> {
         &self.library
     }
 
-    /// The functions, for adding and removing. A library shared with another graph is copied first.
+    /// Returns the functions, for adding and removing. A library shared with another graph is copied first.
     pub fn library_mut(&mut self) -> &mut FunctionLibrary {
         self.change_count += 1;
         Arc::make_mut(&mut self.library)
@@ -123,7 +123,7 @@ impl Graph {
         self.versions.clone().unwrap_or_default()
     }
 
-    /// The version of the graph format that the graph was made with: 0 if its message did not say.
+    /// Returns the version of the graph format that the graph was made with: 0 if its message did not say.
     pub fn producer(&self) -> i32 {
         self.versions.as_ref().map_or(0, |versions| versions.producer)
     }
@@ -133,7 +133,7 @@ impl Graph {
         self.versions = Some(versions);
     }
 
-    /// The definition of an op of the registry or a function of the library.
+    /// Returns the definition of an op of the registry or a function of the library.
     ///
     /// # Errors
     /// `NotFound` if there is neither.
@@ -180,12 +180,12 @@ impl Graph {
         self.edges.len()
     }
 
-    /// The node `id`, or `None` if it was removed or never was.
+    /// Returns the node `id`, or `None` if it was removed or never was.
     pub fn get(&self, id: NodeId) -> Option<&Node> {
         self.nodes.get(id)
     }
 
-    /// The node `id`.
+    /// Returns the node `id`.
     ///
     /// # Errors
     /// `NotFound` if it was removed or never was.
@@ -203,22 +203,22 @@ impl Graph {
         }
     }
 
-    /// All nodes in the order of their ids, `_SOURCE` and `_SINK` first.
+    /// Returns all nodes in the order of their ids, `_SOURCE` and `_SINK` first.
     pub fn nodes(&self) -> impl DoubleEndedIterator<Item = &Node> {
         self.nodes.iter().map(|(_, node)| node)
     }
 
-    /// The nodes but `_SOURCE` and `_SINK`, in the order of their ids.
+    /// Returns the nodes but `_SOURCE` and `_SINK`, in the order of their ids.
     pub fn op_nodes(&self) -> impl DoubleEndedIterator<Item = &Node> {
         self.nodes().filter(|n| !n.is_source_or_sink())
     }
 
-    /// The ids of [`Graph::op_nodes`], for loops that change the graph.
+    /// Returns the ids of [`Graph::op_nodes`], for loops that change the graph.
     pub fn op_node_ids(&self) -> Vec<NodeId> {
         self.op_nodes().map(Node::id).collect()
     }
 
-    /// The node called `name`.
+    /// Returns the node called `name`.
     pub fn find_node(&self, name: &str) -> Option<&Node> {
         self.find_hashed(name, self.hasher.hash(name))
     }

@@ -34,7 +34,7 @@ impl NodeId {
         OutputId { node: self, slot }
     }
 
-    /// The place of this node in an array over [`crate::Graph::num_node_ids`].
+    /// Returns the place of this node in an array over [`crate::Graph::num_node_ids`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -44,7 +44,7 @@ impl EdgeId {
     /// No edge: the value for an input that is not connected.
     pub(crate) const NONE: EdgeId = EdgeId(u32::MAX);
 
-    /// The place of this edge in an array over [`crate::Graph::num_edge_ids`].
+    /// Returns the place of this edge in an array over [`crate::Graph::num_edge_ids`].
     pub fn index(self) -> usize {
         self.0 as usize
     }

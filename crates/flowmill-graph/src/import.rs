@@ -204,7 +204,7 @@ fn at(node: &NodeDef, e: Error) -> Error {
     e.append(format_args!("; NodeDef: {{{{node {}}}}}", node.name)).at_node(&node.name, &node.op)
 }
 
-/// All ops that do not exist, each with the nodes that have it.
+/// Returns all ops that do not exist, each with the nodes that have it.
 fn unknown_ops(unknown: &[(String, String)]) -> Error {
     const NODES_SHOWN: usize = 5;
     let mut by_op = std::collections::BTreeMap::<&str, Vec<&str>>::new();

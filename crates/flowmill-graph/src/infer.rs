@@ -44,7 +44,7 @@ pub(crate) struct Asked {
 }
 
 impl<'a> InferenceContext<'a> {
-    /// A context whose outputs are all unknown.
+    /// Returns a context whose outputs are all unknown.
     pub fn new(
         op_def: &'a OpDef,
         attrs: &'a Attrs,
@@ -67,17 +67,17 @@ impl<'a> InferenceContext<'a> {
         self
     }
 
-    /// The version of the graph format that the node's graph was made with; the current one unless it was set.
+    /// Returns the version of the graph format that the node's graph was made with; the current one unless it was set.
     pub fn producer(&self) -> i32 {
         self.producer
     }
 
-    /// The op.
+    /// Returns the op.
     pub fn op_def(&self) -> &'a OpDef {
         self.op_def
     }
 
-    /// The node's attributes.
+    /// Returns the node's attributes.
     pub fn attrs(&self) -> &'a Attrs {
         self.attrs
     }
@@ -97,12 +97,12 @@ impl<'a> InferenceContext<'a> {
         self.inputs.get(i).copied()
     }
 
-    /// The static shape of input `i`.
+    /// Returns the static shape of input `i`.
     pub fn input(&self, i: usize) -> PartialShape {
         self.inputs.get(i).map_or_else(PartialShape::unknown, |v| v.shape.clone())
     }
 
-    /// The constant value of input `i`. Where it is not known, whoever calls the shape function may compute it and call again: this is for what
+    /// Returns the constant value of input `i`. Where it is not known, whoever calls the shape function may compute it and call again: this is for what
     /// output shapes depend on.
     pub fn constant(&self, i: usize) -> Option<&'a Tensor> {
         let found = self.known(i);
@@ -113,7 +113,7 @@ impl<'a> InferenceContext<'a> {
         found
     }
 
-    /// The constant value of input `i` if it is known already: for values of outputs.
+    /// Returns the constant value of input `i` if it is known already: for values of outputs.
     pub fn known(&self, i: usize) -> Option<&'a Tensor> {
         self.value(i)?.constant.as_ref()
     }
@@ -123,7 +123,7 @@ impl<'a> InferenceContext<'a> {
         self.asked.get()
     }
 
-    /// The static shape that the *value* of input `i`, a vector, describes; −1 entries are unknown sizes.
+    /// Returns the static shape that the *value* of input `i`, a vector, describes; −1 entries are unknown sizes.
     ///
     /// # Errors
     /// `InvalidArgument` if the value cannot be a shape.
@@ -192,7 +192,7 @@ impl<'a> InferenceContext<'a> {
     }
 }
 
-/// The static shape of a placeholder, which its own attributes and the version of its graph give; unknown for a node of another op.
+/// Returns the static shape of a placeholder, which its own attributes and the version of its graph give; unknown for a node of another op.
 ///
 /// # Errors
 /// `InvalidArgument` for a shape that no tensor can have.

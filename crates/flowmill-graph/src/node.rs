@@ -48,7 +48,7 @@ impl NodeRest {
 }
 
 impl Node {
-    /// The node's id.
+    /// Returns the node's id.
     pub fn id(&self) -> NodeId {
         self.id
     }
@@ -63,22 +63,22 @@ impl Node {
         &self.name
     }
 
-    /// The op's type, such as `MatMul`.
+    /// Returns the op's type, such as `MatMul`.
     pub fn op(&self) -> &str {
         &self.op_def.name
     }
 
-    /// The op's definition.
+    /// Returns the op's definition.
     pub fn op_def(&self) -> &Arc<OpDef> {
         &self.op_def
     }
 
-    /// The device asked for, which may be partial; empty for none.
+    /// Returns the device asked for, which may be partial; empty for none.
     pub fn device(&self) -> &str {
         self.device.as_deref().map_or("", String::as_str)
     }
 
-    /// The attributes, defaults included.
+    /// Returns the attributes, defaults included.
     pub fn attrs(&self) -> &Attrs {
         &self.attrs
     }

@@ -143,7 +143,7 @@ impl AttrType {
         ("list(func)", AttrType::ListFunc),
     ];
 
-    /// The kind with TensorFlow's spelling, such as `list(int)`.
+    /// Returns the kind with TensorFlow's spelling, such as `list(int)`.
     pub fn from_name(name: &str) -> Option<AttrType> {
         Self::NAMES.iter().find(|(n, _)| *n == name).map(|&(_, t)| t)
     }
@@ -155,7 +155,7 @@ impl AttrType {
 }
 
 impl OpDef {
-    /// The declared attribute called `name`.
+    /// Returns the declared attribute called `name`.
     pub fn attr(&self, name: &str) -> Option<&AttrDef> {
         self.attrs.iter().find(|a| a.name == name)
     }

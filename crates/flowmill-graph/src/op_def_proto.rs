@@ -34,7 +34,7 @@ impl OpDef {
         })
     }
 
-    /// The wire form.
+    /// Returns the wire form.
     pub fn to_proto(&self) -> proto::OpDef {
         proto::OpDef {
             name: self.name.clone(),

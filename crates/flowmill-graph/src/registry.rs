@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 /// An op whose definition is made when somebody asks for it: a program uses a few dozen ops of a catalogue of hundreds.
 pub trait Declaration: Sync {
-    /// The op's type.
+    /// Returns the op's type.
     fn name(&self) -> &'static str;
 
     /// Its definition, which has this name.
@@ -22,7 +22,7 @@ pub trait Declaration: Sync {
 
 /// Definitions of ops that graphs may hold and nothing is known of but their signatures.
 pub trait Catalogue: Sync + fmt::Debug {
-    /// The definition of the op called `name`.
+    /// Returns the definition of the op called `name`.
     fn get(&self, name: &str) -> Option<&Arc<OpDef>>;
 }
 
@@ -67,7 +67,7 @@ impl fmt::Debug for Entry {
 }
 
 impl OpRegistry {
-    /// A registry of these definitions. `_Arg` and `_Retval`, which graphs themselves need, are added if they are missing.
+    /// Returns a registry of these definitions. `_Arg` and `_Retval`, which graphs themselves need, are added if they are missing.
     ///
     /// # Errors
     /// `AlreadyExists` for two definitions of one name.
@@ -92,7 +92,7 @@ impl OpRegistry {
         registry.complete()
     }
 
-    /// The registry with a catalogue in which it looks up the names that it lacks.
+    /// Returns the registry with a catalogue in which it looks up the names that it lacks.
     pub fn with_catalogue(mut self, catalogue: &'static dyn Catalogue) -> OpRegistry {
         self.catalogue = Some(catalogue);
         self
@@ -134,7 +134,7 @@ impl OpRegistry {
         Ok(())
     }
 
-    /// The definition of the op called `name`.
+    /// Returns the definition of the op called `name`.
     pub fn get(&self, name: &str) -> Option<&Arc<OpDef>> {
         match self.ops.get(name) {
             Some(entry) => entry.get(),
@@ -156,7 +156,7 @@ impl OpRegistry {
         }
     }
 
-    /// All definitions but those of a catalogue, by name.
+    /// Returns all definitions but those of a catalogue, by name.
     pub fn sorted(&self) -> Vec<&Arc<OpDef>> {
         let mut defs: Vec<_> = self.ops.values().filter_map(Entry::get).collect();
         defs.sort_by(|a, b| a.name.cmp(&b.name));

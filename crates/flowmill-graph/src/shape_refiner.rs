@@ -31,7 +31,7 @@ pub struct ShapeRefiner {
 const MAX_SHAPE_DEPTH: usize = 16;
 
 impl ShapeRefiner {
-    /// A refiner that has seen nothing.
+    /// Returns a refiner that has seen nothing.
     pub fn new() -> ShapeRefiner {
         ShapeRefiner::default()
     }
@@ -41,7 +41,7 @@ impl ShapeRefiner {
         self.outputs.get(output.node.index())?.as_ref()?.get(output.slot as usize)
     }
 
-    /// The static shape of a tensor; unknown where its node was not seen.
+    /// Returns the static shape of a tensor; unknown where its node was not seen.
     pub fn shape(&self, output: OutputId) -> PartialShape {
         self.value(output).map_or_else(PartialShape::unknown, |v| v.shape.clone())
     }
@@ -163,7 +163,7 @@ impl ShapeRefiner {
         self.outputs[id.index()] = Some(outputs.into());
     }
 
-    /// The outputs of a node, with the values that its shape function asks for computed if they can be; and whether it asked for any.
+    /// Returns the outputs of a node, with the values that its shape function asks for computed if they can be; and whether it asked for any.
     fn infer_with_values(&mut self, graph: &Graph, node: &Node, assume_loops: bool) -> Result<(Vec<ValueInfo>, bool)> {
         let (mut outputs, mut asked) = self.infer(graph, node, assume_loops, &[])?;
         if asked == Asked::default() {
@@ -192,7 +192,7 @@ impl ShapeRefiner {
         Ok((outputs, true))
     }
 
-    /// The outputs of a node, and what its shape function asked for in vain. With `assume_loops`, what comes over a back edge that was not seen has
+    /// Returns the outputs of a node, and what its shape function asked for in vain. With `assume_loops`, what comes over a back edge that was not seen has
     /// the shape of what comes in. `found` says more of some inputs than was seen.
     fn infer(&self, graph: &Graph, node: &Node, assume_loops: bool, found: &[(usize, ValueInfo)]) -> Result<(Vec<ValueInfo>, Asked)> {
         let input = |i: usize| graph.input(node.id(), i).and_then(|src| self.value(src));
@@ -229,7 +229,7 @@ struct Computed<'a> {
 }
 
 impl Computed<'_> {
-    /// A tensor whose value kernels give.
+    /// Returns a tensor whose value kernels give.
     fn wholly(&mut self, tensor: OutputId) -> Option<ValueInfo> {
         let known = |output: OutputId| self.refiner.value(output)?.constant.clone();
         let value = self.values.find(self.graph, self.evaluator, &known, tensor)?;

@@ -84,7 +84,7 @@ fn walk(
     }
 }
 
-/// All nodes, each after everything that can be reached from it along the edges that `filter` lets pass.
+/// Returns all nodes, each after everything that can be reached from it along the edges that `filter` lets pass.
 pub fn post_order(graph: &Graph, order: Neighbours, filter: impl Fn(&Edge) -> bool) -> Vec<NodeId> {
     let mut starts: Vec<NodeId> = graph.nodes().map(Node::id).collect();
     // Roots first; what is left then lies on loops that no root leads into.
@@ -101,14 +101,14 @@ pub fn post_order(graph: &Graph, order: Neighbours, filter: impl Fn(&Edge) -> bo
     nodes
 }
 
-/// The reverse of [`post_order`]: if there are no cycles, each node before its consumers.
+/// Returns the reverse of [`post_order`]: if there are no cycles, each node before its consumers.
 pub fn reverse_post_order(graph: &Graph, order: Neighbours, filter: impl Fn(&Edge) -> bool) -> Vec<NodeId> {
     let mut nodes = post_order(graph, order, filter);
     nodes.reverse();
     nodes
 }
 
-/// All nodes but `_SOURCE` and `_SINK`, each after its producers, those on back edges of loops excepted; among nodes that could come
+/// Returns all nodes but `_SOURCE` and `_SINK`, each after its producers, those on back edges of loops excepted; among nodes that could come
 /// next, the one with the least id.
 ///
 /// # Errors

@@ -41,7 +41,7 @@ pub fn check_versions(versions: &VersionDef, consumer: i32, min_producer: i32, w
     Ok(())
 }
 
-/// The versions of a graph that has parts of both.
+/// Returns the versions of a graph that has parts of both.
 pub(crate) fn merge(a: &VersionDef, b: &VersionDef) -> VersionDef {
     let mut bad_consumers = a.bad_consumers.clone();
     bad_consumers.extend(b.bad_consumers.iter().filter(|v| !a.bad_consumers.contains(v)));

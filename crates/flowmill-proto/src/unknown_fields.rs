@@ -20,7 +20,7 @@ impl UnknownFields {
         self.0.is_none()
     }
 
-    /// The fields with their keys, in wire format.
+    /// Returns the fields with their keys, in wire format.
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_ref().map_or(&[], |encoded| &encoded.0)
     }

@@ -80,7 +80,7 @@ impl PyScope {
         PyScope(self.0.colocated_with(&nodes(ids)))
     }
 
-    /// The nodes, outermost first, whose groups new ones join.
+    /// Returns the nodes, outermost first, whose groups new ones join.
     #[getter]
     fn colocation(&self) -> Vec<u32> {
         self.0.colocation().iter().map(|node| node.0).collect()
@@ -204,7 +204,7 @@ pub(crate) fn add_node(
     })
 }
 
-/// The numbers of the types of a node's outputs.
+/// Returns the numbers of the types of a node's outputs.
 fn output_types(b: &ScopedBuilder<'_>, id: NodeId) -> Result<Vec<i32>> {
     Ok(b.graph().node(id)?.output_types().iter().map(|t| dtypes::number(t.dtype, t.is_ref)).collect())
 }
@@ -314,7 +314,7 @@ pub(crate) fn add_ops(graph: &PyGraph, scope: &PyScope, name: &str, nodes: &Boun
     })
 }
 
-/// A Python number as a constant of a type has it; `None` for other values, and for integers beyond `int32`, which take a closer look.
+/// Returns a Python number as a constant of a type has it; `None` for other values, and for integers beyond `int32`, which take a closer look.
 fn number(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Tensor>> {
     if value.is_exact_instance_of::<PyInt>() && value.extract::<i32>().is_err() {
         return Ok(None);

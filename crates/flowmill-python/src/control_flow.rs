@@ -78,13 +78,13 @@ impl PyWhile {
 
 #[pymethods]
 impl PyWhile {
-    /// The scope in the loop.
+    /// Returns the scope in the loop.
     #[getter]
     fn scope(&self) -> PyScope {
         PyScope(self.inside.clone())
     }
 
-    /// The variables as the condition sees them.
+    /// Returns the variables as the condition sees them.
     fn cond_vars(&self, py: Python<'_>) -> Vec<Output> {
         locks::with(py, &self.looped, |looped| to_outputs(looped.cond_vars()))
     }

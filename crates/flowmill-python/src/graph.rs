@@ -79,7 +79,7 @@ impl PyGraph {
         ))
     }
 
-    /// The graph as a serialised `GraphDef`.
+    /// Returns the graph as a serialised `GraphDef`.
     fn to_graph_def<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.to_graph_def(py))
     }
@@ -89,18 +89,18 @@ impl PyGraph {
         self.read(py, |graph| (graph.versions().producer, graph.versions().min_consumer))
     }
 
-    /// The largest id given out so far, 0 for an empty graph.
+    /// Returns the largest id given out so far, 0 for an empty graph.
     fn version(&self, py: Python<'_>) -> usize {
         // Ids 0 and 1 are the source and the sink.
         self.read(py, |graph| graph.num_node_ids().saturating_sub(2))
     }
 
-    /// The ids of all nodes, in the order in which they were added.
+    /// Returns the ids of all nodes, in the order in which they were added.
     fn node_ids(&self, py: Python<'_>) -> Vec<u32> {
         self.read(py, |graph| graph.op_nodes().map(|n| n.id().0).collect())
     }
 
-    /// The id of the node called `name`.
+    /// Returns the id of the node called `name`.
     fn find_node(&self, py: Python<'_>, name: &str) -> Option<u32> {
         self.read(py, |graph| graph.find_node(name).filter(|n| !n.is_source_or_sink()).map(|n| n.id().0))
     }
@@ -114,29 +114,29 @@ impl PyGraph {
         self.with_node(py, id, |_, n| Ok(n.device().to_owned()))
     }
 
-    /// A node as a serialised `NodeDef`.
+    /// Returns a node as a serialised `NodeDef`.
     fn node_def<'py>(&self, py: Python<'py>, id: u32) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.with_node(py, id, |graph, n| Ok(graph.node_def(n.id())?.encode_to_vec()))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// The definition of a node's op as a serialised `OpDef`.
+    /// Returns the definition of a node's op as a serialised `OpDef`.
     fn op_def<'py>(&self, py: Python<'py>, id: u32) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.with_node(py, id, |_, n| Ok(n.op_def().to_proto().encode_to_vec()))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// The numbers of the types of a node's outputs.
+    /// Returns the numbers of the types of a node's outputs.
     fn output_types(&self, py: Python<'_>, id: u32) -> PyResult<Vec<i32>> {
         self.with_node(py, id, |_, n| Ok(n.output_types().iter().map(|t| dtypes::number(t.dtype, t.is_ref)).collect()))
     }
 
-    /// A node's data inputs as `(node, output)`.
+    /// Returns a node's data inputs as `(node, output)`.
     fn inputs(&self, py: Python<'_>, id: u32) -> PyResult<Vec<(u32, u32)>> {
         self.with_node(py, id, |graph, n| Ok(graph.inputs(n.id()).map(|t| (t.node.0, t.slot)).collect()))
     }
 
-    /// The nodes that must have run before a node does.
+    /// Returns the nodes that must have run before a node does.
     fn control_inputs(&self, py: Python<'_>, id: u32) -> PyResult<Vec<u32>> {
         self.with_node(py, id, |graph, n| Ok(graph.control_inputs(n.id()).filter(|&c| c != NodeId::SOURCE).map(|c| c.0).collect()))
     }
@@ -160,12 +160,12 @@ impl PyGraph {
         })
     }
 
-    /// The nodes that take a tensor, once for each time they do.
+    /// Returns the nodes that take a tensor, once for each time they do.
     fn consumers(&self, py: Python<'_>, id: u32, slot: u32) -> PyResult<Vec<u32>> {
         self.with_node(py, id, |graph, n| Ok(graph.consumers(n.id().output(slot)).map(|e| e.dst.0).collect()))
     }
 
-    /// The static shape of a tensor: `None` if the rank is unknown, −1 for a size that is.
+    /// Returns the static shape of a tensor: `None` if the rank is unknown, −1 for a size that is.
     fn shape(&self, py: Python<'_>, id: u32, slot: u32) -> PyResult<Option<Vec<i64>>> {
         self.with_state(py, id, |state, _, n| Ok(shape_to_python(&state.shapes().shape(n.id().output(slot)))))
     }
@@ -213,7 +213,7 @@ impl PyGraph {
         Ok(())
     }
 
-    /// A tensor's value if it is known before anything runs.
+    /// Returns a tensor's value if it is known before anything runs.
     fn constant_value<'py>(&self, py: Python<'py>, id: u32, slot: u32) -> PyResult<Option<Bound<'py, PyAny>>> {
         let value = self.read_state(py, |state, graph| {
             let output = NodeId(id).output(slot);
@@ -233,7 +233,7 @@ impl PyGraph {
         self.build(py, scope, |b| Ok(b.unique_name(name, mark_as_used)))
     }
 
-    /// The scope called `name` inside of another, made unique if there is no slash at its end, and its whole name.
+    /// Returns the scope called `name` inside of another, made unique if there is no slash at its end, and its whole name.
     fn name_scope(&self, py: Python<'_>, scope: &PyScope, name: &str) -> PyResult<(PyScope, String)> {
         let whole = self.build(py, scope, |b| build::scope_name(b, name))?;
         Ok((PyScope(scope.0.named(&whole)), whole))
@@ -318,7 +318,7 @@ impl PyGraph {
         self.write(py, |graph| graph.update_edge(build::output_id(tensor), NodeId(id), index).map(drop))
     }
 
-    /// The control-flow context that a node is in, and the one around a context.
+    /// Returns the control-flow context that a node is in, and the one around a context.
     fn context_of(&self, py: Python<'_>, scope: &PyScope, id: u32) -> PyResult<Option<u32>> {
         self.build(py, scope, |b| Ok(b.context_of(NodeId(id)).map(|c| c.0)))
     }
@@ -337,7 +337,7 @@ impl PyGraph {
         self.write(py, |graph| graph.library_mut().add_gradient(def))
     }
 
-    /// A function of the library as a serialised `FunctionDef`; `None` if there is none of that name.
+    /// Returns a function of the library as a serialised `FunctionDef`; `None` if there is none of that name.
     fn function_def<'py>(&self, py: Python<'py>, name: &str) -> Option<Bound<'py, PyBytes>> {
         let bytes = self.read(py, |graph| graph.library().get(name).map(|f| f.def().encode_to_vec()))?;
         Some(PyBytes::new(py, &bytes))
@@ -391,12 +391,12 @@ impl PyGraph {
         PyWhile::begin(slf, scope, vars, options)
     }
 
-    /// The context around a control-flow context.
+    /// Returns the context around a control-flow context.
     fn outer_context(&self, py: Python<'_>, scope: &PyScope, context: u32) -> PyResult<Option<u32>> {
         self.build(py, scope, |b| Ok(b.outer_context(ContextId(context)).map(|c| c.0)))
     }
 
-    /// A control-flow context as a serialised `ControlFlowContextDef`.
+    /// Returns a control-flow context as a serialised `ControlFlowContextDef`.
     fn context_def<'py>(&self, py: Python<'py>, scope: &PyScope, context: u32) -> PyResult<Bound<'py, PyBytes>> {
         let def = self.build(py, scope, |b| b.context_def(ContextId(context)))?;
         Ok(PyBytes::new(py, &def.encode_to_vec()))
@@ -409,7 +409,7 @@ impl PyGraph {
         self.build(py, scope, |b| b.add_context_def(&def, prefix).map(|c| c.0))
     }
 
-    /// An attribute as `(kind, value)`; messages are serialised. `None` if the node has no such attribute.
+    /// Returns an attribute as `(kind, value)`; messages are serialised. `None` if the node has no such attribute.
     fn attr<'py>(&self, py: Python<'py>, id: u32, name: &str) -> PyResult<Option<(&'static str, Bound<'py, PyAny>)>> {
         let value = self.with_node(py, id, |_, n| Ok(n.attrs().value(name).cloned()))?;
         value.map(|value| attr_to_python(py, &value)).transpose()

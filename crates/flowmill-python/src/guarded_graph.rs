@@ -24,12 +24,12 @@ impl GuardedGraph {
         GuardedGraph { graph: Arc::new(RwLock::new(graph)), state: Locked::default() }
     }
 
-    /// The body of a function, taken from where it is differentiated.
+    /// Returns the body of a function, taken from where it is differentiated.
     pub fn of_body(body: FunctionGraph) -> GuardedGraph {
         GuardedGraph { graph: Arc::new(RwLock::new(body.graph)), state: Locked::new(body.state) }
     }
 
-    /// The body back, with what was added to it.
+    /// Returns the body back, with what was added to it.
     pub fn take_body(&self, py: Python<'_>, function: String) -> FunctionGraph {
         locks::with(py, (&self.state, Writing(&self.graph)), |(state, graph)| {
             let empty = FunctionGraph::empty(graph.registry());
@@ -37,7 +37,7 @@ impl GuardedGraph {
         })
     }
 
-    /// The nodes that gradients have given further outputs since this was last asked.
+    /// Returns the nodes that gradients have given further outputs since this was last asked.
     pub fn take_extended(&self, py: Python<'_>) -> Vec<u32> {
         locks::with(py, &self.state, |state| state.take_extended().into_iter().map(|n| n.0).collect())
     }
@@ -62,7 +62,7 @@ impl GuardedGraph {
         self.build_with(py, scope, (), |b, ()| f(b))
     }
 
-    /// The locks of building, behind another.
+    /// Returns the locks of building, behind another.
     fn and<L: Lock>(&self, lock: L) -> (L, (&Locked<BuilderState>, Writing<'_, Graph>)) {
         (lock, (&self.state, Writing(&self.graph)))
     }

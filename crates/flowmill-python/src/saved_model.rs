@@ -81,7 +81,7 @@ impl PySavedModel {
             .collect())
     }
 
-    /// The serialised `MetaGraphDef`.
+    /// Returns the serialised `MetaGraphDef`.
     fn meta_graph_def<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = gate::detached(py, || Ok(self.meta_graph()?.encode_to_vec()))?;
         Ok(PyBytes::new(py, &bytes))
@@ -89,7 +89,7 @@ impl PySavedModel {
 }
 
 impl PySavedModel {
-    /// The message with its graph.
+    /// Returns the message with its graph.
     fn meta_graph(&self) -> Result<MetaGraphDef> {
         let tags: Vec<&str> = self.tags.iter().map(String::as_str).collect();
         SavedModel::from_bytes(self.file.clone())?.meta_graph(&tags).cloned()

@@ -108,7 +108,7 @@ impl PySession {
 }
 
 impl PySession {
-    /// The session.
+    /// Returns the session.
     pub fn session(&self) -> &Arc<Session> {
         &self.0
     }
@@ -181,7 +181,7 @@ fn describe(graph: &Graph, name: &str) -> Feed {
 }
 
 impl PyCallable {
-    /// The state for the graph as it is now.
+    /// Returns the state for the graph as it is now.
     fn state(&self, py: Python<'_>) -> PyResult<Arc<State>> {
         let (state, change_count) =
             locks::with(py, (&self.state, Reading(self.session.graph())), |(state, graph)| (Arc::clone(state), graph.change_count()));
@@ -206,7 +206,7 @@ impl PyCallable {
         gate::step(py, |token, poll| state.callable.run_with(args, &RunOptions { cancel: Some(token), poll, ..options }))
     }
 
-    /// A value as the tensor to feed.
+    /// Returns a value as the tensor to feed.
     fn feed(&self, i: usize, value: &Bound<'_, PyAny>, feed: &Feed) -> PyResult<Tensor> {
         let py = value.py();
         let known = self.shapes.get(i);

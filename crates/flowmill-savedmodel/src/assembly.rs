@@ -21,7 +21,7 @@ enum Elements {
 }
 
 impl Assembly {
-    /// A box with the given start and length in each dimension. `data_len` is how many bytes of data its parts have,
+    /// Returns a box with the given start and length in each dimension. `data_len` is how many bytes of data its parts have,
     /// which bounds the memory that a damaged shape can ask for.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// The box as a tensor.
+    /// Returns the box as a tensor.
     ///
     /// # Errors
     /// `DataLoss` if the parts did not fill it.

@@ -32,7 +32,7 @@ impl CheckpointReader {
         Ok(CheckpointReader::SliceTable(SliceTableReader::open(prefix)?))
     }
 
-    /// The objects of an object-based checkpoint, which `tf.train.Checkpoint` and version 2 SavedModels write; `None` for one
+    /// Returns the objects of an object-based checkpoint, which `tf.train.Checkpoint` and version 2 SavedModels write; `None` for one
     /// that savers wrote by name.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl CheckpointReader {
         }
     }
 
-    /// A tensor.
+    /// Returns a tensor.
     ///
     /// # Errors
     /// `NotFound` if there is no tensor of this name, `DataLoss` if the checkpoint is damaged.
@@ -79,7 +79,7 @@ impl CheckpointReader {
         }
     }
 
-    /// A part of a tensor, which may have been saved whole or in parts cut otherwise.
+    /// Returns a part of a tensor, which may have been saved whole or in parts cut otherwise.
     ///
     /// # Errors
     /// The errors of [`CheckpointReader::read`], and `InvalidArgument` if the slice is not within the tensor.

@@ -47,7 +47,7 @@ pub fn write_checkpoint_state(dir: &Path, file_name: &str, state: &CheckpointSta
         .map_err(|error| io_error(&path, error))
 }
 
-/// The prefix of the newest checkpoint of a directory; `None` if it has no state or the state's newest
+/// Returns the prefix of the newest checkpoint of a directory; `None` if it has no state or the state's newest
 /// checkpoint has no files.
 ///
 /// # Errors
@@ -77,7 +77,7 @@ pub fn parse_checkpoint_state(text: &[u8]) -> Result<CheckpointState> {
     CheckpointState::decode(wire.as_slice()).map_err(|error| not_parsed(&error.to_string()))
 }
 
-/// A `CheckpointState` in protobuf's text form.
+/// Returns a `CheckpointState` in protobuf's text form.
 pub fn format_checkpoint_state(state: &CheckpointState) -> String {
     let mut text = String::new();
     let mut line = |field: &str, value: String| text.push_str(&format!("{field}: {value}\n"));

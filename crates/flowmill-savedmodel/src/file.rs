@@ -84,7 +84,7 @@ impl DataFile {
         Ok(DataFile { path, file, len })
     }
 
-    /// The file's size when it was opened.
+    /// Returns the file's size when it was opened.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
@@ -134,7 +134,7 @@ fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> std::io:
     Ok(())
 }
 
-/// An error of the operating system about a path, with TensorFlow's code for it.
+/// Returns an error of the operating system about a path, with TensorFlow's code for it.
 pub(crate) fn io_error(path: &Path, error: std::io::Error) -> Error {
     let code = match error.kind() {
         ErrorKind::NotFound => Code::NotFound,

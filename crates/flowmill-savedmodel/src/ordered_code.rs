@@ -2,7 +2,7 @@
 
 use crate::slice::TensorSlice;
 
-/// The key under which a part of the tensor `name` is stored.
+/// Returns the key under which a part of the tensor `name` is stored.
 pub(crate) fn slice_key(name: &[u8], slice: &TensorSlice) -> Vec<u8> {
     let mut key = Vec::new();
     put_unsigned(&mut key, 0);

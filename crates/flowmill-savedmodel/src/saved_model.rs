@@ -102,7 +102,7 @@ impl SavedModel {
         Ok(SavedModel { directory: directory.map(Path::to_owned), file, message })
     }
 
-    /// A model from the bytes of its `saved_model.pb` or `saved_model.pbtxt`. It can have neither variables nor assets, which are in other
+    /// Returns a model from the bytes of its `saved_model.pb` or `saved_model.pbtxt`. It can have neither variables nor assets, which are in other
     /// files of its directory.
     ///
     /// # Errors
@@ -122,12 +122,12 @@ impl SavedModel {
         &self.message.meta_graphs
     }
 
-    /// The tags of each of its graphs, sorted.
+    /// Returns the tags of each of its graphs, sorted.
     pub fn tag_sets(&self) -> Vec<Vec<&str>> {
         self.message.meta_graphs.iter().map(tags).collect()
     }
 
-    /// The graph that has exactly these tags, in any order.
+    /// Returns the graph that has exactly these tags, in any order.
     ///
     /// # Errors
     /// `NotFound` if there is none; the message lists those there are.
@@ -177,7 +177,7 @@ impl LoadedModel {
         self.meta_graph.meta_info_def.as_mut().and_then(|info| info.stripped_op_list.take()).unwrap_or_default().op
     }
 
-    /// The functions of the model that are meant to be called, by name; those that only name an op are left out.
+    /// Returns the functions of the model that are meant to be called, by name; those that only name an op are left out.
     pub fn signatures(&self) -> BTreeMap<&str, &SignatureDef> {
         let is_function = |name: &str| name != INIT_OP_SIGNATURE && name != TRAIN_OP_SIGNATURE;
         self.meta_graph.signature_def.iter().map(|(name, def)| (name.as_str(), def)).filter(|(name, _)| is_function(name)).collect()
@@ -192,7 +192,7 @@ pub fn init_op(meta_graph: &MetaGraphDef) -> Result<Option<String>> {
     find_op(meta_graph, INIT_OP_SIGNATURE, &INIT_OP_COLLECTIONS)
 }
 
-/// The tags of a graph, sorted and once each.
+/// Returns the tags of a graph, sorted and once each.
 fn tags(meta_graph: &MetaGraphDef) -> Vec<&str> {
     let mut tags: Vec<&str> = meta_graph.meta_info_def.iter().flat_map(|info| &info.tags).map(String::as_str).collect();
     tags.sort_unstable();
@@ -223,7 +223,7 @@ fn find_restore(meta_graph: &MetaGraphDef, directory: Option<&Path>) -> Result<O
     }
 }
 
-/// The op that a signature or the first of some collections names.
+/// Returns the op that a signature or the first of some collections names.
 fn find_op(meta_graph: &MetaGraphDef, signature: &str, collections: &[&str]) -> Result<Option<String>> {
     if let Some(output) = meta_graph.signature_def.get(signature).and_then(|def| def.outputs.get(signature)) {
         return match &output.encoding {

@@ -13,7 +13,7 @@ pub(crate) struct Extent {
 }
 
 impl TensorSlice {
-    /// All of a tensor.
+    /// Returns all of a tensor.
     pub fn full(rank: usize) -> TensorSlice {
         TensorSlice(vec![None; rank])
     }
@@ -62,12 +62,12 @@ impl TensorSlice {
         Ok(Some((shape, slice)))
     }
 
-    /// The number of dimensions.
+    /// Returns the number of dimensions.
     pub fn rank(&self) -> usize {
         self.0.len()
     }
 
-    /// The shape of this part of a tensor of shape `shape`.
+    /// Returns the shape of this part of a tensor of shape `shape`.
     ///
     /// # Errors
     /// `InvalidArgument` if the slice is not within the shape.
@@ -141,12 +141,12 @@ pub(crate) fn for_each_shared_run(a: &[(usize, usize)], b: &[(usize, usize)], mu
     }
 }
 
-/// The number of elements that two boxes share.
+/// Returns the number of elements that two boxes share.
 pub(crate) fn num_shared(a: &[(usize, usize)], b: &[(usize, usize)]) -> usize {
     intersection(a, b).map_or(0, |shared| shared.iter().map(|(_, len)| len).product())
 }
 
-/// The box that two boxes share, if it has an element.
+/// Returns the box that two boxes share, if it has an element.
 fn intersection(a: &[(usize, usize)], b: &[(usize, usize)]) -> Option<Vec<(usize, usize)>> {
     let shared = |(a, b): (&(usize, usize), &(usize, usize))| {
         let start = a.0.max(b.0);

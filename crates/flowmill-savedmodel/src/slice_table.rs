@@ -107,7 +107,7 @@ impl SliceTableReader {
         Ok((tensor.dtype, tensor.shape.clone()))
     }
 
-    /// A tensor.
+    /// Returns a tensor.
     ///
     /// # Errors
     /// `NotFound` if there is no tensor of this name, `DataLoss` if parts of it are missing or damaged.
@@ -116,7 +116,7 @@ impl SliceTableReader {
         self.read_slice(name, &TensorSlice::full(rank))
     }
 
-    /// A part of a tensor.
+    /// Returns a part of a tensor.
     ///
     /// # Errors
     /// The errors of [`SliceTableReader::read`], and `InvalidArgument` if the slice is not within the tensor.
@@ -148,7 +148,7 @@ impl SavedTensor {
         whole.into_tensor()
     }
 
-    /// The elements of a slice, which the message holds without type and shape.
+    /// Returns the elements of a slice, which the message holds without type and shape.
     fn decode(&self, shape: &Shape, value: &Bytes) -> Result<Tensor> {
         // An element takes at least a byte, so a damaged shape cannot ask for more memory than this.
         let num_elements = shape.checked_num_elements()?;
@@ -199,7 +199,7 @@ pub fn write_slice_table(path: impl AsRef<Path>, tensors: &[(&str, Shape, Tensor
         .map_err(|error| Error::new(Code::Unknown, format!("{}; {error}", path.display())))
 }
 
-/// The elements in the fields that readers of this format look into.
+/// Returns the elements in the fields that readers of this format look into.
 fn elements(tensor: &Tensor) -> Result<TensorProto> {
     fn ints<T: Element + Into<i32>>(tensor: &Tensor) -> Result<Vec<i32>> {
         Ok(tensor.as_slice::<T>()?.iter().map(|&v| v.into()).collect())

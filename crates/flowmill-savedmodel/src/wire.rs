@@ -35,7 +35,7 @@ pub(crate) fn take_u32(bytes: &mut &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(*head))
 }
 
-/// The form in which checksums are stored: a checksum of data that hold checksums is a poor one.
+/// Returns the form in which checksums are stored: a checksum of data that hold checksums is a poor one.
 pub(crate) fn mask(crc: u32) -> u32 {
     crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }

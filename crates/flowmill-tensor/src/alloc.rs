@@ -51,7 +51,7 @@ pub fn set_memory_limit(bytes: usize) {
     LIMIT.store(bytes, Relaxed);
 }
 
-/// The bytes held now in blocks of at least 64 KiB.
+/// Returns the bytes held now in blocks of at least 64 KiB.
 pub fn live_bytes() -> usize {
     LIVE.load(Relaxed)
 }
@@ -184,7 +184,7 @@ impl Drop for Strings {
 }
 
 impl Buffer {
-    /// A block for `len` bytes. Its bytes are initialised but unspecified; `zeroed` asks for zeros.
+    /// Returns a block for `len` bytes. Its bytes are initialised but unspecified; `zeroed` asks for zeros.
     pub(crate) fn new(len: usize, zeroed: bool) -> Result<Buffer> {
         let class = class_of(len);
         if class >= NUM_CLASSES {

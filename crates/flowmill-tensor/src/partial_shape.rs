@@ -22,22 +22,22 @@ impl PartialShape {
         PartialShape(Some(dims.iter().map(|&d| d.max(-1)).collect()))
     }
 
-    /// A scalar.
+    /// Returns a scalar.
     pub fn scalar() -> PartialShape {
         PartialShape(Some(SmallVec::new()))
     }
 
-    /// The rank, if known.
+    /// Returns the rank, if known.
     pub fn rank(&self) -> Option<usize> {
         self.0.as_ref().map(|d| d.len())
     }
 
-    /// The sizes with −1 for unknown ones, where the rank is known.
+    /// Returns the sizes with −1 for unknown ones, where the rank is known.
     pub fn dims(&self) -> Option<&[i64]> {
         self.0.as_deref()
     }
 
-    /// The size at `index`: `None` if it, or the rank, is unknown or out of range.
+    /// Returns the size at `index`: `None` if it, or the rank, is unknown or out of range.
     pub fn dim(&self, index: usize) -> Option<usize> {
         self.0.as_ref()?.get(index).and_then(|&d| usize::try_from(d).ok())
     }
@@ -49,7 +49,7 @@ impl PartialShape {
         usize::try_from(index).ok().and_then(|i| self.dim(i))
     }
 
-    /// The full shape, where every size is known.
+    /// Returns the full shape, where every size is known.
     pub fn to_shape(&self) -> Option<Shape> {
         self.0.as_ref()?.iter().map(|&d| usize::try_from(d).ok()).collect()
     }
@@ -59,7 +59,7 @@ impl PartialShape {
         self.0.as_ref().is_some_and(|d| d.iter().all(|&d| d >= 0))
     }
 
-    /// The number of elements, where every size is known and the product fits.
+    /// Returns the number of elements, where every size is known and the product fits.
     pub fn num_elements(&self) -> Option<usize> {
         self.to_shape()?.checked_num_elements().ok()
     }
@@ -92,7 +92,7 @@ impl PartialShape {
         Ok(PartialShape(Some(out)))
     }
 
-    /// The most that is known of a tensor that has one of the two static shapes.
+    /// Returns the most that is known of a tensor that has one of the two static shapes.
     pub fn relax(&self, other: &PartialShape) -> PartialShape {
         match (&self.0, &other.0) {
             (Some(a), Some(b)) if a.len() == b.len() => {
@@ -102,7 +102,7 @@ impl PartialShape {
         }
     }
 
-    /// The dimensions of `self` followed by those of `other`.
+    /// Returns the dimensions of `self` followed by those of `other`.
     pub fn concat(&self, other: &PartialShape) -> PartialShape {
         match (&self.0, &other.0) {
             (Some(a), Some(b)) => PartialShape(Some(a.iter().chain(b).copied().collect())),

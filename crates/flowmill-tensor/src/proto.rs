@@ -20,7 +20,7 @@ impl Shape {
         Shape::from_i64(&dims)
     }
 
-    /// The wire form.
+    /// Returns the wire form.
     pub fn to_proto(&self) -> TensorShapeProto {
         TensorShapeProto::of(self.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)))
     }
@@ -32,7 +32,7 @@ impl PartialShape {
         if proto.unknown_rank { PartialShape::unknown() } else { proto.dim.iter().map(|d| d.size).collect() }
     }
 
-    /// The wire form.
+    /// Returns the wire form.
     pub fn to_proto(&self) -> TensorShapeProto {
         match self.dims() {
             Some(dims) => TensorShapeProto::of(dims.iter().copied()),
@@ -42,7 +42,7 @@ impl PartialShape {
 }
 
 impl Tensor {
-    /// The tensor a message describes.
+    /// Returns the tensor a message describes.
     ///
     /// `tensor_content` is not copied where it is aligned for the type: the tensor then keeps the file alive that the message was
     /// decoded from. Fewer values than elements in a typed field mean that the last one is repeated; none at all mean zeros; more
@@ -103,7 +103,7 @@ impl Tensor {
         }
     }
 
-    /// The message for this tensor, as TensorFlow's `make_tensor_proto` writes it: `tensor_content` for more than one element of a
+    /// Returns the message for this tensor, as TensorFlow's `make_tensor_proto` writes it: `tensor_content` for more than one element of a
     /// real type, the typed field for everything else.
     ///
     /// # Errors
@@ -152,12 +152,12 @@ fn not_parsed(dtype: DType, shape: &Shape, what: impl std::fmt::Display) -> Erro
     error!(InvalidArgument, "Cannot parse tensor from proto: {what} for a tensor of type {dtype} and shape {shape}")
 }
 
-/// The values that the shape has room for: more than that are legal and not read.
+/// Returns the values that the shape has room for: more than that are legal and not read.
 fn cut_off<'v, V>(shape: &Shape, values: &'v [V]) -> Result<&'v [V]> {
     Ok(&values[..values.len().min(shape.checked_num_elements()?)])
 }
 
-/// A tensor of the values, the last of which fills what they leave.
+/// Returns a tensor of the values, the last of which fills what they leave.
 fn repeat_last<T: Element, V>(shape: Shape, values: &[V], convert: impl Fn(&V) -> T) -> Result<Tensor> {
     let values = cut_off(&shape, values)?;
     let Some(last) = values.last() else { return Tensor::zeros(T::DTYPE, shape) };
@@ -221,7 +221,7 @@ fn widen<T: Element + Into<i32>>(tensor: &Tensor, as_type: DType) -> Result<Vec<
     Ok(tensor.as_slice::<T>()?.iter().map(|&v| v.into()).collect())
 }
 
-/// A handle that names its object without holding it.
+/// Returns a handle that names its object without holding it.
 fn handle_from_proto(proto: &ResourceHandleProto) -> Result<ResourceHandle> {
     let mut elements = Vec::with_capacity(proto.dtypes_and_shapes.len());
     for element in &proto.dtypes_and_shapes {

@@ -11,7 +11,7 @@ impl Shape {
     /// The most dimensions a tensor may have, as in TensorFlow.
     pub const MAX_RANK: usize = 254;
 
-    /// The shape of a scalar.
+    /// Returns the shape of a scalar.
     pub const fn scalar() -> Shape {
         Shape(SmallVec::new_const())
     }
@@ -38,12 +38,12 @@ impl Shape {
         Ok(shape)
     }
 
-    /// The product of all sizes; 1 for a scalar. Saturates: shapes from outside are checked when they are made.
+    /// Returns the product of all sizes; 1 for a scalar. Saturates: shapes from outside are checked when they are made.
     pub fn num_elements(&self) -> usize {
         self.0.iter().fold(1usize, |n, &d| n.saturating_mul(d))
     }
 
-    /// The product of all sizes, or an error if that of the sizes that are not zero passes `i64`: so neither a part of the sizes has a product
+    /// Returns the product of all sizes, or an error if that of the sizes that are not zero passes `i64`: so neither a part of the sizes has a product
     /// that overflows. NumPy has no such arrays either; TensorFlow allows them if the zero comes first.
     pub fn checked_num_elements(&self) -> Result<usize> {
         let mut n: i64 = 1;
@@ -56,17 +56,17 @@ impl Shape {
         Ok(if self.0.contains(&0) { 0 } else { n as usize })
     }
 
-    /// The number of dimensions.
+    /// Returns the number of dimensions.
     pub fn rank(&self) -> usize {
         self.0.len()
     }
 
-    /// The sizes.
+    /// Returns the sizes.
     pub fn dims(&self) -> &[usize] {
         &self.0
     }
 
-    /// The sizes as TensorFlow writes them.
+    /// Returns the sizes as TensorFlow writes them.
     pub fn to_i64(&self) -> Vec<i64> {
         self.0.iter().map(|&d| d as i64).collect()
     }

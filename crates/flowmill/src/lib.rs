@@ -110,7 +110,7 @@ static REGISTRY: LazyLock<Result<Arc<OpRegistry>>> =
 
 static KERNELS: LazyLock<Arc<KernelRegistry>> = LazyLock::new(|| kernels_with(|_| ()));
 
-/// The CPU's kernels and those that `register` adds.
+/// Returns the CPU's kernels and those that `register` adds.
 pub fn kernels_with(register: impl FnOnce(&mut KernelRegistry)) -> Arc<KernelRegistry> {
     let mut kernels = KernelRegistry::new();
     flowmill_cpu::register_all(&mut kernels);
@@ -127,12 +127,12 @@ pub fn registry() -> Result<Arc<OpRegistry>> {
     REGISTRY.clone()
 }
 
-/// The CPU's kernels.
+/// Returns the CPU's kernels.
 pub fn kernels() -> Arc<KernelRegistry> {
     KERNELS.clone()
 }
 
-/// An empty graph.
+/// Returns an empty graph.
 ///
 /// # Errors
 /// None in practice; see [`registry`].
@@ -156,7 +156,7 @@ pub fn load_graph_with(path: impl AsRef<Path>, access: FileAccess) -> Result<Gra
     OpSet::standard()?.load_graph(path, access)
 }
 
-/// A session on a graph, with all kernels.
+/// Returns a session on a graph, with all kernels.
 ///
 /// # Errors
 /// `ResourceExhausted` if the session's threads cannot be started, `InvalidArgument` for options that contradict each other.

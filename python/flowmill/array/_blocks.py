@@ -55,7 +55,7 @@ def batch_to_space_nd(input, block_shape, crops, name: str | None = None) -> Ten
 
 
 def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """The padding that makes sizes of space whole multiples of those of blocks, and what to crop to undo it.
+    """Returns the padding that makes sizes of space whole multiples of those of blocks, and what to crop to undo it.
 
     Args:
         input_shape: the sizes, a vector of n.
@@ -262,13 +262,13 @@ def fake_quant_with_min_max_vars_per_channel(inputs, min, max, num_bits: int = 8
 
 def fake_quant_with_min_max_args_gradient(gradients, inputs, min: float = -6, max: float = 6, num_bits: int = 8,  # noqa: A002
                                           narrow_range: bool = False, name: str | None = None) -> Tensor:
-    """The gradient of :func:`fake_quant_with_min_max_args`: `gradients` where `inputs` are in the range, zero elsewhere."""
+    """Returns the gradient of :func:`fake_quant_with_min_max_args`: `gradients` where `inputs` are in the range, zero elsewhere."""
     return call("FakeQuantWithMinMaxArgsGradient", name, gradients, inputs, min=min, max=max, num_bits=num_bits, narrow_range=narrow_range)
 
 
 def fake_quant_with_min_max_vars_gradient(gradients, inputs, min, max, num_bits: int = 8, narrow_range: bool = False,  # noqa: A002
                                           name: str | None = None) -> _FakeQuantWithMinMaxVarsGradient:
-    """The gradients of :func:`fake_quant_with_min_max_vars`: of the input, and of both ends of the range, which get those of what lies outside."""
+    """Returns the gradients of :func:`fake_quant_with_min_max_vars`: of the input, and of both ends of the range, which get those of what lies outside."""
     return call("FakeQuantWithMinMaxVarsGradient", name, gradients, inputs, min, max, num_bits=num_bits, narrow_range=narrow_range)
 
 

@@ -24,7 +24,7 @@ _SMALL = 1000
 
 
 def placeholder(dtype, shape=None, name: str | None = None) -> Tensor:
-    """A tensor whose value has to be fed.
+    """Returns a tensor whose value has to be fed.
 
     Args:
         dtype: the type of its elements.
@@ -51,7 +51,7 @@ def is_sparse(value) -> bool:
 
 
 def static_sizes(shape) -> list[int] | None:
-    """The sizes that `shape` says without a graph being run; None if a part of it is a tensor or not known."""
+    """Returns the sizes that `shape` says without a graph being run; None if a part of it is a tensor or not known."""
     if isinstance(shape, TensorShape):
         return shape.as_list() if shape.is_fully_defined() else None
     if isinstance(shape, Tensor) or hasattr(shape, "_as_tensor"):
@@ -105,7 +105,7 @@ def _zero(dtype):
 
 
 def zeros(shape, dtype=float32, name: str | None = None, layout=None) -> Tensor:
-    """A tensor of zeros: of ``False`` for truth values, of empty strings.
+    """Returns a tensor of zeros: of ``False`` for truth values, of empty strings.
 
     Args:
         shape: its sizes: a list, a shape, or a tensor.
@@ -119,14 +119,14 @@ def zeros(shape, dtype=float32, name: str | None = None, layout=None) -> Tensor:
 
 
 def ones(shape, dtype=float32, name: str | None = None, layout=None) -> Tensor:
-    """A tensor of ones; of ``True`` for truth values. Arguments are as for :func:`zeros`."""
+    """Returns a tensor of ones; of ``True`` for truth values. Arguments are as for :func:`zeros`."""
     dtype = as_dtype(dtype).base_dtype
     with op_scope(name, "ones", shape) as scope:
         return _filled(True if dtype.is_bool else 1, shape, dtype, scope)
 
 
 def fill(dims, value, name: str | None = None, layout=None) -> Tensor:
-    """A tensor of shape `dims` that has one value everywhere."""
+    """Returns a tensor of shape `dims` that has one value everywhere."""
     return call("Fill", name, dims, value)
 
 
@@ -184,7 +184,7 @@ def _cast(value: Tensor, dtype, name: str | None = None) -> Tensor:
 
 
 def shape(input, name: str | None = None, out_type=None) -> Tensor:  # noqa: A002
-    """The sizes of a tensor, a vector.
+    """Returns the sizes of a tensor, a vector.
 
     Args:
         input: a tensor, dense or sparse.
@@ -195,12 +195,12 @@ def shape(input, name: str | None = None, out_type=None) -> Tensor:  # noqa: A00
 
 
 def shape_n(input, out_type=int32, name: str | None = None) -> list[Tensor]:  # noqa: A002
-    """The sizes of each of a list of tensors."""
+    """Returns the sizes of each of a list of tensors."""
     return call("ShapeN", name, input, out_type=out_type)
 
 
 def size(input, name: str | None = None, out_type=None) -> Tensor:  # noqa: A002
-    """The number of elements of a tensor, a scalar of type `out_type` (`int32` by default)."""
+    """Returns the number of elements of a tensor, a scalar of type `out_type` (`int32` by default)."""
     out_type = out_type or int32
     if is_ragged(input):
         return size(input.flat_values, name, out_type)
@@ -217,7 +217,7 @@ def size(input, name: str | None = None, out_type=None) -> Tensor:  # noqa: A002
 
 
 def rank(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The number of dimensions of a tensor, a scalar."""
+    """Returns the number of dimensions of a tensor, a scalar."""
     with op_scope(name, "Rank", input) as scope:
         if is_ragged(input):
             return rank(input.flat_values) + input.ragged_rank
@@ -229,7 +229,7 @@ def rank(input, name: str | None = None) -> Tensor:  # noqa: A002
 
 
 def reshape(tensor, shape, name: str | None = None) -> Tensor:
-    """The elements of a tensor, in order, in another shape.
+    """Returns the elements of a tensor, in order, in another shape.
 
     Args:
         tensor: the tensor.
@@ -243,7 +243,7 @@ def reshape(tensor, shape, name: str | None = None) -> Tensor:
 
 
 def identity(input, name: str | None = None) -> Tensor | SparseTensor | IndexedSlices:  # noqa: A002
-    """A tensor as it is; composites such as sparse tensors have each of their tensors passed on."""
+    """Returns a tensor as it is; composites such as sparse tensors have each of their tensors passed on."""
     if hasattr(input, "_components") and not isinstance(input, Tensor):
         return input._with_components([identity(part, name) for part in input._components()])
     return call("Identity", name, input)
@@ -255,7 +255,7 @@ def identity_n(input, name: str | None = None) -> list[Tensor]:  # noqa: A002
 
 
 def ensure_shape(x, shape, name: str | None = None) -> Tensor:
-    """A tensor as it is; running fails where it does not have the (partly known) shape.
+    """Returns a tensor as it is; running fails where it does not have the (partly known) shape.
 
     Raises:
         ValueError: if it cannot have it.
@@ -264,12 +264,12 @@ def ensure_shape(x, shape, name: str | None = None) -> Tensor:
 
 
 def check_pinned(tensor, name: str | None = None) -> Tensor:
-    """A tensor as it is where its memory is pinned for other devices; an error in any session here, if there are none."""
+    """Returns a tensor as it is where its memory is pinned for other devices; an error in any session here, if there are none."""
     return call("CheckPinned", name, tensor)
 
 
 def guarantee_const(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """A tensor as it is, with the promise that its value never changes."""
+    """Returns a tensor as it is, with the promise that its value never changes."""
     return call("GuaranteeConst", name, input)
 
 
@@ -306,5 +306,5 @@ def broadcast_dynamic_shape(shape_x, shape_y) -> Tensor:
 
 
 def broadcast_to(input, shape, name: str | None = None) -> Tensor:  # noqa: A002
-    """A tensor repeated along dimensions that it lacks or that have size 1, so that it has a shape."""
+    """Returns a tensor repeated along dimensions that it lacks or that have size 1, so that it has a shape."""
     return call("BroadcastTo", name, input, shape)

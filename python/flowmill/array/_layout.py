@@ -17,7 +17,7 @@ from flowmill.tensor_shape import Dimension
 
 
 def expand_dims(input, axis=None, name: str | None = None, dim=None) -> Tensor:  # noqa: A002
-    """A tensor with a dimension of size 1 put in.
+    """Returns a tensor with a dimension of size 1 put in.
 
     Args:
         input: the tensor.
@@ -40,7 +40,7 @@ def expand_dims(input, axis=None, name: str | None = None, dim=None) -> Tensor: 
 
 
 def squeeze(input, axis=None, name: str | None = None, squeeze_dims=None) -> Tensor:  # noqa: A002
-    """A tensor without dimensions of size 1.
+    """Returns a tensor without dimensions of size 1.
 
     Args:
         input: the tensor.
@@ -118,7 +118,7 @@ def parallel_stack(values, name: str = "parallel_stack") -> Tensor:
 
 
 def unstack(value, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
-    """The parts of a tensor along a dimension, without that dimension.
+    """Returns the parts of a tensor along a dimension, without that dimension.
 
     Args:
         value: the tensor.
@@ -142,7 +142,7 @@ def unstack(value, num: int | None = None, axis: int = 0, name: str = "unstack")
 
 
 def split(value, num_or_size_splits, axis=0, num: int | None = None, name: str = "split") -> list[Tensor]:
-    """The pieces of a tensor along a dimension.
+    """Returns the pieces of a tensor along a dimension.
 
     Args:
         value: the tensor.
@@ -174,7 +174,7 @@ def slice(input_, begin, size, name: str | None = None) -> Tensor:  # noqa: A001
 
 def strided_slice(input_, begin, end, strides=None, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0,
                   shrink_axis_mask: int = 0, var=None, name: str | None = None) -> Tensor:
-    """A part of a tensor as an index in brackets takes it.
+    """Returns a part of a tensor as an index in brackets takes it.
 
     Args:
         input_: the tensor.
@@ -199,7 +199,7 @@ def strided_slice(input_, begin, end, strides=None, begin_mask: int = 0, end_mas
 
 
 def transpose(a, perm=None, name: str = "transpose", conjugate: bool = False) -> Tensor:
-    """A tensor with its dimensions in another order.
+    """Returns a tensor with its dimensions in another order.
 
     Args:
         a: the tensor.
@@ -220,7 +220,7 @@ def transpose(a, perm=None, name: str = "transpose", conjugate: bool = False) ->
 
 
 def matrix_transpose(a, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
-    """A tensor with its last two dimensions swapped.
+    """Returns a tensor with its last two dimensions swapped.
 
     Raises:
         ValueError: if it is known to have less than two.
@@ -240,12 +240,12 @@ def matrix_transpose(a, name: str = "matrix_transpose", conjugate: bool = False)
 
 
 def tile(input, multiples, name: str | None = None) -> Tensor:  # noqa: A002
-    """A tensor repeated along each dimension as often as `multiples`, a vector, says."""
+    """Returns a tensor repeated along each dimension as often as `multiples`, a vector, says."""
     return call("Tile", name, input, multiples)
 
 
 def pad(tensor, paddings, mode: str = "CONSTANT", name: str | None = None, constant_values=0) -> Tensor:
-    """A tensor with more around it.
+    """Returns a tensor with more around it.
 
     Args:
         tensor: the tensor.
@@ -284,13 +284,13 @@ def _note_padded_shape(padded: Tensor, paddings) -> None:
 
 
 def reverse(tensor, axis, name: str | None = None) -> Tensor:
-    """A tensor with the order along some dimensions, a vector of their numbers, turned round."""
+    """Returns a tensor with the order along some dimensions, a vector of their numbers, turned round."""
     return call("ReverseV2", name, tensor, axis)
 
 
 def reverse_sequence(input, seq_lengths, seq_axis: int | None = None, batch_axis: int | None = None, name: str | None = None,  # noqa: A002
                      seq_dim: int | None = None, batch_dim: int | None = None) -> Tensor:
-    """A batch of sequences with the first steps of each turned round.
+    """Returns a batch of sequences with the first steps of each turned round.
 
     Args:
         input: the sequences.
@@ -307,7 +307,7 @@ def reverse_sequence(input, seq_lengths, seq_axis: int | None = None, batch_axis
 
 
 def roll(input, shift, axis, name: str | None = None) -> Tensor:  # noqa: A002
-    """A tensor with its elements moved on along dimensions; those that fall out come in at the other end.
+    """Returns a tensor with its elements moved on along dimensions; those that fall out come in at the other end.
 
     Args:
         input: the tensor.
@@ -319,7 +319,7 @@ def roll(input, shift, axis, name: str | None = None) -> Tensor:  # noqa: A002
 
 
 def meshgrid(*args, indexing: str = "xy", name: str = "meshgrid") -> list[Tensor]:
-    """The coordinates of the points of a grid, a tensor for each of its dimensions.
+    """Returns the coordinates of the points of a grid, a tensor for each of its dimensions.
 
     Args:
         args: the coordinates along each dimension, vectors.
@@ -347,7 +347,7 @@ def meshgrid(*args, indexing: str = "xy", name: str = "meshgrid") -> list[Tensor
 
 
 def repeat(input, repeats, axis: int | None = None, name: str | None = None) -> Tensor:  # noqa: A002
-    """A tensor with each of its parts along a dimension several times.
+    """Returns a tensor with each of its parts along a dimension several times.
 
     Args:
         input: the tensor.
@@ -390,7 +390,7 @@ def _repeated(data: Tensor, repeats: Tensor, axis: int) -> Tensor:
 
 
 def _repeated_places(data: Tensor, sizes: Tensor, repeats: Tensor, axis: int) -> Tensor:
-    """The parts of a tensor of unknown rank: their places are repeated, and then gathered."""
+    """Returns the parts of a tensor of unknown rank: their places are repeated, and then gathered."""
     from flowmill.array._masks import gather
     from flowmill.math import range as range_
 
@@ -400,7 +400,7 @@ def _repeated_places(data: Tensor, sizes: Tensor, repeats: Tensor, axis: int) ->
 
 
 def _tiled(data: Tensor, axis: int, count: Tensor) -> Tensor:
-    """The parts along a dimension `count` times each, along a new dimension behind it."""
+    """Returns the parts along a dimension `count` times each, along a new dimension behind it."""
     expanded = expand_dims(data, axis + 1)
     multiples = [1] * (axis + 1) + [count] + [1] * (expanded.shape.rank - axis - 2)
     return tile(expanded, multiples)

@@ -179,7 +179,7 @@ def _where(op: str, condition, x, y, name: str | None) -> Tensor:
 
 
 def boolean_mask(tensor, mask, name: str | None = "boolean_mask", axis=None) -> Tensor:
-    """The parts of a tensor for which a mask is true.
+    """Returns the parts of a tensor for which a mask is true.
 
     Args:
         tensor: the tensor.
@@ -258,7 +258,7 @@ def _all_of(tensor: Tensor):
 
 
 def one_hot(indices, depth, on_value=None, off_value=None, axis: int | None = None, dtype=None, name: str | None = None) -> Tensor:
-    """A tensor with a new dimension in which one place, given by `indices`, has another value than the rest.
+    """Returns a tensor with a new dimension in which one place, given by `indices`, has another value than the rest.
 
     Args:
         indices: the places; one that is out of range leaves all at `off_value`.
@@ -289,7 +289,7 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis: int | None = No
 
 
 def unique(x, out_idx=int32, name: str | None = None) -> _Unique:
-    """The elements of a vector without repetition, in the order in which they first appear, and for each element its place among those."""
+    """Returns the elements of a vector without repetition, in the order in which they first appear, and for each element its place among those."""
     return call("Unique", name, x, out_idx=out_idx)
 
 
@@ -299,12 +299,12 @@ def unique_with_counts(x, out_idx=int32, name: str | None = None) -> _UniqueWith
 
 
 def setdiff1d(x, y, index_dtype=int32, name: str | None = None) -> _ListDiff:
-    """The elements of a vector that are not in another one, and their places."""
+    """Returns the elements of a vector that are not in another one, and their places."""
     return call("ListDiff", name, x, y, out_idx=index_dtype)
 
 
 def dynamic_partition(data, partitions, num_partitions: int, name: str | None = None) -> list[Tensor]:
-    """The parts of a tensor sorted into several tensors.
+    """Returns the parts of a tensor sorted into several tensors.
 
     Args:
         data: the tensor.
@@ -326,12 +326,12 @@ def parallel_dynamic_stitch(indices, data, name: str | None = None) -> Tensor:
 
 
 def invert_permutation(x, name: str | None = None) -> Tensor:
-    """The permutation that undoes one: ``y[x[i]] == i``."""
+    """Returns the permutation that undoes one: ``y[x[i]] == i``."""
     return call("InvertPermutation", name, x)
 
 
 def unravel_index(indices, dims, name: str | None = None) -> Tensor:
-    """The coordinates of places that count the elements of a tensor of shape `dims` in order; shape ``[rank, n]``."""
+    """Returns the coordinates of places that count the elements of a tensor of shape `dims` in order; shape ``[rank, n]``."""
     return call("UnravelIndex", name, indices, dims)
 
 
@@ -360,7 +360,7 @@ def searchsorted(sorted_sequence, values, side: str = "left", out_type=int32, na
 
 
 def sort(values, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
-    """A tensor with its elements in order along a dimension.
+    """Returns a tensor with its elements in order along a dimension.
 
     Args:
         values: the tensor.
@@ -373,7 +373,7 @@ def sort(values, axis: int = -1, direction: str = "ASCENDING", name: str | None 
 
 
 def argsort(values, axis: int = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None) -> Tensor:
-    """The places of a tensor's elements in order along a dimension; equal ones in the order they have.
+    """Returns the places of a tensor's elements in order along a dimension; equal ones in the order they have.
 
     Args:
         values: the tensor.

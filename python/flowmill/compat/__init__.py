@@ -61,7 +61,7 @@ def as_str_any(value, encoding: str = "utf-8") -> str:
 
 
 def path_to_str(path) -> Any:
-    """A path as a string; what is no path stays what it is."""
+    """Returns a path as a string; what is no path stays what it is."""
     return as_str_any(os.fspath(path)) if hasattr(path, "__fspath__") else path
 
 

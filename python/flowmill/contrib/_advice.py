@@ -74,7 +74,7 @@ class Missing(types.ModuleType):
 
 
 def missing(part: str) -> Missing:
-    """A part of ``tf.contrib`` of which there is nothing.
+    """Returns a part of ``tf.contrib`` of which there is nothing.
 
     Raises:
         AttributeError: if there never was such a part.
@@ -85,7 +85,7 @@ def missing(part: str) -> Missing:
 
 
 def refuser(part: str) -> Callable[[str], object]:
-    """A function that raises the error for a name of a part."""
+    """Returns a function that raises the error for a name of a part."""
     def refuse(name: str) -> object:
         raise refusal(f"{part}.{name}")
 

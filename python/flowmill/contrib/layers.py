@@ -40,7 +40,7 @@ xavier_initializer_conv2d = xavier_initializer
 
 
 def _regularizer(scale, scope: str | None, default: str, loss: Callable) -> Callable:
-    """A function of weights: `scale` times their loss, None if `scale` is 0."""
+    """Returns a function of weights: `scale` times their loss, None if `scale` is 0."""
     if isinstance(scale, bool) or not isinstance(scale, (int, float)) or scale < 0:
         raise ValueError(f"scale must be a number that is not negative: {scale}")
     factor = float(scale)
@@ -55,7 +55,7 @@ def _regularizer(scale, scope: str | None, default: str, loss: Callable) -> Call
 
 
 def l2_regularizer(scale: float, scope: str | None = None) -> Callable:
-    """A regularizer: `scale` times half the sum of the squares.
+    """Returns a regularizer: `scale` times half the sum of the squares.
 
     Raises:
         ValueError: if `scale` is no number or negative.
@@ -64,7 +64,7 @@ def l2_regularizer(scale: float, scope: str | None = None) -> Callable:
 
 
 def l1_regularizer(scale: float, scope: str | None = None) -> Callable:
-    """A regularizer: `scale` times the sum of the absolute values.
+    """Returns a regularizer: `scale` times the sum of the absolute values.
 
     Raises:
         ValueError: if `scale` is no number or negative.

@@ -66,7 +66,7 @@ class _StaticRank(Exception):
 
 
 def _check_rank(x, ranks: list[Tensor], holds, condition, data, summarize) -> Operation:
-    """The operation that checks a rank, a no-op if it is known to be right.
+    """Returns the operation that checks a rank, a no-op if it is known to be right.
 
     Raises:
         _StaticRank: if it is known to be wrong.
@@ -150,7 +150,7 @@ def assert_rank_in(x, ranks, data=None, summarize: int | None = None, message: s
 
 
 def assert_scalar(tensor, name: str | None = None, message: str | None = None) -> Tensor:
-    """A tensor as it is, which is known to be a scalar.
+    """Returns a tensor as it is, which is known to be a scalar.
 
     Raises:
         ValueError: if that is not known.
@@ -175,7 +175,7 @@ def assert_proper_iterable(values) -> None:
 
 
 def assert_same_float_dtype(tensors=None, dtype=None) -> Any:
-    """The type of floating-point numbers that all tensors have, `float32` if there are none.
+    """Returns the type of floating-point numbers that all tensors have, `float32` if there are none.
 
     Args:
         tensors: tensors; None does not count.
@@ -251,7 +251,7 @@ def assert_shapes(shapes, data=None, summarize: int | None = None, message: str 
 
 
 def _symbols(spec, x) -> tuple[list, bool]:
-    """The sizes of a shape, and whether there may be any number of them before."""
+    """Returns the sizes of a shape, and whether there may be any number of them before."""
     symbols = list(spec) if isinstance(spec, (tuple, list, str)) else [spec] if not hasattr(spec, "as_list") else spec.as_list()
     for i, symbol in enumerate(symbols):
         if i and (symbol is Ellipsis or symbol == "*"):

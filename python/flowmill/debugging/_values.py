@@ -142,7 +142,7 @@ def assert_near(x, y, rtol=None, atol=None, data=None, summarize: int | None = N
 
 
 def check_numerics(tensor, message: str, name: str | None = None) -> Tensor:
-    """A tensor as it is; running it fails where it has infinite elements or such that are not numbers.
+    """Returns a tensor as it is; running it fails where it has infinite elements or such that are not numbers.
 
     Args:
         tensor: floating-point numbers.
@@ -153,7 +153,7 @@ def check_numerics(tensor, message: str, name: str | None = None) -> Tensor:
 
 
 def assert_all_finite(t=None, msg: str | None = None, name: str | None = None, x=None, message: str | None = None) -> Tensor:
-    """A tensor as it is, once it has been checked by :func:`check_numerics`.
+    """Returns a tensor as it is, once it has been checked by :func:`check_numerics`.
 
     Args:
         t: the tensor.
@@ -176,7 +176,7 @@ verify_tensor_all_finite = assert_all_finite
 
 
 def add_check_numerics_ops() -> Operation:
-    """An operation that fails where a tensor of floating-point numbers, of those that are in the default graph now, has elements that are not finite.
+    """Returns an operation that fails where a tensor of floating-point numbers, of those that are in the default graph now, has elements that are not finite.
 
     Raises:
         ValueError: if one of them is within control flow.

@@ -161,7 +161,7 @@ class Categorical(_OfClasses):
 
 
 def _log_combinations(n: Tensor, counts: Tensor) -> Tensor:
-    """The logarithm of the number of orders that `n` things have of which there are `counts` of each kind."""
+    """Returns the logarithm of the number of orders that `n` things have of which there are `counts` of each kind."""
     return tf.lgamma(n + 1.0) - tf.reduce_sum(tf.lgamma(counts + 1.0), axis=-1)
 
 

@@ -46,7 +46,7 @@ class _LocationScale(ScalarDistribution):
         return (x - self.loc) / self.scale
 
     def _everywhere(self, value) -> Tensor:
-        """A value for each distribution of the batch."""
+        """Returns a value for each distribution of the batch."""
         return value * tf.ones(self.batch_shape_tensor(), self.dtype)
 
 
@@ -102,7 +102,7 @@ class Normal(_LocationScale):
 
 
 def _normal_cdf(x: Tensor) -> Tensor:
-    """The probability of standard normal numbers up to `x`, as exact in the tails as in the middle."""
+    """Returns the probability of standard normal numbers up to `x`, as exact in the tails as in the middle."""
     half_root = 0.5 * math.sqrt(2.0)
     w = x * half_root
     z = tf.abs(w)
@@ -117,7 +117,7 @@ _TERMS = 3
 
 
 def _log_normal_cdf(x: Tensor) -> Tensor:
-    """The logarithm of :func:`_normal_cdf`, finite however small that is."""
+    """Returns the logarithm of :func:`_normal_cdf`, finite however small that is."""
     lower, upper = _LOG_BOUNDS.get(x.dtype.name, _LOG_BOUNDS["float32"])
     middle = tf.log(_normal_cdf(tf.maximum(x, lower)))
     small = tf.minimum(x, lower)

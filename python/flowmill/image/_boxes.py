@@ -53,7 +53,7 @@ def draw_bounding_boxes(images, boxes, name: str | None = None, colors=None) -> 
 
 
 def non_max_suppression(boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=_NO_THRESHOLD, name: str | None = None) -> Tensor:
-    """The boxes with the best scores, without those that have too much in common with a better one.
+    """Returns the boxes with the best scores, without those that have too much in common with a better one.
 
     Args:
         boxes: `float32` ``[n, 4]``.
@@ -160,7 +160,7 @@ def combined_non_max_suppression(boxes, scores, max_output_size_per_class, max_t
 def sample_distorted_bounding_box(image_size, bounding_boxes, seed: int | None = None, seed2: int | None = None, min_object_covered=0.1,
                                   aspect_ratio_range=None, area_range=None, max_attempts: int | None = None,
                                   use_image_if_no_bounding_boxes: bool | None = None, name: str | None = None) -> _SampleDistortedBoundingBoxV2:
-    """A random part of an image that has enough of one of the boxes.
+    """Returns a random part of an image that has enough of one of the boxes.
 
     Args:
         image_size: height, width and channels.
@@ -185,7 +185,7 @@ def sample_distorted_bounding_box(image_size, bounding_boxes, seed: int | None =
 
 def generate_bounding_box_proposals(scores, bbox_deltas, image_info, anchors, nms_threshold=0.7, pre_nms_topn=6000, min_size=16,
                                     post_nms_topn: int = 300, name: str | None = None) -> _GenerateBoundingBoxProposals:
-    """The boxes that deltas make of anchors, best first, without those that overlap: boxes ``[images, post_nms_topn, 4]`` and their scores.
+    """Returns the boxes that deltas make of anchors, best first, without those that overlap: boxes ``[images, post_nms_topn, 4]`` and their scores.
 
     Args:
         scores: ``[images, height, width, anchors]``.

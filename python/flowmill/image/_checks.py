@@ -48,13 +48,13 @@ def checks_of(image: Tensor) -> list:
 
 
 def checked(image) -> Tensor:
-    """An image, once it is checked."""
+    """Returns an image, once it is checked."""
     image = convert_to_tensor(image, name="image")
     return with_dependencies(checks_of(image), image)
 
 
 def sizes(image: Tensor, rank: int) -> list:
-    """The sizes of an image: numbers if they are known, scalars where not."""
+    """Returns the sizes of an image: numbers if they are known, scalars where not."""
     if image.shape.is_fully_defined():
         return image.shape.as_list()
     static = image.shape.with_rank(rank).as_list()
@@ -68,7 +68,7 @@ def known(*sizes) -> list:
 
 
 def as_batch(image: Tensor) -> tuple[Tensor, bool]:
-    """An image as a batch of one, and whether it was one.
+    """Returns an image as a batch of one, and whether it was one.
 
     Raises:
         ValueError: for another number of dimensions.
@@ -85,7 +85,7 @@ def as_batch(image: Tensor) -> tuple[Tensor, bool]:
 
 
 def batch_for_size(image, target_height, target_width) -> tuple[Tensor, bool, list]:
-    """An image as a batch, for a size that is positive: as :func:`as_batch`, and what checks that."""
+    """Returns an image as a batch, for a size that is positive: as :func:`as_batch`, and what checks that."""
     image, is_batch = as_batch(convert_to_tensor(image, name="image"))
     checks = checks_of(image)
     checks += asserted(target_width > 0, "target_width must be > 0.")

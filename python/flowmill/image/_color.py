@@ -19,7 +19,7 @@ def _largest(dtype: DType) -> int:
 
 
 def convert_image_dtype(image, dtype, saturate: bool = False, name: str | None = None) -> Tensor:
-    """An image of another type: integers go up to their largest, floating-point numbers to 1.
+    """Returns an image of another type: integers go up to their largest, floating-point numbers to 1.
 
     Args:
         image: an image or a batch.
@@ -54,12 +54,12 @@ def convert_image_dtype(image, dtype, saturate: bool = False, name: str | None =
 
 
 def _floating(image: Tensor) -> Tensor:
-    """The image as floating-point numbers: itself, or `float32`."""
+    """Returns the image as floating-point numbers: itself, or `float32`."""
     return image if image.dtype.base_dtype in (tf.float16, tf.float32) else convert_image_dtype(image, tf.float32)
 
 
 def adjust_brightness(image, delta) -> Tensor:
-    """An image with `delta`, between −1 and 1, added to each element."""
+    """Returns an image with `delta`, between −1 and 1, added to each element."""
     with scope(None, "adjust_brightness", [image, delta]) as whole:
         image = convert_to_tensor(image, name="image")
         floating = _floating(image)
@@ -105,7 +105,7 @@ def adjust_saturation(image, saturation_factor, name: str | None = None) -> Tens
 
 
 def adjust_jpeg_quality(image, jpeg_quality, dct_method: str = "", name: str | None = None) -> Tensor:
-    """An image as it is once it was a JPEG file of a quality from 0 to 100."""
+    """Returns an image as it is once it was a JPEG file of a quality from 0 to 100."""
     with scope(name, "adjust_jpeg_quality", [image]):
         image = convert_to_tensor(image, name="image")
         channels = image.shape.as_list()[-1]
@@ -196,7 +196,7 @@ def per_image_standardization(image) -> Tensor:
 
 
 def rgb_to_grayscale(images, name: str | None = None) -> Tensor:
-    """The brightness of RGB images, with one channel and the type of `images`."""
+    """Returns the brightness of RGB images, with one channel and the type of `images`."""
     with scope(name, "rgb_to_grayscale", [images]) as whole:
         images = convert_to_tensor(images, name="images")
         floating = convert_image_dtype(images, tf.float32)

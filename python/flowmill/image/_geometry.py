@@ -26,7 +26,7 @@ def _flip(image, at: int, name: str) -> Tensor:
 
 
 def flip_left_right(image) -> Tensor:
-    """An image, or each of a batch, with left and right exchanged.
+    """Returns an image, or each of a batch, with left and right exchanged.
 
     Raises:
         ValueError: for another number of dimensions than three or four.
@@ -35,7 +35,7 @@ def flip_left_right(image) -> Tensor:
 
 
 def flip_up_down(image) -> Tensor:
-    """An image, or each of a batch, upside down.
+    """Returns an image, or each of a batch, upside down.
 
     Raises:
         ValueError: for another number of dimensions than three or four.
@@ -72,7 +72,7 @@ def random_flip_up_down(image, seed: int | None = None) -> Tensor:
 
 
 def rot90(image, k=1, name: str | None = None) -> Tensor:
-    """An image, or each of a batch, turned by 90 degrees against the clock `k` times."""
+    """Returns an image, or each of a batch, turned by 90 degrees against the clock `k` times."""
     with scope(name, "rot90", [image, k]) as whole:
         image = checked(image)
         k = convert_to_tensor(k, dtype=tf.int32, name="k")
@@ -98,14 +98,14 @@ def rot90(image, k=1, name: str | None = None) -> Tensor:
 
 
 def transpose(image, name: str | None = None) -> Tensor:
-    """An image, or each of a batch, with height and width exchanged."""
+    """Returns an image, or each of a batch, with height and width exchanged."""
     with scope(name, "transpose", [image]):
         image = checked(image)
         return by_rank(image, lambda: tf.transpose(image, [1, 0, 2], name=name), lambda: tf.transpose(image, [0, 2, 1, 3], name=name))
 
 
 def central_crop(image, central_fraction) -> Tensor:
-    """The middle of an image, or of each of a batch.
+    """Returns the middle of an image, or of each of a batch.
 
     Args:
         image: an image or a batch.
@@ -155,7 +155,7 @@ def _margin(size, fraction, static: float | None):
 
 
 def pad_to_bounding_box(image, offset_height, offset_width, target_height, target_width) -> Tensor:
-    """An image, or each of a batch, with zeros around.
+    """Returns an image, or each of a batch, with zeros around.
 
     Args:
         image: an image or a batch.
@@ -185,7 +185,7 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
 
 
 def crop_to_bounding_box(image, offset_height, offset_width, target_height, target_width) -> Tensor:
-    """A part of an image, or of each of a batch.
+    """Returns a part of an image, or of each of a batch.
 
     Args:
         image: an image or a batch.
@@ -215,7 +215,7 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
 
 
 def maximum(x, y) -> Any:
-    """The larger of two sizes."""
+    """Returns the larger of two sizes."""
     return tf.maximum(x, y) if is_tensor(x) or is_tensor(y) else max(x, y)
 
 
@@ -228,7 +228,7 @@ def _equal(x, y):
 
 
 def resize_image_with_crop_or_pad(image, target_height, target_width) -> Tensor:
-    """An image, or each of a batch, cropped around the middle or with zeros around, to a size.
+    """Returns an image, or each of a batch, cropped around the middle or with zeros around, to a size.
 
     Args:
         image: an image or a batch.
@@ -283,7 +283,7 @@ def extract_patches(images, sizes, strides, rates, padding: str, name: str | Non
 
 def extract_glimpse(input, size, offsets, centered: bool = True, normalized: bool = True, uniform_noise: bool = True,  # noqa: A002
                     name: str | None = None) -> Tensor:
-    """A window of each image, with noise where it is outside of the image.
+    """Returns a window of each image, with noise where it is outside of the image.
 
     Args:
         input: a batch.

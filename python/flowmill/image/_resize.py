@@ -60,7 +60,7 @@ def resize_area(images, size, align_corners: bool = False, name: str | None = No
 
 def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners: bool = False, preserve_aspect_ratio: bool = False,
                   name: str | None = None) -> Tensor:
-    """An image, or each of a batch, of another size.
+    """Returns an image, or each of a batch, of another size.
 
     Args:
         images: an image or a batch.
@@ -102,7 +102,7 @@ def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners: boo
 
 
 def _known(size: Tensor) -> tuple[int | None, int | None]:
-    """A size as far as it is known while the graph is built."""
+    """Returns a size as far as it is known while the graph is built."""
     from flowmill.tensor_util import constant_value_as_shape
 
     known = constant_value_as_shape(size)
@@ -118,7 +118,7 @@ def _known_within(height, width, most_height, most_width):
 
 
 def _within(images: Tensor, size: Tensor) -> Tensor:
-    """The largest size of the images' ratio in a size."""
+    """Returns the largest size of the images' ratio in a size."""
     _, height, width, _ = sizes(images, 4)
     by_height = tf.cast(size[0], tf.float32) / tf.cast(height, tf.float32)
     by_width = tf.cast(size[1], tf.float32) / tf.cast(width, tf.float32)
@@ -136,7 +136,7 @@ def _resized(images: Tensor, size, method, align_corners: bool) -> Tensor:
 
 
 def _known_as_fits(image: Tensor, target_height, target_width):
-    """The size of the image within the target, where all is known."""
+    """Returns the size of the image within the target, where all is known."""
     _, height, width, _ = image.shape.as_list()
     if None in (height, width) or is_tensor(target_height) or is_tensor(target_width):
         return None, None
@@ -146,7 +146,7 @@ def _known_as_fits(image: Tensor, target_height, target_width):
 
 
 def resize_image_with_pad(image, target_height, target_width, method=ResizeMethod.BILINEAR, align_corners: bool = False) -> Tensor:
-    """An image, or each of a batch, as large as fits into a size without another ratio of height and width, and zeros around.
+    """Returns an image, or each of a batch, as large as fits into a size without another ratio of height and width, and zeros around.
 
     Args:
         image: an image or a batch.

@@ -7,7 +7,7 @@ from flowmill.tensor import Operation, Tensor
 
 
 def read_file(filename, name=None) -> Tensor:
-    """The contents of a file."""
+    """Returns the contents of a file."""
     return call("ReadFile", name, filename)
 
 
@@ -22,7 +22,7 @@ def matching_files(pattern, name=None) -> Tensor:
 
 
 def decode_raw(input_bytes=None, out_type=None, little_endian: bool = True, name=None, bytes=None) -> Tensor:
-    """The bytes of strings as numbers, along a new last dimension.
+    """Returns the bytes of strings as numbers, along a new last dimension.
 
     Args:
         input_bytes: strings, all of the same length.
@@ -45,7 +45,7 @@ def decode_raw(input_bytes=None, out_type=None, little_endian: bool = True, name
 
 def decode_csv(records, record_defaults, field_delim: str = ",", use_quote_delim: bool = True, name=None, na_value: str = "",
                select_cols=None) -> list[Tensor]:
-    """The fields of comma separated lines: a tensor a column, in the shape of `records`.
+    """Returns the fields of comma separated lines: a tensor a column, in the shape of `records`.
 
     Args:
         records: the lines.
@@ -90,10 +90,10 @@ def decode_compressed(bytes, compression_type: str = "", name=None) -> Tensor:
 
 
 def serialize_tensor(tensor, name=None) -> Tensor:
-    """A tensor as a serialised `TensorProto`."""
+    """Returns a tensor as a serialised `TensorProto`."""
     return call("SerializeTensor", name, tensor)
 
 
 def parse_tensor(serialized, out_type, name=None) -> Tensor:
-    """The tensor of a serialised `TensorProto` with elements of type `out_type`."""
+    """Returns the tensor of a serialised `TensorProto` with elements of type `out_type`."""
     return call("ParseTensor", name, serialized, out_type=out_type)

@@ -28,7 +28,7 @@ def encode_proto(sizes, values, field_names, message_type: str, descriptor_sourc
 
 def decode_proto(bytes, message_type: str, field_names, output_types, descriptor_source: str = "local://",  # noqa: A002
                  message_format: str = "binary", sanitize: bool = False, name: str | None = None) -> _DecodeProtoV2:
-    """The values that fields have in messages, and how many there are: ``[..., fields]``, and for each field ``[..., values]`` with its default behind.
+    """Returns the values that fields have in messages, and how many there are: ``[..., fields]``, and for each field ``[..., values]`` with its default behind.
 
     Args:
         bytes: the messages.

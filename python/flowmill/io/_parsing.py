@@ -107,7 +107,7 @@ class _Wanted:
         return self
 
     def defaults(self) -> list[Tensor]:
-        """A tensor for each dense feature; one without elements if there is no default."""
+        """Returns a tensor for each dense feature; one without elements if there is no default."""
         return [_default(key, *described) for key, described in self.dense.items()]
 
 

@@ -155,7 +155,7 @@ class _Compressed:
 
 
 def tf_record_iterator(path, options=None) -> Iterator[bytes]:
-    """The records of a file, one after another.
+    """Returns the records of a file, one after another.
 
     Args:
         path: the file.

@@ -69,7 +69,7 @@ def to_snake_case(name: str) -> str:
 
 
 def function_of(given, what: str) -> Callable | None:
-    """An activation or initializer: a function, a class, which is called without arguments, or the name of one in ``tf.nn`` or ``tf.initializers``.
+    """Returns an activation or initializer: a function, a class, which is called without arguments, or the name of one in ``tf.nn`` or ``tf.initializers``.
 
     Raises:
         ValueError: for an unknown name.
@@ -209,7 +209,7 @@ class Layer:
         return self._activity_regularizer
 
     def count_params(self) -> int:
-        """The number of elements of its variables.
+        """Returns the number of elements of its variables.
 
         Raises:
             ValueError: before it was built.
@@ -301,11 +301,11 @@ class Layer:
             self._updates.append(operation)
 
     def get_losses_for(self, inputs) -> list:
-        """The losses that were added with `inputs`, or without any for None."""
+        """Returns the losses that were added with `inputs`, or without any for None."""
         return self._added(self._losses, inputs)
 
     def get_updates_for(self, inputs) -> list:
-        """The updates that were added with `inputs`, or without any for None."""
+        """Returns the updates that were added with `inputs`, or without any for None."""
         return self._added(self._updates, inputs)
 
     def _added(self, values: list, inputs) -> list:

@@ -48,7 +48,7 @@ class _Conv(Layer):
         return self.data_format == "channels_first"
 
     def _channels(self, shape: TensorShape) -> int:
-        """The number of channels of the input.
+        """Returns the number of channels of the input.
 
         Raises:
             ValueError: if it is not known.
@@ -88,7 +88,7 @@ class _Conv(Layer):
         self.built = True
 
     def call(self, inputs):
-        """The convolution."""
+        """Returns the convolution."""
         shape = inputs.shape
         padding = self.padding.upper()
         if padding == "CAUSAL":
@@ -110,12 +110,12 @@ class _Conv(Layer):
         return tf.nn.bias_add(outputs, self.bias, data_format=data_format)
 
     def _behind(self, inputs):
-        """The input with zeros before it, so that nothing depends on what comes later."""
+        """Returns the input with zeros before it, so that nothing depends on what comes later."""
         before = self.dilation_rate[0] * (self.kernel_size[0] - 1)
         return tf.pad(inputs, [[0, 0], [0, 0], [before, 0]] if self._first else [[0, 0], [before, 0], [0, 0]])
 
     def compute_output_shape(self, input_shape) -> TensorShape:
-        """The batch, as many elements as windows fit, and `filters`.
+        """Returns the batch, as many elements as windows fit, and `filters`.
 
         Raises:
             ValueError: if nothing fits.
@@ -176,7 +176,7 @@ class _ConvTranspose(_Conv):
         self.built = True
 
     def call(self, inputs):
-        """The transpose of the convolution."""
+        """Returns the transpose of the convolution."""
         shape = tf.shape(inputs)
         batch = shape[0]
         start = 2 if self._first else 1
@@ -206,7 +206,7 @@ class _ConvTranspose(_Conv):
         return tf.transpose(outputs, (0, 3, 1, 2)) if self._first else outputs
 
     def compute_output_shape(self, input_shape) -> TensorShape:
-        """The batch, the lengths that windows could come of, and `filters`."""
+        """Returns the batch, the lengths that windows could come of, and `filters`."""
         found = TensorShape(input_shape).as_list()
         start = 2 if self._first else 1
         found[1 if self._first else -1] = self.filters
@@ -264,7 +264,7 @@ class _SeparableConv(_Conv):
         self.built = True
 
     def call(self, inputs):
-        """Both convolutions."""
+        """Returns both convolutions."""
         padding, rates = self.padding.upper(), self.dilation_rate
         depthwise, pointwise = self.depthwise_kernel, self.pointwise_kernel
         steps = self.strides

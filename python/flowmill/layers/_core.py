@@ -65,7 +65,7 @@ class Dense(Layer):
         self.built = True
 
     def call(self, inputs) -> Tensor:
-        """The product, of tensors of any rank from two on."""
+        """Returns the product, of tensors of any rank from two on."""
         if inputs.dtype.base_dtype is not self._dtype.base_dtype:
             inputs = tf.cast(inputs, self._dtype)
         rank = inputs.shape.rank
@@ -79,7 +79,7 @@ class Dense(Layer):
         return outputs if self.activation is None else self.activation(outputs)
 
     def compute_output_shape(self, input_shape) -> TensorShape:
-        """The input's shape with `units` as its last size."""
+        """Returns the input's shape with `units` as its last size."""
         shape = TensorShape(input_shape).with_rank_at_least(2)
         if shape[-1].value is None:
             raise ValueError("The last dimension of the input shape of a Dense layer should be defined. Found None. "
@@ -119,7 +119,7 @@ class Dropout(Layer):
         return tf.convert_to_tensor([shape[i] if size is None else size for i, size in enumerate(self.noise_shape)])
 
     def call(self, inputs, training=False) -> Tensor:
-        """The input as it is, or with zeros where `training` is true: a boolean or a boolean scalar."""
+        """Returns the input as it is, or with zeros where `training` is true: a boolean or a boolean scalar."""
         return smart_cond(
             training, lambda: tf.nn.dropout(inputs, noise_shape=self._noise_shape(inputs), seed=self.seed, rate=self.rate),
             lambda: tf.identity(inputs))
@@ -148,7 +148,7 @@ class Flatten(Layer):
         self.input_spec = InputSpec(min_ndim=1)
 
     def call(self, inputs) -> Tensor:
-        """The input, ``[batch, elements]``."""
+        """Returns the input, ``[batch, elements]``."""
         rank = inputs.shape.rank
         if self.data_format == "channels_first" and rank is not None and rank > 1:
             inputs = tf.transpose(inputs, [0, *range(2, rank), 1])
@@ -164,7 +164,7 @@ class Flatten(Layer):
         return tf.reshape(inputs, shape)
 
     def compute_output_shape(self, input_shape) -> TensorShape:
-        """The batch and the product of the other sizes."""
+        """Returns the batch and the product of the other sizes."""
         sizes = TensorShape(input_shape).as_list()
         return TensorShape([sizes[0] if sizes else 1, None if None in sizes[1:] else math.prod(sizes[1:])])
 

@@ -173,7 +173,7 @@ class BatchNormalization(Layer):
     # Calls
 
     def call(self, inputs, training=False) -> Tensor:
-        """The input, normalised by its own moments where `training` is true: a boolean or a boolean scalar."""
+        """Returns the input, normalised by its own moments where `training` is true: a boolean or a boolean scalar."""
         if isinstance(training, int):
             training = bool(training)
         if self.virtual_batch_size is not None:
@@ -319,7 +319,7 @@ class BatchNormalization(Layer):
 
 
 def _composed_with(scale, offset, then_scale, then_offset):
-    """A factor and what to add, with another factor and sum after them."""
+    """Returns a factor and what to add, with another factor and sum after them."""
     if then_scale is not None:
         scale *= then_scale
         offset *= then_scale

@@ -32,7 +32,7 @@ def lu(input, output_idx_type=int32, name: str | None = None) -> _Lu:  # noqa: A
 
 
 def logm(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The principal logarithms of complex square matrices."""
+    """Returns the principal logarithms of complex square matrices."""
     return call("MatrixLogarithm", name, input)
 
 
@@ -41,7 +41,7 @@ def _size(tensor: Tensor, at: int) -> int | None:
 
 
 def _of_matrix(matrix: Tensor) -> Tensor:
-    """The three diagonals of whole matrices."""
+    """Returns the three diagonals of whole matrices."""
     columns, rows = _size(matrix, -1), _size(matrix, -2)
     if columns and rows and columns != rows:
         raise ValueError(f"Expected last two dimensions of diagonals to be same, got {columns} and {rows}")
@@ -50,7 +50,7 @@ def _of_matrix(matrix: Tensor) -> Tensor:
 
 def tridiagonal_solve(diagonals, rhs, diagonals_format: str = "compact", transpose_rhs: bool = False, conjugate_rhs: bool = False,
                       name: str | None = None, partial_pivoting: bool = True, perturb_singular: bool = False) -> Tensor:
-    """The solutions of systems whose matrices have three diagonals.
+    """Returns the solutions of systems whose matrices have three diagonals.
 
     Args:
         diagonals: in the format ``"compact"`` a tensor ``[..., 3, n]``: above the main diagonal, the main one, below it, where the first one's last
@@ -128,7 +128,7 @@ def _check_ranks(diagonals: Tensor, rhs: Tensor) -> None:
 
 
 def tridiagonal_matmul(diagonals, rhs, diagonals_format: str = "compact", name: str | None = None) -> Tensor:
-    """The products of matrices that have three diagonals and others.
+    """Returns the products of matrices that have three diagonals and others.
 
     Args:
         diagonals: as of :func:`tridiagonal_solve`, in the format ``"sequence"`` all of the same length.

@@ -180,7 +180,7 @@ class LinearOperatorKronecker(LinearOperator):
         return inverses.matmul(rhs, adjoint, adjoint_arg)
 
     def _powers(self):
-        """The factors, with how often the determinant of each is one of the product's."""
+        """Returns the factors, with how often the determinant of each is one of the product's."""
         total = self.domain_dimension_tensor()
         return [(o, tf.cast(total / o.domain_dimension_tensor(), self.dtype)) for o in self._operators]
 

@@ -15,7 +15,7 @@ from flowmill.tensor_shape import TensorShape
 
 
 def product(left: LinearOperator, right: LinearOperator) -> LinearOperator:
-    """The product of two operators, of a simpler kind where there is one."""
+    """Returns the product of two operators, of a simpler kind where there is one."""
     for one, other in ((left, right), (right, left)):
         if isinstance(one, LinearOperatorIdentity):
             return other

@@ -38,7 +38,7 @@ class _OfSize(LinearOperator):
 
 
 def _checked_size(value, what: str):
-    """A number of rows or columns, as a number where it is one."""
+    """Returns a number of rows or columns, as a number where it is one."""
     if isinstance(value, Tensor):
         if not value.dtype.is_integer:
             raise TypeError(f"{what} must be integer type. Found: {value}")
@@ -162,7 +162,7 @@ class LinearOperatorScaledIdentity(_OfSize):
         return tf.concat([tf.shape(self._multiplier), tf.stack([self._rows, self._rows])], 0)
 
     def _times(self, adjoint: bool) -> Tensor:
-        """The numbers, for matrices."""
+        """Returns the numbers, for matrices."""
         value = tf.conj(self._multiplier) if adjoint else self._multiplier
         return value[..., tf.newaxis, tf.newaxis]
 

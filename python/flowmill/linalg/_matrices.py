@@ -39,7 +39,7 @@ def diag(diagonal, name: str = "diag", k=0, num_rows=-1, num_cols=-1, padding_va
 
 
 def diag_part(input, name: str = "diag_part", k=0, padding_value=0, align: str = "RIGHT_LEFT") -> Tensor:  # noqa: A002
-    """The diagonals of matrices; the arguments are those of :func:`diag`."""
+    """Returns the diagonals of matrices; the arguments are those of :func:`diag`."""
     return call("MatrixDiagPartV3", name, input, k, _padding(input, padding_value), align=align)
 
 
@@ -49,12 +49,12 @@ def set_diag(input, diagonal, name: str = "set_diag", k=0, align: str = "RIGHT_L
 
 
 def tensor_diag(diagonal, name: str | None = None) -> Tensor:
-    """A tensor of twice the rank that has `diagonal` where the first half of the indices equals the second, and zeros elsewhere."""
+    """Returns a tensor of twice the rank that has `diagonal` where the first half of the indices equals the second, and zeros elsewhere."""
     return call("Diag", name, diagonal)
 
 
 def tensor_diag_part(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The elements of a tensor for which the first half of the indices equals the second."""
+    """Returns the elements of a tensor for which the first half of the indices equals the second."""
     return call("DiagPart", name, input)
 
 
@@ -98,7 +98,7 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=float32, name: str |
 
 
 def trace(x, name: str | None = None) -> Tensor:
-    """The sums of the main diagonals of matrices."""
+    """Returns the sums of the main diagonals of matrices."""
     with op_scope(name, "Trace", x) as scope:
         return reduce_sum(diag_part(convert_to_tensor(x, name="x")), [-1], name=scope)
 
@@ -115,56 +115,56 @@ def adjoint(matrix, name: str | None = None) -> Tensor:
 
 
 def cross(a, b, name: str | None = None) -> Tensor:
-    """The cross products of vectors in space, whose three numbers are along the last dimension."""
+    """Returns the cross products of vectors in space, whose three numbers are along the last dimension."""
     return call("Cross", name, a, b)
 
 
 def det(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The determinants of square matrices."""
+    """Returns the determinants of square matrices."""
     return call("MatrixDeterminant", name, input)
 
 
 def slogdet(input, name: str | None = None) -> _LogMatrixDeterminant:  # noqa: A002
-    """The signs of the determinants of square matrices, and the logarithms of their absolute values."""
+    """Returns the signs of the determinants of square matrices, and the logarithms of their absolute values."""
     return call("LogMatrixDeterminant", name, input)
 
 
 def logdet(matrix, name: str | None = None) -> Tensor:
-    """The logarithms of the determinants of Hermitian matrices that are positive definite."""
+    """Returns the logarithms of the determinants of Hermitian matrices that are positive definite."""
     with op_scope(name, "logdet", matrix):
         factor = cholesky(matrix)
         return 2.0 * reduce_sum(log(real(diag_part(factor))), axis=[-1])
 
 
 def inv(input, adjoint: bool = False, name: str | None = None) -> Tensor:  # noqa: A002
-    """The inverses of square matrices, or of their adjoints."""
+    """Returns the inverses of square matrices, or of their adjoints."""
     return call("MatrixInverse", name, input, adjoint=adjoint)
 
 
 def sqrtm(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The principal square roots of square matrices: ``root @ root`` is the matrix. A real matrix has to have a real one."""
+    """Returns the principal square roots of square matrices: ``root @ root`` is the matrix. A real matrix has to have a real one."""
     return call("MatrixSquareRoot", name, input)
 
 
 def cholesky(input, name: str | None = None) -> Tensor:  # noqa: A002
-    """The lower triangular factors L of Hermitian matrices that are positive definite: ``L @ adjoint(L)`` is the matrix."""
+    """Returns the lower triangular factors L of Hermitian matrices that are positive definite: ``L @ adjoint(L)`` is the matrix."""
     return call("Cholesky", name, input)
 
 
 def cholesky_solve(chol, rhs, name: str | None = None) -> Tensor:
-    """The solutions of ``A @ x == rhs``, where `chol` is the factor of A that :func:`cholesky` gives."""
+    """Returns the solutions of ``A @ x == rhs``, where `chol` is the factor of A that :func:`cholesky` gives."""
     with op_scope(name, "cholesky_solve", chol, rhs):
         found = call("MatrixTriangularSolve", None, chol, rhs, adjoint=False, lower=True)
         return call("MatrixTriangularSolve", None, chol, found, adjoint=True, lower=True)
 
 
 def solve(matrix, rhs, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """The solutions of ``matrix @ x == rhs``, or with the adjoint of the matrix."""
+    """Returns the solutions of ``matrix @ x == rhs``, or with the adjoint of the matrix."""
     return call("MatrixSolve", name, matrix, rhs, adjoint=adjoint)
 
 
 def triangular_solve(matrix, rhs, lower: bool = True, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """The solutions of ``matrix @ x == rhs`` for triangular matrices.
+    """Returns the solutions of ``matrix @ x == rhs`` for triangular matrices.
 
     Args:
         matrix: ``[..., n, n]``; one half of it is not looked at.
@@ -178,7 +178,7 @@ def triangular_solve(matrix, rhs, lower: bool = True, adjoint: bool = False, nam
 
 
 def lstsq(matrix, rhs, l2_regularizer=0.0, fast: bool = True, name: str | None = None) -> Tensor:
-    """The solutions of ``matrix @ x == rhs`` with the least squares of what is left, and of those the smallest.
+    """Returns the solutions of ``matrix @ x == rhs`` with the least squares of what is left, and of those the smallest.
 
     Args:
         matrix: ``[..., m, n]``, of full rank.
@@ -209,7 +209,7 @@ def _least_squares(matrix: Tensor, rhs, regularizer, is_tall: bool) -> Tensor:
 
 
 def _gramian(matrix: Tensor, regularizer, is_tall: bool) -> Tensor:
-    """The smaller one of the products of a matrix with its adjoint."""
+    """Returns the smaller one of the products of a matrix with its adjoint."""
     product = matmul(matrix, matrix, adjoint_a=is_tall, adjoint_b=not is_tall)
     if isinstance(regularizer, Tensor) or regularizer != 0:
         sizes = shape(matrix)
@@ -220,7 +220,7 @@ def _gramian(matrix: Tensor, regularizer, is_tall: bool) -> Tensor:
 
 
 def svd(tensor, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
-    """The singular value decomposition of matrices: ``tensor == u @ diag(s) @ adjoint(v)``.
+    """Returns the singular value decomposition of matrices: ``tensor == u @ diag(s) @ adjoint(v)``.
 
     Args:
         tensor: the matrices.
@@ -238,7 +238,7 @@ def svd(tensor, full_matrices: bool = False, compute_uv: bool = True, name: str 
 
 
 def qr(input, full_matrices: bool = False, name: str | None = None) -> _Qr:  # noqa: A002
-    """The unitary and the upper triangular matrices q and r whose products matrices are.
+    """Returns the unitary and the upper triangular matrices q and r whose products matrices are.
 
     Args:
         input: the matrices.
@@ -249,13 +249,13 @@ def qr(input, full_matrices: bool = False, name: str | None = None) -> _Qr:  # n
 
 
 def eigh(tensor, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """The eigenvalues of Hermitian matrices, the smallest first, and their eigenvectors as columns."""
+    """Returns the eigenvalues of Hermitian matrices, the smallest first, and their eigenvectors as columns."""
     values, vectors = call("SelfAdjointEigV2", name, tensor, compute_v=True)
     return values, vectors
 
 
 def eigvalsh(tensor, name: str | None = None) -> Tensor:
-    """The eigenvalues of Hermitian matrices, the smallest first."""
+    """Returns the eigenvalues of Hermitian matrices, the smallest first."""
     return call("SelfAdjointEigV2", name, tensor, compute_v=False)[0]
 
 

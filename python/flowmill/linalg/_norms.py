@@ -54,7 +54,7 @@ def norm(tensor, ord="euclidean", axis=None, keepdims: bool | None = None, name:
 
 
 def _norm(tensor: Tensor, ord, axis, is_matrix: bool) -> Tensor:  # noqa: A002
-    """The norm, with its dimensions left there."""
+    """Returns the norm, with its dimensions left there."""
     if is_matrix and not isinstance(ord, str) and ord == 2:
         return _spectral_norm(tensor, axis)
     if ord in ("fro", "euclidean") or ord == 2:
@@ -73,7 +73,7 @@ def _norm(tensor: Tensor, ord, axis, is_matrix: bool) -> Tensor:  # noqa: A002
 
 
 def _spectral_norm(tensor: Tensor, axis) -> Tensor:
-    """The greatest singular value of matrices along two dimensions, which are left there with size 1."""
+    """Returns the greatest singular value of matrices along two dimensions, which are left there with size 1."""
     count = tensor.shape.rank
     if count is None:
         raise ValueError("The spectral norm of a tensor of unknown rank is not known.")
@@ -85,7 +85,7 @@ def _spectral_norm(tensor: Tensor, axis) -> Tensor:
 
 
 def normalize(tensor, ord="euclidean", axis=None, name: str | None = None) -> tuple[Tensor, Tensor]:  # noqa: A002
-    """A tensor divided by its norms along `axis`, and those; the arguments are those of :func:`norm`."""
+    """Returns a tensor divided by its norms along `axis`, and those; the arguments are those of :func:`norm`."""
     with op_scope(name, "normalize", tensor):
         tensor = convert_to_tensor(tensor)
         norms = cast(norm(tensor, ord, axis, keepdims=True), tensor.dtype)
@@ -116,7 +116,7 @@ def _matrices(a, validate_args: bool) -> Tensor:
 
 
 def matrix_rank(a, tol=None, validate_args: bool = False, name: str | None = None) -> Tensor:
-    """The number of singular values of matrices that count as not zero.
+    """Returns the number of singular values of matrices that count as not zero.
 
     Args:
         a: the matrices.
@@ -142,7 +142,7 @@ def matrix_rank(a, tol=None, validate_args: bool = False, name: str | None = Non
 
 
 def pinv(a, rcond=None, validate_args: bool = False, name: str | None = None) -> Tensor:
-    """The pseudo-inverses of matrices, after Moore and Penrose.
+    """Returns the pseudo-inverses of matrices, after Moore and Penrose.
 
     Args:
         a: the matrices.

@@ -25,7 +25,7 @@ def _lower(lower_upper: Tensor) -> Tensor:
 
 
 def _rows(matrix: Tensor, order: Tensor) -> Tensor:
-    """The rows of matrices in another order."""
+    """Returns the rows of matrices in another order."""
     if matrix.shape.rank == 2 and order.shape.rank == 1:
         return tf.gather(matrix, order)
     rank = matrix.shape.rank
@@ -35,7 +35,7 @@ def _rows(matrix: Tensor, order: Tensor) -> Tensor:
 
 
 def lu_reconstruct(lower_upper, perm, validate_args: bool = False, name: str | None = None) -> Tensor:
-    """The matrices of a decomposition.
+    """Returns the matrices of a decomposition.
 
     Args:
         lower_upper: ``[..., n, n]``: below the diagonal the lower triangle, whose diagonal is ones; above it the upper one.
@@ -75,7 +75,7 @@ def lu_solve(lower_upper, perm, rhs, validate_args: bool = False, name: str | No
 
 
 def lu_matrix_inverse(lower_upper, perm, validate_args: bool = False, name: str | None = None) -> Tensor:
-    """The inverses of the matrices of a decomposition; arguments as of :func:`lu_reconstruct`."""
+    """Returns the inverses of the matrices of a decomposition; arguments as of :func:`lu_reconstruct`."""
     with tf.name_scope(name or "lu_matrix_inverse"):
         lower_upper, perm = _parts(lower_upper, perm, validate_args)
         shape = tf.shape(lower_upper)

@@ -15,7 +15,7 @@ _SLACK = 2.1
 
 def eigh_tridiagonal(alpha, beta, eigvals_only: bool = True, select: str = "a", select_range=None, tol=None,
                      name: str | None = None) -> Tensor | tuple[Tensor, Tensor]:
-    """The eigenvalues of a Hermitian tridiagonal matrix in rising order, and the eigenvectors, a column each.
+    """Returns the eigenvalues of a Hermitian tridiagonal matrix in rising order, and the eigenvectors, a column each.
 
     Args:
         alpha: the diagonal, a vector of which only the real part counts.
@@ -73,7 +73,7 @@ class _Bisection:
         self.first = tf.square(self.limits.eps * beside[0])
 
     def search(self, select: str, bounds, tol) -> tuple[Tensor, Tensor]:
-        """The eigenvalues that are selected, and their numbers."""
+        """Returns the eigenvalues that are selected, and their numbers."""
         tolerance = self.limits.eps * self.norm
         if tol:
             tolerance = tf.maximum(tol, tolerance)

@@ -19,7 +19,7 @@ def index_table_from_file(vocabulary_file=None, num_oov_buckets: int = 0, vocab_
                           hasher_spec: HasherSpec = FastHashSpec, key_dtype=tf.string, name: str | None = None,
                           key_column_index: int = TextFileIndex.WHOLE_LINE, value_column_index: int = TextFileIndex.LINE_NUMBER,
                           delimiter: str = "\t"):
-    """A table from a file's lines to their numbers.
+    """Returns a table from a file's lines to their numbers.
 
     Args:
         vocabulary_file: the file.
@@ -56,7 +56,7 @@ def _check_sizes(num_oov_buckets: int, vocab_size: int | None) -> None:
 
 def index_table_from_tensor(vocabulary_list, num_oov_buckets: int = 0, default_value: int = -1, hasher_spec: HasherSpec = FastHashSpec,
                             dtype=tf.string, name: str | None = None):
-    """A table from the elements of a vector to their places. Arguments are as for :func:`index_table_from_file`.
+    """Returns a table from the elements of a vector to their places. Arguments are as for :func:`index_table_from_file`.
 
     Raises:
         ValueError, TypeError: as there.
@@ -80,7 +80,7 @@ def index_table_from_tensor(vocabulary_list, num_oov_buckets: int = 0, default_v
 def index_to_string_table_from_file(vocabulary_file, vocab_size: int | None = None, default_value: str = "UNK", name: str | None = None,
                                     key_column_index: int = TextFileIndex.LINE_NUMBER, value_column_index: int = TextFileIndex.WHOLE_LINE,
                                     delimiter: str = "\t") -> StaticHashTable:
-    """A table from the numbers of a file's lines to them. Arguments are as for :func:`index_table_from_file`.
+    """Returns a table from the numbers of a file's lines to them. Arguments are as for :func:`index_table_from_file`.
 
     Raises:
         ValueError: for a missing file or a size that is not possible.
@@ -94,7 +94,7 @@ def index_to_string_table_from_file(vocabulary_file, vocab_size: int | None = No
 
 
 def index_to_string_table_from_tensor(vocabulary_list, default_value: str = "UNK", name: str | None = None) -> StaticHashTable:
-    """A table from places to the elements of a vector of strings.
+    """Returns a table from places to the elements of a vector of strings.
 
     Raises:
         ValueError: if there is no vector.

@@ -16,7 +16,7 @@ from flowmill.tensor import Operation, Tensor
 
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:
-    """An operation that fills all tables of the graph."""
+    """Returns an operation that fills all tables of the graph."""
     initializers = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
     return tf.group(*initializers, name=name) if initializers else tf.no_op(name=name)
 
@@ -69,7 +69,7 @@ class KeyValueTensorInitializer(Typed):
         self._shared_name = f"hash_table_{uuid.uuid4()}"
 
     def initialize(self, table) -> Operation:
-        """The operation that fills `table`."""
+        """Returns the operation that fills `table`."""
         _check_types(table, self.key_dtype, self.value_dtype)
         with get_default_graph().name_scope(self._name):
             made = call("LookupTableImportV2", None, table.resource_handle, self._keys, self._values)
@@ -125,7 +125,7 @@ class TextFileInitializer(Typed):
         get_default_graph().add_to_collection(GraphKeys.ASSET_FILEPATHS, self._filename)
 
     def initialize(self, table) -> Operation:
-        """The operation that fills `table`."""
+        """Returns the operation that fills `table`."""
         _check_types(table, self.key_dtype, self.value_dtype)
         with get_default_graph().name_scope(self._name):
             made = call("InitializeTableFromTextFileV2", None, table.resource_handle, self._filename, key_index=self._key_index,

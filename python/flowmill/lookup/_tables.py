@@ -40,7 +40,7 @@ class Table(Typed):
         return keys
 
     def _found(self, keys: Tensor, default) -> Tensor:
-        """The operation that looks keys up. What it gives has their shape, and that of the values behind it."""
+        """Returns the operation that looks keys up. What it gives has their shape, and that of the values behind it."""
         found = call("LookupTableFindV2", None, self._handle, keys, default)
         found.set_shape(keys.shape.concatenate(self._default_value.shape))
         return found
@@ -75,7 +75,7 @@ class StaticHashTable(Table):
         return self._default_value
 
     def lookup(self, keys, name: str | None = None):
-        """The values of keys: a tensor, or a SparseTensor for one.
+        """Returns the values of keys: a tensor, or a SparseTensor for one.
 
         Raises:
             TypeError: if the keys are of another type.
@@ -89,12 +89,12 @@ class StaticHashTable(Table):
             return self._found(keys, self._default_value)
 
     def size(self, name: str | None = None) -> Tensor:
-        """The number of keys, int64."""
+        """Returns the number of keys, int64."""
         with op_scope(name, f"{self._name}_Size", self._handle):
             return call("LookupTableSizeV2", None, self._handle)
 
     def export(self, name: str | None = None):
-        """All keys and their values, in some order."""
+        """Returns all keys and their values, in some order."""
         with op_scope(name, f"{self._name}_Export", self._handle):
             return call("LookupTableExportV2", None, self._handle, Tkeys=self._key_dtype, Tvalues=self._value_dtype)
 
@@ -108,7 +108,7 @@ FastHashSpec = HasherSpec("fasthash", None)
 
 
 def StrongHashSpec(key) -> HasherSpec:
-    """The hash that cannot be foreseen without `key`, two integers.
+    """Returns the hash that cannot be foreseen without `key`, two integers.
 
     Raises:
         ValueError: for another key.
@@ -164,13 +164,13 @@ class StaticVocabularyTable(Table):
         return None if self._table is None else self._table.resource_handle
 
     def size(self, name: str | None = None) -> Tensor:
-        """The number of numbers that it gives, int64."""
+        """Returns the number of numbers that it gives, int64."""
         with op_scope(name, f"{self._name}_Size"):
             known = tf.constant(0, tf.int64) if self._table is None else self._table.size()
             return known + self._num_oov_buckets
 
     def lookup(self, keys, name: str | None = None):
-        """The numbers of keys: a tensor, or a SparseTensor for one.
+        """Returns the numbers of keys: a tensor, or a SparseTensor for one.
 
         Raises:
             TypeError: if the keys are of another type.

@@ -61,16 +61,16 @@ class MutableHashTable(Table):
             get_default_graph().add_to_collection(GraphKeys.SAVEABLE_OBJECTS, _Saveable(self, name))
 
     def _of(self, op: str, name: str | None, default: str, *args, **attrs):
-        """An operation on the table, on its device."""
+        """Returns an operation on the table, on its device."""
         with op_scope(name, f"{self._name}_{default}"), get_default_graph().colocate_with(self._handle):
             return call(op, None, self._handle, *args, **attrs)
 
     def size(self, name: str | None = None) -> Tensor:
-        """The number of keys, int64."""
+        """Returns the number of keys, int64."""
         return self._of("LookupTableSizeV2", name, "Size")
 
     def lookup(self, keys, dynamic_default_values=None, name: str | None = None) -> Tensor:
-        """The values of keys; `dynamic_default_values` are those of keys that it does not hold, where given.
+        """Returns the values of keys; `dynamic_default_values` are those of keys that it does not hold, where given.
 
         Raises:
             TypeError: if the keys are of another type.
@@ -104,7 +104,7 @@ class MutableHashTable(Table):
             return call("LookupTableRemoveV2", None, self._handle, keys)
 
     def export(self, name: str | None = None):
-        """All keys and their values, in some order."""
+        """Returns all keys and their values, in some order."""
         return self._of("LookupTableExportV2", name, "lookup_table_export_values", Tkeys=self._key_dtype, Tvalues=self._value_dtype)
 
 

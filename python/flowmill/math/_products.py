@@ -18,7 +18,7 @@ from flowmill.tensor_shape import TensorShape
 
 def matmul(a, b, transpose_a: bool = False, transpose_b: bool = False, adjoint_a: bool = False, adjoint_b: bool = False, a_is_sparse: bool = False,
            b_is_sparse: bool = False, output_type=None, grad_a: bool = False, grad_b: bool = False, name: str | None = None) -> Tensor:
-    """The product of matrices, or of batches of them whose leading dimensions are broadcast together.
+    """Returns the product of matrices, or of batches of them whose leading dimensions are broadcast together.
 
     Args:
         a: shape ``[..., n, k]``.
@@ -81,7 +81,7 @@ def _are_matrices(a: Tensor, b: Tensor) -> bool:
 
 def sparse_matmul(a, b, transpose_a: bool = False, transpose_b: bool = False, a_is_sparse: bool = False, b_is_sparse: bool = False,
                   name: str | None = None) -> Tensor:
-    """The product of two matrices of which one is mostly zeros."""
+    """Returns the product of two matrices of which one is mostly zeros."""
     return call("SparseMatMul", name, a, b, transpose_a=transpose_a, transpose_b=transpose_b, a_is_sparse=a_is_sparse, b_is_sparse=b_is_sparse)
 
 
@@ -94,7 +94,7 @@ def matvec(a, b, transpose_a: bool = False, adjoint_a: bool = False, a_is_sparse
 
 
 def add_n(inputs, name: str | None = None) -> Tensor:
-    """The sum of a list of tensors of one shape and type.
+    """Returns the sum of a list of tensors of one shape and type.
 
     Raises:
         ValueError: if the list is empty, or holds something else.
@@ -141,7 +141,7 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name: str | None = None)
 
 
 def tensordot(a, b, axes, name: str | None = None) -> Tensor:
-    """The sum of products over some dimensions of two tensors.
+    """Returns the sum of products over some dimensions of two tensors.
 
     Args:
         a: a tensor.
@@ -199,7 +199,7 @@ range_type = builtins.range
 
 
 def _dot_matrix(a: Tensor, axes, flipped: bool):
-    """A tensor as a matrix with the dimensions to sum over in the columns, in the rows where it is flipped; and the sizes of the others, as a list
+    """Returns a tensor as a matrix with the dimensions to sum over in the columns, in the rows where it is flipped; and the sizes of the others, as a list
     if they are known, and as far as they are."""
     known = dims(a)
     static_axes = isinstance(axes, (list, tuple, np.ndarray)) and not any(isinstance(x, Tensor) for x in axes)
@@ -270,7 +270,7 @@ def einsum(equation: str, *inputs, **kwargs) -> Tensor:
 
 
 def _pairs(equation: str, inputs, optimize: str) -> list[tuple[tuple[int, ...], str]]:
-    """The products of two tensors that make one of several: the places of the factors, the last first, in a list at whose end the product goes,
+    """Returns the products of two tensors that make one of several: the places of the factors, the last first, in a list at whose end the product goes,
     and the equation. A size that is not known counts as one."""
     left, _, result = equation.partition("->")
     labels = left.split(",")
@@ -299,7 +299,7 @@ def _pairs(equation: str, inputs, optimize: str) -> list[tuple[tuple[int, ...], 
 
 
 def _explicit(equation: str, inputs) -> str:
-    """An equation with its result, its spaces left out."""
+    """Returns an equation with its result, its spaces left out."""
     equation = equation.replace(" ", "")
     left, arrow, right = equation.partition("->")
     labels = left.split(",")

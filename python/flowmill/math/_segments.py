@@ -78,7 +78,7 @@ def unsorted_segment_mean(data, segment_ids, num_segments, name: str | None = No
 
 
 def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name: str | None = None) -> Tensor:
-    """The sums of each segment divided by the square root of its size; the arguments are those of :func:`unsorted_segment_sum`."""
+    """Returns the sums of each segment divided by the square root of its size; the arguments are those of :func:`unsorted_segment_sum`."""
     with op_scope(name, "UnsortedSegmentSqrtN"):
         data, segment_ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
         sizes = _sizes_of_segments(data, segment_ids, num_segments)
@@ -221,7 +221,7 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=int32, name
 
 
 def top_k(input, k=1, sorted: bool = True, index_type=int32, name: str | None = None) -> _TopKV2:  # noqa: A002
-    """The `k` greatest elements along the last dimension, and their places.
+    """Returns the `k` greatest elements along the last dimension, and their places.
 
     Args:
         input: the tensor.
@@ -248,7 +248,7 @@ def in_top_k(predictions, targets, k, name: str | None = None) -> Tensor:
 
 def approx_top_k(input, k: int, reduction_dimension: int = -1, recall_target: float = 0.95, is_max_k: bool = True,  # noqa: A002
                  reduction_input_size_override: int = -1, aggregate_to_topk: bool = True, name: str | None = None) -> _ApproxTopK:
-    """The `k` greatest or least elements along a dimension, and their places; here they are exact.
+    """Returns the `k` greatest or least elements along a dimension, and their places; here they are exact.
 
     Args:
         input: the tensor.
@@ -266,13 +266,13 @@ def approx_top_k(input, k: int, reduction_dimension: int = -1, recall_target: fl
 
 def approx_max_k(operand, k: int, reduction_dimension: int = -1, recall_target: float = 0.95, reduction_input_size_override: int = -1,
                  aggregate_to_topk: bool = True, name: str | None = None) -> _ApproxTopK:
-    """The `k` greatest elements along a dimension, and their places; the arguments are those of ``tf.approx_top_k``."""
+    """Returns the `k` greatest elements along a dimension, and their places; the arguments are those of ``tf.approx_top_k``."""
     return approx_top_k(operand, k, reduction_dimension, recall_target, True, reduction_input_size_override, aggregate_to_topk, name)
 
 
 def approx_min_k(operand, k: int, reduction_dimension: int = -1, recall_target: float = 0.95, reduction_input_size_override: int = -1,
                  aggregate_to_topk: bool = True, name: str | None = None) -> _ApproxTopK:
-    """The `k` least elements along a dimension, and their places; the arguments are those of ``tf.approx_top_k``."""
+    """Returns the `k` least elements along a dimension, and their places; the arguments are those of ``tf.approx_top_k``."""
     return approx_top_k(operand, k, reduction_dimension, recall_target, False, reduction_input_size_override, aggregate_to_topk, name)
 
 
@@ -323,7 +323,7 @@ def sobol_sample(dim, num_results, skip=0, dtype=float32, name: str | None = Non
 
 
 def polyval(coeffs, x, name: str | None = None) -> Tensor:
-    """The value of a polynomial.
+    """Returns the value of a polynomial.
 
     Args:
         coeffs: a list of its coefficients, the one of the highest power first.
@@ -349,7 +349,7 @@ def polyval(coeffs, x, name: str | None = None) -> Tensor:
 
 
 def lbeta(x, name: str | None = None) -> Tensor:
-    """The logarithm of the absolute value of the beta function along the last dimension."""
+    """Returns the logarithm of the absolute value of the beta function along the last dimension."""
     from flowmill.math._elementwise import lgamma
     from flowmill.math._reductions import reduce_sum
 

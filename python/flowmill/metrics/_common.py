@@ -14,12 +14,12 @@ _LOCAL_VARIABLES, _METRIC_VARIABLES = "local_variables", "metric_variables"
 
 
 def metric_variable(shape, dtype, name: str | None = None):
-    """A local variable that begins with zeros."""
+    """Returns a local variable that begins with zeros."""
     return tf.Variable(lambda: tf.zeros(shape, dtype), trainable=False, collections=[_LOCAL_VARIABLES, _METRIC_VARIABLES], name=name)
 
 
 def collected(value, collections) -> Tensor:
-    """A metric, added to collections."""
+    """Returns a metric, added to collections."""
     if collections:
         get_default_graph().add_to_collections(collections, value)
     return value

@@ -88,7 +88,7 @@ def mean_squared_error(labels, predictions, weights=None, metrics_collections=No
 
 def root_mean_squared_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None,
                             name: str | None = None) -> tuple[Tensor, Tensor]:
-    """The root of :func:`mean_squared_error`."""
+    """Returns the root of :func:`mean_squared_error`."""
     predictions, labels, weights = squeezed(predictions, labels, weights)
     value, update = mean_squared_error(labels, predictions, weights, None, None, name or "root_mean_squared_error")
     value = collected(tf.sqrt(value), metrics_collections)

@@ -116,7 +116,7 @@ def _between(num_thresholds: int) -> list[float]:
 
 def auc(labels, predictions, weights=None, num_thresholds: int = 200, metrics_collections=None, updates_collections=None, curve: str = "ROC",
         name: str | None = None, summation_method: str = "trapezoidal", thresholds=None) -> tuple[Tensor, Tensor]:
-    """The area under a curve, approximated at thresholds.
+    """Returns the area under a curve, approximated at thresholds.
 
     Args:
         labels: true or false.
@@ -167,7 +167,7 @@ def _area(found: dict, curve: str, method: str, last: int, name: str) -> Tensor:
 
 
 def _interpolated(tp, fp, fn, last: int) -> Tensor:
-    """The area under precision by recall where true and false positives grow linearly between thresholds (Davis and Goadrich, 2006)."""
+    """Returns the area under precision by recall where true and false positives grow linearly between thresholds (Davis and Goadrich, 2006)."""
     change = tp[:last] - tp[1:]
     positives = tp + fp
     slope = tf.div_no_nan(change, tf.maximum(positives[:last] - positives[1:], 0), name="prec_slope")

@@ -28,7 +28,7 @@ def elu(features, name: str | None = None) -> Tensor:
 
 
 def selu(features, name: str | None = None) -> Tensor:
-    """The scaled exponential linear unit, which keeps mean 0 and variance 1 from layer to layer."""
+    """Returns the scaled exponential linear unit, which keeps mean 0 and variance 1 from layer to layer."""
     return call("Selu", name, features)
 
 
@@ -86,7 +86,7 @@ def l2_loss(t, name: str | None = None) -> Tensor:
 
 
 def bias_add(value, bias, data_format: str | None = None, name: str | None = None) -> Tensor:
-    """A vector added along the channels.
+    """Returns a vector added along the channels.
 
     Args:
         value: of at least two dimensions.
@@ -144,12 +144,12 @@ def softmax(logits, axis=None, name: str | None = None, dim=None) -> Tensor:
 
 
 def log_softmax(logits, axis=None, name: str | None = None, dim=None) -> Tensor:
-    """The logarithm of :func:`softmax`, without overflow."""
+    """Returns the logarithm of :func:`softmax`, without overflow."""
     return _along("LogSoftmax", logits, one_of("dim", dim, "axis", axis), name)
 
 
 def _along(op: str, inputs, axis, name: str | None) -> Tensor:
-    """An op of the last dimension along any: transposed there and back."""
+    """Returns an op of the last dimension along any: transposed there and back."""
     axis = -1 if axis is None else axis
     inputs = convert_to_tensor(inputs)
     shape = inputs.shape
@@ -186,7 +186,7 @@ def _along(op: str, inputs, axis, name: str | None) -> Tensor:
 
 
 def zero_fraction(value, name: str | None = None) -> Tensor:
-    """The part of the elements that is zero, a `float32` scalar."""
+    """Returns the part of the elements that is zero, a `float32` scalar."""
     with scope(name, "zero_fraction", [value]):
         value = convert_to_tensor(value, name="value")
         size = tf.size(value, out_type=tf.int64)

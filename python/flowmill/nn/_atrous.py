@@ -129,7 +129,7 @@ def _filled(of: Tensor, fill: int, dims: list[int]):
 
 def convolution(input, filter=None, padding=None, strides=None, dilation_rate=None, name: str | None = None,  # noqa: A002
                 data_format: str | None = None, filters=None, dilations=None) -> Tensor:
-    """A convolution of one, two or three spatial dimensions, with strides or dilation.
+    """Returns a convolution of one, two or three spatial dimensions, with strides or dilation.
 
     Args:
         input: ``[batch, spatial..., channels]``, or channels after the batch where `data_format` begins with ``"NC"``.
@@ -203,7 +203,7 @@ def _atrous(count: int, value: Tensor, filters, strides, rates, padding, data_fo
 
 
 def _strides_and_rates(count: int, strides, rates):
-    """Both as arrays, checked."""
+    """Returns both as arrays, checked."""
     found = []
     for name, values in (("dilation_rate", rates), ("strides", strides)):
         values = [1] * count if values is None else values
@@ -221,7 +221,7 @@ def _strides_and_rates(count: int, strides, rates):
 
 
 def atrous_conv2d(value, filters, rate, padding, name: str | None = None) -> Tensor:
-    """A convolution of images with dilation.
+    """Returns a convolution of images with dilation.
 
     Args:
         value: ``[batch, height, width, channels]``.
@@ -234,7 +234,7 @@ def atrous_conv2d(value, filters, rate, padding, name: str | None = None) -> Ten
 
 
 def atrous_conv2d_transpose(value, filters, output_shape, rate: int, padding: str, name: str | None = None) -> Tensor:
-    """The transpose of :func:`atrous_conv2d`: its gradient by the input.
+    """Returns the transpose of :func:`atrous_conv2d`: its gradient by the input.
 
     Args:
         value: ``[batch, height, width, channels]``.
@@ -296,7 +296,7 @@ def _extra(filters: Tensor, rate: int, padding: str):
 
 def depthwise_conv2d(input, filter, strides, padding, rate=None, name: str | None = None, data_format: str | None = None,  # noqa: A002
                      dilations=None) -> Tensor:
-    """A convolution of each channel by itself, with strides or dilation.
+    """Returns a convolution of each channel by itself, with strides or dilation.
 
     Args:
         input: ``[batch, height, width, channels]``, or channels after the batch for ``"NCHW"``.
@@ -319,7 +319,7 @@ def depthwise_conv2d(input, filter, strides, padding, rate=None, name: str | Non
 
 def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding, rate=None, name: str | None = None,  # noqa: A002
                      data_format: str | None = None, dilations=None) -> Tensor:
-    """A convolution of each channel by itself and then one of size 1 that mixes channels.
+    """Returns a convolution of each channel by itself and then one of size 1 that mixes channels.
 
     Args:
         input: ``[batch, height, width, channels]``, or channels after the batch for ``"NCHW"``.

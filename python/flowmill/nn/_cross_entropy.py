@@ -23,7 +23,7 @@ def _same_shape(labels: Tensor, logits: Tensor, names: str = "`logits` and `labe
 
 
 def sigmoid_cross_entropy_with_logits(labels=None, logits=None, name: str | None = None) -> Tensor:
-    """The cross entropy of independent classes, without overflow: ``max(x, 0) - x * labels + log(1 + exp(-abs(x)))`` for logits x.
+    """Returns the cross entropy of independent classes, without overflow: ``max(x, 0) - x * labels + log(1 + exp(-abs(x)))`` for logits x.
 
     Args:
         labels: probabilities, of the shape and type of `logits`.
@@ -71,7 +71,7 @@ def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None
 
 
 def log_poisson_loss(targets, log_input, compute_full_loss: bool = False, name: str | None = None) -> Tensor:
-    """The negative logarithm of a Poisson distribution's likelihood.
+    """Returns the negative logarithm of a Poisson distribution's likelihood.
 
     Args:
         targets: counts, of the shape and type of `log_input`.
@@ -99,7 +99,7 @@ def log_poisson_loss(targets, log_input, compute_full_loss: bool = False, name: 
 
 
 def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name: str | None = None, dim=None) -> Tensor:
-    """The cross entropy of classes that exclude each other.
+    """Returns the cross entropy of classes that exclude each other.
 
     Args:
         labels: distributions over classes, of the shape of `logits`. Gradients flow to them too.
@@ -138,7 +138,7 @@ def _to_end(tensor: Tensor, axis, rank: Tensor) -> Tensor:
 
 
 def _as_matrix(logits: Tensor) -> Tensor:
-    """The last dimension by all others."""
+    """Returns the last dimension by all others."""
     rank = tf.rank(logits)
     last = tf.slice(tf.shape(logits), [tf.subtract(rank, 1)], [1])
     result = tf.reshape(logits, tf.concat([[-1], last], 0))
@@ -159,7 +159,7 @@ def softmax_cross_entropy_with_logits(labels=None, logits=None, dim=-1, name: st
 
 
 def sparse_softmax_cross_entropy_with_logits(labels=None, logits=None, name: str | None = None) -> Tensor:
-    """The cross entropy of classes that exclude each other, one of which is the right one.
+    """Returns the cross entropy of classes that exclude each other, one of which is the right one.
 
     Args:
         labels: indices of classes, integers of the shape of `logits` without its last dimension.
@@ -215,12 +215,12 @@ def _check_sparse(labels: Tensor, logits: Tensor) -> bool:
 
 
 def scale_regularization_loss(regularization_loss) -> Tensor:
-    """The sum of losses of weights, as one replica's part of it; there is one replica."""
+    """Returns the sum of losses of weights, as one replica's part of it; there is one replica."""
     return tf.reduce_sum(regularization_loss) / 1
 
 
 def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size=None) -> Tensor:
-    """The sum of losses over the size of the batch.
+    """Returns the sum of losses over the size of the batch.
 
     Args:
         per_example_loss: a loss for each example.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def ctc_loss(labels, inputs=None, sequence_length=None, preprocess_collapse_repeated: bool = False, ctc_merge_repeated: bool = True,
              ignore_longer_outputs_than_inputs: bool = False, time_major: bool = True, logits=None) -> Tensor:
-    """The negative logarithm of the probability of labels, summed over all ways to spread them over time.
+    """Returns the negative logarithm of the probability of labels, summed over all ways to spread them over time.
 
     Args:
         labels: an `int32` SparseTensor ``[batch, time]``.
@@ -51,7 +51,7 @@ def ctc_loss(labels, inputs=None, sequence_length=None, preprocess_collapse_repe
 
 
 def ctc_unique_labels(labels, name: str | None = None):
-    """The different labels of each sequence, and where they are.
+    """Returns the different labels of each sequence, and where they are.
 
     Args:
         labels: ``[batch, time]``.
@@ -70,7 +70,7 @@ def ctc_unique_labels(labels, name: str | None = None):
 
 
 def ctc_greedy_decoder(inputs, sequence_length, merge_repeated: bool = True, blank_index: int | None = None) -> tuple[list[SparseTensor], Tensor]:
-    """The likeliest class of each step.
+    """Returns the likeliest class of each step.
 
     Args:
         inputs: logits, ``[time, batch, classes]``.
@@ -87,7 +87,7 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated: bool = True, bla
 
 def ctc_beam_search_decoder(inputs, sequence_length, beam_width: int = 100, top_paths: int = 1,
                             merge_repeated: bool = True) -> tuple[list[SparseTensor], Tensor]:
-    """The likeliest sequences, found among `beam_width` at each step.
+    """Returns the likeliest sequences, found among `beam_width` at each step.
 
     Returns:
         A list of `top_paths` SparseTensors ``[batch, time]``, and their logarithms of probabilities, ``[batch, top_paths]``.

@@ -17,7 +17,7 @@ _IMPOSSIBLE = -706.893623549172
 
 def ctc_loss_v2(labels, logits, label_length, logit_length, logits_time_major: bool = True, unique=None, blank_index: int | None = None,
                 name: str | None = None) -> Tensor:
-    """The negative logarithm of the probability of labels, summed over all ways to spread them over time.
+    """Returns the negative logarithm of the probability of labels, summed over all ways to spread them over time.
 
     Args:
         labels: ``[batch, labels]``, filled up behind the end of each sequence, or an `int32` SparseTensor.

@@ -14,7 +14,7 @@ from flowmill.tensor_shape import TensorShape
 
 
 def _parts(params) -> list:
-    """A table's parts: a list, a partitioned variable, or one tensor.
+    """Returns a table's parts: a list, a partitioned variable, or one tensor.
 
     Raises:
         ValueError: if there is none.

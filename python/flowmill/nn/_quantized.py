@@ -27,7 +27,7 @@ def quantized_avg_pool(input, min_input, max_input, ksize, strides, padding: str
 
 
 def quantized_max_pool(input, min_input, max_input, ksize, strides, padding: str, name: str | None = None) -> _QuantizedMaxPool:  # noqa: A002
-    """The largest element of each window of images. Arguments are as for :func:`quantized_avg_pool`."""
+    """Returns the largest element of each window of images. Arguments are as for :func:`quantized_avg_pool`."""
     return call("QuantizedMaxPool", name, input, min_input, max_input, ksize=ksize, strides=strides, padding=padding)
 
 

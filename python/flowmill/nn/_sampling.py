@@ -196,7 +196,7 @@ def nce_loss(weights, biases, labels, inputs, num_sampled: int, num_classes: int
 def sampled_softmax_loss(weights, biases, labels, inputs, num_sampled: int, num_classes: int, num_true: int = 1, sampled_values=None,
                          remove_accidental_hits: bool = True, partition_strategy: str = "mod", name: str = "sampled_softmax_loss",
                          seed: int | None = None) -> Tensor:
-    """The cross entropy of softmax over the right classes and those drawn. Arguments are as for :func:`nce_loss`.
+    """Returns the cross entropy of softmax over the right classes and those drawn. Arguments are as for :func:`nce_loss`.
 
     Returns:
         A loss for each example.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def top_k(input, k=1, sorted: bool = True, index_type=int32, name: str | None = None) -> _TopKV2:  # noqa: A002 - TensorFlow's names
-    """The `k` largest elements along the last dimension.
+    """Returns the `k` largest elements along the last dimension.
 
     Args:
         input: of at least one dimension.
@@ -30,7 +30,7 @@ def top_k(input, k=1, sorted: bool = True, index_type=int32, name: str | None = 
 
 
 def nth_element(input, n, reverse: bool = False, name: str | None = None) -> Tensor:  # noqa: A002 - TensorFlow's names
-    """The element of rank `n` along the last dimension, counted from the smallest, or from the largest with `reverse`."""
+    """Returns the element of rank `n` along the last dimension, counted from the smallest, or from the largest with `reverse`."""
     return call("NthElement", name, input, n, reverse=reverse)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def cross(inputs, name: str | None = None) -> RaggedTensor:
-    """All combinations of the values that the features have in each row, as strings with ``_X_`` between them.
+    """Returns all combinations of the values that the features have in each row, as strings with ``_X_`` between them.
 
     Args:
         inputs: a list of matrices of strings or integers: ragged, sparse or dense, with as many rows each.
@@ -29,7 +29,7 @@ def cross(inputs, name: str | None = None) -> RaggedTensor:
 
 
 def cross_hashed(inputs, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None) -> RaggedTensor:
-    """All combinations of the values that the features have in each row, as hashes below `num_buckets` (any for 0); as :func:`cross`."""
+    """Returns all combinations of the values that the features have in each row, as hashes below `num_buckets` (any for 0); as :func:`cross`."""
     return _crossed(inputs, name, hashed_output=True, num_buckets=num_buckets, hash_key=hash_key)
 
 
@@ -69,7 +69,7 @@ def _crossed(inputs, name: str | None, hashed_output: bool, num_buckets: int, ha
 
 
 def ragged_fill_empty_rows(value_rowids, values, nrows, default_value, name: str | None = None) -> _RaggedFillEmptyRows:
-    """The values of a ragged matrix with `default_value` in each row that is empty; which rows were, and where each value went.
+    """Returns the values of a ragged matrix with `default_value` in each row that is empty; which rows were, and where each value went.
 
     Args:
         value_rowids: the number of its row for each value.
@@ -82,5 +82,5 @@ def ragged_fill_empty_rows(value_rowids, values, nrows, default_value, name: str
 
 
 def ragged_fill_empty_rows_grad(reverse_index_map, grad_values, name: str | None = None) -> _RaggedFillEmptyRowsGrad:
-    """The gradients of :func:`ragged_fill_empty_rows` by the values and by the default."""
+    """Returns the gradients of :func:`ragged_fill_empty_rows` by the values and by the default."""
     return call("RaggedFillEmptyRowsGrad", name, reverse_index_map, grad_values)

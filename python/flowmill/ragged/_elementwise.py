@@ -20,7 +20,7 @@ def operated(name: str, x: RaggedTensor, *others) -> RaggedTensor:
 
 
 def applied(function: Callable, x, y) -> RaggedTensor:
-    """A function of two tensors, at least one of which is ragged; they are broadcast together.
+    """Returns a function of two tensors, at least one of which is ragged; they are broadcast together.
 
     Raises:
         ValueError: if both are ragged in different numbers of dimensions.
@@ -66,7 +66,7 @@ def same_rows(all_of: list[RaggedTensor]) -> list[RaggedTensor]:
 
 
 def _along(dense: Tensor, ragged: RaggedTensor) -> Tensor:
-    """A tensor's elements for each of the flat values of a ragged one."""
+    """Returns a tensor's elements for each of the flat values of a ragged one."""
     flat = ragged.flat_values
     if dense.shape.rank is None or flat.shape.rank is None:
         raise ValueError("Broadcasting with a RaggedTensor needs tensors of known rank.")

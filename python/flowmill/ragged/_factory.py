@@ -19,7 +19,7 @@ from flowmill.tensor import Tensor
 
 
 def constant(pylist, dtype=None, ragged_rank: int | None = None, inner_shape=None, name: str | None = None, row_splits_dtype=int64) -> Tensor | RaggedTensor:
-    """A ragged tensor of nested lists; a tensor where they are nested once.
+    """Returns a ragged tensor of nested lists; a tensor where they are nested once.
 
     Args:
         pylist: the lists, all of whose scalars are nested as deeply.
@@ -106,7 +106,7 @@ def _unnested(value: list, times: int) -> list:
 
 
 def _inner_shape(values: list) -> tuple[int, ...]:
-    """The shape that all of some nested lists have."""
+    """Returns the shape that all of some nested lists have."""
     if not any(isinstance(v, (list, tuple)) for v in values):
         return ()
     sizes = {len(v) for v in values}
@@ -181,7 +181,7 @@ def stack(values: list, axis: int = 0, name: str | None = None) -> Tensor | Ragg
 
 
 def boolean_mask(data, mask, name: str | None = None) -> Tensor | RaggedTensor:
-    """The elements of `data` where `mask` is true; those of the same row stay together.
+    """Returns the elements of `data` where `mask` is true; those of the same row stay together.
 
     Args:
         data: a tensor, ragged or not.
@@ -212,7 +212,7 @@ def _masked(data, mask):
 
 
 def stack_dynamic_partitions(data, partitions, num_partitions, name: str | None = None) -> RaggedTensor:
-    """A row for each partition of the rows of `data`, by their numbers `partitions`."""
+    """Returns a row for each partition of the rows of `data`, by their numbers `partitions`."""
     with op_scope(name, "SegmentStack"):
         data, partitions = to_ragged(data), convert_to_tensor(partitions, name="partitions")
         if isinstance(data, RaggedTensor):
@@ -223,7 +223,7 @@ def stack_dynamic_partitions(data, partitions, num_partitions, name: str | None 
 
 
 def row_splits_to_segment_ids(splits, name: str | None = None, out_type=None) -> Tensor:
-    """The number of its row for each element, by row splits."""
+    """Returns the number of its row for each element, by row splits."""
     with op_scope(name, "RaggedSplitsToSegmentIds", splits):
         found = _partition.rowids_of(_partition.numbers(splits, "splits"))
         return found if out_type is None else tf.cast(found, out_type)

@@ -61,7 +61,7 @@ def same_rows_outside(parts: list[RaggedTensor]) -> list[RaggedTensor]:
 
 
 def _all_ragged(parts: list) -> list[RaggedTensor]:
-    """The parts with the same ragged rank, and row splits of one type."""
+    """Returns the parts with the same ragged rank, and row splits of one type."""
     ranks = {p.shape.rank for p in parts if p.shape.rank is not None}
     if len(ranks) > 1:
         raise ValueError(f"All inputs must have the same rank, got shapes {[str(p.shape) for p in parts]}")

@@ -64,7 +64,7 @@ def _along(op: str, value, axis: int, keepdims: bool):
 
 
 def _segments(op: Callable, data, ids: Tensor, count: Tensor, known: int | None):
-    """The rows of `data` reduced to `count` ones: those with the same of the numbers `ids` together."""
+    """Returns the rows of `data` reduced to `count` ones: those with the same of the numbers `ids` together."""
     if not isinstance(data, RaggedTensor):
         found = op(data, ids, count)
         if known is not None:

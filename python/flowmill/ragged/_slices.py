@@ -96,6 +96,6 @@ def _cut(value: RaggedTensor, key: slice) -> RaggedTensor:
 
 
 def _bounded(bound, lengths: Tensor, least: Tensor, most: Tensor) -> Tensor:
-    """A bound of a slice for rows of these lengths, as Python counts it."""
+    """Returns a bound of a slice for rows of these lengths, as Python counts it."""
     bound = tf.cast(tf.convert_to_tensor(bound), lengths.dtype) + tf.zeros_like(lengths)
     return tf.minimum(tf.maximum(tf.where(bound < 0, bound + lengths, bound), least), most)

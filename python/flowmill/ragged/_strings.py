@@ -30,7 +30,7 @@ def _by_vectors(function: Callable, value) -> list:
 
 
 def bytes_split(input, name: str | None = None) -> Tensor | RaggedTensor:  # noqa: A002 - TensorFlow's name
-    """The bytes of strings: a row for each string.
+    """Returns the bytes of strings: a row for each string.
 
     Args:
         input: strings of a known rank, ragged or not.
@@ -56,7 +56,7 @@ def _decoded(value, encoding: str, errors: str, replacement_char: int, replace_c
 
 def unicode_decode(input, input_encoding: str, errors: str = "replace", replacement_char: int = 65533,  # noqa: A002 - TensorFlow's name
                    replace_control_characters: bool = False, name: str | None = None) -> Tensor | RaggedTensor:
-    """The code points of strings: a row for each string.
+    """Returns the code points of strings: a row for each string.
 
     Args:
         input: strings of a known rank, ragged or not.
@@ -79,7 +79,7 @@ def unicode_decode_with_offsets(input, input_encoding: str, errors: str = "repla
 
 def unicode_split(input, input_encoding: str, errors: str = "replace", replacement_char: int = 65533,  # noqa: A002
                   name: str | None = None) -> Tensor | RaggedTensor:
-    """The characters of strings: a row for each string. Arguments are as for :func:`unicode_decode`."""
+    """Returns the characters of strings: a row for each string. Arguments are as for :func:`unicode_decode`."""
     with op_scope(name, "UnicodeSplit"):
         return _characters(_decoded(input, input_encoding, errors, replacement_char, False)[0], input_encoding, errors, replacement_char)
 

@@ -22,7 +22,7 @@ def is_ragged(value) -> bool:
 
 
 def to_ragged(value, dtype=None, name: str | None = None) -> Tensor | RaggedTensor:
-    """A ragged tensor as it is, or of a value of one; anything else as a tensor."""
+    """Returns a ragged tensor as it is, or of a value of one; anything else as a tensor."""
     if isinstance(value, RaggedTensor):
         return value
     if isinstance(value, RaggedTensorValue):
@@ -180,7 +180,7 @@ class RaggedTensor:
 
     @classmethod
     def from_tensor(cls, tensor, lengths=None, padding=None, ragged_rank: int = 1, name: str | None = None, row_splits_dtype=int64) -> RaggedTensor:
-        """The rows of a tensor, perhaps without what fills them up.
+        """Returns the rows of a tensor, perhaps without what fills them up.
 
         Args:
             tensor: of more dimensions than `ragged_rank`.
@@ -233,7 +233,7 @@ class RaggedTensor:
 
     @classmethod
     def from_sparse(cls, st_input: SparseTensor, name: str | None = None, row_splits_dtype=int64) -> RaggedTensor:
-        """The elements of a sparse matrix, whose rows have theirs at their beginnings.
+        """Returns the elements of a sparse matrix, whose rows have theirs at their beginnings.
 
         Raises:
             TypeError: if it is no SparseTensor.
@@ -308,7 +308,7 @@ class RaggedTensor:
         return self.shape
 
     def nrows(self, out_type=None, name: str | None = None) -> Tensor:
-        """The number of rows."""
+        """Returns the number of rows."""
         dtype = self._row_splits.dtype if out_type is None else as_dtype(out_type)
         with op_scope(name, "RaggedNRows", self._row_splits):
             return _partition.size(self._row_splits, dtype) - 1
@@ -324,7 +324,7 @@ class RaggedTensor:
             return self._row_splits[1:]
 
     def row_lengths(self, axis: int = 1, name: str | None = None) -> Tensor | RaggedTensor:
-        """The lengths of rows; with another axis, those of the rows of that dimension."""
+        """Returns the lengths of rows; with another axis, those of the rows of that dimension."""
         with op_scope(name, "RaggedRowLengths", self._row_splits):
             axis = _axis(axis, self._rank)
             if axis == 0:
@@ -337,22 +337,22 @@ class RaggedTensor:
             return self.with_values(tf.ones(shape[:axis - 1], shape.dtype) * shape[axis - 1])
 
     def nested_row_lengths(self, name: str | None = None) -> tuple[Tensor, ...]:
-        """The lengths of rows, from the outermost to the innermost."""
+        """Returns the lengths of rows, from the outermost to the innermost."""
         with op_scope(name, "RaggedNestedRowLengths", self._row_splits):
             return tuple(_partition.lengths_of(splits) for splits in self.nested_row_splits)
 
     def value_rowids(self, name: str | None = None) -> Tensor:
-        """The number of its row for each element."""
+        """Returns the number of its row for each element."""
         with op_scope(name, "RaggedValueRowIds", self._row_splits):
             return _partition.rowids_of(self._row_splits)
 
     def nested_value_rowids(self, name: str | None = None) -> tuple[Tensor, ...]:
-        """The numbers of rows, from the outermost to the innermost."""
+        """Returns the numbers of rows, from the outermost to the innermost."""
         with op_scope(name, "RaggedNestedValueRowIds", self._row_splits):
             return tuple(map(_partition.rowids_of, self.nested_row_splits))
 
     def bounding_shape(self, axis=None, name: str | None = None, out_type=None) -> Tensor:
-        """The shape of the least tensor that it fits into; with an axis, or a vector of them, those sizes."""
+        """Returns the shape of the least tensor that it fits into; with an axis, or a vector of them, those sizes."""
         with op_scope(name, "RaggedBoundingBox", self._row_splits):
             dtype = self._row_splits.dtype if out_type is None else as_dtype(out_type)
             longest = [tf.reduce_max(tf.concat([tf.zeros([1], s.dtype), _partition.lengths_of(s)], 0)) for s in self.nested_row_splits]
@@ -361,7 +361,7 @@ class RaggedTensor:
             return whole if axis is None else tf.gather(whole, axis)
 
     def consumers(self) -> list[Operation]:
-        """The operations that take its parts."""
+        """Returns the operations that take its parts."""
         return [op for part in self._components() for op in part.consumers()]
 
     @property
@@ -386,13 +386,13 @@ class RaggedTensor:
         return RaggedTensor(values, tf.cast(self._row_splits, dtype), self._uniform_row_length)
 
     def merge_dims(self, outer_axis: int, inner_axis: int) -> Tensor | RaggedTensor:
-        """The dimensions from one axis to another made one."""
+        """Returns the dimensions from one axis to another made one."""
         from flowmill.ragged import _layout
 
         return _layout.merged(self, _axis(outer_axis, self._rank), _axis(inner_axis, self._rank))
 
     def to_tensor(self, default_value=None, name: str | None = None, shape=None) -> Tensor:
-        """The rows in a tensor.
+        """Returns the rows in a tensor.
 
         Args:
             default_value: what fills them up: 0, or an empty string, if it is None.
@@ -414,7 +414,7 @@ class RaggedTensor:
             return made
 
     def to_sparse(self, name: str | None = None) -> SparseTensor:
-        """The elements as those of a sparse tensor."""
+        """Returns the elements as those of a sparse tensor."""
         with op_scope(name, "RaggedToSparse", self._row_splits):
             splits = [tf.cast(s, int64) for s in self.nested_row_splits]
             return SparseTensor(*call("RaggedTensorToSparse", None, splits, self.flat_values))
@@ -437,7 +437,7 @@ class RaggedTensor:
         return _packed(flat, splits, RaggedTensorValue)
 
     def _parts_of(self, value) -> list:
-        """The arrays to feed for a :class:`RaggedTensorValue`, or lists."""
+        """Returns the arrays to feed for a :class:`RaggedTensorValue`, or lists."""
         if not isinstance(value, RaggedTensorValue):
             from flowmill.ragged._factory import constant_value
 
@@ -481,7 +481,7 @@ def _packed(values: Any, splits: list, kind: type) -> Any:
 
 
 def _axis(axis: int, rank: int | None) -> int:
-    """An axis that counts from the beginning."""
+    """Returns an axis that counts from the beginning."""
     if axis >= 0:
         return axis
     if rank is None:

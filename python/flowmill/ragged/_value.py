@@ -56,7 +56,7 @@ class RaggedTensorValue:
         return (len(self._row_splits) - 1, None, *self._values.shape[1:])
 
     def to_list(self) -> list:
-        """The rows as nested lists."""
+        """Returns the rows as nested lists."""
         values = self._values.to_list() if isinstance(self._values, RaggedTensorValue) else self._values.tolist()
         return [values[start:limit] for start, limit in zip(self._row_splits[:-1], self._row_splits[1:])]
 

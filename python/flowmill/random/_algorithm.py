@@ -37,7 +37,7 @@ def unsupported(alg) -> str:
 
 
 def algorithm_number(alg):
-    """The number of an algorithm that is given by number, name, member of :class:`Algorithm`, or as a tensor, which is left as it is."""
+    """Returns the number of an algorithm that is given by number, name, member of :class:`Algorithm`, or as a tensor, which is left as it is."""
     if isinstance(alg, (int, Tensor)):
         return alg
     if isinstance(alg, Algorithm):

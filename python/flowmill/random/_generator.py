@@ -17,7 +17,7 @@ _WORD_BITS = 64
 
 
 def _counter_size(alg: int) -> int:
-    """The numbers of a counter; a state is one more, the key."""
+    """Returns the numbers of a counter; a state is one more, the key."""
     if alg not in NUMBERS:
         raise ValueError(unsupported(alg))
     return 1 if alg == THREEFRY else 2
@@ -28,7 +28,7 @@ def _state_size(alg: int) -> int:
 
 
 def _signed(number):
-    """An unsigned word as the signed one of the same bits; anything else as it is."""
+    """Returns an unsigned word as the signed one of the same bits; anything else as it is."""
     return number - 2**_WORD_BITS if isinstance(number, int) and number >= 2 ** (_WORD_BITS - 1) else number
 
 
@@ -39,7 +39,7 @@ def _state_tensor(state) -> Tensor:
 
 
 def create_rng_state(seed, alg) -> Tensor:
-    """The state of a generator, made of a seed.
+    """Returns the state of a generator, made of a seed.
 
     Args:
         seed: an integer of any size, or a vector of integers. What is too long is cut off at its end; zeros go before what is too short.
@@ -91,25 +91,25 @@ class Generator:
 
     @classmethod
     def from_state(cls, state, alg) -> Generator:
-        """A generator with this state, see :class:`Generator`."""
+        """Returns a generator with this state, see :class:`Generator`."""
         return cls(alg=alg, state=state)
 
     @classmethod
     def from_seed(cls, seed, alg=None) -> Generator:
-        """A generator of a seed, an integer or a vector of integers; the algorithm is Philox if it is None."""
+        """Returns a generator of a seed, an integer or a vector of integers; the algorithm is Philox if it is None."""
         number = PHILOX if alg is None else algorithm_number(alg)
         return cls(state=create_rng_state(seed, number), alg=number)
 
     @classmethod
     def from_non_deterministic_state(cls, alg=None) -> Generator:
-        """A generator that differs from run to run; the algorithm is Philox if it is None."""
+        """Returns a generator that differs from run to run; the algorithm is Philox if it is None."""
         number = PHILOX if alg is None else algorithm_number(alg)
         state = call("NonDeterministicInts", None, [_state_size(number)], dtype=int64)
         return cls(state=state, alg=number)
 
     @classmethod
     def from_key_counter(cls, key, counter, alg) -> Generator:
-        """A generator of a key, which is one number, and a counter, a vector of as many as the algorithm has."""
+        """Returns a generator of a key, which is one number, and a counter, a vector of as many as the algorithm has."""
         return cls(state=_joined(key, counter, algorithm_number(alg)), alg=alg)
 
     @property
@@ -277,7 +277,7 @@ def _new_state(state):
 
 
 def _joined(key, counter, alg) -> Tensor:
-    """The state of a key and a counter."""
+    """Returns the state of a key and a counter."""
     from flowmill.array import concat, reshape
 
     counter, key = _state_tensor(counter), _state_tensor(key)
@@ -290,7 +290,7 @@ _global: Generator | None = None
 
 
 def get_global_generator() -> Generator:
-    """The generator that all share: one of :meth:`Generator.from_non_deterministic_state`, made when it is first used, until there is another."""
+    """Returns the generator that all share: one of :meth:`Generator.from_non_deterministic_state`, made when it is first used, until there is another."""
     from flowmill.template import init_scope
 
     global _global

@@ -17,7 +17,7 @@ _UNIFORM_TYPES = (float16, bfloat16, float32, float64, int32, int64)
 
 
 def shape_argument(shape, of_none: DType = int32) -> Tensor:
-    """The shape that an operation is to give, as a tensor called ``shape``; one without sizes has the type `of_none`."""
+    """Returns the shape that an operation is to give, as a tensor called ``shape``; one without sizes has the type `of_none`."""
     empty = isinstance(shape, (list, tuple)) and not shape
     return convert_to_tensor(unwrapped_sizes(shape), of_none if empty else None, name="shape")
 
@@ -67,7 +67,7 @@ def uniform(shape, minval=0, maxval=None, dtype=float32, seed: int | None = None
 
 
 def _shape_input(nodes: Together, shape):
-    """The shape that an operation is to give, as an input called ``shape``."""
+    """Returns the shape that an operation is to give, as an input called ``shape``."""
     if isinstance(shape, TensorShape) and shape.is_fully_defined():
         shape = shape.as_list()
     shape = unwrapped_sizes(shape)
@@ -122,7 +122,7 @@ def parameterized_truncated_normal(shape, means=0.0, stddevs=1.0, minvals=-2.0, 
 
 
 def shuffle(value, seed: int | None = None, name: str | None = None) -> Tensor:
-    """A tensor with its parts along the first dimension in random order."""
+    """Returns a tensor with its parts along the first dimension in random order."""
     return call("RandomShuffle", name, value, **_seeds(seed))
 
 
@@ -197,7 +197,7 @@ def _chosen(logits, num_samples, dtype, seed) -> Tensor:
 
 
 def random_crop(value, size, seed: int | None = None, name: str | None = None) -> Tensor:
-    """A part of a tensor of a given size at a random place.
+    """Returns a part of a tensor of a given size at a random place.
 
     Args:
         value: the tensor.

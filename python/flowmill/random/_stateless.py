@@ -172,7 +172,7 @@ def split(seed, num=2, alg="auto_select") -> Tensor:
 
 
 def fold_in(seed, data, alg="auto_select") -> Tensor:
-    """A new seed out of one and a number."""
+    """Returns a new seed out of one and a number."""
     from flowmill.array import stack
 
     data = convert_to_tensor(data)

@@ -181,7 +181,7 @@ def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None) -> No
 
 
 def main_op() -> Operation:
-    """An operation that initializes what a model needs besides its variables: local variables and tables."""
+    """Returns an operation that initializes what a model needs besides its variables: local variables and tables."""
     from flowmill.variables import local_variables_initializer
 
     tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)

@@ -25,7 +25,7 @@ class SavedModelDataLossError(DataLossError, OSError):
 
 
 def open_model(path: str, tags: list[str] | None, map_file: bool) -> _core.SavedModel:
-    """A model on disk, or TensorFlow's errors."""
+    """Returns a model on disk, or TensorFlow's errors."""
     try:
         return _core.SavedModel(path, tags, map_file=map_file)
     except NotFoundError as error:

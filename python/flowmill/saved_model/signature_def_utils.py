@@ -10,7 +10,7 @@ from flowmill.saved_model.utils import build_tensor_info
 
 
 def build_signature_def(inputs=None, outputs=None, method_name: str | None = None, defaults=None) -> _protos.SignatureDef:
-    """A `SignatureDef` of dictionaries of `TensorInfo` messages."""
+    """Returns a `SignatureDef` of dictionaries of `TensorInfo` messages."""
     signature = _protos.get("SignatureDef")()
     for key, info in (inputs or {}).items():
         signature.inputs[key].CopyFrom(info)
@@ -30,7 +30,7 @@ def _infos(tensors) -> dict:
 
 
 def predict_signature_def(inputs, outputs) -> _protos.SignatureDef:
-    """The signature of a graph that takes and gives dictionaries of tensors.
+    """Returns the signature of a graph that takes and gives dictionaries of tensors.
 
     Raises:
         ValueError: if there are no inputs or no outputs.
@@ -48,7 +48,7 @@ def _strings(tensor, what: str) -> None:
 
 
 def regression_signature_def(examples, predictions) -> _protos.SignatureDef:
-    """The signature of a graph that gives numbers for serialised examples.
+    """Returns the signature of a graph that gives numbers for serialised examples.
 
     Raises:
         ValueError: if a tensor is missing or has another type.
@@ -65,7 +65,7 @@ def regression_signature_def(examples, predictions) -> _protos.SignatureDef:
 
 
 def classification_signature_def(examples, classes, scores) -> _protos.SignatureDef:
-    """The signature of a graph that gives classes, scores of classes, or both, for serialised examples.
+    """Returns the signature of a graph that gives classes, scores of classes, or both, for serialised examples.
 
     Raises:
         ValueError: if a tensor is missing or has another type.

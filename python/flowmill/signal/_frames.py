@@ -22,7 +22,7 @@ def static(value):
 
 
 def frame(signal, frame_length, frame_step, pad_end: bool = False, pad_value=0, axis: int = -1, name: str | None = None) -> Tensor:
-    """The frames of a signal: pieces of one length, at equal distances.
+    """Returns the frames of a signal: pieces of one length, at equal distances.
 
     Args:
         signal: the signal.
@@ -118,7 +118,7 @@ def _common_divisor(a: Tensor, b: Tensor) -> Tensor:
 
 
 def overlap_and_add(signal, frame_step, name: str | None = None) -> Tensor:
-    """The signal of which overlapping frames are pieces that add up.
+    """Returns the signal of which overlapping frames are pieces that add up.
 
     Args:
         signal: ``[..., frames, frame_length]``.

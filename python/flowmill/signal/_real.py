@@ -14,7 +14,7 @@ from flowmill.tensor_util import constant_value
 
 
 def rfft(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
-    """The first half of the discrete Fourier transform along the last dimension of real numbers, of which the other half follows.
+    """Returns the first half of the discrete Fourier transform along the last dimension of real numbers, of which the other half follows.
 
     Args:
         input_tensor: `float32` or `float64`.
@@ -25,7 +25,7 @@ def rfft(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
 
 
 def rfft2d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
-    """The discrete Fourier transform along the last two dimensions of real numbers; of the last one its first half, of which the other half follows.
+    """Returns the discrete Fourier transform along the last two dimensions of real numbers; of the last one its first half, of which the other half follows.
 
     Args:
         input_tensor: `float32` or `float64`.
@@ -36,7 +36,7 @@ def rfft2d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
 
 
 def rfft3d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
-    """The discrete Fourier transform along the last three dimensions of real numbers; of the last one its first half, of which the other half follows.
+    """Returns the discrete Fourier transform along the last three dimensions of real numbers; of the last one its first half, of which the other half follows.
 
     Args:
         input_tensor: `float32` or `float64`.
@@ -47,7 +47,7 @@ def rfft3d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
 
 
 def irfft(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
-    """The inverse of :func:`rfft`: real numbers.
+    """Returns the inverse of :func:`rfft`: real numbers.
 
     Args:
         input_tensor: `complex64` or `complex128`.
@@ -58,7 +58,7 @@ def irfft(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
 
 
 def irfft2d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
-    """The inverse of :func:`rfft2d`: real numbers.
+    """Returns the inverse of :func:`rfft2d`: real numbers.
 
     Args:
         input_tensor: `complex64` or `complex128`.
@@ -69,7 +69,7 @@ def irfft2d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
 
 
 def irfft3d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
-    """The inverse of :func:`rfft3d`: real numbers.
+    """Returns the inverse of :func:`rfft3d`: real numbers.
 
     Args:
         input_tensor: `complex64` or `complex128`.
@@ -99,19 +99,19 @@ def _inverse(op: str, default_name: str, rank: int, input_tensor, fft_length, na
 
 
 def _known_or(lengths: Tensor):
-    """The lengths themselves, where they are constant."""
+    """Returns the lengths themselves, where they are constant."""
     known = constant_value(lengths)
     return lengths if known is None else known
 
 
 def _last_dims(values: Tensor, rank: int) -> list[int] | None:
-    """The last dimensions, where they are static."""
+    """Returns the last dimensions, where they are static."""
     known = dims(values)
     return None if known is None or any(size < 0 for size in known[-rank:]) else list(known[-rank:])
 
 
 def _lengths(values: Tensor, given, rank: int, is_inverse: bool) -> Tensor:
-    """The lengths of the transform in the last dimensions, a vector."""
+    """Returns the lengths of the transform in the last dimensions, a vector."""
     if given is not None:
         return convert_to_tensor(given, int32)
     known = _last_dims(values, rank)
@@ -126,7 +126,7 @@ def _lengths(values: Tensor, given, rank: int, is_inverse: bool) -> Tensor:
 
 
 def padded(values: Tensor, lengths: Tensor, rank: int, is_inverse: bool) -> Tensor:
-    """The numbers with zeros behind, where they are less than the transform needs."""
+    """Returns the numbers with zeros behind, where they are less than the transform needs."""
     known, have, wanted = dims(values), _last_dims(values, rank), constant_value(lengths)
     if known is not None and 0 in known:
         return values

@@ -31,7 +31,7 @@ def _enclosing_power_of_two(length):
 
 
 def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_window, pad_end: bool = False, name: str | None = None) -> Tensor:
-    """The spectra of the frames of signals.
+    """Returns the spectra of the frames of signals.
 
     Args:
         signals: ``[..., samples]``.
@@ -87,7 +87,7 @@ def _resized(frames: Tensor, length: Tensor) -> Tensor:
 
 
 def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name: str | None = None):
-    """The window function for :func:`inverse_stft` that undoes the window of :func:`stft`.
+    """Returns the window function for :func:`inverse_stft` that undoes the window of :func:`stft`.
 
     Args:
         frame_step: the distance of the frames' beginnings.
@@ -109,7 +109,7 @@ def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name: str 
 
 
 def mdct(signals, frame_length, window_fn=vorbis_window, pad_end: bool = False, norm: str | None = None, name: str | None = None) -> Tensor:
-    """The modified discrete cosine transforms of frames that overlap by half.
+    """Returns the modified discrete cosine transforms of frames that overlap by half.
 
     Args:
         signals: ``[..., samples]``.
@@ -145,7 +145,7 @@ def mdct(signals, frame_length, window_fn=vorbis_window, pad_end: bool = False, 
 
 
 def inverse_mdct(mdcts, window_fn=vorbis_window, norm: str | None = None, name: str | None = None) -> Tensor:
-    """The signals that :func:`mdct` with the same arguments was made of, but for half a frame at either end."""
+    """Returns the signals that :func:`mdct` with the same arguments was made of, but for half a frame at either end."""
     with op_scope(name, "inverse_mdct", mdcts):
         mdcts = convert_to_tensor(mdcts, name="mdcts")
         mdcts.shape.with_rank_at_least(2)
@@ -222,7 +222,7 @@ def _mel(frequencies) -> Tensor:
 
 
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms, name: str | None = None) -> Tensor:
-    """The cepstral coefficients of the logarithms of energies in mel bands, along the last dimension."""
+    """Returns the cepstral coefficients of the logarithms of energies in mel bands, along the last dimension."""
     with op_scope(name, "mfccs_from_log_mel_spectrograms", log_mel_spectrograms):
         spectra = convert_to_tensor(log_mel_spectrograms)
         size = spectra.shape[-1].value if spectra.shape.rank else None

@@ -12,14 +12,14 @@ from flowmill.tensor import Tensor
 
 
 def _renamed(new, new_name: str, old, old_name: str):
-    """The value of an argument that has two names."""
+    """Returns the value of an argument that has two names."""
     if new is not None and old is not None:
         raise ValueError(f"Cannot specify both '{old_name}' and '{new_name}'.")
     return old if new is None else new
 
 
 def add(a, b, threshold=None, thresh=None) -> Any:
-    """The sum of two tensors, one of which or both are sparse.
+    """Returns the sum of two tensors, one of which or both are sparse.
 
     Args:
         a: a tensor or a SparseTensor.
@@ -52,7 +52,7 @@ def add(a, b, threshold=None, thresh=None) -> Any:
 
 
 def matmul(sp_a, b, adjoint_a: bool = False, adjoint_b: bool = False, name=None) -> Tensor:
-    """The product of a sparse and a dense matrix, in either order.
+    """Returns the product of a sparse and a dense matrix, in either order.
 
     Args:
         sp_a: the first, sparse; or dense where `b` is sparse.
@@ -79,7 +79,7 @@ sparse_dense_matmul = matmul
 
 
 def _axes(axis, sp_input: SparseTensor):
-    """The dimensions to reduce: all of them if none are given."""
+    """Returns the dimensions to reduce: all of them if none are given."""
     if axis is not None:
         return axis
     rank = sp_input.dense_shape.shape.as_list()[0] if sp_input.dense_shape.shape.rank == 1 else None
@@ -131,12 +131,12 @@ def _extremum(op: str, sp_a: SparseTensor, sp_b: SparseTensor, name) -> SparseTe
 
 
 def maximum(sp_a, sp_b, name=None) -> SparseTensor:
-    """The larger elements of two sparse tensors of the same shape; those that are not there count as 0."""
+    """Returns the larger elements of two sparse tensors of the same shape; those that are not there count as 0."""
     return _extremum("SparseSparseMaximum", as_sparse(sp_a), as_sparse(sp_b), name)
 
 
 def minimum(sp_a, sp_b, name=None) -> SparseTensor:
-    """The smaller elements of two sparse tensors of the same shape; those that are not there count as 0."""
+    """Returns the smaller elements of two sparse tensors of the same shape; those that are not there count as 0."""
     return _extremum("SparseSparseMinimum", as_sparse(sp_a), as_sparse(sp_b), name)
 
 

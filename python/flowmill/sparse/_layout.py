@@ -92,7 +92,7 @@ def concat(axis, sp_inputs, name=None, expand_nonconcat_dim: bool = False, conca
 
 
 def _concatenated(shapes: list[TensorShape], axis: int, expand: bool) -> list[int] | None:
-    """The shape of the whole, None if it is not known."""
+    """Returns the shape of the whole, None if it is not known."""
     if not all(shape.is_fully_defined() for shape in shapes):
         return None
     sizes = np.array([shape.as_list() for shape in shapes])
@@ -109,7 +109,7 @@ class _KeywordRequired:
 
 
 def split(keyword_required=_KeywordRequired(), sp_input=None, num_split=None, axis=None, name=None, split_dim=None) -> list[SparseTensor]:
-    """A sparse tensor cut into parts along a dimension; the first ones are larger where it does not come out even.
+    """Returns a sparse tensor cut into parts along a dimension; the first ones are larger where it does not come out even.
 
     Args:
         keyword_required: not to be given: arguments have to be named.
@@ -136,7 +136,7 @@ def split(keyword_required=_KeywordRequired(), sp_input=None, num_split=None, ax
 
 
 def slice(sp_input, start, size, name=None) -> SparseTensor:
-    """The part of a sparse tensor that begins at `start` and has at most the shape `size`."""
+    """Returns the part of a sparse tensor that begins at `start` and has at most the shape `size`."""
     sp_input = as_sparse(sp_input)
     start, size = convert_to_tensor(start, tf.int64), convert_to_tensor(size, tf.int64)
     with get_default_graph().name_scope(name or "SparseSlice") as scope:
@@ -238,7 +238,7 @@ def expand_dims(sp_input, axis=None, name=None) -> SparseTensor:
 
 
 def _of_type(values: Tensor) -> Tensor:
-    """A feature's values as a crossing takes them: strings, or int64."""
+    """Returns a feature's values as a crossing takes them: strings, or int64."""
     return values if values.dtype.base_dtype is tf.string else tf.cast(values, tf.int64)
 
 
@@ -252,7 +252,7 @@ def _crossed(inputs) -> tuple[list[SparseTensor], list[Tensor]]:
 
 
 def cross(inputs, name=None, separator=None) -> SparseTensor:
-    """All combinations of the values that the features in `inputs` have in each row, as strings with `separator` (``"_X_"``) between them."""
+    """Returns all combinations of the values that the features in `inputs` have in each row, as strings with `separator` (``"_X_"``) between them."""
     sparse, dense = _crossed(inputs)
     separator = convert_to_tensor("_X_" if separator is None else separator, tf.string)
     indices, values, shapes = zip(*((s.indices, s.values, s.dense_shape) for s in sparse)) if sparse else ((), (), ())
@@ -260,7 +260,7 @@ def cross(inputs, name=None, separator=None) -> SparseTensor:
 
 
 def cross_hashed(inputs, num_buckets: int = 0, hash_key: int | None = None, name=None) -> SparseTensor:
-    """All combinations of the values that the features in `inputs` have in each row, as hashes below `num_buckets` (any for 0)."""
+    """Returns all combinations of the values that the features in `inputs` have in each row, as hashes below `num_buckets` (any for 0)."""
     sparse, dense = _crossed(inputs)
     return SparseTensor(*call(
         "SparseCross", name, [s.indices for s in sparse], [s.values for s in sparse], [s.dense_shape for s in sparse], dense, hashed_output=True,

@@ -51,7 +51,7 @@ def _collected(value: Tensor, collections) -> Tensor:
 
 
 def scalar(name: str, tensor, collections=None, family: str | None = None) -> Tensor:
-    """A number as a serialised `Summary`.
+    """Returns a number as a serialised `Summary`.
 
     Args:
         name: its name; with the name scope, its tag.
@@ -105,7 +105,7 @@ def audio(name: str, tensor, sample_rate, max_outputs: int = 3, collections=None
 
 def tensor_summary(name: str, tensor, summary_description=None, collections=None, summary_metadata=None, family: str | None = None,
                    display_name: str | None = None) -> Tensor:
-    """A tensor as a serialised `Summary`.
+    """Returns a tensor as a serialised `Summary`.
 
     Args:
         name: its name.
@@ -153,7 +153,7 @@ def merge(inputs, collections=None, name: str | None = None) -> Tensor:
 
 
 def merge_all(key=GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
-    """All summaries of a collection in one; None if there are none."""
+    """Returns all summaries of a collection in one; None if there are none."""
     found = get_default_graph().get_collection(key, scope)
     return merge(found, name=name) if found else None
 
@@ -172,5 +172,5 @@ def get_summary_description(node_def):
 
 
 def all_v2_summary_ops() -> list:
-    """The operations of version 2's summaries in the default graph. None is made here; graphs that are imported may have some."""
+    """Returns the operations of version 2's summaries in the default graph. None is made here; graphs that are imported may have some."""
     return get_default_graph().get_collection(_V2_OPS)

@@ -67,7 +67,7 @@ class FileWriter:
         self.add_meta_graph(export_scoped_meta_graph(graph_def=message, collection_list=[])[0])
 
     def get_logdir(self) -> str:
-        """The directory."""
+        """Returns the directory."""
         return self._logdir
 
     def add_event(self, event) -> None:
@@ -197,7 +197,7 @@ class FileWriterCache:
 
     @staticmethod
     def get(logdir) -> FileWriter:
-        """The writer of a directory, a new one with the default graph if there is none."""
+        """Returns the writer of a directory, a new one with the default graph if there is none."""
         from flowmill.graph import get_default_graph
 
         logdir = os.fspath(logdir)

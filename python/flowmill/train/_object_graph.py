@@ -22,7 +22,7 @@ def is_trackable(value) -> bool:
 
 
 def children(owner) -> list[tuple[str, Any]]:
-    """The objects that one owns, by name."""
+    """Returns the objects that one owns, by name."""
     if isinstance(owner, Variable):
         return []
     if hasattr(owner, "_owned_objects"):
@@ -91,11 +91,11 @@ class ObjectGraph:
                     self.slots.append((place, name, of, places[id(slot)]))
 
     def key(self, place: int) -> str:
-        """The key that a variable is saved by."""
+        """Returns the key that a variable is saved by."""
         return f"{self._keys.get(place) or _joined(self.paths[place])}/.ATTRIBUTES/{_VALUE}"
 
     def variables(self) -> list[tuple[int, Variable]]:
-        """The variables, with their places."""
+        """Returns the variables, with their places."""
         return [(i, v) for i, v in enumerate(self.objects) if isinstance(v, Variable)]
 
     def message(self) -> Any:

@@ -200,7 +200,7 @@ def _saveables(name: str, item):
 
 
 def restored_shapes(saveable: SaveableObject) -> list:
-    """The shapes that the tensors of a saveable have now."""
+    """Returns the shapes that the tensors of a saveable have now."""
     found = []
     for spec in saveable.specs:
         shape = spec.tensor.shape
@@ -209,7 +209,7 @@ def restored_shapes(saveable: SaveableObject) -> list:
 
 
 def restored(saveables: list[SaveableObject], filename: Tensor, reshape: bool, name: str) -> Operation:
-    """An operation called `name` that restores all of `saveables` from the checkpoint called `filename`."""
+    """Returns an operation called `name` that restores all of `saveables` from the checkpoint called `filename`."""
     graph = get_default_graph()
     specs = [spec for saveable in saveables for spec in saveable.specs]
     with graph.device("/cpu:0"):

@@ -45,7 +45,7 @@ class SecondOrStepTimer:
         return since
 
     def last_triggered_step(self) -> int | None:
-        """The step that it was done at."""
+        """Returns the step that it was done at."""
         return self._last_step
 
 
@@ -61,7 +61,7 @@ class Never(SecondOrStepTimer):
 
 
 def step_tensor(why: str):
-    """The graph's global step.
+    """Returns the graph's global step.
 
     Raises:
         RuntimeError: if there is none, saying that `why` needs it.

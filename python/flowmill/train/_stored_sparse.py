@@ -99,7 +99,7 @@ def store(tensors: list, enqueue_many: bool, keep: Tensor, maps: list[StoredSpar
 
 
 def _adding(numbers: Tensor) -> Operation:
-    """The operation that adds to a map, of which there is one in a conditional."""
+    """Returns the operation that adds to a map, of which there is one in a conditional."""
     adding = [t.op for t in numbers.op.inputs if t.op.type in ("AddSparseToTensorsMap", "AddManySparseToTensorsMap")]
     return adding[0] if adding else numbers.op
 

@@ -13,7 +13,7 @@ from flowmill.train._readers import checkpoint_exists, files_of, latest_checkpoi
 
 def generate_checkpoint_state_proto(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None, all_model_checkpoint_timestamps=None,
                                     last_preserved_timestamp=None) -> _protos.CheckpointState:
-    """A `CheckpointState`: the newest checkpoint of a directory and those that are kept, oldest first. Paths are as seen from the directory where
+    """Returns a `CheckpointState`: the newest checkpoint of a directory and those that are kept, oldest first. Paths are as seen from the directory where
     that is not absolute."""
     save_dir, newest = os.fspath(save_dir), os.fspath(model_checkpoint_path)
     paths = [os.fspath(p) for p in all_model_checkpoint_paths or ()]

@@ -49,7 +49,7 @@ class ClusterSpec:
         return len(self._tasks(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
-        """The numbers of a job's tasks, in order.
+        """Returns the numbers of a job's tasks, in order.
 
         Raises:
             ValueError: if there is no such job.
@@ -57,7 +57,7 @@ class ClusterSpec:
         return sorted(self._tasks(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
-        """The address of a task.
+        """Returns the address of a task.
 
         Raises:
             ValueError: if there is no such job or task.
@@ -68,7 +68,7 @@ class ClusterSpec:
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[str | None]:
-        """The addresses of a job by the tasks' numbers, None for those that there are not.
+        """Returns the addresses of a job by the tasks' numbers, None for those that there are not.
 
         Raises:
             ValueError: if there is no such job.
@@ -113,7 +113,7 @@ class ClusterSpec:
 
 
 def _numbered(job, tasks) -> dict:
-    """The addresses of a job by their tasks' numbers."""
+    """Returns the addresses of a job by their tasks' numbers."""
     if isinstance(tasks, Mapping):
         return {int(index): address for index, address in tasks.items()}
     if isinstance(tasks, (list, tuple)):

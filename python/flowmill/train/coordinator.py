@@ -135,7 +135,7 @@ class LooperThread(threading.Thread):
 
     @staticmethod
     def loop(coord: Coordinator, timer_interval_secs: float | None, target, args=None, kwargs=None) -> LooperThread:
-        """A thread that has begun to call `target`."""
+        """Returns a thread that has begun to call `target`."""
         thread = LooperThread(coord, timer_interval_secs, target, args, kwargs)
         thread.start()
         return thread

@@ -18,7 +18,7 @@ _SHARED = (
 
 def replica_device_setter(ps_tasks: int = 0, ps_device: str = "/job:ps", worker_device: str = "/job:worker", merge_devices: bool = True, cluster=None,
                           ps_ops=None, ps_strategy: Callable | None = None) -> Callable | None:
-    """A function for :func:`flowmill.device` that puts variables on servers, one after another, and everything else on a worker.
+    """Returns a function for :func:`flowmill.device` that puts variables on servers, one after another, and everything else on a worker.
 
     Args:
         ps_tasks: how many servers there are.
@@ -67,7 +67,7 @@ def replica_device_setter(ps_tasks: int = 0, ps_device: str = "/job:ps", worker_
 
 
 def _tasks(cluster) -> dict[str, int]:
-    """The number of tasks of each job."""
+    """Returns the number of tasks of each job."""
     if hasattr(cluster, "as_cluster_def"):
         cluster = cluster.as_cluster_def()
     if isinstance(cluster, Mapping):

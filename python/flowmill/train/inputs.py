@@ -31,7 +31,7 @@ def match_filenames_once(pattern, name: str | None = None):
 
 
 def limit_epochs(tensor: Tensor, num_epochs: int | None = None, name: str | None = None) -> Tensor:
-    """A tensor that can be computed `num_epochs` times and raises `OutOfRangeError` then; any number of times for None. A local variable counts.
+    """Returns a tensor that can be computed `num_epochs` times and raises `OutOfRangeError` then; any number of times for None. A local variable counts.
 
     Raises:
         ValueError: if `num_epochs` is not positive.
@@ -60,7 +60,7 @@ def _run(queue: QueueBase, enqueue_ops: list[Operation], cancel_op: Operation | 
 
 def input_producer(input_tensor, element_shape=None, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None, capacity: int = 32,
                    shared_name: str | None = None, summary_name: str | None = None, name: str | None = None, cancel_op=None) -> FIFOQueue:
-    """A queue of a tensor's rows, again and again.
+    """Returns a queue of a tensor's rows, again and again.
 
     Args:
         input_tensor: the rows.
@@ -95,7 +95,7 @@ def input_producer(input_tensor, element_shape=None, num_epochs: int | None = No
 
 def string_input_producer(string_tensor, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None, capacity: int = 32,
                           shared_name: str | None = None, name: str | None = None, cancel_op=None) -> FIFOQueue:
-    """A queue of strings, such as the names of files. Arguments are as for :func:`input_producer`.
+    """Returns a queue of strings, such as the names of files. Arguments are as for :func:`input_producer`.
 
     Raises:
         ValueError: if there are none.
@@ -112,14 +112,14 @@ def string_input_producer(string_tensor, num_epochs: int | None = None, shuffle:
 
 def range_input_producer(limit, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None, capacity: int = 32,
                          shared_name: str | None = None, name: str | None = None) -> FIFOQueue:
-    """A queue of the integers below `limit`. Arguments are as for :func:`input_producer`."""
+    """Returns a queue of the integers below `limit`. Arguments are as for :func:`input_producer`."""
     with op_scope(name, "input_producer", limit) as scope:
         return input_producer(tf.range(limit), [], num_epochs, shuffle, seed, capacity, shared_name, f"fraction_of_{capacity}_full", scope)
 
 
 def slice_input_producer(tensor_list, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None, capacity: int = 32,
                          shared_name: str | None = None, name: str | None = None) -> list[Tensor]:
-    """A row of each of some tensors, the same one of all; another one each step. Arguments are as for :func:`input_producer`.
+    """Returns a row of each of some tensors, the same one of all; another one each step. Arguments are as for :func:`input_producer`.
 
     Raises:
         ValueError: if there are no tensors.

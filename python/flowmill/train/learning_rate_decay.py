@@ -12,7 +12,7 @@ from flowmill.tensor import Tensor
 
 
 def _cast(value, dtype) -> Tensor:
-    """A tensor of the rate's type: numbers become tensors of their own type first."""
+    """Returns a tensor of the rate's type: numbers become tensors of their own type first."""
     if is_tensor_like(value):
         return value if value.dtype.base_dtype is dtype else call("Cast", None, value, DstT=dtype)
     with get_default_graph().name_scope("Cast") as scope:
@@ -159,7 +159,7 @@ def cosine_decay_restarts(learning_rate, global_step, first_decay_steps, t_mul=2
 
 
 def linear_cosine_decay(learning_rate, global_step, decay_steps, num_periods=0.5, alpha=0.0, beta=0.001, name: str | None = None) -> Tensor:
-    """A line to zero times a cosine with `num_periods` (Bello et al. 2017): ``(alpha + line) * cosine + beta`` of the rate."""
+    """Returns a line to zero times a cosine with `num_periods` (Bello et al. 2017): ``(alpha + line) * cosine + beta`` of the rate."""
     _needs_step(global_step, "linear cosine decay")
     with get_default_graph().name_scope(name or "LinearCosineDecay") as scope:
         rate, steps, num_periods, alpha, beta = _rate_and(learning_rate, decay_steps, num_periods, alpha, beta)

@@ -181,7 +181,7 @@ class ChiefSessionCreator(SessionCreator):
         self._checkpoint_dir, self._file, self._sessions = checkpoint_dir, checkpoint_filename_with_path, None
 
     def create_session(self) -> Session:
-        """A session that is ready."""
+        """Returns a session that is ready."""
         scaffold = self._scaffold
         if self._sessions is None:
             scaffold.finalize()
@@ -201,7 +201,7 @@ class WorkerSessionCreator(SessionCreator):
         self._sessions = None
 
     def create_session(self) -> Session:
-        """A session that is ready."""
+        """Returns a session that is ready."""
         if self._sessions is None:
             self._scaffold.finalize()
             self._sessions = SessionManager(
@@ -430,7 +430,7 @@ class SingularMonitoredSession(_Monitored):
         super().__init__(creator, hooks, stop_grace_period_secs)
 
     def raw_session(self) -> Session:
-        """The session without hooks."""
+        """Returns the session without hooks."""
         return self._session
 
 
@@ -439,7 +439,7 @@ def MonitoredTrainingSession(master: str = "", is_chief: bool = True, checkpoint
                              save_summaries_secs=USE_DEFAULT, config=None, stop_grace_period_secs: float = 120,
                              log_step_count_steps: int | None = 100, max_wait_secs: float = 7200, save_checkpoint_steps=USE_DEFAULT,
                              summary_dir=None, save_graph_def: bool = True) -> MonitoredSession:
-    """A :class:`MonitoredSession` for training: with a directory, it goes on from the newest checkpoint, and writes checkpoints and summaries.
+    """Returns a :class:`MonitoredSession` for training: with a directory, it goes on from the newest checkpoint, and writes checkpoints and summaries.
 
     Args:
         master: an address; empty for this process.

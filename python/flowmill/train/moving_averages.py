@@ -80,7 +80,7 @@ class ExponentialMovingAverage:
         return self._name
 
     def apply(self, var_list=None) -> Operation:
-        """An operation that updates the averages of variables and tensors, the trainable variables where `var_list` is None.
+        """Returns an operation that updates the averages of variables and tensors, the trainable variables where `var_list` is None.
 
         Raises:
             TypeError: if one is not of a floating-point type.
@@ -111,7 +111,7 @@ class ExponentialMovingAverage:
             return group(*moved, name=scope)
 
     def average(self, var) -> Variable | None:
-        """The average of a variable or tensor, None if :meth:`apply` was not called for it."""
+        """Returns the average of a variable or tensor, None if :meth:`apply` was not called for it."""
         return self._averages.get(var.ref())
 
     def average_name(self, var) -> str:

@@ -20,7 +20,7 @@ from flowmill.variables import PartitionedVariable, Variable, trainable_variable
 
 
 def deduplicated(values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    """The rows of slices added up where their indices are equal, and the indices, once each."""
+    """Returns the rows of slices added up where their indices are equal, and the indices, once each."""
     unique, positions = call("Unique", None, indices)
     return call("UnsortedSegmentSum", None, values, positions, call("Shape", None, unique)[0]), unique
 
@@ -57,7 +57,7 @@ class Optimizer:
 
     def minimize(self, loss, global_step=None, var_list=None, gate_gradients: int = GATE_OP, aggregation_method=None,
                  colocate_gradients_with_ops: bool = False, name: str | None = None, grad_loss=None) -> Operation:
-        """An operation that takes one step: :meth:`compute_gradients`, then :meth:`apply_gradients`.
+        """Returns an operation that takes one step: :meth:`compute_gradients`, then :meth:`apply_gradients`.
 
         Args:
             loss: what to make smaller.
@@ -117,7 +117,7 @@ class Optimizer:
         return pairs
 
     def apply_gradients(self, grads_and_vars, global_step=None, name: str | None = None, skip_gradients_aggregation: bool = False) -> Operation:
-        """An operation that changes variables by their gradients.
+        """Returns an operation that changes variables by their gradients.
 
         Args:
             grads_and_vars: what :meth:`compute_gradients` gave, perhaps with other gradients.
@@ -173,7 +173,7 @@ class Optimizer:
         return assign_add(global_step, 1, name=scope)
 
     def _update(self, grad, variable):
-        """The operation that changes one variable, and applies its constraint."""
+        """Returns the operation that changes one variable, and applies its constraint."""
         if isinstance(variable, Tensor):
             raise NotImplementedError(f"Trying to update a Tensor {variable}")
         is_resource = isinstance(variable, ResourceVariable)
@@ -252,7 +252,7 @@ class Optimizer:
         return sorted(self._slots)
 
     def variables(self) -> list[Variable]:
-        """The variables that the optimizer made in the default graph, by name."""
+        """Returns the variables that the optimizer made in the default graph, by name."""
         graph = get_default_graph()
         found = [v for (_, g), v in self._non_slot_dict.items() if g is graph]
         found += [v for slots in self._slots.values() for v in slots.values() if v.graph is graph]

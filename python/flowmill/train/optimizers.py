@@ -17,7 +17,7 @@ from flowmill.train.optimizer import Optimizer, held
 
 
 def _cast(value, dtype):
-    """A hyperparameter in a variable's type."""
+    """Returns a hyperparameter in a variable's type."""
     if hasattr(value, "dtype"):
         return value if value.dtype.base_dtype is dtype else call("Cast", None, value, DstT=dtype)
     graph = get_default_graph()

@@ -178,7 +178,7 @@ class QueueRunner:
 
     @staticmethod
     def from_proto(queue_runner_def, import_scope: str | None = None) -> QueueRunner:
-        """The runner that a `QueueRunnerDef` names in the default graph."""
+        """Returns the runner that a `QueueRunnerDef` names in the default graph."""
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
 

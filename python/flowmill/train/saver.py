@@ -288,7 +288,7 @@ class Saver:
         return self.saver_def
 
     def to_proto(self, export_scope: str | None = None):
-        """A `SaverDef` for an export of `export_scope`; None if the saver is not of that scope."""
+        """Returns a `SaverDef` for an export of `export_scope`; None if the saver is not of that scope."""
         if export_scope is None:
             return self.saver_def
         if not (self.saver_def.filename_tensor_name.startswith(export_scope) and self.saver_def.save_tensor_name.startswith(export_scope)
@@ -301,7 +301,7 @@ class Saver:
 
     @staticmethod
     def from_proto(saver_def, import_scope: str | None = None) -> Saver:
-        """A saver with operations there are, behind `import_scope`."""
+        """Returns a saver with operations there are, behind `import_scope`."""
         return Saver(saver_def=saver_def, name=import_scope)
 
 
@@ -333,7 +333,7 @@ def _by_device(saveables) -> list[tuple[str, list]]:
 
 
 def _cpu_of(device: str) -> str:
-    """The CPU beside a device: files are written there."""
+    """Returns the CPU beside a device: files are written there."""
     from flowmill._device import DeviceSpec
 
     spec = DeviceSpec.from_string(device)
@@ -349,7 +349,7 @@ def _explained(error, what: str):
 def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_def=None, collection_list=None, as_text: bool = False, graph=None,
                       export_scope: str | None = None, clear_devices: bool = False, clear_extraneous_savers: bool = False,
                       strip_default_attrs: bool = False, save_debug_info: bool = False, **kwargs) -> _protos.MetaGraphDef:
-    """A graph with its collections as a `MetaGraphDef`, written to a file where one is named.
+    """Returns a graph with its collections as a `MetaGraphDef`, written to a file where one is named.
 
     Args:
         filename: the file.

@@ -34,7 +34,7 @@ class SessionManager:
 
     def prepare_session(self, master: str = "", init_op=None, saver=None, checkpoint_dir=None, checkpoint_filename_with_path=None,
                         wait_for_checkpoint: bool = False, max_wait_secs: float = 7200, config=None, init_feed_dict=None, init_fn=None) -> Session:
-        """A session that is ready: restored from a checkpoint where there is one, else initialized.
+        """Returns a session that is ready: restored from a checkpoint where there is one, else initialized.
 
         Args:
             master: an address; empty for this process.
@@ -74,7 +74,7 @@ class SessionManager:
 
     def recover_session(self, master: str = "", saver=None, checkpoint_dir=None, checkpoint_filename_with_path=None,
                         wait_for_checkpoint: bool = False, max_wait_secs: float = 7200, config=None) -> tuple[Session, bool]:
-        """A session restored from a checkpoint, and whether it is ready; arguments as of :meth:`prepare_session`."""
+        """Returns a session restored from a checkpoint, and whether it is ready; arguments as of :meth:`prepare_session`."""
         session, is_loaded = self._restored(
             master, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint, max_wait_secs, config)
         success, message = self._initialized_locally(session)
@@ -86,7 +86,7 @@ class SessionManager:
         return session, is_ready
 
     def wait_for_session(self, master: str = "", config=None, max_wait_secs: float = float("inf")) -> Session:
-        """A session that others make ready.
+        """Returns a session that others make ready.
 
         Raises:
             errors.DeadlineExceededError: if it is not after `max_wait_secs`.

@@ -174,7 +174,7 @@ class Supervisor:
 
     def prepare_or_wait_for_session(self, master: str = "", config=None, wait_for_checkpoint: bool = False, max_wait_secs: float = 7200,
                                     start_standard_services: bool = True):
-        """A session that is ready; arguments as of `SessionManager.prepare_session`.
+        """Returns a session that is ready; arguments as of `SessionManager.prepare_session`.
 
         Args:
             start_standard_services: whether to start the threads that save, too.
@@ -277,7 +277,7 @@ class Supervisor:
         return [t for runner in queue_runners for t in runner.create_threads(sess, coord=self._coord, daemon=True, start=True)]
 
     def loop(self, timer_interval_secs: float | None, target, args=None, kwargs=None) -> LooperThread:
-        """A thread that calls `target` every `timer_interval_secs` seconds until it shall stop."""
+        """Returns a thread that calls `target` every `timer_interval_secs` seconds until it shall stop."""
         return LooperThread.loop(self._coord, timer_interval_secs, target, args, kwargs)
 
     def should_stop(self) -> bool:
@@ -293,7 +293,7 @@ class Supervisor:
         self._coord.wait_for_stop()
 
     def stop_on_exception(self) -> Any:
-        """A context that asks to stop where an exception leaves it."""
+        """Returns a context that asks to stop where an exception leaves it."""
         return self._coord.stop_on_exception()
 
     def stop(self, threads=None, close_summary_writer: bool = True, ignore_live_threads: bool = False) -> None:

@@ -108,7 +108,7 @@ class SyncReplicasOptimizer(Optimizer):
         return train_op
 
     def get_chief_queue_runner(self) -> QueueRunner:
-        """The runner of the thread that applies gradients: for one of the workers, the chief.
+        """Returns the runner of the thread that applies gradients: for one of the workers, the chief.
 
         Raises:
             ValueError: before :meth:`apply_gradients`.
@@ -140,7 +140,7 @@ class SyncReplicasOptimizer(Optimizer):
             return self._tokens.enqueue_many((fill([num_tokens], self._global_step),))
 
     def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:
-        """A hook that does before the first step what must be done, and starts the chief's thread.
+        """Returns a hook that does before the first step what must be done, and starts the chief's thread.
 
         Args:
             is_chief: whether the session is the chief's.
@@ -159,7 +159,7 @@ class SyncReplicasOptimizer(Optimizer):
         return self._opt.get_slot_names()
 
     def variables(self) -> list[Variable]:
-        """The variables that the optimizer within made, by name."""
+        """Returns the variables that the optimizer within made, by name."""
         return self._opt.variables()
 
 

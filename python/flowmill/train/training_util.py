@@ -13,7 +13,7 @@ from flowmill.variables import Variable, VariableAggregation
 
 
 def get_global_step(graph=None) -> Any:
-    """The global step of a graph, the default one if it is None: what is in its collection, else the tensor ``global_step:0``; None if there is
+    """Returns the global step of a graph, the default one if it is None: what is in its collection, else the tensor ``global_step:0``; None if there is
     neither.
 
     Raises:
@@ -50,7 +50,7 @@ def create_global_step(graph=None) -> Variable:
 
 
 def get_or_create_global_step(graph=None) -> Variable:
-    """The global step of a graph, a new one where it has none."""
+    """Returns the global step of a graph, a new one where it has none."""
     graph = graph or get_default_graph()
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
@@ -72,5 +72,5 @@ def assert_global_step(global_step_tensor) -> None:
 
 
 def global_step(sess, global_step_tensor) -> int:
-    """The value of the global step in a session."""
+    """Returns the value of the global step in a session."""
     return int(sess.run(global_step_tensor))

@@ -103,7 +103,7 @@ impl CondBuilder {
         Ok(())
     }
 
-    /// A branch's result as it leaves the branch: one from outside passes through a `Switch`, so that it is dead where the branch is not taken.
+    /// Returns a branch's result as it leaves the branch: one from outside passes through a `Switch`, so that it is dead where the branch is not taken.
     fn hand_out(&self, b: &mut ScopedBuilder<'_>, id: ContextId, branch: Branch, value: OutputId) -> Result<OutputId> {
         if b.context(id).known.contains(&value) {
             return Ok(b.context(id).stands_for.get(&value).copied().unwrap_or(value));

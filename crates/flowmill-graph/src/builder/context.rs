@@ -23,7 +23,7 @@ pub enum Branch {
     True = 1,
 }
 
-/// The branch that is not taken where `branch` is.
+/// Returns the branch that is not taken where `branch` is.
 pub(super) fn other(branch: Branch) -> Branch {
     match branch {
         Branch::False => Branch::True,
@@ -99,12 +99,12 @@ impl ScopedBuilder<'_> {
         &self.context(id).name
     }
 
-    /// The context around a context.
+    /// Returns the context around a context.
     pub fn outer_context(&self, id: ContextId) -> Option<ContextId> {
         self.context(id).outer
     }
 
-    /// The innermost loop that a context is or is in.
+    /// Returns the innermost loop that a context is or is in.
     pub fn loop_of(&self, mut context: Option<ContextId>) -> Option<ContextId> {
         while let Some(id) = context {
             if matches!(self.context(id).kind, ContextKind::While(_)) {
@@ -115,7 +115,7 @@ impl ScopedBuilder<'_> {
         None
     }
 
-    /// The context that a node's outputs are in: for an `Exit` the one around its loop.
+    /// Returns the context that a node's outputs are in: for an `Exit` the one around its loop.
     pub fn output_context(&self, node: NodeId) -> Option<ContextId> {
         let context = self.context_of(node)?;
         if self.graph.get(node).is_some_and(|n| n.is_exit()) { self.context(context).outer } else { Some(context) }
@@ -155,7 +155,7 @@ impl ScopedBuilder<'_> {
         Ok(inside)
     }
 
-    /// A `Switch` of a tensor from outside on a conditional's predicate.
+    /// Returns a `Switch` of a tensor from outside on a conditional's predicate.
     pub(super) fn guard(&mut self, id: ContextId, value: OutputId, pred: OutputId) -> Result<NodeId> {
         let switch = self.within(self.scope.unconditional(), |b| b.switch(value, pred))?;
         self.state.context_of.insert(switch, id);
@@ -164,7 +164,7 @@ impl ScopedBuilder<'_> {
         Ok(switch)
     }
 
-    /// A `Switch` or, for a reference, a `RefSwitch`, where the data are.
+    /// Returns a `Switch` or, for a reference, a `RefSwitch`, where the data are.
     pub(super) fn switch(&mut self, data: OutputId, pred: OutputId) -> Result<NodeId> {
         let mut scope = self.scope.colocated_with(&[data.node]);
         if self.graph.node(data.node)?.is_op("Switch") {
@@ -174,13 +174,13 @@ impl ScopedBuilder<'_> {
         self.within(scope, |b| b.switch_here(data, pred))
     }
 
-    /// A `Switch` or, for a reference, a `RefSwitch`.
+    /// Returns a `Switch` or, for a reference, a `RefSwitch`.
     pub(super) fn switch_here(&mut self, data: OutputId, pred: OutputId) -> Result<NodeId> {
         let op = self.op_for(data, "Switch", "RefSwitch");
         self.op(op).name("Switch").inputs(&[data, pred]).finish()
     }
 
-    /// An `Enter` of a tensor into a loop; `is_constant` for one that stays the same in all iterations.
+    /// Returns an `Enter` of a tensor into a loop; `is_constant` for one that stays the same in all iterations.
     pub(super) fn enter_loop(&mut self, id: ContextId, value: OutputId, is_constant: bool) -> Result<OutputId> {
         let context = self.context(id);
         let ContextKind::While(looped) = &context.kind else { return Ok(value) };
@@ -227,7 +227,7 @@ impl ScopedBuilder<'_> {
         true
     }
 
-    /// The control inputs for a node in a context, out of those that its surroundings ask for.
+    /// Returns the control inputs for a node in a context, out of those that its surroundings ask for.
     ///
     /// Those in the same loop stay. In a loop, one from outside becomes a data input of an `Identity` in the loop, which the node waits for. A node
     /// that nothing else ties to the loop or branch waits for its pivot.
@@ -305,7 +305,7 @@ impl ScopedBuilder<'_> {
         }
     }
 
-    /// The op for values, or its twin for references.
+    /// Returns the op for values, or its twin for references.
     pub(super) fn op_for(&self, data: OutputId, value: &'static str, reference: &'static str) -> &'static str {
         if self.output_type(data).is_some_and(|t| t.is_ref) { reference } else { value }
     }

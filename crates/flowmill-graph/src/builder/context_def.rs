@@ -9,7 +9,7 @@ use flowmill_tensor::{Result, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 impl ScopedBuilder<'_> {
-    /// The context, and those inside of it, as a message.
+    /// Returns the context, and those inside of it, as a message.
     ///
     /// # Errors
     /// `NotFound` if there is no such context.
@@ -121,7 +121,7 @@ impl ScopedBuilder<'_> {
         Ok(id)
     }
 
-    /// The tensor that a message calls `name`.
+    /// Returns the tensor that a message calls `name`.
     fn named_tensor(&self, name: &str, prefix: &str) -> Result<OutputId> {
         let whole = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
         let found = TensorName::parse(&whole).and_then(|t| Some((self.graph.find_node(t.node)?, u32::try_from(t.slot).ok()?)));

@@ -6,7 +6,7 @@ use flowmill_proto::NameAttrList;
 use flowmill_tensor::{Result, bail};
 
 impl ScopedBuilder<'_> {
-    /// The body of a function of the graph's library.
+    /// Returns the body of a function of the graph's library.
     ///
     /// # Errors
     /// `NotFound` if there is none of that name, and the errors of [`instantiate_function`].

@@ -84,12 +84,12 @@ impl BuilderState {
         self.unfetchable.insert(node);
     }
 
-    /// The nodes that gradients have given further outputs since this was last asked.
+    /// Returns the nodes that gradients have given further outputs since this was last asked.
     pub fn take_extended(&mut self) -> Vec<NodeId> {
         std::mem::take(&mut self.extended)
     }
 
-    /// The static shapes, after [`BuilderState::catch_up`] those of all nodes.
+    /// Returns the static shapes, after [`BuilderState::catch_up`] those of all nodes.
     pub fn shapes(&self) -> &ShapeRefiner {
         &self.shapes
     }
@@ -132,18 +132,18 @@ pub struct ScopedBuilder<'g> {
 }
 
 impl<'g> ScopedBuilder<'g> {
-    /// A builder for `graph`; `state` is the one that all builders of this graph use.
+    /// Returns a builder for `graph`; `state` is the one that all builders of this graph use.
     pub fn new(graph: &'g mut Graph, state: &'g mut BuilderState, scope: Scope) -> Result<ScopedBuilder<'g>> {
         state.catch_up(graph);
         Ok(ScopedBuilder { graph, state, scope })
     }
 
-    /// The graph.
+    /// Returns the graph.
     pub fn graph(&self) -> &Graph {
         self.graph
     }
 
-    /// The graph, for changes that are no additions. Nodes are added by [`ScopedBuilder::op`].
+    /// Returns the graph, for changes that are no additions. Nodes are added by [`ScopedBuilder::op`].
     pub fn graph_mut(&mut self) -> &mut Graph {
         self.graph
     }
@@ -196,12 +196,12 @@ impl<'g> ScopedBuilder<'g> {
         self.state.shapes.shape(output)
     }
 
-    /// The value of a tensor, where it is a small constant or follows from constants and static shapes.
+    /// Returns the value of a tensor, where it is a small constant or follows from constants and static shapes.
     pub fn constant_value(&self, output: OutputId) -> Option<&Tensor> {
         self.state.shapes.value(output)?.constant.as_ref()
     }
 
-    /// The element type of a tensor, of what it refers to for a reference; `Resource` for a node that is not there.
+    /// Returns the element type of a tensor, of what it refers to for a reference; `Resource` for a node that is not there.
     pub fn dtype(&self, output: OutputId) -> DType {
         self.graph.output_type(output).map_or(DType::Resource, |t| t.dtype)
     }
@@ -245,7 +245,7 @@ impl<'g> ScopedBuilder<'g> {
         self.constant("Const", &Tensor::vector(values)?)
     }
 
-    /// The type of a tensor.
+    /// Returns the type of a tensor.
     fn output_type(&self, output: OutputId) -> Option<TensorType> {
         self.graph.output_type(output).ok()
     }

@@ -29,7 +29,7 @@ struct Controller {
 }
 
 impl Scope {
-    /// The outermost scope: no name, no device.
+    /// Returns the outermost scope: no name, no device.
     pub fn root() -> Scope {
         Scope::default()
     }
@@ -39,17 +39,17 @@ impl Scope {
         &self.name
     }
 
-    /// The device that nodes ask for; empty for none.
+    /// Returns the device that nodes ask for; empty for none.
     pub fn device(&self) -> &str {
         &self.device
     }
 
-    /// The control-flow context.
+    /// Returns the control-flow context.
     pub fn context(&self) -> Option<ContextId> {
         self.context
     }
 
-    /// The nodes whose devices new nodes share.
+    /// Returns the nodes whose devices new nodes share.
     pub fn colocation(&self) -> &[NodeId] {
         &self.colocation
     }
@@ -112,7 +112,7 @@ impl Scope {
         Scope { attrs: Arc::new(attrs), ..self.clone() }
     }
 
-    /// The nodes that a node with these producers has to wait for: nothing for which a producer waits already.
+    /// Returns the nodes that a node with these producers has to wait for: nothing for which a producer waits already.
     pub(super) fn control_inputs(&self, producers: &[NodeId]) -> Vec<NodeId> {
         let mut found = Vec::new();
         for controller in &self.controllers {

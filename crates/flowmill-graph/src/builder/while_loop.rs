@@ -153,12 +153,12 @@ impl WhileBuilder {
             .collect()
     }
 
-    /// The loop's context.
+    /// Returns the loop's context.
     pub fn context(&self) -> ContextId {
         self.context
     }
 
-    /// The variables as the condition sees them.
+    /// Returns the variables as the condition sees them.
     pub fn cond_vars(&self) -> &[OutputId] {
         &self.merges
     }
@@ -263,7 +263,7 @@ impl ScopedBuilder<'_> {
     }
 }
 
-/// A shape as TensorFlow's Python code writes it: `(2, None)`.
+/// Returns a shape as TensorFlow's Python code writes it: `(2, None)`.
 fn as_tuple(shape: &PartialShape) -> String {
     let Some(dims) = shape.dims() else { return "<unknown>".to_owned() };
     let sizes: Vec<String> = dims.iter().map(|&d| if d < 0 { "None".to_owned() } else { d.to_string() }).collect();

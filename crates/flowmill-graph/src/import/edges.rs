@@ -38,7 +38,7 @@ pub(super) fn find_sources(
     Ok(())
 }
 
-/// The place of a node that node `i` takes something from: often the one before, which costs no look at the table.
+/// Returns the place of a node that node `i` takes something from: often the one before, which costs no look at the table.
 fn find_near(nodes: &[NodeDef], names: &Names, i: usize, name: &str) -> Option<u32> {
     match i.checked_sub(1) {
         Some(before) if nodes[before].name == name => Some(before as u32),

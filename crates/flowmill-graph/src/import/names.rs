@@ -115,7 +115,7 @@ impl Names {
         Ok(())
     }
 
-    /// The place of the message's node called `name`.
+    /// Returns the place of the message's node called `name`.
     pub(super) fn find(&self, nodes: &[NodeDef], name: &str) -> Option<u32> {
         let hash = self.hasher.hash(name);
         let place = |id: NodeId| id.0 - self.first.0;

@@ -30,7 +30,7 @@ impl<'a> ProducerOps<'a> {
         }
     }
 
-    /// The graph's functions, or `library` if the message has some, with the definitions of the ops of these nodes and of functions that nobody but the
+    /// Returns the graph's functions, or `library` if the message has some, with the definitions of the ops of these nodes and of functions that nobody but the
     /// producer knows; `None` if nothing is to be added.
     ///
     /// # Errors

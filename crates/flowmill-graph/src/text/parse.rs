@@ -153,7 +153,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// A number, a truth value, a type, or a tensor, which begins with its type.
+    /// Returns a number, a truth value, a type, or a tensor, which begins with its type.
     fn word_value(&mut self, word: &str, ty: Option<AttrType>) -> Result<Value> {
         if word == "true" || word == "false" {
             return Ok(Value::B(word == "true"));

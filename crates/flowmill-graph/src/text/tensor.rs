@@ -81,7 +81,7 @@ fn text_type(dtype: DType) -> DType {
     }
 }
 
-/// A message that is no tensor is written as its type and an error mark, which does not parse.
+/// Returns a message that is no tensor is written as its type and an error mark, which does not parse.
 pub(super) fn write_tensor(f: &mut dyn Write, proto: &TensorProto) -> fmt::Result {
     let elements = proto.tensor_shape.as_ref().map_or(Ok(Shape::scalar()), Shape::from_proto).map(|s| s.num_elements());
     // A splat of a huge shape is not worth its memory.

@@ -104,7 +104,7 @@ impl BundleReader {
         entry_type(self.entry(name)?).map_err(|error| self.at_tensor(name, error))
     }
 
-    /// The parts in which a tensor was saved; empty if it was saved whole.
+    /// Returns the parts in which a tensor was saved; empty if it was saved whole.
     ///
     /// # Errors
     /// `NotFound`, or `DataLoss` if the entry is not valid.
@@ -112,7 +112,7 @@ impl BundleReader {
         self.entry(name)?.slices.iter().map(TensorSlice::from_proto).collect()
     }
 
-    /// A tensor.
+    /// Returns a tensor.
     ///
     /// # Errors
     /// `NotFound` if there is no tensor of this name, `DataLoss` if its bytes are missing or do not match their checksum.
@@ -128,7 +128,7 @@ impl BundleReader {
         read().map_err(|error| self.at_tensor(name, error))
     }
 
-    /// A part of a tensor, which may have been saved whole or in parts cut otherwise.
+    /// Returns a part of a tensor, which may have been saved whole or in parts cut otherwise.
     ///
     /// # Errors
     /// The errors of [`BundleReader::read`], and `InvalidArgument` if the slice is not within the tensor.
@@ -168,7 +168,7 @@ impl BundleReader {
         error.context(format_args!("TensorBundle at {}, tensor {name}", self.prefix.display()))
     }
 
-    /// The tensor of an entry with data.
+    /// Returns the tensor of an entry with data.
     fn read_entry(&self, entry: &BundleEntryProto) -> Result<Tensor> {
         let (dtype, shape) = entry_type(entry)?;
         let (_, file) = self.shard(entry)?;
@@ -176,7 +176,7 @@ impl BundleReader {
         contents::decode(dtype, shape, size, self.order, entry.crc32c, |bytes| file.read(offset, bytes))
     }
 
-    /// The data file of an entry, and its number.
+    /// Returns the data file of an entry, and its number.
     fn shard(&self, entry: &BundleEntryProto) -> Result<(usize, &DataFile)> {
         let shard = usize::try_from(entry.shard_id).ok().filter(|shard| *shard < self.shards.len());
         let Some(shard) = shard else {
@@ -208,7 +208,7 @@ impl BundleReader {
         whole.into_tensor()
     }
 
-    /// The parts of a tensor with their entries; the whole for a tensor saved whole.
+    /// Returns the parts of a tensor with their entries; the whole for a tensor saved whole.
     fn stored_slices<'a>(&'a self, name: &str, entry: &'a BundleEntryProto, shape: &Shape) -> Result<Vec<StoredSlice<'a>>> {
         if entry.slices.is_empty() {
             return Ok(vec![StoredSlice { slice: TensorSlice::full(shape.rank()), entry }]);
@@ -223,7 +223,7 @@ impl BundleReader {
         entry.slices.iter().map(stored).collect()
     }
 
-    /// The size of all files in which entries have data.
+    /// Returns the size of all files in which entries have data.
     fn data_len<'a>(&self, entries: impl Iterator<Item = &'a BundleEntryProto>) -> Result<usize> {
         let mut lens = BTreeMap::new();
         for entry in entries {
@@ -302,7 +302,7 @@ mod tests {
     }
 
     prop_compose! {
-        /// An entry, most often with the checksum of its bytes of `data`.
+        /// Returns an entry, most often with the checksum of its bytes of `data`.
         fn any_entry(data: &'static [u8])(
             dtype in 0..25i32, dims in proptest::collection::vec(any_size(), 0..3), shard_id in -1..3i32, offset in any_size(),
             size in prop_oneof![0i64..40, any::<i64>()], damaged in 0..8, slices in proptest::collection::vec(any_slice(), 0..3),

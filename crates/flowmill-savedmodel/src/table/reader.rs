@@ -16,7 +16,7 @@ const MAX_SNAPPY_EXPANSION: usize = 22;
 /// A key and its value.
 pub(crate) type Entry = (Vec<u8>, Bytes);
 
-/// All entries of a table in the order of their keys, which are unique. Values point into the file, unless
+/// Returns all entries of a table in the order of their keys, which are unique. Values point into the file, unless
 /// their block is compressed.
 ///
 /// # Errors
@@ -46,7 +46,7 @@ impl Handle {
     }
 }
 
-/// The handle of the index block.
+/// Returns the handle of the index block.
 fn read_footer(file: &[u8]) -> Option<Handle> {
     let (_, footer) = file.split_at_checked(file.len().checked_sub(FOOTER_LEN)?)?;
     let (mut handles, magic) = footer.split_last_chunk::<8>()?;
@@ -93,7 +93,7 @@ fn entries_len(block: &[u8]) -> Option<usize> {
     rest.len().checked_sub(restarts)
 }
 
-/// A block, checked and uncompressed.
+/// Returns a block, checked and uncompressed.
 fn block_contents(file: &Bytes, handle: &Handle) -> Result<Bytes> {
     let end = handle.offset.checked_add(handle.size).ok_or_else(corrupt)?;
     let end_of_trailer = end.checked_add(TRAILER_LEN).filter(|&end| end <= file.len()).ok_or_else(corrupt)?;
@@ -141,7 +141,7 @@ mod tests {
         block
     }
 
-    /// A table of one data block, given with its compression.
+    /// Returns a table of one data block, given with its compression.
     fn table_of(data: Vec<u8>, compression: u8) -> Bytes {
         let mut index = vec![0, 1, 0, b'~'];
         let mut handle = vec![0];

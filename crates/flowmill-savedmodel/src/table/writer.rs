@@ -9,7 +9,7 @@ const BLOCK_SIZE: usize = 256 << 10;
 /// The number of consecutive entries that may share prefixes.
 const RESTART_INTERVAL: usize = 16;
 
-/// The table of entries, whose keys must ascend.
+/// Returns the table of entries, whose keys must ascend.
 pub(crate) fn write_table(entries: &[Entry]) -> Vec<u8> {
     let mut file = Vec::new();
     let mut index = Block::new(1);

@@ -8,7 +8,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 impl Tensor {
-    /// A scalar.
+    /// Returns a scalar.
     pub fn scalar<T: Element>(value: T) -> Tensor {
         if size_of::<T>() <= 8 {
             let mut word = 0u64;
@@ -22,22 +22,22 @@ impl Tensor {
         Tensor::from_heap(T::DTYPE, Shape::scalar(), Storage::Inline(words))
     }
 
-    /// A scalar string.
+    /// Returns a scalar string.
     pub fn string(value: impl Into<Bytes>) -> Tensor {
         Tensor::from_heap(DType::String, Shape::scalar(), Storage::Strings(Strings::one(value.into())))
     }
 
-    /// A scalar resource handle.
+    /// Returns a scalar resource handle.
     pub fn resource(handle: ResourceHandle) -> Tensor {
         Tensor::from_heap(DType::Resource, Shape::scalar(), Storage::Resources(vec![handle]))
     }
 
-    /// A scalar variant.
+    /// Returns a scalar variant.
     pub fn variant(value: Variant) -> Tensor {
         Tensor::from_heap(DType::Variant, Shape::scalar(), Storage::Variants(vec![value]))
     }
 
-    /// A tensor of zeros (empty strings for `string`). Resources and variants have no zero.
+    /// Returns a tensor of zeros (empty strings for `string`). Resources and variants have no zero.
     ///
     /// # Errors
     /// `ResourceExhausted` past the memory limit, `InvalidArgument` for a type without a zero.
@@ -45,7 +45,7 @@ impl Tensor {
         Tensor::allocate(dtype, shape.into(), true)
     }
 
-    /// A tensor whose elements are initialised but unspecified (`false` for `bool`), to be overwritten.
+    /// Returns a tensor whose elements are initialised but unspecified (`false` for `bool`), to be overwritten.
     ///
     /// # Errors
     /// `ResourceExhausted` past the memory limit, `InvalidArgument` for a type without a zero.
@@ -76,7 +76,7 @@ impl Tensor {
         Ok(Tensor::from_heap(dtype, shape, storage))
     }
 
-    /// A tensor with a copy of `values`.
+    /// Returns a tensor with a copy of `values`.
     ///
     /// # Errors
     /// `InvalidArgument` if the number of values is not the shape's.
@@ -90,7 +90,7 @@ impl Tensor {
         Ok(tensor)
     }
 
-    /// A vector with a copy of `values`.
+    /// Returns a vector with a copy of `values`.
     ///
     /// # Errors
     /// `ResourceExhausted` past the memory limit.
@@ -98,7 +98,7 @@ impl Tensor {
         Tensor::from_slice([values.len()], values)
     }
 
-    /// A tensor of strings.
+    /// Returns a tensor of strings.
     ///
     /// # Errors
     /// `InvalidArgument` if the number of values is not the shape's; `ResourceExhausted` past the memory limit.
@@ -108,21 +108,21 @@ impl Tensor {
         Ok(Tensor::from_heap(DType::String, shape, Storage::Strings(Strings::new(values)?)))
     }
 
-    /// A tensor of resource handles; errors as [`Tensor::from_strings`].
+    /// Returns a tensor of resource handles; errors as [`Tensor::from_strings`].
     pub fn from_resources(shape: impl Into<Shape>, values: Vec<ResourceHandle>) -> Result<Tensor> {
         let shape = shape.into();
         check_count(&shape, values.len())?;
         Ok(Tensor::from_heap(DType::Resource, shape, Storage::Resources(values)))
     }
 
-    /// A tensor of variants; errors as [`Tensor::from_strings`].
+    /// Returns a tensor of variants; errors as [`Tensor::from_strings`].
     pub fn from_variants(shape: impl Into<Shape>, values: Vec<Variant>) -> Result<Tensor> {
         let shape = shape.into();
         check_count(&shape, values.len())?;
         Ok(Tensor::from_heap(DType::Variant, shape, Storage::Variants(values)))
     }
 
-    /// A tensor over little-endian `bytes` of a dense type, without a copy where the bytes are aligned for the type. `bool` bytes that are neither 0 nor 1 become 1.
+    /// Returns a tensor over little-endian `bytes` of a dense type, without a copy where the bytes are aligned for the type. `bool` bytes that are neither 0 nor 1 become 1.
     ///
     /// # Errors
     /// `InvalidArgument` if the number of bytes is not the shape's or the type is not dense.
@@ -140,7 +140,7 @@ impl Tensor {
         Ok(Tensor::from_heap(dtype, shape, Storage::Foreign { ptr, owner: Arc::new(bytes) }))
     }
 
-    /// A tensor with a copy of little-endian `bytes` of a dense type; `bool` bytes as in [`Tensor::from_bytes`].
+    /// Returns a tensor with a copy of little-endian `bytes` of a dense type; `bool` bytes as in [`Tensor::from_bytes`].
     ///
     /// # Errors
     /// The errors of [`Tensor::from_bytes`], and `ResourceExhausted` past the memory limit.
@@ -208,7 +208,7 @@ impl Tensor {
         Ok(Some(owned.into_iter().zip(tensors).map(|(owned, tensor)| owned.unwrap_or_else(|| tensor.clone())).collect()))
     }
 
-    /// A tensor over memory that `owner` keeps alive, without a copy; it is never written through this tensor.
+    /// Returns a tensor over memory that `owner` keeps alive, without a copy; it is never written through this tensor.
     ///
     /// # Safety
     /// `ptr` is aligned for `T` and valid for reading `shape.num_elements()` initialised elements for as long as `owner` lives, and
@@ -221,7 +221,7 @@ impl Tensor {
         Tensor::from_heap(T::DTYPE, shape, Storage::Foreign { ptr: ptr.cast(), owner })
     }
 
-    /// An inline scalar from its bits, zero-extended; `None` for types wider than eight bytes or not dense. For `bool`, any odd word is true.
+    /// Returns an inline scalar from its bits, zero-extended; `None` for types wider than eight bytes or not dense. For `bool`, any odd word is true.
     #[inline]
     pub fn from_scalar_bits(dtype: DType, bits: u64) -> Option<Tensor> {
         let mask = match dtype.size() {

@@ -64,32 +64,32 @@ impl Tensor {
         Some(unsafe { &mut *inner })
     }
 
-    /// The element type.
+    /// Returns the element type.
     #[inline]
     pub fn dtype(&self) -> DType {
         // SAFETY: the low byte is always a `DType` discriminant, set at construction.
         unsafe { std::mem::transmute::<u8, DType>(self.meta.get() as u8) }
     }
 
-    /// The shape.
+    /// Returns the shape.
     #[inline]
     pub fn shape(&self) -> &Shape {
         self.heap().map_or(&SCALAR, |h| &h.shape)
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     #[inline]
     pub fn num_elements(&self) -> usize {
         self.heap().map_or(1, |h| h.shape.num_elements())
     }
 
-    /// The number of dimensions.
+    /// Returns the number of dimensions.
     #[inline]
     pub fn rank(&self) -> usize {
         self.shape().rank()
     }
 
-    /// The bits of an inline scalar of type `dtype`, or `None` for anything else.
+    /// Returns the bits of an inline scalar of type `dtype`, or `None` for anything else.
     #[inline]
     pub fn scalar_bits(&self, dtype: DType) -> Option<u64> {
         (self.meta.get() == dtype as u64).then_some(self.payload)

@@ -40,7 +40,7 @@ impl Tensor {
         }
     }
 
-    /// The dense elements from `start` (counted in elements) with `shape`, sharing the data. Small views are copied, which is cheaper.
+    /// Returns the dense elements from `start` (counted in elements) with `shape`, sharing the data. Small views are copied, which is cheaper.
     ///
     /// # Errors
     /// `InvalidArgument` if the view leaves the tensor or the type is not dense.

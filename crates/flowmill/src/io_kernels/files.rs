@@ -49,7 +49,7 @@ fn make_matching(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     })
 }
 
-/// The files that match one pattern.
+/// Returns the files that match one pattern.
 fn matching(pattern: &str) -> Vec<PathBuf> {
     let root = if pattern.starts_with('/') { PathBuf::from("/") } else { PathBuf::new() };
     pattern.split('/').filter(|component| !component.is_empty()).fold(vec![root], |directories, component| {

@@ -18,7 +18,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) {
     remap_matrix::register(registry);
 }
 
-/// The text in input `i`, which has one element.
+/// Returns the text in input `i`, which has one element.
 fn text(ctx: &KernelContext<'_>, i: usize, what: &str) -> Result<String> {
     let tensor = ctx.input(i)?;
     match tensor.as_strings()? {
@@ -27,7 +27,7 @@ fn text(ctx: &KernelContext<'_>, i: usize, what: &str) -> Result<String> {
     }
 }
 
-/// The texts in input `i`.
+/// Returns the texts in input `i`.
 fn texts(ctx: &KernelContext<'_>, i: usize) -> Result<Vec<String>> {
     ctx.input(i)?.as_strings()?.iter().map(to_text).collect()
 }

@@ -7,7 +7,7 @@ use flowmill_tensor::{DType, PartialShape, Result};
 use std::collections::BTreeMap;
 
 impl ScopedBuilder<'_> {
-    /// The sum of the gradients that a tensor's consumers gave; `None` if there are none. Slices stay slices as long as all are.
+    /// Returns the sum of the gradients that a tensor's consumers gave; `None` if there are none. Slices stay slices as long as all are.
     ///
     /// # Errors
     /// Any error of the ops that are added.
@@ -42,7 +42,7 @@ impl ScopedBuilder<'_> {
         Ok(Some(Grad::Dense(sum)))
     }
 
-    /// The sum of tensors; those of one device are summed there.
+    /// Returns the sum of tensors; those of one device are summed there.
     fn add_n(&mut self, tensors: &[OutputId]) -> Result<OutputId> {
         let mut by_device: BTreeMap<String, Vec<OutputId>> = BTreeMap::new();
         for &tensor in tensors {
@@ -80,7 +80,7 @@ impl ScopedBuilder<'_> {
         Ok(IndexedSlices { values, indices, dense_shape: slices.iter().find_map(|s| s.dense_shape) })
     }
 
-    /// A gradient as one tensor.
+    /// Returns a gradient as one tensor.
     ///
     /// # Errors
     /// `InvalidArgument` for slices of a tensor whose shape is not known, and what adding nodes gives.
@@ -126,7 +126,7 @@ impl ScopedBuilder<'_> {
             .collect()
     }
 
-    /// A tensor as another type; the tensor itself where it is of that type.
+    /// Returns a tensor as another type; the tensor itself where it is of that type.
     ///
     /// # Errors
     /// Any error of the op that is added.

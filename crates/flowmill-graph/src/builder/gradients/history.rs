@@ -50,7 +50,7 @@ impl ScopedBuilder<'_> {
         if self.context_of(source.node).is_none() { self.bring_into(id, source) } else { self.recall_in(id, handle) }
     }
 
-    /// The value of a `Const` node.
+    /// Returns the value of a `Const` node.
     fn literal(&self, value: OutputId) -> Option<Tensor> {
         let node = self.graph.get(value.node)?;
         if !node.is_op("Const") {
@@ -60,7 +60,7 @@ impl ScopedBuilder<'_> {
         Tensor::from_proto(proto).ok()
     }
 
-    /// The `Enter` of a loop invariant that a tensor is, or is an identity of.
+    /// Returns the `Enter` of a loop invariant that a tensor is, or is an identity of.
     fn invariant_behind(&self, value: OutputId) -> Option<NodeId> {
         let mut node = value.node;
         while self.graph.get(node).is_some_and(|n| n.traits().passes_on && n.role() == Role::Kernel)
@@ -165,7 +165,7 @@ impl ScopedBuilder<'_> {
         None
     }
 
-    /// The value of a conditional's predicate in the iteration whose gradient is made.
+    /// Returns the value of a conditional's predicate in the iteration whose gradient is made.
     pub(super) fn history_of_pred(&mut self, id: ContextId, pred: OutputId) -> Result<OutputId> {
         if let Some(&known) = self.backward(id).and_then(|l| l.history.get(&pred)) {
             return Ok(known);
@@ -177,7 +177,7 @@ impl ScopedBuilder<'_> {
         Ok(real)
     }
 
-    /// The shape of a tensor around backward loop `id`'s forward loop, for a node around loop `id`.
+    /// Returns the shape of a tensor around backward loop `id`'s forward loop, for a node around loop `id`.
     pub(super) fn shape_in_outer_loop(&mut self, id: ContextId, tensor: OutputId) -> Result<OutputId> {
         let Some(looped) = self.backward(id) else { return self.dynamic_shape_of(tensor) };
         let (forward, outer) = (looped.forward, looped.outer);

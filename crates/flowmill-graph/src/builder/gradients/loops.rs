@@ -110,7 +110,7 @@ impl LoopStates {
         self.loops.iter_mut().find(|(f, _)| *f == forward).map(|(_, s)| s)
     }
 
-    /// The context in which a node's gradient is made. An exit's is summed outside of its loop, `before` it is handed in.
+    /// Returns the context in which a node's gradient is made. An exit's is summed outside of its loop, `before` it is handed in.
     pub(super) fn backward_context(&self, b: &ScopedBuilder<'_>, node: NodeId, before: bool) -> Option<ContextId> {
         let context = if before { b.output_context(node) } else { b.context_of(node) };
         let forward = b.loop_of(context)?;
@@ -257,13 +257,13 @@ impl ScopedBuilder<'_> {
         self.while_context_mut(id)?.backward.as_deref_mut()
     }
 
-    /// The backward loop that the nodes being made are in or directly belong to, if it is that of `forward`.
+    /// Returns the backward loop that the nodes being made are in or directly belong to, if it is that of `forward`.
     pub(super) fn backward_of(&self, forward: Option<ContextId>) -> Option<ContextId> {
         let id = self.loop_of(self.scope.context())?;
         self.backward(id).filter(|l| Some(l.forward) == forward).map(|_| id)
     }
 
-    /// An `Enter` of a variable called `name` into loop `id`, in the current scope.
+    /// Returns an `Enter` of a variable called `name` into loop `id`, in the current scope.
     pub(super) fn enter_named(&mut self, id: ContextId, value: OutputId, name: &str) -> Result<OutputId> {
         let frame = self.context(id).name.clone();
         let parallel_iterations = self.while_context(id).map_or(1, |l| l.parallel_iterations);

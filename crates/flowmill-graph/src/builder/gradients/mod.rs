@@ -72,7 +72,7 @@ impl Backward {
         self.node.output(slot)
     }
 
-    /// The gradient of output `i` as a tensor.
+    /// Returns the gradient of output `i` as a tensor.
     ///
     /// # Errors
     /// `InvalidArgument` if there is none, and what adding nodes gives.

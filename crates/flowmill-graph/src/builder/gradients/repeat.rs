@@ -114,7 +114,7 @@ fn pair(b: &ScopedBuilder<'_>, old: &Grad, new: &Grad, substitutes: &mut Substit
 }
 
 impl LoopGradient {
-    /// The request of a walk that has not returned yet.
+    /// Returns the request of a walk that has not returned yet.
     pub(super) fn requested(ys: Vec<OutputId>, grad_ys: &[Option<OutputId>], xs: &[OutputId], options: &GradientOptions) -> LoopGradient {
         let (grad_ys, xs, options) = (grad_ys.to_vec(), xs.to_vec(), options.clone());
         LoopGradient { ys, grad_ys, xs, options, grads: Vec::new(), loops: Vec::new() }

@@ -269,7 +269,7 @@ impl GradientWalk {
         Ok(())
     }
 
-    /// The body of the function that the node is in that the last [`Step::Custom`] named; `None` if that is in the graph itself. What the custom
+    /// Returns the body of the function that the node is in that the last [`Step::Custom`] named; `None` if that is in the graph itself. What the custom
     /// gradient adds belongs there.
     pub fn body(&mut self) -> Option<&mut FunctionGraph> {
         let State::Calling(_, call) = &mut self.state else { return None };
@@ -336,7 +336,7 @@ impl GradientWalk {
         Ok(b.scope().named(&name))
     }
 
-    /// The walks through the functions that a node runs.
+    /// Returns the walks through the functions that a node runs.
     fn walk_call(&self, b: &mut ScopedBuilder<'_>, node: NodeId, grads: &[Option<Grad>]) -> Result<Pause> {
         if self.depth >= MAX_NESTING {
             bail!(Unimplemented, "The gradient of functions that nest deeper than {MAX_NESTING}, as those do that call themselves");
@@ -355,7 +355,7 @@ impl GradientWalk {
         self.num_bodies = num_bodies.clone();
     }
 
-    /// The sums of the gradients of a node's outputs.
+    /// Returns the sums of the gradients of a node's outputs.
     fn sum_outputs(&mut self, b: &mut ScopedBuilder<'_>, node: NodeId) -> Result<Vec<Option<Grad>>> {
         let num_outputs = b.graph()[node].num_outputs();
         // A loop's switch is visited twice: by its exit, then by its body.
@@ -400,7 +400,7 @@ impl GradientWalk {
         }
     }
 
-    /// The gradients of a node's outputs with zeros where an output has none.
+    /// Returns the gradients of a node's outputs with zeros where an output has none.
     fn with_zeros(&mut self, b: &mut ScopedBuilder<'_>, node: NodeId, mut grads: Vec<Option<Grad>>) -> Result<Vec<Option<Grad>>> {
         for (slot, grad) in grads.iter_mut().enumerate() {
             let output = node.output(slot as u32);

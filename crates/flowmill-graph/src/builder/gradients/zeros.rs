@@ -9,7 +9,7 @@ use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16};
 const MAX_CONSTANT_ELEMENTS: usize = 1000;
 
 impl ScopedBuilder<'_> {
-    /// The shape of a tensor as a vector of `int32`: a constant where it is static.
+    /// Returns the shape of a tensor as a vector of `int32`: a constant where it is static.
     ///
     /// # Errors
     /// Any error of the op that is added.
@@ -23,7 +23,7 @@ impl ScopedBuilder<'_> {
         self.dynamic_shape_of(tensor)
     }
 
-    /// The shape of a tensor, or of the variable that a handle refers to, as a vector of `int32`, found when a step runs.
+    /// Returns the shape of a tensor, or of the variable that a handle refers to, as a vector of `int32`, found when a step runs.
     ///
     /// # Errors
     /// Any error of the op that is added.
@@ -32,7 +32,7 @@ impl ScopedBuilder<'_> {
         self.call(op, &[tensor])
     }
 
-    /// A tensor of ones in the shape of another one.
+    /// Returns a tensor of ones in the shape of another one.
     pub(super) fn ones_like(&mut self, tensor: OutputId, name: &str) -> Result<OutputId> {
         let dtype = self.dtype(tensor);
         let shape = self.shape_of(tensor)?;
@@ -49,7 +49,7 @@ impl ScopedBuilder<'_> {
         self.op("Fill").name(name).inputs(&[shape, one]).output()
     }
 
-    /// A tensor of zeros in the shape of another one.
+    /// Returns a tensor of zeros in the shape of another one.
     ///
     /// # Errors
     /// Any error of the ops that are added.

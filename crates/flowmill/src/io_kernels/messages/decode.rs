@@ -155,7 +155,7 @@ impl Wanted {
         Ok(())
     }
 
-    /// The tensor of the values of all messages, filled up to the longest.
+    /// Returns the tensor of the values of all messages, filled up to the longest.
     fn tensor(&self, found: &[Found], longest: usize, shape: Shape) -> Result<Tensor> {
         macro_rules! numbers {
             ($get:expr) => {{
@@ -188,7 +188,7 @@ struct Decode {
 }
 
 impl Decode {
-    /// The message on the wire.
+    /// Returns the message on the wire.
     fn binary<'a>(&self, given: &'a [u8]) -> Result<Cow<'a, [u8]>> {
         if self.is_text {
             let text = std::str::from_utf8(given).ok().filter(|text| depth_of(text) <= MAX_TEXT_DEPTH);
@@ -267,7 +267,7 @@ impl Decode {
     }
 }
 
-/// A group's contents between its tags.
+/// Returns a group's contents between its tags.
 fn in_tags(number: u32, contents: &[u8]) -> Bytes {
     let mut whole = Vec::with_capacity(contents.len() + 10);
     put_tag(&mut whole, number, START_GROUP);

@@ -84,7 +84,7 @@ impl Field {
         }
     }
 
-    /// The type that has this one's values in C++, by its name there.
+    /// Returns the type that has this one's values in C++, by its name there.
     fn cpp_type_name(&self) -> &'static str {
         match self.kind() {
             Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => "int32",
@@ -113,7 +113,7 @@ impl Field {
     }
 }
 
-/// The type of messages that a node's attributes name.
+/// Returns the type of messages that a node's attributes name.
 ///
 /// # Errors
 /// `InvalidArgument` if there are no descriptors, or none of the type.
@@ -126,7 +126,7 @@ fn message_type(attrs: &Attrs) -> Result<(DescriptorPool, MessageDescriptor)> {
     }
 }
 
-/// The descriptors that `source` gives: `local://` for TensorFlow's own messages, the name of a file, or `bytes://` and a file's contents.
+/// Returns the descriptors that `source` gives: `local://` for TensorFlow's own messages, the name of a file, or `bytes://` and a file's contents.
 fn pool(source: &[u8]) -> Result<DescriptorPool> {
     static OWN: OnceLock<Option<DescriptorPool>> = OnceLock::new();
     let unknown = || -> Error {

@@ -54,7 +54,7 @@ impl<'a> Reader<'a> {
         self.bytes(len)
     }
 
-    /// A number, as its bits.
+    /// Returns a number, as its bits.
     pub(super) fn number(&mut self, wire_type: u8) -> Option<u64> {
         match wire_type {
             FIXED64 => Some(u64::from_le_bytes(self.bytes(8)?.try_into().ok()?)),
@@ -63,13 +63,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A field's number and wire type.
+    /// Returns a field's number and wire type.
     pub(super) fn tag(&mut self) -> Option<(u32, u8)> {
         let tag = u32::try_from(self.varint()?).ok()?;
         Some((tag >> 3, (tag & 7) as u8))
     }
 
-    /// The contents of a group whose start has been read, with the end read too.
+    /// Returns the contents of a group whose start has been read, with the end read too.
     pub(super) fn group(&mut self, number: u32, depth: usize) -> Option<&'a [u8]> {
         let start = self.0;
         loop {

@@ -81,7 +81,7 @@ impl CallGradient {
         b.extend_call(self.node, None, attrs, &new)
     }
 
-    /// The arguments of branch `i`'s backward part.
+    /// Returns the arguments of branch `i`'s backward part.
     fn backward_args(&self, b: &ScopedBuilder<'_>, i: usize, slots: &[Slot], passed: &[Passed]) -> Result<Vec<FunctionArg>> {
         let joint = &self.joints[i];
         let mut args = joint.dys.iter().map(|&dy| joint.arg(dy)).collect::<Result<Vec<_>>>()?;
@@ -204,7 +204,7 @@ impl CallGradient {
     }
 }
 
-/// A conditional's attributes for its functions, by the number that chooses them.
+/// Returns a conditional's attributes for its functions, by the number that chooses them.
 fn branch_attrs(role: Role, functions: Vec<String>) -> Vec<(&'static str, AttrValue)> {
     let functions: Vec<_> = functions.into_iter().map(func).collect();
     if role == Role::Case {

@@ -115,7 +115,7 @@ impl Loop {
         Ok(())
     }
 
-    /// The variable that an `Exit` gives: it comes from the variable's `Switch`.
+    /// Returns the variable that an `Exit` gives: it comes from the variable's `Switch`.
     fn variable_of(&self, graph: &Graph, exit: NodeId, loop_cond: NodeId) -> Option<usize> {
         let switch = graph.input(exit, 0).filter(|s| s.slot == 0 && graph[s.node].is_switch())?;
         if graph.input_node(switch.node, 1) != Some(loop_cond) {
@@ -128,7 +128,7 @@ impl Loop {
         self.variables.iter().position(|v| v.merge.output(0) == value)
     }
 
-    /// The frame's nodes that `targets` need.
+    /// Returns the frame's nodes that `targets` need.
     fn needed(&self, graph: &Graph, targets: impl IntoIterator<Item = OutputId>) -> FxHashSet<NodeId> {
         let stops: FxHashSet<NodeId> = self.variables.iter().map(|v| v.merge).chain(self.enters.iter().copied()).collect();
         let resolve =

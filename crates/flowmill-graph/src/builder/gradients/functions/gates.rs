@@ -38,7 +38,7 @@ impl Gates {
         Ok(gates)
     }
 
-    /// The gates that a tensor is behind.
+    /// Returns the gates that a tensor is behind.
     fn before(&self, graph: &Graph, tensor: OutputId) -> Vec<Gate> {
         let mut gates = self.0.get(&tensor.node).cloned().unwrap_or_default();
         if graph[tensor.node].is_switch()
@@ -95,7 +95,7 @@ impl Joint {
     }
 }
 
-/// A tensor that is alive where the predicate has the value of `slot`, and a zero where it has the other.
+/// Returns a tensor that is alive where the predicate has the value of `slot`, and a zero where it has the other.
 fn merge_with_zero(b: &mut ScopedBuilder<'_>, tensor: OutputId, predicate: OutputId, slot: u32) -> Result<OutputId> {
     let dtype = b.dtype(tensor);
     let zero = match dtype {

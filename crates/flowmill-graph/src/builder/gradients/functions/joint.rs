@@ -26,7 +26,7 @@ pub struct FunctionGraph {
 }
 
 impl FunctionGraph {
-    /// A graph without nodes, for while the real one is elsewhere.
+    /// Returns a graph without nodes, for while the real one is elsewhere.
     pub fn empty(registry: &Arc<OpRegistry>) -> FunctionGraph {
         FunctionGraph { graph: Graph::new(registry.clone()), state: BuilderState::default(), function: String::new() }
     }
@@ -107,7 +107,7 @@ impl Needs {
     }
 }
 
-/// The forward part: nodes, and what is before them.
+/// Returns the forward part: nodes, and what is before them.
 pub(super) fn forward_nodes(graph: &Graph, nodes: impl Iterator<Item = NodeId>) -> FxHashSet<NodeId> {
     let mut forward = FxHashSet::default();
     let mut todo: Vec<NodeId> = nodes.collect();
@@ -202,7 +202,7 @@ impl Joint {
         self.body.build(Scope::root().named("gradients"), f)
     }
 
-    /// The gradient of argument `arg` as a tensor, zeros if there is none; `dtype` is that of a variable's.
+    /// Returns the gradient of argument `arg` as a tensor, zeros if there is none; `dtype` is that of a variable's.
     pub(super) fn dense(&mut self, grad: Option<&Grad>, arg: usize, dtype: DType) -> Result<OutputId> {
         let arg = self.args[arg];
         self.build(|b| match grad {
@@ -211,7 +211,7 @@ impl Joint {
         })
     }
 
-    /// An argument of a part made of it.
+    /// Returns an argument of a part made of it.
     pub(super) fn arg(&self, tensor: OutputId) -> Result<FunctionArg> {
         FunctionArg::new(&self.body.graph, self.body.state.shapes(), tensor)
     }
@@ -231,7 +231,7 @@ impl Joint {
         if self.own.iter().any(|&n| self.body.graph[n].is_switch()) { self.keep_alive(needs) } else { Ok(needs) }
     }
 
-    /// The function with further arguments and results.
+    /// Returns the function with further arguments and results.
     pub(super) fn forward(&self, more_args: &[OutputId], more_results: &[OutputId]) -> Result<FunctionDef> {
         let args = self.args.iter().chain(more_args).map(|&a| self.arg(a)).collect::<Result<Vec<_>>>()?;
         let results = [&self.results, more_results].concat();
@@ -245,7 +245,7 @@ impl Joint {
         function_def(&self.body.graph, &format!("{}_forward", self.base()), &part)
     }
 
-    /// The function of `results` of the gradient.
+    /// Returns the function of `results` of the gradient.
     pub(super) fn backward(
         &self,
         args: &[FunctionArg],
@@ -291,7 +291,7 @@ pub(super) fn zeros_for(b: &mut ScopedBuilder<'_>, tensor: OutputId, dtype: DTyp
     b.call("Fill", &[shape, zero])
 }
 
-/// The arguments whose gradients the gradient of `result` may reach.
+/// Returns the arguments whose gradients the gradient of `result` may reach.
 pub(super) fn arguments_behind(graph: &Graph, result: OutputId, options: &GradientOptions) -> FxHashSet<NodeId> {
     use crate::builder::gradients::OpGradient;
     let (mut seen, mut args) = (FxHashSet::default(), FxHashSet::default());

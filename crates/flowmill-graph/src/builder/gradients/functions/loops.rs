@@ -282,7 +282,7 @@ fn add_backward_loop(
     Ok((0..starts.len()).map(|k| made.output((first + k) as u32)).collect())
 }
 
-/// The gradient of what the loop gives as it got it: that of what it gives, or zeros, as TensorFlow has it.
+/// Returns the gradient of what the loop gives as it got it: that of what it gives, or zeros, as TensorFlow has it.
 fn handed_through(b: &mut ScopedBuilder<'_>, input: OutputId, grad: Option<OutputId>) -> Result<Option<Grad>> {
     match (grad, b.dtype(input)) {
         (Some(grad), _) => Ok(Some(grad.into())),
@@ -291,7 +291,7 @@ fn handed_through(b: &mut ScopedBuilder<'_>, input: OutputId, grad: Option<Outpu
     }
 }
 
-/// The gradient of what is the same in all iterations, which starts as that of the loop's result.
+/// Returns the gradient of what is the same in all iterations, which starts as that of the loop's result.
 fn sum_over_iterations(
     b: &mut ScopedBuilder<'_>,
     joint: &mut Joint,
@@ -315,7 +315,7 @@ fn sum_over_iterations(
     Ok(Sum { variable, arg, next, start })
 }
 
-/// The output of the loop that is a list of a tensor's values already: that of a gradient made before.
+/// Returns the output of the loop that is a list of a tensor's values already: that of a gradient made before.
 fn existing_list(b: &ScopedBuilder<'_>, joint: &Joint, node: NodeId, tensor: OutputId) -> Option<usize> {
     let graph = &joint.body.graph;
     (0..joint.args.len()).find(|&i| {
@@ -351,7 +351,7 @@ fn empty_list(b: &mut ScopedBuilder<'_>, joint: &Joint, tensor: OutputId) -> Res
     b.op("EmptyTensorList").name("accumulator").inputs(&[shape, unlimited]).attr("element_dtype", dtype).output()
 }
 
-/// A list as an argument of the body, and with a tensor appended.
+/// Returns a list as an argument of the body, and with a tensor appended.
 fn append(joint: &mut Joint, tensor: OutputId) -> Result<(OutputId, OutputId)> {
     let dtype = type_attr(joint.dtype(tensor));
     joint.build(|b| {
@@ -360,7 +360,7 @@ fn append(joint: &mut Joint, tensor: OutputId) -> Result<(OutputId, OutputId)> {
     })
 }
 
-/// A list as an argument of the backward body, and the value that it takes off for a tensor.
+/// Returns a list as an argument of the backward body, and the value that it takes off for a tensor.
 fn take_off(joint: &mut Joint, tensor: OutputId, output: usize) -> Result<(List, OutputId)> {
     let (dtype, shape) = (type_attr(joint.dtype(tensor)), known_shape(joint, tensor));
     joint.build(|b| {
@@ -403,7 +403,7 @@ fn extend_loop(b: &mut ScopedBuilder<'_>, joint: &Joint, node: NodeId, added: &A
     Ok(())
 }
 
-/// A loop's condition with arguments that it does not look at.
+/// Returns a loop's condition with arguments that it does not look at.
 fn extended_condition(b: &ScopedBuilder<'_>, name: &str, types: &[DType]) -> Result<FunctionDef> {
     let Some(function) = b.graph().library().get(name) else { bail!(NotFound, "Function {name} is not defined.") };
     let mut def = function.def().clone();

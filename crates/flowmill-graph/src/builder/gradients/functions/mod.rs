@@ -34,7 +34,7 @@ pub(super) fn is_call(graph: &Graph, node: &Node) -> bool {
     matches!(node.role(), Role::Call | Role::If | Role::Case | Role::While) || graph.library().get(node.op()).is_some()
 }
 
-/// The function that a node calls, where it does nothing else.
+/// Returns the function that a node calls, where it does nothing else.
 fn call_of(graph: &Graph, node: &Node) -> Option<NameAttrList> {
     if node.role() == Role::Call {
         return node.attrs().get::<&NameAttrList>("f").ok().cloned();
@@ -224,19 +224,19 @@ impl CallGradient {
         }
     }
 
-    /// The walk that asks for a custom gradient, and the body that it goes through.
+    /// Returns the walk that asks for a custom gradient, and the body that it goes through.
     pub(super) fn asking(&mut self) -> Option<(&mut GradientWalk, &mut FunctionGraph)> {
         self.joints.get_mut(self.done).map(|j| (&mut j.walk, &mut j.body))
     }
 
-    /// The gradient of an input that no function gives one for: zeros where it counts in results without gradients, as TensorFlow has it.
+    /// Returns the gradient of an input that no function gives one for: zeros where it counts in results without gradients, as TensorFlow has it.
     fn unreached(&self, b: &mut ScopedBuilder<'_>, i: usize) -> Result<Option<Grad>> {
         let is_zero = self.is_reached[i] && !matches!(b.dtype(self.inputs[i]), DType::Resource | DType::Variant);
         if is_zero { b.zeros_like(self.inputs[i]).map(|zeros| Some(zeros.into())) } else { Ok(None) }
     }
 }
 
-/// A gradient's tensors.
+/// Returns a gradient's tensors.
 fn tensors_of(grad: &Grad) -> Vec<OutputId> {
     match grad {
         Grad::Dense(tensor) => vec![*tensor],
@@ -244,7 +244,7 @@ fn tensors_of(grad: &Grad) -> Vec<OutputId> {
     }
 }
 
-/// A gradient like another one, of other tensors.
+/// Returns a gradient like another one, of other tensors.
 fn with_tensors(grad: &Grad, tensors: &mut impl Iterator<Item = OutputId>) -> Option<Grad> {
     Some(match grad {
         Grad::Dense(_) => Grad::Dense(tensors.next()?),
@@ -286,13 +286,13 @@ pub(super) fn define(b: &mut ScopedBuilder<'_>, def: FunctionDef) -> Result<Stri
     Ok(name)
 }
 
-/// The attributes of a node that say how it is run; those of its gradient are the same.
+/// Returns the attributes of a node that say how it is run; those of its gradient are the same.
 fn run_attrs(attrs: &Attrs) -> Vec<(String, AttrValue)> {
     let names = ["_lower_using_switch_merge", "parallel_iterations", "config", "config_proto", "executor_type"];
     names.iter().filter_map(|&n| attrs.0.get(n).map(|v| (n.to_owned(), v.clone()))).collect()
 }
 
-/// The gradient of a function, as `SymbolicGradient` calls it: takes the function's arguments and the gradients of its results, returns those of its
+/// Returns the gradient of a function, as `SymbolicGradient` calls it: takes the function's arguments and the gradients of its results, returns those of its
 /// arguments, zeros where the results do not depend on one. Its graph's library has what it calls.
 ///
 /// # Errors
