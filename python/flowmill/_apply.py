@@ -300,7 +300,7 @@ class _Call:
         self.attrs[attr] = value
 
     def note_lists(self, args) -> None:
-        """Notes what the inputs do not say where some of them are lists."""
+        """Notes what the inputs do not say if some of them are lists."""
         signature, attrs = self.signature, self.attrs
         for attr, number in signature.type_defaults.items():
             if attr in signature.inferred and attr not in self.types and attr not in attrs:
@@ -319,7 +319,7 @@ def apply_op(op: str, name: str | None, args=(), attrs: dict[str, Any] | None = 
     Args:
         op: the op, such as ``"MatMul"``.
         name: its name, the op's name if it is None; with a slash at its end the whole name.
-        args: for each input of the op a tensor or what can be made one, for an input that is a list a list of those.
+        args: for each input of the op a tensor or a value that can be converted to one; a list of those for an input that is a list.
         attrs: attributes; those that can be inferred and those with defaults may be left out or None.
         graph: where to add it, the graph of the arguments if it is None.
 
@@ -449,7 +449,7 @@ def call(op: str, name: str | None, *args, **attrs):
 
 
 class op_scope:  # noqa: N801 - used like a function
-    """The scope of what a function makes, in the graph of `values`: called `name`, or `default` where that is None. Returns the name with a slash at
+    """The scope of what a function makes, in the graph of `values`: called `name`, or `default` if that is None. Returns the name with a slash at
     its end, which names an operation when it is given as its name."""
 
     __slots__ = ("_name", "_default", "_values", "_here", "_outer")

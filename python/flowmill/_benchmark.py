@@ -32,7 +32,7 @@ def is_cpu_target_available(target: str) -> bool:
 
 
 def disable_with_predicate(pred: Callable[[], Any], skip_message: str):
-    """Returns a decorator that skips a test where `pred()` is true."""
+    """Returns a decorator that skips a test if `pred()` is true."""
     def decorated(test):
         @functools.wraps(test)
         def run(self, *args, **kwargs):

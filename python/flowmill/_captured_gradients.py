@@ -139,7 +139,7 @@ def _contexts_around(graph: Graph, number: int | None) -> list[int]:
 
 
 def _loops_of_frames(around: Graph, forward) -> list[bytes]:
-    """Returns the contexts that loops of frames are in, where there are some among the nodes of `forward`: with what is inside of them, as messages."""
+    """Returns the contexts that loops of frames are in, if there are some among the nodes of `forward`: with what is inside of them, as messages."""
     types = {node.op for node in forward.node}
     # A loop with pops is the gradient of one: there are no second derivatives.
     if "NextIteration" not in types or "StackPopV2" in types:

@@ -41,7 +41,7 @@ def convert_to_tensor(value, dtype=None, name: str | None = None, preferred_dtyp
         value: a tensor, an object with a conversion function, a number, string, array, or a nested list of them, which may hold tensors.
         dtype: the type it shall have; if it is None, that of the value.
         name: what to call a new operation.
-        preferred_dtype: the type to use where `dtype` is None and the value can have it.
+        preferred_dtype: the type to use if `dtype` is None and the value can have it.
         dtype_hint: as `preferred_dtype`.
 
     Raises:
@@ -187,7 +187,7 @@ def constant(value, dtype=None, shape=None, name: str | None = "Const", verify_s
     Args:
         value: a number, string, array, or a nested list of them.
         dtype: its type. Python's numbers are `float32` and `int32` by themselves, arrays keep their types.
-        shape: its shape; where the value has fewer elements, its last one is repeated.
+        shape: its shape; if the value has fewer elements, its last one is repeated.
         name: the name of the operation.
         verify_shape: whether the value has to have just that shape.
 

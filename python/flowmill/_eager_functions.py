@@ -117,7 +117,7 @@ def _gradient(op, *grads):
     entry = script_ops.function_of(op.get_attr("token").decode())
     inputs = list(op.inputs)
     if entry is None:
-        raise LookupError(f"The function that {op.name} calls is of another process: there is no gradient of it.")
+        raise LookupError(f"The function that {op.name} calls belongs to another process and cannot be differentiated.")
     types = [t.dtype for t in op.outputs]
     differentiable = [t.dtype.is_floating or t.dtype.is_complex for t in inputs]
     with op.graph.control_dependencies(op.outputs):

@@ -86,7 +86,7 @@ class _Library:
         return name in self._functions
 
     def frozen(self, name: str, types: dict[int, int]) -> str:
-        """The name of a function as it is where some arguments are values of these types."""
+        """The name of a function as it is if some arguments are values of these types."""
         key = name, tuple(sorted(types.items()))
         if key not in self._frozen:
             new_name = self._frozen[key] = f"{name}_frozen_{next(_numbers)}"

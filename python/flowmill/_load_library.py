@@ -13,8 +13,8 @@ __all__ = ["load_file_system_library", "load_library", "load_op_library"]
 
 def _refused(path: str) -> UnimplementedError:
     return UnimplementedError(
-        None, None, f"{path} is a library of machine code for TensorFlow, which flowmill cannot load: its ops and kernels are written in Rust, and there "
-        "is none of TensorFlow's C++ that such a library calls. `tf.py_func` and `tf.RegisterGradient` add operations from Python.")
+        None, None, f"{path} is a library of machine code for TensorFlow, which flowmill cannot load: its ops and kernels are written in Rust, and "
+        "the C++ functions of TensorFlow that such a library calls do not exist. `tf.py_func` and `tf.RegisterGradient` add operations from Python.")
 
 
 def load_op_library(library_filename: str) -> NoReturn:

@@ -106,7 +106,7 @@ class RefVariable(Variable):
         return self._holder
 
     def initialized_value(self) -> Tensor:
-        """Its value where it is initialized, else its initial value. A branch that is a function would get the value, which may not be there: so
+        """Its value if it is initialized, else its initial value. A branch that is a function would get the value, which may not be there: so
         they never are functions."""
         from flowmill.control_flow import cond_by_switches
         from flowmill.state import is_variable_initialized

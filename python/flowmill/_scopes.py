@@ -127,7 +127,7 @@ class _Colocation:
 
 class lifted:  # noqa: N801 - used like a function
     """Leaves control-flow contexts and control dependencies of a graph: what is made here is made once, whatever surrounds it. It has the devices
-    chosen outside of colocations, which last, where none are chosen within."""
+    chosen outside of colocations, which last, if none are chosen within."""
 
     __slots__ = ("_graph", "_here", "_outer")
 
@@ -180,7 +180,7 @@ class Scopes:
         return _Within(self._thread, lambda _: scope)
 
     def name_scope(self, name: str | None) -> contextlib.AbstractContextManager[str]:
-        """Puts names behind ``name/``, or ``name_1/`` where that is taken. A slash at the end goes back to that very scope; None or ``""`` to
+        """Puts names behind ``name/``, or ``name_1/`` if that is taken. A slash at the end goes back to that very scope; None or ``""`` to
         the outermost. Returns the scope's whole name with a slash at its end, to be given to :func:`name_scope` again.
 
         Raises:

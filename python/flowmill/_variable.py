@@ -283,7 +283,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         """Slices of its value at the places that rows of `indices` say."""
 
     def initialized_value(self) -> Tensor:
-        """Its value where it is initialized, else its initial value."""
+        """Its value if it is initialized, else its initial value."""
         from flowmill.control_flow import cond
         from flowmill.state import is_variable_initialized
 
@@ -313,7 +313,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
 
     @abc.abstractmethod
     def _changed(self, how: str, value, use_locking: bool | None, name: str | None, read_value: bool):
-        """Assigns a value, or adds or subtracts it where `how` is ``"Add"`` or ``"Sub"``."""
+        """Assigns a value, or adds or subtracts it if `how` is ``"Add"`` or ``"Sub"``."""
 
     def assign(self, value, use_locking: bool | None = None, name: str | None = None, read_value: bool = True) -> Any:
         """Assigns a value.
@@ -445,7 +445,7 @@ class Variable(OperatorsOfTensor, metaclass=_Kind):
         raise TypeError("'Variable' object is not iterable.")
 
     def __getitem__(self, index) -> Any:
-        """Returns a part of its value; where that is a slice, its method ``assign`` changes the part of the variable."""
+        """Returns a part of its value; if that is a slice, its method ``assign`` changes the part of the variable."""
         from flowmill._slicing import getitem
 
         part = getitem(self._as_tensor(), index, self)

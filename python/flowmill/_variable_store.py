@@ -272,7 +272,7 @@ def _check_partitioned(found, name: str, shape: TensorShape, dtype: DType, parti
 
 
 def _slices(shape: list[int], count: int, axis: int) -> Iterator[tuple[list[int], list[int]]]:
-    """Offset and shape of each part; the first ones are longer by one where the size is no multiple of their number.
+    """Offset and shape of each part; the first ones are longer by one if the size is no multiple of their number.
 
     Raises:
         ValueError: if there are more parts than elements.

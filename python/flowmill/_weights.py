@@ -18,7 +18,7 @@ def _described(value, name: str):
 
 
 def assert_broadcastable(weights, values) -> Operation:
-    """Returns an operation that fails where weights are neither a scalar nor of the rank of values with each size equal or 1.
+    """Returns an operation that fails if weights are neither a scalar nor of the rank of values with each size equal or 1.
 
     Raises:
         ValueError: if static shapes say so.

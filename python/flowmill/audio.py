@@ -16,8 +16,8 @@ def decode_wav(contents, desired_channels: int = -1, desired_samples: int = -1, 
 
     Args:
         contents: the file, a string.
-        desired_channels: how many channels to give: the last one again if there are not as many, the file's where it is -1.
-        desired_samples: how many times to give, silence behind the end; the file's where it is -1.
+        desired_channels: how many channels to give: the last one again if there are not as many, the file's if it is -1.
+        desired_samples: how many times to give, silence behind the end; the file's if it is -1.
         name: the name of the operation.
 
     Returns:

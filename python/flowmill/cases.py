@@ -18,8 +18,8 @@ def case(pred_fn_pairs, default=None, exclusive: bool = False, strict: bool = Fa
     Args:
         pred_fn_pairs: a list of pairs of a boolean scalar and a function without arguments; or a dictionary, which is gone through by the predicates'
             names unless it is an OrderedDict. All functions give the same structure of tensors.
-        default: the function where none is true. Without, the step fails then.
-        exclusive: lets the step fail where several are true.
+        default: the function if none is true. Without, the step fails then.
+        exclusive: lets the step fail if several are true.
         strict: returns lists of one element as lists, instead of the element.
         name: the name of the scope.
 
@@ -109,7 +109,7 @@ def _pairs(pred_fn_pairs) -> tuple[tuple, tuple]:
 
 
 def _at_most(predicates, n: int, message: str):
-    """Returns an operation that fails where more than `n` of the predicates are true."""
+    """Returns an operation that fails if more than `n` of the predicates are true."""
     together = convert_to_tensor(list(predicates), name="preds_c")
     as_numbers = call("Cast", None, together, DstT="int32")
     count = call("Sum", "num_true_conds", as_numbers, constant([0], "int32"), keep_dims=False)

@@ -45,7 +45,7 @@ def clip_by_value(t, clip_value_min, clip_value_max, name: str | None = None) ->
 
 
 def clip_by_norm(t, clip_norm, axes=None, name: str | None = None) -> Tensor | IndexedSlices:
-    """Returns a tensor, or IndexedSlices, made smaller where its Euclidean norm is larger than a bound.
+    """Returns a tensor, or IndexedSlices, made smaller if its Euclidean norm is larger than a bound.
 
     Args:
         t: the tensor.
@@ -64,7 +64,7 @@ def clip_by_norm(t, clip_norm, axes=None, name: str | None = None) -> Tensor | I
 
 
 def clip_by_average_norm(t, clip_norm, name: str | None = None) -> Tensor:
-    """Returns a tensor made smaller where its Euclidean norm, divided by the number of its elements, is larger than a bound."""
+    """Returns a tensor made smaller if its Euclidean norm, divided by the number of its elements, is larger than a bound."""
     with op_scope(name, "clip_by_average_norm", t, clip_norm) as scope:
         t = convert_to_tensor(t, name="t")
         count = cast(size(t), float32)
@@ -104,7 +104,7 @@ def _sequence(t_list) -> list:
 
 
 def clip_by_global_norm(t_list, clip_norm, use_norm=None, name: str | None = None) -> tuple[list[Any], Tensor]:
-    """Tensors made smaller by one factor where their norm together is larger than a bound.
+    """Tensors made smaller by one factor if their norm together is larger than a bound.
 
     Args:
         t_list: tensors, IndexedSlices, and None, which stays.

@@ -14,7 +14,7 @@ def cond_v2(graph: Graph, pred, true_fn, false_fn, name: str | None = None):
     """Like :func:`flowmill.cond`, with functions.
 
     Raises:
-        TypeError: for a Python boolean, and where the branches give structures or types that differ.
+        TypeError: for a Python boolean, and if the branches give structures or types that differ.
     """
     if isinstance(pred, bool):
         raise TypeError("pred must not be a Python bool", pred)

@@ -109,7 +109,7 @@ def cond(pred, true_fn=None, false_fn=None, strict: bool = False, name: str | No
 
     Args:
         pred: a boolean scalar.
-        true_fn: called without arguments for what to compute where `pred` is true.
+        true_fn: called without arguments for what to compute if `pred` is true.
         false_fn: the same for where it is false.
         strict: returns lists of one element as lists, instead of the element.
         name: the name of the scope.
@@ -192,7 +192,7 @@ def _check_branches(true_result, false_result, true_flat, false_flat) -> None:
 
 
 def Assert(condition, data, summarize: int | None = None, name: str | None = None) -> Operation:  # noqa: N802 - TensorFlow's name
-    """Returns an operation that fails where `condition` is false. Nothing runs it by itself: let what relies on it wait for it.
+    """Returns an operation that fails if `condition` is false. Nothing runs it by itself: let what relies on it wait for it.
 
     Args:
         condition: a boolean scalar.

@@ -91,7 +91,7 @@ class CondContext(ControlFlowContext):
 
     @property
     def branch(self) -> int:
-        """1 for what is done where the predicate is true, 0 for the other."""
+        """1 for what is done if the predicate is true, 0 for the other."""
         return self._message().branch
 
 

@@ -132,7 +132,7 @@ class DefinedFunction:
         self._grad_func = grad_func
 
     def add_to_graph(self, graph: Graph) -> None:
-        """Adds it to a graph's library; nothing happens where that has it."""
+        """Adds it to a graph's library; nothing happens if that has it."""
         function = self._built()
         function.add_to_graph(graph)
         if self._python_grad_func is not None:

@@ -109,7 +109,7 @@ class DType:
 
     @property
     def size(self) -> int:
-        """Bytes of an element; 0 where they vary."""
+        """Bytes of an element; 0 if they vary."""
         has_size = self.is_numpy_compatible and self.base_dtype._name != "string"
         return self._numpy().itemsize if has_size else 0
 

@@ -196,7 +196,7 @@ def DEFINE_list(name: str, default, help, flag_values: FlagValues = FLAGS, requi
 
 def DEFINE_spaceseplist(name: str, default, help, comma_compat: bool = False, flag_values: FlagValues = FLAGS, required: bool = False,
                         **args) -> FlagHolder:
-    """Defines a flag with strings as its value, spaces between them, or commas where `comma_compat` says so."""
+    """Defines a flag with strings as its value, spaces between them, or commas if `comma_compat` says so."""
     split = _listed(None)
     parse = (lambda v: split(v.replace(",", " ") if isinstance(v, str) else v)) if comma_compat else split
     return _define(parse, name, default, help, flag_values, required, write=" ".join, kind="a whitespace separated list", **args)
@@ -293,7 +293,7 @@ def mark_flags_as_required(flag_names, flag_values: FlagValues = FLAGS) -> None:
 
 
 def mark_flags_as_mutual_exclusive(flag_names, required: bool = False, flag_values: FlagValues = FLAGS) -> None:
-    """Refuses command lines that give more than one of some flags, or none of them where one is required."""
+    """Refuses command lines that give more than one of some flags, or none of them if one is required."""
     names = [_name_of(n) for n in flag_names]
     count = "Exactly" if required else "At most"
 
@@ -305,7 +305,7 @@ def mark_flags_as_mutual_exclusive(flag_names, required: bool = False, flag_valu
 
 
 def mark_bool_flags_as_mutual_exclusive(flag_names, required: bool = False, flag_values: FlagValues = FLAGS) -> None:
-    """Refuses command lines that make more than one of some boolean flags true, or none of them where one is required."""
+    """Refuses command lines that make more than one of some boolean flags true, or none of them if one is required."""
     names = [_name_of(n) for n in flag_names]
     for name in names:
         if not flag_values[name].boolean:

@@ -98,7 +98,7 @@ class FuncGraph(Graph):
     @contextlib.contextmanager
     def variables_outside(self, use_resource: bool = False):
         """Makes `get_variable` make variables in the outermost graph, with the variable scope of the graph around this one; resource variables
-        unless told otherwise where `use_resource` is true."""
+        unless told otherwise if `use_resource` is true."""
         from flowmill import variable_scopes
 
         outermost = self.outer_graph
@@ -177,7 +177,7 @@ class BodyGraph(FuncGraph):
             inside = traced._captures.get(id(tensor), (None, tensor))[1]
             if inside.graph is traced:
                 return self._find(self._source.names[inside.op.name])._outputs[inside.value_index]
-        raise ValueError(f"{tensor!r} is not known where function '{self.name}' is differentiated: let the function take it.")
+        raise ValueError(f"{tensor!r} is not available where function '{self.name}' is differentiated: pass it to the function as an argument.")
 
 
 def _find(graph: Graph, name: str) -> Function | None:
@@ -254,7 +254,7 @@ class Function:
         self.name: str = definition.signature.name
 
     def add_to_graph(self, graph: Graph) -> None:
-        """Adds it, and what it calls, to a graph's library; nothing happens where that has it."""
+        """Adds it, and what it calls, to a graph's library; nothing happens if that has it."""
         if graph._functions.get(self.name) is self:
             return
         for function in self.nested.values():

@@ -51,7 +51,7 @@ def map_fn(fn, elems, dtype=None, parallel_iterations: int | None = None, back_p
     """Returns the results of `fn` for each row, stacked.
 
     Args:
-        fn: called with the structure of one row of each tensor; returns a structure like `elems`, or like `dtype` where that is given.
+        fn: called with the structure of one row of each tensor; returns a structure like `elems`, or like `dtype` if that is given.
         elems: a tensor, or a structure of tensors with equally many rows.
         dtype: the types of what `fn` gives, in its structure; those of `elems` if it is None.
         parallel_iterations: how many rows may be worked on at once, 10 if it is None.
@@ -162,7 +162,7 @@ def scan(fn, elems, initializer=None, parallel_iterations: int = 10, back_prop: 
 
     Args:
         fn: called with what came out so far and the structure of a row of each tensor; returns what comes out now, in the structure of `initializer`,
-            of `elems` where that is None.
+            of `elems` if that is None.
         elems: a tensor, or a structure of tensors with equally many rows.
         initializer: what to begin with; the first row if it is None, which is the first of the result then.
         parallel_iterations: how many calls may run at once.

@@ -194,7 +194,7 @@ def IsDirectory(dirname) -> bool:
 
 
 def MkDir(dirname) -> None:
-    """Makes a directory, whose parent exists; nothing happens where it exists.
+    """Makes a directory, whose parent exists; nothing happens if it exists.
 
     Raises:
         errors.NotFoundError: if its parent does not exist.
@@ -205,7 +205,7 @@ def MkDir(dirname) -> None:
 
 
 def MakeDirs(dirname) -> None:
-    """Makes a directory and its parents; nothing happens where it exists."""
+    """Makes a directory and its parents; nothing happens if it exists."""
     with _errors(str(dirname)):
         os.makedirs(_local(dirname), exist_ok=True)
 
@@ -254,7 +254,7 @@ def Remove(filename) -> None:
     """Removes a file.
 
     Raises:
-        errors.NotFoundError, errors.FailedPreconditionError: where it does not exist or is a directory.
+        errors.NotFoundError, errors.FailedPreconditionError: if it does not exist or is a directory.
     """
     with _errors(str(filename)):
         os.remove(_local(filename))

@@ -25,7 +25,7 @@ def compute_gradient(x, x_shape, y, y_shape, x_init_value=None, delta: float = 1
 
     Returns:
         Two matrices with a row for each element of `x` and a column for each of `y`: by gradients and by differences. Complex numbers count as two
-        elements. For a list a list of such pairs.
+        elements. For a list it returns a list of such pairs.
 
     Raises:
         ValueError: if `y` has a type without gradients, or is no tensor of the shape.

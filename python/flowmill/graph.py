@@ -107,7 +107,7 @@ class Graph(Scopes):
             at: the constant's place among the inputs, 0 or 1.
 
         Returns:
-            None, with nothing added, where the number is none of the tensor's type, or the graph's surroundings take a closer look.
+            None, with nothing added, if the number is none of the tensor's type, or the graph's surroundings take a closer look.
         """
         here = self._thread.here
         if self._finalized or here.gradient_overrides or here.container or here.device_functions or is_captured(self):
@@ -124,7 +124,7 @@ class Graph(Scopes):
         return self._first_output(node_id, type_number)
 
     def _object(self, node_id: int, types) -> Operation:
-        """Returns the object of an operation, where the types of its outputs are known."""
+        """Returns the object of an operation, if the types of its outputs are known."""
         made = self._objects.get(node_id)
         if made is None:
             made = self._objects.setdefault(node_id, Operation(self, node_id, [Tensor(self, (node_id, i), t) for i, t in enumerate(types)]))
@@ -349,7 +349,7 @@ class Graph(Scopes):
             self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names, value) -> None:
-        """Appends a value to each of the collections `names`, once where one is named twice; a string is one name.
+        """Appends a value to each of the collections `names`, once if one is named twice; a string is one name.
 
         Raises:
             RuntimeError: if the graph is finalized.

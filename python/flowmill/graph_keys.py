@@ -55,7 +55,7 @@ def add_to_collection(name, value) -> None:
 
 
 def add_to_collections(names, value) -> None:
-    """Appends a value to several collections of the default graph, once where one is named twice."""
+    """Appends a value to several collections of the default graph, once if one is named twice."""
     get_default_graph().add_to_collections(names, value)
 
 

@@ -42,7 +42,7 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
 
     Raises:
         TypeError: if an argument has the wrong type.
-        GraphImportError: (a ValueError) where the message is not a legal graph.
+        GraphImportError: (a ValueError) if the message is not a legal graph.
         NotFoundError: if ops are not known; the message lists all of them.
     """
     graph = get_default_graph()

@@ -169,7 +169,7 @@ class RandomNormal(Initializer):
 
 
 class TruncatedNormal(RandomNormal):
-    """Numbers that are normal, drawn again where they are more than two standard deviations from the mean. Arguments as of :class:`RandomNormal`."""
+    """Numbers that are normal, drawn again if they are more than two standard deviations from the mean. Arguments as of :class:`RandomNormal`."""
 
     def __call__(self, shape, dtype=None, partition_info=None) -> Tensor:
         """Returns the tensor."""

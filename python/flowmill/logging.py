@@ -101,7 +101,7 @@ def _called() -> int:
 
 
 def log_if(level, msg, condition, *args) -> None:
-    """Writes a message where `condition` holds."""
+    """Writes a message if `condition` holds."""
     if condition:
         get_logger().log(level, msg, *args, stacklevel=2)
 

@@ -19,7 +19,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         cond: called with the variables; returns a boolean scalar.
         body: called with the variables; returns their values in the next iteration, in the same structure and of the same types.
         loop_vars: a list or tuple of the values to begin with: tensors, numbers, composites such as TensorArrays, and structures of them.
-        shape_invariants: for each variable a TensorShape that its values have in all iterations; that which it begins with where this is None.
+        shape_invariants: for each variable a TensorShape that its values have in all iterations; that which it begins with if this is None.
         parallel_iterations: how many iterations may run at once.
         back_prop: whether gradients go through; what comes out of a loop without them counts as constant.
         swap_memory: only kept with the graph: there is one memory.
@@ -32,7 +32,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
 
     Raises:
         TypeError: if a function cannot be called, or structures or types differ.
-        ValueError: for no variables, and where a shape changes without an invariant that allows it.
+        ValueError: for no variables, and if a shape changes without an invariant that allows it.
     """
     if not callable(cond):
         raise TypeError("'cond' must be callable.")

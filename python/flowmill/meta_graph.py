@@ -153,7 +153,7 @@ def _add_item(found, item, scope: str | None) -> None:
     elif isinstance(item, (str, bytes)):
         found.bytes_list.value.append(item.encode() if isinstance(item, str) else item)
     elif isinstance(item, bool):
-        raise TypeError(f"{item!r} is no item of a CollectionDef")
+        raise TypeError(f"{item!r} is not an item of a CollectionDef")
     elif isinstance(item, int):
         found.int64_list.value.append(item)
     elif isinstance(item, float):

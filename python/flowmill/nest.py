@@ -1,7 +1,7 @@
 """Nested structures of lists, tuples, named tuples and dictionaries (by sorted keys), flat and back.
 
 A *composite* is an object made of several tensors, such as IndexedSlices: it has a method ``_components()`` that returns them and one
-``_with_components(tensors)`` that makes another of the same kind. Functions take it apart where `expand_composites` says so.
+``_with_components(tensors)`` that makes another of the same kind. Functions take it apart if `expand_composites` says so.
 """
 
 from __future__ import annotations

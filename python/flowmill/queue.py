@@ -122,10 +122,10 @@ class QueueBase:
         return [convert_to_tensor(v, d, f"component_{i}") for i, (v, d) in enumerate(zip(self._components(values), self._dtypes))]
 
     def enqueue(self, vals, name: str | None = None) -> Operation:
-        """Puts in an element: waits while the queue is full, fails with `CancelledError` where it is closed.
+        """Puts in an element: waits while the queue is full, fails with `CancelledError` if it is closed.
 
         Args:
-            vals: a tensor, a tuple of them, or a dictionary where the queue has names.
+            vals: a tensor, a tuple of them, or a dictionary if the queue has names.
             name: the name of the operation.
 
         Raises:
@@ -163,10 +163,10 @@ class QueueBase:
         return tensors[0] if len(tensors) == 1 else tensors if tensors else op
 
     def dequeue(self, name: str | None = None):
-        """Takes out an element: waits while there is none; fails with `OutOfRangeError` where the queue is closed and empty.
+        """Takes out an element: waits while there is none; fails with `OutOfRangeError` if the queue is closed and empty.
 
         Returns:
-            A tensor, a list of them, or a dictionary where the queue has names.
+            A tensor, a list of them, or a dictionary if the queue has names.
         """
         op = apply_op("QueueDequeueV2", name or f"{self._name}_Dequeue", (self._queue_ref,), {"component_types": self._dtypes})
         for tensor, shape in zip(op.outputs, self._shapes):
@@ -180,7 +180,7 @@ class QueueBase:
         return self._element(op)
 
     def dequeue_many(self, n, name: str | None = None):
-        """Takes out `n` elements, along a new first dimension; fails with `OutOfRangeError` where fewer are left in a closed queue."""
+        """Takes out `n` elements, along a new first dimension; fails with `OutOfRangeError` if fewer are left in a closed queue."""
         from flowmill.tensor_util import constant_value
 
         return self._dequeue("Many", n, name, constant_value(n) if isinstance(n, Tensor) else n)
@@ -210,10 +210,10 @@ class FIFOQueue(QueueBase):
     """A queue that gives elements in the order in which they came.
 
     Args:
-        capacity: how many elements it holds at most; any number where it is negative.
+        capacity: how many elements it holds at most; any number if it is negative.
         dtypes: the types of an element's components, or the one.
         shapes: their shapes, which :meth:`dequeue_many` needs.
-        names: their names, where elements are dictionaries.
+        names: their names, if elements are dictionaries.
         shared_name: the name by which sessions share it.
         name: its name.
     """
@@ -247,7 +247,7 @@ class RandomShuffleQueue(QueueBase):
 
 
 def _seeds(seed: int | None, shared_name: str | None) -> tuple[int, int]:
-    """Returns the graph's and the queue's seed; queues that are shared get theirs from their name where they have none."""
+    """Returns the graph's and the queue's seed; queues that are shared get theirs from their name if they have none."""
     first, second = get_seed(seed)
     if first is None and second is None:
         return 0, 0

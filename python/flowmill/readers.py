@@ -34,7 +34,7 @@ class ReaderBase:
         return self._supports_serialize
 
     def read(self, queue, name: str | None = None):
-        """Returns the next record's key and value, string scalars; takes a name from `queue` where a file has come to its end."""
+        """Returns the next record's key and value, string scalars; takes a name from `queue` if a file has come to its end."""
         return call("ReaderReadV2", name, self._reader_ref, _handle(queue))
 
     def read_up_to(self, queue, num_records, name: str | None = None):
@@ -88,7 +88,7 @@ class FixedLengthRecordReader(ReaderBase):
         record_bytes: the length.
         header_bytes: bytes before the first record.
         footer_bytes: bytes after the last one.
-        hop_bytes: from one record's start to the next one's; `record_bytes` where it is 0 or None.
+        hop_bytes: from one record's start to the next one's; `record_bytes` if it is 0 or None.
         name: the name of the operation.
         encoding: ``""``, or ``"ZLIB"`` for files that are compressed as a whole.
     """

@@ -148,7 +148,7 @@ class ResourceVariable(Variable):
         return value
 
     def value(self) -> Tensor:
-        """Its value, read by an operation of its own; the copy of a caching device where there is one."""
+        """Its value, read by an operation of its own; the copy of a caching device if there is one."""
         if self._cached is not None:
             return self._cached
         with self.graph.colocate_with(None, ignore_existing=True):

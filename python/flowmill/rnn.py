@@ -32,7 +32,7 @@ def _swapped(x: Tensor) -> Tensor:
 
 
 def _batch_size(flat_input):
-    """Returns the size of the second dimension, a number where one of the tensors says it.
+    """Returns the size of the second dimension, a number if one of the tensors says it.
 
     Raises:
         ValueError: if there is no second dimension.
@@ -366,7 +366,7 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
 
     Raises:
         TypeError: if `cell` is none, or `inputs` no list.
-        ValueError: for no inputs, where their depth is not known, and where there is neither `initial_state` nor `dtype`.
+        ValueError: for no inputs, if their depth is not known, and if there is neither `initial_state` nor `dtype`.
     """
     check_cell("cell", cell)
     _check_sequence(inputs)

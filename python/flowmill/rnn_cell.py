@@ -201,7 +201,7 @@ class LSTMCell(LayerRNNCell):
 
     @property
     def output_size(self) -> int:
-        """`num_proj`, or `num_units` where that is None."""
+        """`num_proj`, or `num_units` if that is None."""
         return self._num_proj or self._num_units
 
     def build(self, input_shape) -> None:

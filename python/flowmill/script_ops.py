@@ -42,7 +42,7 @@ def py_func(func, inp, Tout, stateful: bool = True, name: str | None = None):  #
         name: the name of the operation.
 
     Returns:
-        A tensor, a list of them where `Tout` is a list, the operation where that is empty.
+        A tensor, a list of them if `Tout` is a list, the operation if that is empty.
 
     Raises:
         ValueError: if `func` cannot be called.

@@ -179,7 +179,7 @@ class Session:
 
         Raises:
             RuntimeError: if the session is closed or its graph empty.
-            TypeError, ValueError: where fetches or feeds have the wrong type or shape, or do not exist.
+            TypeError, ValueError: if fetches or feeds have the wrong type or shape, or do not exist.
             errors.OpError: if an operation fails.
         """
         if self._closed:
@@ -261,7 +261,7 @@ class Session:
                 self._partial_runs.pop(handle, None)
 
     def _prepare(self, fetches, feed_dict):
-        """Looks up fetches and feeds, and keeps what was found where the key tells steps apart."""
+        """Looks up fetches and feeds, and keeps what was found if the key tells steps apart."""
         if not self._graph.version:
             raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
         feeds = flatten(self._graph, feed_dict)

@@ -74,7 +74,7 @@ def union(a, b, validate_indices: bool = True) -> SparseTensor:
 
 
 def difference(a, b, aminusb: bool = True, validate_indices: bool = True) -> SparseTensor:
-    """Returns the elements of `a` that are not in `b`; the other way round where `aminusb` is false. Arguments are as for :func:`intersection`."""
+    """Returns the elements of `a` that are not in `b`; the other way round if `aminusb` is false. Arguments are as for :func:`intersection`."""
     kinds = ("a-b", "b-a") if aminusb else ("b-a", "a-b")
     return _operation(a, b, *kinds, validate_indices)
 

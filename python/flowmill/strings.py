@@ -131,7 +131,7 @@ def substr(input, pos, len, name=None, unit: str = "BYTE") -> Tensor:
 
     Args:
         input: the strings.
-        pos: where the parts begin; counted from the end where negative.
+        pos: if the parts begin; counted from the end if negative.
         len: how long they are at most.
         name: the name of the operation.
         unit: what is counted: ``"BYTE"`` or ``"UTF8_CHAR"``.
@@ -140,17 +140,17 @@ def substr(input, pos, len, name=None, unit: str = "BYTE") -> Tensor:
 
 
 def length(input, name=None, unit: str = "BYTE") -> Tensor:
-    """Returns the lengths of strings in bytes, or in characters where `unit` is ``"UTF8_CHAR"``."""
+    """Returns the lengths of strings in bytes, or in characters if `unit` is ``"UTF8_CHAR"``."""
     return call("StringLength", name, input, unit=unit)
 
 
 def lower(input, encoding: str = "", name=None) -> Tensor:
-    """Strings in small letters: ASCII's alone, or all where `encoding` is ``"utf-8"``."""
+    """Strings in small letters: ASCII's alone, or all if `encoding` is ``"utf-8"``."""
     return call("StringLower", name, input, encoding=encoding)
 
 
 def upper(input, encoding: str = "", name=None) -> Tensor:
-    """Strings in capital letters: ASCII's alone, or all where `encoding` is ``"utf-8"``."""
+    """Strings in capital letters: ASCII's alone, or all if `encoding` is ``"utf-8"``."""
     return call("StringUpper", name, input, encoding=encoding)
 
 

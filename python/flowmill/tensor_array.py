@@ -139,7 +139,7 @@ class TensorArray:
             self._element_shapes[0] = self.element_shape.merge_with(shape)
 
     def _known_size(self) -> int | None:
-        """Returns the number of its elements where that was given as a constant."""
+        """Returns the number of its elements if that was given as a constant."""
         if self._dynamic_size or self._size is None:
             return None
         return int(self._size) if not isinstance(self._size, Tensor) else _constant_value(self._size)

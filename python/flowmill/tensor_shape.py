@@ -285,7 +285,7 @@ class TensorShape:
         return TensorShape([b if a is None else a for a, b in zip(self._dims, other._dims)])
 
     def concatenate(self, other) -> TensorShape:
-        """These sizes and then those of `other`; nothing is known where one of the ranks is not."""
+        """These sizes and then those of `other`; nothing is known if one of the ranks is not."""
         other = as_shape(other)
         return TensorShape(None if self._dims is None or other._dims is None else self._dims + other._dims)
 
@@ -296,7 +296,7 @@ class TensorShape:
         return as_shape(other).concatenate(self)
 
     def most_specific_compatible_shape(self, other) -> TensorShape:
-        """Returns the shape that says most of those that fit both: sizes that differ are unknown, and so is everything where the ranks differ."""
+        """Returns the shape that says most of those that fit both: sizes that differ are unknown, and so is everything if the ranks differ."""
         other = as_shape(other)
         if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
             return TensorShape(None)
@@ -320,7 +320,7 @@ class TensorShape:
         return self._dims is not None and len(self._dims) == len(other._dims) and all(b is None or a == b for a, b in zip(self._dims, other._dims))
 
     def with_rank(self, rank: int) -> TensorShape:
-        """Returns the shape, with `rank` unknown sizes where nothing was known.
+        """Returns the shape, with `rank` unknown sizes if nothing was known.
 
         Raises:
             ValueError: if the rank is another one.

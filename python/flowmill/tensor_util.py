@@ -14,11 +14,11 @@ from flowmill.tensor_shape import TensorShape
 
 
 def constant_value(tensor, partial: bool = False) -> Any:
-    """Returns the value that a tensor always has, where that follows from the graph.
+    """Returns the value that a tensor always has, if that follows from the graph.
 
     Args:
         tensor: a tensor; an array is its own value.
-        partial: gives an array of objects where only some of what was stacked is known, with None for what is not.
+        partial: gives an array of objects if only some of what was stacked is known, with None for what is not.
 
     Returns:
         A NumPy array or scalar, None if the value is not known.
@@ -37,7 +37,7 @@ def constant_value(tensor, partial: bool = False) -> Any:
 
 
 def _computed(tensor: Tensor):
-    """Returns the value of an operation that the core does not follow, where its inputs have values."""
+    """Returns the value of an operation that the core does not follow, if its inputs have values."""
     op = tensor.op
     function = _FUNCTIONS.get(op.type)
     if function is None:

@@ -241,7 +241,7 @@ class VariableScope:
 def get_variable(name: str, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None, collections=None, caching_device=None,
                  partitioner=None, validate_shape=True, use_resource=None, custom_getter=None, constraint=None,
                  synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE):
-    """The variable of this name in the variable scope that is open: a new one, or where the scope says so the one that there is.
+    """The variable of this name in the variable scope that is open: a new one, or if the scope says so the one that there is.
 
     Args:
         name: its name, which the scope's name is put before.
@@ -261,7 +261,7 @@ def get_variable(name: str, shape=None, dtype=None, initializer=None, regularize
         synchronization, aggregation: kept and saved.
 
     Returns:
-        A `Variable`, or a `PartitionedVariable` where there is a partitioner.
+        A `Variable`, or a `PartitionedVariable` if there is a partitioner.
 
     Raises:
         ValueError: if the scope says to make a variable that exists, or to find one that does not, or the shape or type is not the variable's.
@@ -329,7 +329,7 @@ def _opened(name_or_scope, old_name_scope: str | None, reuse, defaults: dict) ->
 
 
 def reserved(name: str | None, default_name: str, custom_getter=None) -> VariableScope:
-    """Returns a variable scope to be opened later; no other gets its name. `default_name` is made unique where `name` is None."""
+    """Returns a variable scope to be opened later; no other gets its name. `default_name` is made unique if `name` is None."""
     defaults = dict.fromkeys(("initializer", "regularizer", "caching_device", "partitioner", "dtype", "use_resource", "constraint"))
     with _opened(name or _scopes().unique(default_name), None, False, {**defaults, "custom_getter": custom_getter}) as scope:
         return scope
@@ -340,7 +340,7 @@ class variable_scope:  # noqa: N801 - TensorFlow's name
 
     Args:
         name_or_scope: a name, or a scope that is opened again.
-        default_name: what to call it, made unique, where `name_or_scope` is None.
+        default_name: what to call it, made unique, if `name_or_scope` is None.
         values: tensors whose graph to use.
         initializer, regularizer, caching_device, partitioner, custom_getter, dtype, use_resource, constraint: arguments of :func:`get_variable`
             by default.

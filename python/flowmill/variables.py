@@ -124,7 +124,7 @@ def _masked(values: Tensor, mask: Tensor) -> Tensor:
 
 
 def assert_variables_initialized(var_list=None) -> Tensor | None:
-    """Returns a tensor that fails to be computed where a variable has no value; None if there are no variables.
+    """Returns a tensor that fails to be computed if a variable has no value; None if there are no variables.
 
     Args:
         var_list: the variables, all global and local ones if it is None.

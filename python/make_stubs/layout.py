@@ -6,7 +6,7 @@ WIDTH = 150
 
 
 def function(name: str, parameters: list[str], gives: str, indent: str = "", doc: list[str] | None = None) -> list[str]:
-    """A function's lines: one, or one a parameter where that is too long.
+    """A function's lines: one, or one a parameter if that is too long.
 
     Args:
         name: what it is called.

@@ -382,7 +382,7 @@ class Stub:
 
 
 def _default(node: ast.expr) -> str:
-    """A default as it is written where that is short, an ellipsis for what the reader has to look up."""
+    """A default as it is written if that is short, an ellipsis for what the reader has to look up."""
     try:
         return ast.unparse(node) if isinstance(ast.literal_eval(node), (*_PLAIN, type(None))) else "..."
     except ValueError:
@@ -399,7 +399,7 @@ def _attributes(statement: ast.ClassDef) -> list[str]:
 
 
 def _doc(thing) -> list[str]:
-    """A docstring as lines; where the source has none to show."""
+    """A docstring as lines; if the source has none to show."""
     text = inspect.getdoc(thing)
     if not text or not vars(thing).get("__doc__", thing.__doc__):
         return []

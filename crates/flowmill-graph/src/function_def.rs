@@ -158,7 +158,7 @@ fn nodes_of(graph: &Graph, part: &FunctionPart<'_>) -> Result<BTreeSet<NodeId>> 
         }
         let node = graph.node(id)?;
         if node.is_op(ARG) || node.is_op(RETVAL) {
-            bail!(InvalidArgument, "'{}' is no argument of the function being made", node.name());
+            bail!(InvalidArgument, "'{}' is not an argument of the function being made", node.name());
         }
         todo.extend(graph.inputs(id).filter_map(resolve));
     }

@@ -1,4 +1,4 @@
-//! The text form of a graph: one node a line, in topological order. What is in a line leads back to the node.
+//! The text form of a graph: one node per line, in topological order. Each line has all that is needed to make its node again.
 //!
 //! ```text
 //! x = Placeholder() {dtype=f32, shape=[?,784]}

@@ -1,4 +1,4 @@
-//! The op catalogue: each op's signature and shape function, declared once, one family a file.
+//! The op catalogue: each op's signature and shape function, declared once, one file per family.
 //!
 //! A declaration reads
 //!

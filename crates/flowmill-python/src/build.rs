@@ -167,7 +167,7 @@ fn attrs_from_python(graph: &PyGraph, op: &str, attrs: Option<&Bound<'_, PyDict>
             Some(attr) => attr_from_python(&value, attr)?,
             // Not declared: kept as it is, such as `_class` or `_output_shapes`.
             None => {
-                let bytes = value.cast::<PyBytes>().map_err(|_| PyTypeError::new_err(format!("'{key}' is no attribute of {op}")))?;
+                let bytes = value.cast::<PyBytes>().map_err(|_| PyTypeError::new_err(format!("{op} has no attribute '{key}'")))?;
                 attr_value(bytes.as_bytes())?
             }
         };

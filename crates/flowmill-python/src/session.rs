@@ -123,7 +123,7 @@ fn seconds(py: Python<'_>, seconds: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(seconds).map_err(|e| invalid_argument(py, format!("a timeout of {seconds} s: {e}")))
 }
 
-/// A step with its feeds, fetches and targets looked up, called with one value a feed.
+/// A step with its feeds, fetches and targets looked up, called with one value per feed.
 #[pyclass(frozen, name = "Callable", module = "flowmill._core")]
 pub struct PyCallable {
     session: Arc<Session>,

@@ -2,7 +2,7 @@
 //!
 //! A block is zeroed when it first comes from the system and keeps whatever its last user wrote after that, so that its bytes are
 //! always initialised and kernels can take `&mut [T]` without clearing megabytes first. Blocks up to [`SMALL_MAX`] bytes are kept
-//! per thread, larger ones in one list a class; at most [`CACHE_MAX`] bytes are kept in those lists.
+//! per thread, larger ones in one list per class; at most [`CACHE_MAX`] bytes are kept in those lists.
 
 use crate::sync::Mutex;
 use crate::{Bytes, Result, bail};

@@ -183,7 +183,7 @@ fn repeat_last_string(shape: Shape, values: &[Bytes]) -> Result<Tensor> {
 fn pairs<T>(values: &[T]) -> Result<&[[T; 2]]> {
     match values.as_chunks() {
         (pairs, []) => Ok(pairs),
-        _ => bail!(InvalidArgument, "Cannot parse tensor from proto: {} numbers are no complex values", values.len()),
+        _ => bail!(InvalidArgument, "Cannot parse tensor from proto: {} numbers cannot be paired to complex values", values.len()),
     }
 }
 

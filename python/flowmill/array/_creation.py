@@ -255,7 +255,7 @@ def identity_n(input, name: str | None = None) -> list[Tensor]:  # noqa: A002
 
 
 def ensure_shape(x, shape, name: str | None = None) -> Tensor:
-    """Returns a tensor as it is; running fails where it does not have the (partly known) shape.
+    """Returns a tensor as it is; running fails if it does not have the (partly known) shape.
 
     Raises:
         ValueError: if it cannot have it.
@@ -264,7 +264,7 @@ def ensure_shape(x, shape, name: str | None = None) -> Tensor:
 
 
 def check_pinned(tensor, name: str | None = None) -> Tensor:
-    """Returns a tensor as it is where its memory is pinned for other devices; an error in any session here, if there are none."""
+    """Returns a tensor as it is if its memory is pinned for other devices; an error in any session here, if there are none."""
     return call("CheckPinned", name, tensor)
 
 

@@ -316,7 +316,7 @@ def dynamic_partition(data, partitions, num_partitions: int, name: str | None = 
 
 
 def dynamic_stitch(indices, data, name: str | None = None) -> Tensor:
-    """Parts of several tensors in one: those of ``data[i]`` in the places ``indices[i]``; where two have one place, the last one counts."""
+    """Parts of several tensors in one: those of ``data[i]`` in the places ``indices[i]``; if two have one place, the last one counts."""
     return call("DynamicStitch", name, indices, data)
 
 

@@ -66,7 +66,7 @@ def path_to_str(path) -> Any:
 
 
 def dimension_at_index(shape, index: int) -> Dimension:
-    """One dimension of a shape; an unknown one where the rank is unknown."""
+    """One dimension of a shape; an unknown one if the rank is unknown."""
     return Dimension(None) if shape.rank is None else shape.dims[index]
 
 

@@ -124,7 +124,7 @@ def assert_rank(x, rank, data=None, summarize: int | None = None, message: str |
         name: the name of the scope.
 
     Returns:
-        An operation that fails where it has another one; one that does nothing where that is known.
+        An operation that fails if it has another one; one that does nothing if that is known.
 
     Raises:
         ValueError: if it is known to have another rank.
@@ -223,7 +223,7 @@ def assert_shapes(shapes, data=None, summarize: int | None = None, message: str 
         name: the name of the scope.
 
     Returns:
-        An operation that fails where a shape is wrong.
+        An operation that fails if a shape is wrong.
 
     Raises:
         ValueError: if one is known to be wrong.

@@ -116,7 +116,7 @@ def assert_near(x, y, rtol=None, atol=None, data=None, summarize: int | None = N
         name: the name of the scope.
 
     Returns:
-        An operation that fails where it does not hold.
+        An operation that fails if it does not hold.
 
     Raises:
         errors.InvalidArgumentError: while it runs.
@@ -142,7 +142,7 @@ def assert_near(x, y, rtol=None, atol=None, data=None, summarize: int | None = N
 
 
 def check_numerics(tensor, message: str, name: str | None = None) -> Tensor:
-    """Returns a tensor as it is; running it fails where it has infinite elements or such that are not numbers.
+    """Returns a tensor as it is; running it fails if it has infinite elements or such that are not numbers.
 
     Args:
         tensor: floating-point numbers.
@@ -176,7 +176,7 @@ verify_tensor_all_finite = assert_all_finite
 
 
 def add_check_numerics_ops() -> Operation:
-    """Returns an operation that fails where a tensor of floating-point numbers, of those that are in the default graph now, has elements that are not finite.
+    """Returns an operation that fails if a tensor of floating-point numbers, of those that are in the default graph now, has elements that are not finite.
 
     Raises:
         ValueError: if one of them is within control flow.

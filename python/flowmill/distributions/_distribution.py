@@ -42,7 +42,7 @@ def another_seed(seed: int | None, salt: str) -> int | None:
 
 
 class Distribution:
-    """A distribution of tensors. Subclasses define ``_sample_n``, ``_log_prob`` and related ones; what is not defined follows from the others where it can.
+    """A distribution of tensors. Subclasses define ``_sample_n``, ``_log_prob`` and related ones; what is not defined follows from the others if it can.
 
     Args:
         dtype: the type of samples.
@@ -302,13 +302,13 @@ class Distribution:
         raise NotImplementedError(f"{name} is not implemented: {type(self).__name__}")
 
     def _checked(self, tensor: Tensor, *assertions: Callable[[Tensor], Any]) -> Tensor:
-        """A parameter or value once assertions hold, where they are to be checked."""
+        """A parameter or value once assertions hold, if they are to be checked."""
         from flowmill.control_flow import with_dependencies
 
         return with_dependencies([a(tensor) for a in assertions], tensor) if self._validate_args and assertions else tensor
 
     def _or_nan(self, defined: Tensor, value: Tensor, message: str) -> Tensor:
-        """Returns a moment where it is defined; elsewhere NaN, or a failure where that is not allowed."""
+        """Returns a moment if it is defined; elsewhere NaN, or a failure if that is not allowed."""
         from flowmill.control_flow import with_dependencies
 
         if self._allow_nan_stats:

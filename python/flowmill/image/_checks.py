@@ -54,7 +54,7 @@ def checked(image) -> Tensor:
 
 
 def sizes(image: Tensor, rank: int) -> list:
-    """Returns the sizes of an image: numbers if they are known, scalars where not."""
+    """Returns the sizes of an image: numbers if they are known, scalars if not."""
     if image.shape.is_fully_defined():
         return image.shape.as_list()
     static = image.shape.with_rank(rank).as_list()

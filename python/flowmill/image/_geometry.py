@@ -290,7 +290,7 @@ def extract_glimpse(input, size, offsets, centered: bool = True, normalized: boo
         size: ``[height, width]`` of the windows.
         offsets: the middle of each window, ``[batch, 2]``.
         centered: whether offsets count from the middle.
-        normalized: whether they go from −1 to 1 (from 0 to 1 where not centered).
+        normalized: whether they go from −1 to 1 (from 0 to 1 if not centered).
         uniform_noise: whether noise is uniform rather than normal.
         name: the name of the operation.
     """

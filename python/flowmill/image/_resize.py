@@ -71,7 +71,7 @@ def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners: boo
         name: the name of the scope.
 
     Returns:
-        `float32`; of the type of `images` for the nearest neighbour, and where the size does not change.
+        `float32`; of the type of `images` for the nearest neighbour, and if the size does not change.
 
     Raises:
         ValueError: if shapes do not fit, or for another method.
@@ -136,7 +136,7 @@ def _resized(images: Tensor, size, method, align_corners: bool) -> Tensor:
 
 
 def _known_as_fits(image: Tensor, target_height, target_width):
-    """Returns the size of the image within the target, where all is known."""
+    """Returns the size of the image within the target, if all is known."""
     _, height, width, _ = image.shape.as_list()
     if None in (height, width) or is_tensor(target_height) or is_tensor(target_width):
         return None, None

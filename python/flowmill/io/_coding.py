@@ -12,7 +12,7 @@ def read_file(filename, name=None) -> Tensor:
 
 
 def write_file(filename, contents, name=None) -> Operation:
-    """Writes a file; makes its directory where that does not exist."""
+    """Writes a file; makes its directory if that does not exist."""
     return call("WriteFile", name, filename, contents)
 
 
@@ -45,7 +45,7 @@ def decode_raw(input_bytes=None, out_type=None, little_endian: bool = True, name
 
 def decode_csv(records, record_defaults, field_delim: str = ",", use_quote_delim: bool = True, name=None, na_value: str = "",
                select_cols=None) -> list[Tensor]:
-    """Returns the fields of comma separated lines: a tensor a column, in the shape of `records`.
+    """Returns the fields of comma separated lines: one tensor per column, in the shape of `records`.
 
     Args:
         records: the lines.
@@ -80,7 +80,7 @@ def decode_base64(input, name=None) -> Tensor:
 
 
 def encode_base64(input, pad: bool = False, name=None) -> Tensor:
-    """Strings in base 64 as web addresses have it; with ``=`` at their ends where `pad` says so."""
+    """Strings in base 64 as web addresses have it; with ``=`` at their ends if `pad` says so."""
     return call("EncodeBase64", name, input, pad=pad)
 
 

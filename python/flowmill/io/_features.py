@@ -44,7 +44,7 @@ class RaggedFeature(collections.namedtuple("RaggedFeature", "dtype value_key par
 
     Args:
         dtype: their type: int64, float32 or string.
-        value_key: the feature with the values, where it has another name.
+        value_key: the feature with the values, if it has another name.
         partitions: how they lie in rows, and those in rows, outermost first: each a :class:`RaggedFeature.RowSplits`, ``RowLengths``,
             ``RowStarts``, ``RowLimits`` or ``ValueRowIds``, which name a feature, or ``UniformRowLength``.
         row_splits_dtype: the type of the row splits, int32 or int64.

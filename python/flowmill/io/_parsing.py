@@ -212,7 +212,7 @@ def parse_single_example(serialized, features, name: str | None = None, example_
     """Like :func:`parse_example`, for one example, a scalar; tensors have no batch dimension.
 
     Raises:
-        ValueError: as there, and where `serialized` is no scalar.
+        ValueError: as there, and if `serialized` is no scalar.
     """
     if not features:
         raise ValueError("Missing features.")

@@ -222,7 +222,7 @@ class Layer:
 
     def add_weight(self, name: str, shape=None, dtype=None, initializer=None, regularizer=None, trainable: bool | None = None, constraint=None,
                    use_resource: bool | None = None, synchronization=None, aggregation=None, partitioner=None):
-        """Makes a variable in its scope, or gets the one there is where variables are reused.
+        """Makes a variable in its scope, or gets the one there is if variables are reused.
 
         Args:
             name: the variable's.
@@ -230,7 +230,7 @@ class Layer:
             dtype: its type, the layer's if it is None.
             initializer: what it begins with, the scope's initializer if it is None.
             regularizer: a function from the variable to a loss, which is added.
-            trainable: whether it is trained where the layer is, so by default.
+            trainable: whether it is trained if the layer is, so by default.
             constraint: a function from the variable to what it shall be after each update.
             use_resource: whether it is a resource variable.
             synchronization: how replicas share it; those that are synchronised when they are read are not trained.
@@ -346,7 +346,7 @@ class Layer:
                 self._scope = captured
 
     def __call__(self, inputs, *args, **kwargs) -> Any:
-        """Builds it where that was not done, and returns what `call` does of the inputs.
+        """Builds it if that was not done, and returns what `call` does of the inputs.
 
         Args:
             inputs: a tensor or a structure of them.

@@ -119,7 +119,7 @@ class Dropout(Layer):
         return tf.convert_to_tensor([shape[i] if size is None else size for i, size in enumerate(self.noise_shape)])
 
     def call(self, inputs, training=False) -> Tensor:
-        """Returns the input as it is, or with zeros where `training` is true: a boolean or a boolean scalar."""
+        """Returns the input as it is, or with zeros if `training` is true: a boolean or a boolean scalar."""
         return smart_cond(
             training, lambda: tf.nn.dropout(inputs, noise_shape=self._noise_shape(inputs), seed=self.seed, rate=self.rate),
             lambda: tf.identity(inputs))

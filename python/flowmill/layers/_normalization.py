@@ -34,7 +34,7 @@ class BatchNormalization(Layer):
         renorm_clipping: the limits ``rmax``, ``rmin`` and ``dmax`` of that correction.
         renorm_momentum: as `momentum`, for the averages of that correction.
         fused: uses one op for images; None if that can be done.
-        trainable: whether its variables are trained; where not, it normalises by the averages.
+        trainable: whether its variables are trained; if not, it normalises by the averages.
         virtual_batch_size: how many examples are normalised together, or None.
         adjustment: a function from the input's shape to a factor and what to add in training, or None.
         name: the name of its variable scope.
@@ -173,7 +173,7 @@ class BatchNormalization(Layer):
     # Calls
 
     def call(self, inputs, training=False) -> Tensor:
-        """Returns the input, normalised by its own moments where `training` is true: a boolean or a boolean scalar."""
+        """Returns the input, normalised by its own moments if `training` is true: a boolean or a boolean scalar."""
         if isinstance(training, int):
             training = bool(training)
         if self.virtual_batch_size is not None:

@@ -15,7 +15,7 @@ from flowmill.tensor_shape import TensorShape
 
 
 def product(left: LinearOperator, right: LinearOperator) -> LinearOperator:
-    """Returns the product of two operators, of a simpler kind where there is one."""
+    """Returns the product of two operators, of a simpler kind if there is one."""
     for one, other in ((left, right), (right, left)):
         if isinstance(one, LinearOperatorIdentity):
             return other
@@ -49,7 +49,7 @@ class LinearOperatorComposition(LinearOperator):
         name: the name of its scope; the factors' names joined if it is None.
 
     Raises:
-        ValueError: for no factors, and where their sizes do not fit.
+        ValueError: for no factors, and if their sizes do not fit.
         TypeError: for factors of several types.
     """
 

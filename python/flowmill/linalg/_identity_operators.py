@@ -38,7 +38,7 @@ class _OfSize(LinearOperator):
 
 
 def _checked_size(value, what: str):
-    """Returns a number of rows or columns, as a number where it is one."""
+    """Returns a number of rows or columns, as a number if it is one."""
     if isinstance(value, Tensor):
         if not value.dtype.is_integer:
             raise TypeError(f"{what} must be integer type. Found: {value}")

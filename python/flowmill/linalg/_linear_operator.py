@@ -170,7 +170,7 @@ class LinearOperator(Module):
     # Checks
 
     def assert_non_singular(self, name: str = "assert_non_singular") -> Operation:
-        """Returns an operation that fails where a matrix has no inverse."""
+        """Returns an operation that fails if a matrix has no inverse."""
         with self._scope(name):
             return self._assert_non_singular()
 
@@ -181,7 +181,7 @@ class LinearOperator(Module):
                               message="Singular matrix up to precision epsilon.")
 
     def assert_positive_definite(self, name: str = "assert_positive_definite") -> Operation:
-        """Returns an operation that fails where a matrix is not positive definite."""
+        """Returns an operation that fails if a matrix is not positive definite."""
         with self._scope(name):
             return self._assert_positive_definite()
 
@@ -191,7 +191,7 @@ class LinearOperator(Module):
         return tf.assert_positive(tf.real(diag) if self.dtype.is_complex else diag, message="Matrix was not positive definite.")
 
     def assert_self_adjoint(self, name: str = "assert_self_adjoint") -> Operation:
-        """Returns an operation that fails where a matrix is not its own adjoint."""
+        """Returns an operation that fails if a matrix is not its own adjoint."""
         with self._scope(name):
             return self._assert_self_adjoint()
 
@@ -476,5 +476,5 @@ def checked_type(dtype, allowed: tuple[str, ...] = ("float16", "float32", "float
 
 
 def adjoint_if(tensor: Tensor, adjoint: bool) -> Tensor:
-    """Returns the adjoint of matrices where it is asked for, else the matrices."""
+    """Returns the adjoint of matrices if it is asked for, else the matrices."""
     return tf.linalg.adjoint(tensor) if adjoint else tensor

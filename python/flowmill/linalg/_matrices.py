@@ -29,7 +29,7 @@ def diag(diagonal, name: str = "diag", k=0, num_rows=-1, num_cols=-1, padding_va
         diagonal: ``[..., n]``, or ``[..., diagonals, n]`` for several.
         name: the name of the operation.
         k: which diagonal: above 0 those above the main one; or the lowest and the highest of several.
-        num_rows: how many rows there are; as few as can be where it is -1.
+        num_rows: how many rows there are; as few as can be if it is -1.
         num_cols: how many columns there are.
         padding_value: the padding beside the diagonals.
         align: at which ends of its rows `diagonal` has what is not used: ``"RIGHT_LEFT"`` is to the left of those above the main one and to the
@@ -63,7 +63,7 @@ def band_part(input, num_lower, num_upper, name: str | None = None) -> Tensor:  
 
     Args:
         input: the matrices.
-        num_lower: how many diagonals below the main one are kept, all where it is negative.
+        num_lower: how many diagonals below the main one are kept, all if it is negative.
         num_upper: how many above it.
         name: the name of the operation.
     """

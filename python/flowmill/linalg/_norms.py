@@ -121,7 +121,7 @@ def matrix_rank(a, tol=None, validate_args: bool = False, name: str | None = Non
     Args:
         a: the matrices.
         tol: what is not greater counts as zero; by default the greatest singular value and the larger size of the matrix times the precision.
-        validate_args: where the rank is not known, checks that there are matrices when the graph runs.
+        validate_args: if the rank is not known, checks that there are matrices when the graph runs.
         name: the name of the scope.
 
     Raises:
@@ -148,7 +148,7 @@ def pinv(a, rcond=None, validate_args: bool = False, name: str | None = None) ->
         a: the matrices.
         rcond: singular values that are not greater than this share of the greatest one count as zero; by default 10 times the larger size of the
             matrix times the precision.
-        validate_args: where the rank is not known, checks that there are matrices when the graph runs.
+        validate_args: if the rank is not known, checks that there are matrices when the graph runs.
         name: the name of the scope.
 
     Raises:
@@ -241,7 +241,7 @@ def _sum_of(factors, powers, total: Tensor | None = None) -> Tensor:
 
 
 def _by_norm(norms: Tensor, bounds, choices) -> Tensor:
-    """Returns the first of `choices` whose bound is above the norm of a matrix, the last one where none is."""
+    """Returns the first of `choices` whose bound is above the norm of a matrix, the last one if none is."""
     if not bounds:
         return choices[0]
     is_below = call("Less", None, norms, constant(bounds[0], norms.dtype))
@@ -249,7 +249,7 @@ def _by_norm(norms: Tensor, bounds, choices) -> Tensor:
 
 
 def _squared(matrix: Tensor, times: Tensor, finite: Tensor) -> Tensor:
-    """Returns each matrix of a batch squared as often as its number says, not at all where a norm is not finite."""
+    """Returns each matrix of a batch squared as often as its number says, not at all if a norm is not finite."""
     from flowmill.control_flow import cond
     from flowmill.loops import while_loop
 

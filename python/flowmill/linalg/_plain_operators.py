@@ -116,7 +116,7 @@ class LinearOperatorDiag(LinearOperator):
         name: the name of its scope.
 
     Raises:
-        ValueError: for a scalar, and where a real one is said not to be self-adjoint.
+        ValueError: for a scalar, and if a real one is said not to be self-adjoint.
     """
 
     def __init__(self, diag, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None, name: str = "LinearOperatorDiag"):

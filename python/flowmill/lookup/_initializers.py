@@ -56,8 +56,8 @@ class KeyValueTensorInitializer(Typed):
     Args:
         keys: the keys, a vector.
         values: the values, as many.
-        key_dtype: the keys' type, where they are no tensor yet.
-        value_dtype: the values' type, where they are no tensor yet.
+        key_dtype: the keys' type, if they are no tensor yet.
+        value_dtype: the values' type, if they are no tensor yet.
         name: the name of the operations.
     """
 
@@ -87,7 +87,7 @@ class TextFileInitializer(Typed):
     """Fills a table from the lines of a file.
 
     Args:
-        filename: the file; an asset where the graph is saved as a SavedModel.
+        filename: the file; an asset if the graph is saved as a SavedModel.
         key_dtype: the keys' type.
         key_index: the column of the keys, or one of :class:`TextFileIndex`.
         value_dtype: the values' type.

@@ -70,7 +70,7 @@ class MutableHashTable(Table):
         return self._of("LookupTableSizeV2", name, "Size")
 
     def lookup(self, keys, dynamic_default_values=None, name: str | None = None) -> Tensor:
-        """Returns the values of keys; `dynamic_default_values` are those of keys that it does not hold, where given.
+        """Returns the values of keys; `dynamic_default_values` are those of keys that it does not hold, if given.
 
         Raises:
             TypeError: if the keys are of another type.

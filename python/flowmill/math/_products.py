@@ -199,7 +199,7 @@ range_type = builtins.range
 
 
 def _dot_matrix(a: Tensor, axes, flipped: bool):
-    """Returns a tensor as a matrix with the dimensions to sum over in the columns, in the rows where it is flipped; and the sizes of the others, as a list
+    """Returns a tensor as a matrix with the dimensions to sum over in the columns, in the rows if it is flipped; and the sizes of the others, as a list
     if they are known, and as far as they are."""
     known = dims(a)
     static_axes = isinstance(axes, (list, tuple, np.ndarray)) and not any(isinstance(x, Tensor) for x in axes)

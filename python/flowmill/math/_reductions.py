@@ -102,7 +102,7 @@ reduce_any = _reduction("Any", "reduce_any", "Whether an element is true")
 
 
 def reduce_euclidean_norm(input_tensor, axis=None, keepdims: bool = False, name: str | None = None) -> Tensor:
-    """Returns the square root of the sum of squares along dimensions, which are all where `axis` is None."""
+    """Returns the square root of the sum of squares along dimensions, which are all if `axis` is None."""
     return _reduce("EuclideanNorm", input_tensor, axis, bool(keepdims), name)
 
 

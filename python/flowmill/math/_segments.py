@@ -256,7 +256,7 @@ def approx_top_k(input, k: int, reduction_dimension: int = -1, recall_target: fl
         reduction_dimension: the dimension.
         recall_target: the share of them that has to be found, above 0 and at most 1.
         is_max_k: whether the greatest are looked for.
-        reduction_input_size_override: the size that counts where this is a part of a larger search; -1 for that of the tensor.
+        reduction_input_size_override: the size that counts if this is a part of a larger search; -1 for that of the tensor.
         aggregate_to_topk: whether all others are left out; if not, there are as many as a search that finds the share has to leave.
         name: the name of the operation.
     """

@@ -28,7 +28,7 @@ def with_space_to_batch(input, dilation_rate, padding, op: Callable, filter_shap
         padding: ``"SAME"`` or ``"VALID"``, or a list of pairs.
         op: called as ``op(input, number of spatial dimensions, padding)``.
         filter_shape: the sizes of the window, needed for ``"SAME"``.
-        spatial_dims: which dimensions to dilate; by default those after the batch, or after the channels where `data_format` says so.
+        spatial_dims: which dimensions to dilate; by default those after the batch, or after the channels if `data_format` says so.
         data_format: ``"NC..."`` for channels after the batch.
 
     Raises:
@@ -132,11 +132,11 @@ def convolution(input, filter=None, padding=None, strides=None, dilation_rate=No
     """Returns a convolution of one, two or three spatial dimensions, with strides or dilation.
 
     Args:
-        input: ``[batch, spatial..., channels]``, or channels after the batch where `data_format` begins with ``"NC"``.
+        input: ``[batch, spatial..., channels]``, or channels after the batch if `data_format` begins with ``"NC"``.
         filter: ``[spatial..., channels, channels of the result]``.
         padding: ``"SAME"`` or ``"VALID"``.
         strides: a number for each spatial dimension.
-        dilation_rate: a number for each spatial dimension, 1 where `strides` are more than 1.
+        dilation_rate: a number for each spatial dimension, 1 if `strides` are more than 1.
         name: the name of the scope.
         data_format: such as ``"NWC"``, ``"NHWC"``, ``"NCHW"``.
         filters: `filter` by its new name.
@@ -303,7 +303,7 @@ def depthwise_conv2d(input, filter, strides, padding, rate=None, name: str | Non
         filter: ``[height, width, channels, multiplier]``; the result has ``channels * multiplier`` channels.
         strides: four numbers.
         padding: ``"SAME"`` or ``"VALID"``.
-        rate: two distances, 1 where `strides` are more than 1.
+        rate: two distances, 1 if `strides` are more than 1.
         name: the name of the scope.
         data_format: ``"NHWC"`` or ``"NCHW"``.
         dilations: `rate` by its new name.
@@ -352,7 +352,7 @@ def pool(input, window_shape, pooling_type: str, padding: str, dilation_rate=Non
     """Pooling over windows of one, two or three spatial dimensions, with strides or dilation.
 
     Args:
-        input: ``[batch, spatial..., channels]``, or channels after the batch where `data_format` begins with ``"NC"``.
+        input: ``[batch, spatial..., channels]``, or channels after the batch if `data_format` begins with ``"NC"``.
         window_shape: a size for each spatial dimension.
         pooling_type: ``"AVG"`` or ``"MAX"``.
         padding: ``"SAME"`` or ``"VALID"``.

@@ -163,7 +163,7 @@ def conv(input, filter, strides, padding, explicit_paddings=None, data_format: s
         filter: ``[spatial …, channels / groups, results]``.
         strides: a number for each dimension of the input.
         padding: ``"SAME"``, ``"VALID"`` or ``"EXPLICIT"``.
-        explicit_paddings: two numbers for each dimension of the input, where `padding` is ``"EXPLICIT"``.
+        explicit_paddings: two numbers for each dimension of the input, if `padding` is ``"EXPLICIT"``.
         data_format: ``"CHANNELS_LAST"`` or ``"CHANNELS_FIRST"``.
         dilations: a number for each dimension of the input; 1 if it is None.
         batch_dims: how many dimensions are in front.

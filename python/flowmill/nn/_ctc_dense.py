@@ -26,7 +26,7 @@ def ctc_loss_v2(labels, logits, label_length, logit_length, logits_time_major: b
         logit_length: the length of each sequence, ``[batch]``.
         logits_time_major: false for ``[batch, time, classes]``.
         unique: the different labels and their places, as :func:`ctc_unique_labels` gives them.
-        blank_index: which class is the blank, counted from the end where it is negative; 0 if it is None.
+        blank_index: which class is the blank, counted from the end if it is negative; 0 if it is None.
         name: the name of the scope.
 
     Returns:

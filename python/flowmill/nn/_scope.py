@@ -15,7 +15,7 @@ def scope(name: str | None, default: str, values=()) -> Iterator[str]:
 
     Args:
         name: what the caller asks for.
-        default: what it is where that is None.
+        default: what it is if that is None.
         values: the arguments.
     """
     graph = graph_of(values)

@@ -37,7 +37,7 @@ def channels_at(data_format: str, n: int) -> int:
 
 
 def padding_of(padding, expected_length: int = 4) -> tuple[str, list[int]]:
-    """`padding` as ops take it: its kind, and where it is a list of pairs, their numbers.
+    """`padding` as ops take it: its kind, and if it is a list of pairs, their numbers.
 
     Raises:
         ValueError: for a list of another form.

@@ -19,12 +19,12 @@ from flowmill.tensor import Tensor
 
 
 def constant(pylist, dtype=None, ragged_rank: int | None = None, inner_shape=None, name: str | None = None, row_splits_dtype=int64) -> Tensor | RaggedTensor:
-    """Returns a ragged tensor of nested lists; a tensor where they are nested once.
+    """Returns a ragged tensor of nested lists; a tensor if they are nested once.
 
     Args:
         pylist: the lists, all of whose scalars are nested as deeply.
         dtype: the type of the elements.
-        ragged_rank: how many dimensions become ragged: all but the first where neither this nor `inner_shape` says otherwise.
+        ragged_rank: how many dimensions become ragged: all but the first if neither this nor `inner_shape` says otherwise.
         inner_shape: the shape of the elements.
         name: the name of the scope of the operations.
         row_splits_dtype: the type of row splits.

@@ -10,7 +10,7 @@ from flowmill.tensor import Tensor
 
 
 def numbers(value, name: str, dtype=None) -> Tensor:
-    """Returns a vector or scalar of int32 or int64; int64 where it does not say which.
+    """Returns a vector or scalar of int32 or int64; int64 if it does not say which.
 
     Raises:
         ValueError: for another type.

@@ -148,7 +148,7 @@ def ngrams(data, ngram_width, separator: str = " ", pad_values=None, padding_wid
         separator: what to put between them.
         pad_values: what to put before and after each row, a string or two; nothing if it is None.
         padding_width: how often to put it there at most; one time less than there are strings in an n-gram if it is None.
-        preserve_short_sequences: gives a row as a whole where it is too short.
+        preserve_short_sequences: gives a row as a whole if it is too short.
         name: the name of the scope of the operations.
 
     Raises:

@@ -127,7 +127,7 @@ class RaggedTensor:
         Args:
             values: the elements.
             uniform_row_length: the length.
-            nrows: how many rows there are, needed where the length may be 0.
+            nrows: how many rows there are, needed if the length may be 0.
             validate: whether steps check that the rows take all elements.
             name: the name of the scope of the operations.
         """

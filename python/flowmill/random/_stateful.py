@@ -206,7 +206,7 @@ def random_crop(value, size, seed: int | None = None, name: str | None = None) -
         name: the name of the scope.
 
     Raises:
-        errors.InvalidArgumentError: while it runs, where the tensor is smaller.
+        errors.InvalidArgumentError: while it runs, if the tensor is smaller.
     """
     from flowmill.array import shape as shape_of, slice as slice_
     from flowmill.control_flow import with_dependencies

@@ -154,7 +154,7 @@ def stateless_parameterized_truncated_normal(shape, seed, means=0.0, stddevs=1.0
         seed: two integers.
         means: the means without bounds.
         stddevs: the standard deviations without bounds.
-        minvals: the lower bounds, which may be infinite where the upper ones are not.
+        minvals: the lower bounds, which may be infinite if the upper ones are not.
         maxvals: the upper bounds.
         name: the name of the scope.
     """

@@ -49,7 +49,7 @@ def load(sess, tags=None, export_dir=None, import_scope=None, *, config=None, ma
     Args:
         sess: a session, or the directory of a model.
         tags: the tags of the graph to load. Without, a path must have one graph only, or one with the tag ``serve``.
-        export_dir: the directory, where `sess` is a session.
+        export_dir: the directory, if `sess` is a session.
         import_scope: the prefix of the names of all nodes.
         map_file: maps the file of the graph, as `import_graph_def` does: it must not be changed in place then. Variables are always read.
         config: for the session of a :class:`Model`: a `ConfigProto` or `SessionOptions`.

@@ -95,7 +95,7 @@ def _sparse_parts(name: str) -> list[str]:
 
 
 def _wholes(specs) -> dict[str, list[str]]:
-    """Returns the values that a caller knows, each with the names of its parts, or its own where it has none."""
+    """Returns the values that a caller knows, each with the names of its parts, or its own if it has none."""
     found: dict[str, list[str]] = {}
     for name, (_, _, _, whole) in specs.items():
         found.setdefault(whole or name, []).append(name)

@@ -20,7 +20,7 @@ def fftnd(input_tensor, fft_length=None, axes=None, norm: str | None = None, nam
 
     Args:
         input_tensor: complex numbers.
-        fft_length: how many numbers count in each of these dimensions, with zeros behind where there are less; a number for every dimension of
+        fft_length: how many numbers count in each of these dimensions, with zeros behind them if there are fewer; a number for every dimension of
             the tensor if it is None.
         axes: the dimensions, all if it is None.
         norm: what is divided by the product of the lengths: nothing (``"backward"``, None), the result (``"forward"``), or both directions by
@@ -45,7 +45,7 @@ def rfftnd(input_tensor, fft_length=None, axes=None, norm: str | None = None, na
 
 
 def irfftnd(input_tensor, fft_length=None, axes=None, norm: str | None = None, name: str | None = None) -> Tensor:
-    """Returns the inverse of :func:`rfftnd`: real numbers, in the last dimension twice one less than there are complex ones where `fft_length` is None.
+    """Returns the inverse of :func:`rfftnd`: real numbers, in the last dimension twice one less than there are complex ones if `fft_length` is None.
 
     Raises:
         ValueError: for numbers that are not complex.

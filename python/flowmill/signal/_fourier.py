@@ -71,7 +71,7 @@ def dct(input, type: int = 2, n: int | None = None, axis: int = -1, norm: str | 
     Args:
         input: `float32` or `float64`.
         type: 1, 2, 3 or 4.
-        n: how many numbers count; with zeros behind where there are less; all if it is None.
+        n: how many numbers count; with zeros behind them if there are fewer; all if it is None.
         axis: -1.
         norm: ``"ortho"`` makes the transform an orthogonal one; not for type 1.
         name: the name of the scope.
@@ -134,7 +134,7 @@ def _transformed(values, kind: int, n, norm: str | None, name: str | None = None
 
 
 def _cut(values: Tensor, n) -> Tensor:
-    """Returns the first `n` numbers of the last dimension, with zeros behind where there are less."""
+    """Returns the first `n` numbers of the last dimension, with zeros behind them if there are fewer."""
     from flowmill.layers._base import smart_cond
 
     size = values.shape[-1].value or shape(values)[-1]

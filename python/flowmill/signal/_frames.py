@@ -76,7 +76,7 @@ def frame(signal, frame_length, frame_step, pad_end: bool = False, pad_value=0, 
 
 
 def _around(signal: Tensor, axis):
-    """Returns the axis counted from the front, the sizes of all dimensions, and those before, at and after the axis: numbers where all are known."""
+    """Returns the axis counted from the front, the sizes of all dimensions, and those before, at and after the axis: numbers if all are known."""
     sizes = shape(signal)
     known = constant_value(sizes)
     if known is not None and not isinstance(axis, Tensor):

@@ -18,7 +18,7 @@ def rfft(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
 
     Args:
         input_tensor: `float32` or `float64`.
-        fft_length: how many numbers count, a vector of one; with zeros behind where there are less; all if it is None.
+        fft_length: how many numbers count, a vector of one; with zeros behind them if there are fewer; all if it is None.
         name: the name of the operation.
     """
     return _forward("RFFT", "rfft", 1, input_tensor, fft_length, name)
@@ -29,7 +29,7 @@ def rfft2d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
 
     Args:
         input_tensor: `float32` or `float64`.
-        fft_length: how many numbers count in both dimensions, with zeros behind where there are less; all if it is None.
+        fft_length: how many numbers count in both dimensions, with zeros behind them if there are fewer; all if it is None.
         name: the name of the operation.
     """
     return _forward("RFFT2D", "rfft2d", 2, input_tensor, fft_length, name)
@@ -40,7 +40,7 @@ def rfft3d(input_tensor, fft_length=None, name: str | None = None) -> Tensor:
 
     Args:
         input_tensor: `float32` or `float64`.
-        fft_length: how many numbers count in the three dimensions, with zeros behind where there are less; all if it is None.
+        fft_length: how many numbers count in the three dimensions, with zeros behind them if there are fewer; all if it is None.
         name: the name of the operation.
     """
     return _forward("RFFT3D", "rfft3d", 3, input_tensor, fft_length, name)
@@ -99,13 +99,13 @@ def _inverse(op: str, default_name: str, rank: int, input_tensor, fft_length, na
 
 
 def _known_or(lengths: Tensor):
-    """Returns the lengths themselves, where they are constant."""
+    """Returns the lengths themselves, if they are constant."""
     known = constant_value(lengths)
     return lengths if known is None else known
 
 
 def _last_dims(values: Tensor, rank: int) -> list[int] | None:
-    """Returns the last dimensions, where they are static."""
+    """Returns the last dimensions, if they are static."""
     known = dims(values)
     return None if known is None or any(size < 0 for size in known[-rank:]) else list(known[-rank:])
 
@@ -126,7 +126,7 @@ def _lengths(values: Tensor, given, rank: int, is_inverse: bool) -> Tensor:
 
 
 def padded(values: Tensor, lengths: Tensor, rank: int, is_inverse: bool) -> Tensor:
-    """Returns the numbers with zeros behind, where they are less than the transform needs."""
+    """Returns the numbers padded with zeros if they are fewer than the transform needs."""
     known, have, wanted = dims(values), _last_dims(values, rank), constant_value(lengths)
     if known is not None and 0 in known:
         return values

@@ -53,7 +53,7 @@ def hann_window(window_length, periodic=True, dtype=float32, name: str | None = 
 
     Args:
         window_length: how many numbers, a scalar.
-        periodic: leaves the last zero out where the length is even.
+        periodic: leaves the last zero out if the length is even.
         dtype: the type of the numbers.
         name: the name of the scope.
 

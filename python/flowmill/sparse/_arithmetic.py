@@ -28,7 +28,7 @@ def add(a, b, threshold=None, thresh=None) -> Any:
         thresh: as `threshold`, its name of old.
 
     Returns:
-        A SparseTensor where both are sparse, a tensor otherwise.
+        A SparseTensor if both are sparse, a tensor otherwise.
 
     Raises:
         TypeError: if neither is sparse.
@@ -55,7 +55,7 @@ def matmul(sp_a, b, adjoint_a: bool = False, adjoint_b: bool = False, name=None)
     """Returns the product of a sparse and a dense matrix, in either order.
 
     Args:
-        sp_a: the first, sparse; or dense where `b` is sparse.
+        sp_a: the first, sparse; or dense if `b` is sparse.
         b: the second.
         adjoint_a: takes the first one's adjoint.
         adjoint_b: takes the second one's adjoint.
@@ -98,12 +98,12 @@ def _reduced(op: str, sp_input, axis, keepdims, reduction_axes, keep_dims):
 
 
 def reduce_sum(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None) -> Tensor:
-    """Sums along dimensions, all of them where `axis` is None; with `keepdims` these stay, with size 1."""
+    """Sums along dimensions, all of them if `axis` is None; with `keepdims` these stay, with size 1."""
     return _reduced("SparseReduceSum", sp_input, axis, keepdims, reduction_axes, keep_dims)
 
 
 def reduce_max(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None) -> Tensor:
-    """Largest elements along dimensions, all of them where `axis` is None; 0 if there are none. With `keepdims` these stay, with size 1."""
+    """Largest elements along dimensions, all of them if `axis` is None; 0 if there are none. With `keepdims` these stay, with size 1."""
     return _reduced("SparseReduceMax", sp_input, axis, keepdims, reduction_axes, keep_dims)
 
 

@@ -135,7 +135,7 @@ def from_dense(tensor, name=None) -> SparseTensor:
 
 
 def eye(num_rows, num_columns=None, dtype=tf.float32, name=None) -> SparseTensor:
-    """Returns a matrix with ones on its diagonal; square where `num_columns` is None."""
+    """Returns a matrix with ones on its diagonal; square if `num_columns` is None."""
     with get_default_graph().name_scope(name or "eye"):
         num_rows = convert_to_tensor(num_rows, tf.int64, "num_rows")
         num_columns = num_rows if num_columns is None else convert_to_tensor(num_columns, tf.int64, "num_columns")

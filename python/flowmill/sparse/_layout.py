@@ -65,7 +65,7 @@ def concat(axis, sp_inputs, name=None, expand_nonconcat_dim: bool = False, conca
     """Sparse tensors put together along a dimension.
 
     Args:
-        axis: the dimension; counted from the end where negative.
+        axis: the dimension; counted from the end if negative.
         sp_inputs: the sparse tensors; one alone is given back.
         name: the name of the operation.
         expand_nonconcat_dim: lets the other dimensions differ; the largest size counts.
@@ -109,7 +109,7 @@ class _KeywordRequired:
 
 
 def split(keyword_required=_KeywordRequired(), sp_input=None, num_split=None, axis=None, name=None, split_dim=None) -> list[SparseTensor]:
-    """Returns a sparse tensor cut into parts along a dimension; the first ones are larger where it does not come out even.
+    """Returns a sparse tensor cut into parts along a dimension; the first ones are larger if it does not come out even.
 
     Args:
         keyword_required: not to be given: arguments have to be named.
@@ -120,7 +120,7 @@ def split(keyword_required=_KeywordRequired(), sp_input=None, num_split=None, ax
         split_dim: as `axis`, its name of old.
 
     Raises:
-        ValueError: for arguments without names, and where one is missing.
+        ValueError: for arguments without names, and if one is missing.
     """
     if not isinstance(keyword_required, _KeywordRequired):
         raise ValueError("Keyword arguments are required for this function.")

@@ -71,7 +71,7 @@ class FileWriter:
         return self._logdir
 
     def add_event(self, event) -> None:
-        """Writes an `Event`; nothing happens where the writer is closed."""
+        """Writes an `Event`; nothing happens if the writer is closed."""
         with self._lock:
             if self._closed:
                 from flowmill import logging
@@ -168,7 +168,7 @@ class FileWriter:
                 self._writer.close()
 
     def reopen(self) -> None:
-        """Begins another file, where the writer is closed."""
+        """Begins another file, if the writer is closed."""
         with self._lock:
             if self._closed:
                 self._closed = False

@@ -76,7 +76,7 @@ class CheckpointSaverHook(SessionRunHook):
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context, run_values) -> None:
-        """Writes one where it is due."""
+        """Writes one if it is due."""
         if self._timer.should_trigger_for_step(run_values.results + self._steps_per_run):
             step = run_context.session.run(self._step)
             if self._timer.should_trigger_for_step(step):

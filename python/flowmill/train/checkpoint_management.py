@@ -103,7 +103,7 @@ def checkpoints_iterator(checkpoint_dir, min_interval_secs: float = 0, timeout: 
         checkpoint_dir: the directory.
         min_interval_secs: the least seconds between two.
         timeout: seconds to wait for one; without it, for ever.
-        timeout_fn: called after that time; the iteration ends where it gives true, or is None.
+        timeout_fn: called after that time; the iteration ends if it gives true, or is None.
     """
     newest = None
     while True:

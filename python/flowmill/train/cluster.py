@@ -82,7 +82,7 @@ class ClusterSpec:
         return self._jobs[job_name]
 
     def as_dict(self) -> dict:
-        """Addresses by jobs: lists where the tasks are numbered from 0 without gaps, else dictionaries by their numbers."""
+        """Addresses by jobs: lists if the tasks are numbered from 0 without gaps, else dictionaries by their numbers."""
         return {job: [tasks[i] for i in range(len(tasks))] if tasks and sorted(tasks) == list(range(len(tasks))) else dict(sorted(tasks.items()))
                 for job, tasks in self._jobs.items()}
 

@@ -57,7 +57,7 @@ class Coordinator:
 
     @contextlib.contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """Asks to stop where an exception leaves the block, which ends it."""
+        """Asks to stop if an exception leaves the block, which ends it."""
         try:
             yield
         except BaseException:

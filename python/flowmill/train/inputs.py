@@ -64,7 +64,7 @@ def input_producer(input_tensor, element_shape=None, num_epochs: int | None = No
 
     Args:
         input_tensor: the rows.
-        element_shape: the shape of one, where the tensor's is not known.
+        element_shape: the shape of one, if the tensor's is not known.
         num_epochs: how often all rows come; for ever if it is None.
         shuffle: mixes the rows of an epoch.
         seed: the seed of that.
@@ -296,7 +296,7 @@ def batch(tensors, batch_size, num_threads: int = 1, capacity: int = 32, enqueue
         name: the name of the operations.
 
     Returns:
-        What `tensors` is, in batches; a tensor alone where it is a list of one.
+        What `tensors` is, in batches; a tensor alone if it is a list of one.
 
     Raises:
         ValueError: if shapes are not known, or `tensors` is empty.
@@ -337,7 +337,7 @@ def shuffle_batch(tensors, batch_size, capacity: int, min_after_dequeue: int, nu
         seed: the seed of the random numbers.
 
     Raises:
-        ValueError: as there, and where `capacity` is not larger than `min_after_dequeue`.
+        ValueError: as there, and if `capacity` is not larger than `min_after_dequeue`.
     """
     return maybe_shuffle_batch(tensors, batch_size, capacity, min_after_dequeue, True, num_threads, seed, enqueue_many, shapes,
                                allow_smaller_final_batch, shared_name, name)

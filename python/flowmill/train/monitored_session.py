@@ -1,4 +1,4 @@
-"""Sessions that initialize themselves, call hooks around their steps, and begin again where a step was aborted."""
+"""Sessions that initialize themselves, call hooks around their steps, and begin again if a step was aborted."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ class _Monitored:
             hook.after_create_session(session, self._coord)
 
     def _recovered(self, attempt):
-        """Returns what ``attempt()`` returns; makes a new session and tries again where the one there is was preempted."""
+        """Returns what ``attempt()`` returns; makes a new session and tries again if the one there is was preempted."""
         while True:
             try:
                 if self._session is not None:
@@ -385,7 +385,7 @@ class _Monitored:
 
 
 class MonitoredSession(_Monitored):
-    """A session that is ready once it is made, calls hooks, and begins again where a step was aborted.
+    """A session that is ready once it is made, calls hooks, and begins again if a step was aborted.
 
     Args:
         session_creator: makes the session; a :class:`ChiefSessionCreator` if it is None.

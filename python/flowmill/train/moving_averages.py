@@ -80,7 +80,7 @@ class ExponentialMovingAverage:
         return self._name
 
     def apply(self, var_list=None) -> Operation:
-        """Returns an operation that updates the averages of variables and tensors, the trainable variables where `var_list` is None.
+        """Returns an operation that updates the averages of variables and tensors, the trainable variables if `var_list` is None.
 
         Raises:
             TypeError: if one is not of a floating-point type.

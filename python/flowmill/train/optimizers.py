@@ -26,7 +26,7 @@ def _cast(value, dtype):
 
 
 class _OneOp(Optimizer, abc.ABC):
-    """An optimizer whose step is one op a variable: `_kernel` is its name without ``Apply`` and the prefix before that."""
+    """An optimizer whose step is one op per variable: `_kernel` is its name without ``Apply`` and the prefix before that."""
 
     _kernel = ""
 

@@ -28,7 +28,7 @@ def do_quantize_training_on_graphdef(input_graph, num_bits: int) -> _protos.Grap
     """Returns a graph whose products of matrices and convolutions take their inputs quantised and dequantised.
 
     Ranges that do not follow from the op that makes an input are exponential moving averages, in variables that start with their first
-    values; where the graph has a `Saver`, it saves them, too.
+    values; if the graph has a `Saver`, it saves them, too.
 
     Args:
         input_graph: a `GraphDef`.
@@ -223,7 +223,7 @@ class _Rewriting:
 
 
 def _fill(tensor, dtype: int, values: list, is_scalar: bool) -> None:
-    """Makes a message of a tensor a scalar or a vector of these values."""
+    """Changes the message of a tensor to a scalar or a vector of these values."""
     tensor.Clear()
     tensor.dtype = dtype
     tensor.tensor_shape.SetInParent()

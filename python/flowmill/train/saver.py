@@ -39,7 +39,7 @@ class Saver:
         write_version: 1 or 2: which of TensorFlow's formats.
         pad_step_number: gives steps eight digits in names of files.
         save_relative_paths: writes paths to the state file as seen from its directory.
-        filename: the name of checkpoints where none is fed.
+        filename: the name of checkpoints if none is fed.
     """
 
     V1, V2 = 1, 2
@@ -66,7 +66,7 @@ class Saver:
             self.build()
 
     def build(self) -> None:
-        """Makes the operations, where that was deferred.
+        """Makes the operations, if that was deferred.
 
         Raises:
             ValueError: if there is nothing to save.
@@ -349,7 +349,7 @@ def _explained(error, what: str):
 def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_def=None, collection_list=None, as_text: bool = False, graph=None,
                       export_scope: str | None = None, clear_devices: bool = False, clear_extraneous_savers: bool = False,
                       strip_default_attrs: bool = False, save_debug_info: bool = False, **kwargs) -> _protos.MetaGraphDef:
-    """Returns a graph with its collections as a `MetaGraphDef`, written to a file where one is named.
+    """Returns a graph with its collections as a `MetaGraphDef`, written to a file if one is named.
 
     Args:
         filename: the file.

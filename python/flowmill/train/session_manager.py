@@ -34,7 +34,7 @@ class SessionManager:
 
     def prepare_session(self, master: str = "", init_op=None, saver=None, checkpoint_dir=None, checkpoint_filename_with_path=None,
                         wait_for_checkpoint: bool = False, max_wait_secs: float = 7200, config=None, init_feed_dict=None, init_fn=None) -> Session:
-        """Returns a session that is ready: restored from a checkpoint where there is one, else initialized.
+        """Returns a session that is ready: restored from a checkpoint if there is one, else initialized.
 
         Args:
             master: an address; empty for this process.

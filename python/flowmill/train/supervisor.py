@@ -271,7 +271,7 @@ class Supervisor:
     # Threads
 
     def start_queue_runners(self, sess, queue_runners=None) -> list:
-        """Starts threads that fill queues, those of the graph where `queue_runners` is None."""
+        """Starts threads that fill queues, those of the graph if `queue_runners` is None."""
         if queue_runners is None:
             return start_queue_runners(sess, self._coord)
         return [t for runner in queue_runners for t in runner.create_threads(sess, coord=self._coord, daemon=True, start=True)]
@@ -293,7 +293,7 @@ class Supervisor:
         self._coord.wait_for_stop()
 
     def stop_on_exception(self) -> Any:
-        """Returns a context that asks to stop where an exception leaves it."""
+        """Returns a context that asks to stop if an exception leaves it."""
         return self._coord.stop_on_exception()
 
     def stop(self, threads=None, close_summary_writer: bool = True, ignore_live_threads: bool = False) -> None:

@@ -124,7 +124,7 @@ class SyncReplicasOptimizer(Optimizer):
             num_tokens: how many; -1 for as many as a step takes gradients.
 
         Raises:
-            ValueError: before :meth:`apply_gradients`, or where so few would let nobody finish the first step.
+            ValueError: before :meth:`apply_gradients`, or if so few would let nobody finish the first step.
         """
         if self._tokens is None:
             raise ValueError("get_init_tokens_op() should be called after apply_gradients().")

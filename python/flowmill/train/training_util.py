@@ -50,7 +50,7 @@ def create_global_step(graph=None) -> Variable:
 
 
 def get_or_create_global_step(graph=None) -> Variable:
-    """Returns the global step of a graph, a new one where it has none."""
+    """Returns the global step of a graph, a new one if it has none."""
     graph = graph or get_default_graph()
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found

@@ -24,13 +24,13 @@ class VocabInfo(_VocabInfo):
     """The words that the rows of a variable belong to, in the program and in the checkpoint.
 
     Args:
-        new_vocab: a file with a word a line, of the program.
+        new_vocab: the program's file with one word per line.
         new_vocab_size: how many of them the variable has rows for.
         num_oov_buckets: how many rows there are after those, for other words.
         old_vocab: the file of the checkpoint.
         old_vocab_size: how many of them it has rows for, -1 for all.
         backup_initializer: makes the rows of words that the checkpoint does not have; zeros if it is None.
-        axis: 0 where words have rows, 1 where they have columns.
+        axis: 0 if words have rows, 1 if they have columns.
     """
 
     __slots__ = ()

@@ -83,7 +83,7 @@ impl<'a> Lexer<'a> {
                         let digits: String = chars.by_ref().take(2).map(|(_, c)| c).collect();
                         match u8::from_str_radix(&digits, 16) {
                             Ok(byte) => bytes.push(byte),
-                            Err(_) => bail!(InvalidArgument, "line {}: \\x{digits} is no byte", self.line),
+                            Err(_) => bail!(InvalidArgument, "line {}: \\x{digits} is not a byte", self.line),
                         }
                     }
                     Some(c @ ('"' | '\\')) => bytes.push(c as u8),

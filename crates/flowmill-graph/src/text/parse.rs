@@ -174,7 +174,7 @@ impl Parser<'_> {
         }
         match word.parse() {
             Ok(x) => Ok(Value::F(x)),
-            Err(_) => bail!(InvalidArgument, "line {}: '{word}' is no value of an attribute", self.lexer.line()),
+            Err(_) => bail!(InvalidArgument, "line {}: '{word}' is not an attribute's value", self.lexer.line()),
         }
     }
 

@@ -72,7 +72,7 @@ impl<'a> Lexer<'a> {
         if first.is_ascii() {
             format!("'{}'", String::from_utf8_lossy(&rest[..len]))
         } else {
-            "a byte that is no ASCII character".to_owned()
+            "a byte that is not an ASCII character".to_owned()
         }
     }
 

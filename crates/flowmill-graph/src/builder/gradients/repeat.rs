@@ -108,7 +108,7 @@ fn pair(b: &ScopedBuilder<'_>, old: &Grad, new: &Grad, substitutes: &mut Substit
             let sums = sums.filter(|&n| b.graph().input(n, 0) == Some(old.values) && b.graph().input(n, 1) == Some(old.indices));
             substitutes.0.extend(sums.map(|sum| (sum.output(0), *new)));
         }
-        _ => bail!(Unimplemented, "Second-order gradient for while loops not supported where the first is of slices"),
+        _ => bail!(Unimplemented, "Second-order gradient for while loops not supported if the first-order gradient is IndexedSlices"),
     }
     Ok(())
 }
@@ -131,7 +131,7 @@ impl LoopGradient {
         let mut def = function_def(b.graph(), "forward", &part)?;
         for record in &records {
             let arg = leaves.binary_search(&record.list()).ok().and_then(|i| def.signature.as_ref()?.input_arg.get(i));
-            let Some(arg) = arg.map(|arg| arg.name.clone()) else { bail!(Internal, "a record is no argument") };
+            let Some(arg) = arg.map(|arg| arg.name.clone()) else { bail!(Internal, "a record is not an argument of the function") };
             records::read_in(b, &mut def, record, &arg)?;
         }
         tensor_arrays::as_lists(&mut def)?;

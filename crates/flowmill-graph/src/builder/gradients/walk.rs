@@ -342,7 +342,7 @@ impl GradientWalk {
             bail!(Unimplemented, "The gradient of functions that nest deeper than {MAX_NESTING}, as those do that call themselves");
         }
         if self.num_bodies.fetch_add(1, Ordering::Relaxed) >= MAX_BODIES {
-            bail!(ResourceExhausted, "The gradients of what functions call take more than {MAX_BODIES} functions");
+            bail!(ResourceExhausted, "The gradients of nested function calls need more than {MAX_BODIES} functions");
         }
         let mut call = CallGradient::new(b, node, grads, &self.options).map_err(|e| in_gradient_of(b, node, e))?;
         call.set_place(self.depth + 1, &self.num_bodies);
