@@ -124,7 +124,7 @@ fn checkpoint(data: &[u8]) {
     }
 }
 
-/// Decodes an image file by every op that takes one, and as far as it goes where it ends too early.
+/// Decodes an image file by every op that takes one, and as far as it goes if it ends too early.
 fn image_decode(data: &[u8]) {
     static SESSION: OnceLock<Arc<Session>> = OnceLock::new();
     const FETCHES: [&str; 4] = ["any:0", "jpeg:0", "crop:0", "shape:0"];

@@ -16,7 +16,7 @@ pub(crate) struct BenchArgs {
     /// The .npz file with an array for each input; without, inputs are random.
     #[arg(long)]
     inputs: Option<PathBuf>,
-    /// The first size of random inputs, where it is unknown.
+    /// The first size of random inputs whose static shape leaves it open.
     #[arg(long, default_value_t = 1)]
     batch: usize,
     /// Seconds to measure.

@@ -70,7 +70,7 @@ fn least<T>(mut f: impl FnMut() -> (Duration, T)) -> (Duration, T) {
     best
 }
 
-/// Time this thread has run, which other processes on the machine do not add to; where the system does not say, time that has passed.
+/// Time this thread has run, which other processes on the machine do not add to; if the system does not say, time that has passed.
 fn clock() -> Duration {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     let text = std::fs::read_to_string("/proc/self/schedstat").ok();

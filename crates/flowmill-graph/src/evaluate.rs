@@ -40,7 +40,7 @@ pub fn calls_functions(graph: &Graph, node: &Node) -> bool {
 }
 
 /// Returns the outputs of a [pure](is_pure) node for these inputs; `None` if its shape function does not say beforehand that they take no more than
-/// `max_bytes`, and where the kernel fails.
+/// `max_bytes`, and if the kernel fails.
 pub fn evaluate_node(evaluator: &dyn Evaluator, graph: &Graph, id: NodeId, inputs: &[Tensor], max_bytes: usize) -> Option<Vec<Tensor>> {
     let node = graph.get(id).filter(|n| is_pure(graph, n) && is_small(n, graph.producer(), inputs, max_bytes))?;
     let outputs = evaluator.evaluate(graph, id, inputs).ok()??;

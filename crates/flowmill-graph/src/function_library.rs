@@ -69,10 +69,10 @@ impl FunctionLibrary {
         }
     }
 
-    /// Adds a function; nothing happens where the same one is there already.
+    /// Adds a function; nothing happens if the same one is there already.
     ///
     /// # Errors
-    /// `InvalidArgument` for a signature that is malformed, or where another function has this name.
+    /// `InvalidArgument` for a signature that is malformed, or if another function has this name.
     pub fn add(&mut self, def: FunctionDef) -> Result<()> {
         let Some(signature) = &def.signature else { bail!(InvalidArgument, "FunctionDef without a signature") };
         if signature.name.is_empty() {

@@ -14,9 +14,9 @@ pub type ShapeFn = fn(&mut InferenceContext<'_>) -> Result<()>;
 pub struct ValueInfo {
     /// The static shape.
     pub shape: PartialShape,
-    /// The value, where it is a small constant.
+    /// The value, if it is a small constant.
     pub constant: Option<Tensor>,
-    /// The value read as a shape, where parts of it are known: what `Pack([Shape(x)[0], 3])` gives.
+    /// The value read as a shape, if parts of it are known: what `Pack([Shape(x)[0], 3])` gives.
     pub as_shape: Option<PartialShape>,
     /// For a resource or variant: the types and shapes of what it holds.
     pub elements: Option<Vec<(DType, PartialShape)>>,

@@ -21,7 +21,7 @@ pub struct Node {
     /// `None` for none. A thin pointer: graphs have many nodes and few devices.
     pub(crate) device: Option<Arc<String>>,
     pub(crate) attrs: Attrs,
-    /// Data inputs by `dst_input` ([`EdgeId::NONE`] where not connected), then control inputs in the order they were added.
+    /// Data inputs by `dst_input` ([`EdgeId::NONE`] if not connected), then control inputs in the order they were added.
     pub(crate) in_edges: EdgeList,
     pub(crate) out_edges: EdgeList,
     pub(crate) rest: Option<Box<NodeRest>>,
@@ -158,7 +158,7 @@ impl Node {
         self.role().is_control_flow()
     }
 
-    /// Data inputs' edges, [`EdgeId::NONE`] where not connected.
+    /// Data inputs' edges, [`EdgeId::NONE`] if not connected.
     pub(crate) fn data_in(&self) -> &[EdgeId] {
         &self.in_edges[..self.num_inputs()]
     }

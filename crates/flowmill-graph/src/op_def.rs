@@ -25,7 +25,7 @@ pub struct OpDef {
     pub is_stateful: bool,
     /// Inputs of a reference type may be uninitialised.
     pub allows_uninitialized_input: bool,
-    /// Set where new graphs may no longer use the op.
+    /// Set if new graphs may no longer use the op.
     pub deprecation: Option<Deprecation>,
     /// Infers the outputs' static shapes; `None` leaves them unknown.
     pub shape_fn: Option<ShapeFn>,
@@ -75,7 +75,7 @@ pub struct AttrDef {
     pub name: String,
     /// The type of its values.
     pub ty: AttrType,
-    /// The value it has where a node gives none; `None` makes it required.
+    /// The value it has if a node gives none; `None` makes it required.
     pub default: Option<AttrValue>,
     /// The types allowed for `type` and `list(type)`; empty allows all.
     pub allowed_types: Vec<DType>,

@@ -41,7 +41,7 @@ impl ShapeRefiner {
         self.outputs.get(output.node.index())?.as_ref()?.get(output.slot as usize)
     }
 
-    /// Returns the static shape of a tensor; unknown where its node was not seen.
+    /// Returns the static shape of a tensor; unknown if its node was not seen.
     pub fn shape(&self, output: OutputId) -> PartialShape {
         self.value(output).map_or_else(PartialShape::unknown, |v| v.shape.clone())
     }

@@ -114,7 +114,7 @@ pub(crate) fn op_signature(py: Python<'_>, op: &str) -> PyResult<Option<Signatur
 /// An argument of an op: `(name, attribute of its type or None, its type or None, attribute of its length or None, is a list, is a reference)`.
 type ArgSpec = (String, Option<String>, Option<i32>, Option<String>, bool, bool);
 
-/// An attribute: name, kind, whether it has a default, the type that is its default, the types that it may be where not all are.
+/// An attribute: name, kind, whether it has a default, the type that is its default, the types that it may be if not all are.
 type AttrSpec = (String, &'static str, bool, Option<i32>, Vec<i32>);
 
 /// An op's inputs, attributes, its outputs as `(name, is a list)`, and whether it is stateful.

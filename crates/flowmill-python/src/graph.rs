@@ -292,7 +292,7 @@ impl PyGraph {
         build::add_node(py, self, scope, op, name, inputs, attrs, Vec::new())
     }
 
-    /// Adds a constant with the value of a Python object, converted to a type where one is given; returns its node and type.
+    /// Adds a constant with the value of a Python object, converted to a type if one is given; returns its node and type.
     #[pyo3(signature = (scope, name, value, dtype=None))]
     fn add_constant(&self, scope: &PyScope, name: &str, value: &Bound<'_, PyAny>, dtype: Option<i32>) -> PyResult<(u32, i32)> {
         build::add_constant(self, scope, name, value, dtype)

@@ -101,7 +101,7 @@ impl PySession {
         py.detach(|| self.0.close());
     }
 
-    /// Drops the resources in these containers; all where the list is empty.
+    /// Drops the resources in these containers; all if the list is empty.
     fn reset(&self, py: Python<'_>, containers: Vec<String>) {
         py.detach(|| self.0.reset(&containers));
     }

@@ -242,7 +242,7 @@ impl Drop for Buffer {
     }
 }
 
-/// Keeps the block for this thread, or gives it back where there are enough (or the thread is ending).
+/// Keeps the block for this thread, or gives it back if there are enough (or the thread is ending).
 fn keep_small(class: usize, block: Block) -> Option<Block> {
     let mut block = Some(block);
     let _ = SMALL.try_with(|lists| {

@@ -9,7 +9,7 @@ pub trait Resource: Any + Send + Sync {
     fn type_name(&self) -> &'static str;
 }
 
-/// The value of a `resource` tensor's element: names an object and, where it exists, holds it.
+/// The value of a `resource` tensor's element: names an object and, if it exists, holds it.
 #[derive(Clone)]
 pub struct ResourceHandle(Arc<HandleInner>);
 
@@ -36,7 +36,7 @@ impl ResourceHandle {
         &self.0.name
     }
 
-    /// Types and static shapes of what the resource holds, where the op declared them.
+    /// Types and static shapes of what the resource holds, if the op declared them.
     pub fn elements(&self) -> &[(DType, PartialShape)] {
         &self.0.elements
     }
@@ -97,7 +97,7 @@ impl Variant {
         any.downcast_ref()
     }
 
-    /// Returns the value for changing in place: only where it is a `T` that nothing else holds.
+    /// Returns the value for changing in place: only if it is a `T` that nothing else holds.
     pub fn get_mut<T: VariantValue>(&mut self) -> Option<&mut T> {
         let any: &mut dyn Any = Arc::get_mut(&mut self.0)?;
         any.downcast_mut()

@@ -32,7 +32,7 @@ impl PartialShape {
         self.0.as_ref().map(|d| d.len())
     }
 
-    /// Returns the sizes with −1 for unknown ones, where the rank is known.
+    /// Returns the sizes with −1 for unknown ones, if the rank is known.
     pub fn dims(&self) -> Option<&[i64]> {
         self.0.as_deref()
     }
@@ -49,7 +49,7 @@ impl PartialShape {
         usize::try_from(index).ok().and_then(|i| self.dim(i))
     }
 
-    /// Returns the full shape, where every size is known.
+    /// Returns the full shape, if every size is known.
     pub fn to_shape(&self) -> Option<Shape> {
         self.0.as_ref()?.iter().map(|&d| usize::try_from(d).ok()).collect()
     }
@@ -59,7 +59,7 @@ impl PartialShape {
         self.0.as_ref().is_some_and(|d| d.iter().all(|&d| d >= 0))
     }
 
-    /// Returns the number of elements, where every size is known and the product fits.
+    /// Returns the number of elements, if every size is known and the product fits.
     pub fn num_elements(&self) -> Option<usize> {
         self.to_shape()?.checked_num_elements().ok()
     }

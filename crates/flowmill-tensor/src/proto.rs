@@ -44,7 +44,7 @@ impl PartialShape {
 impl Tensor {
     /// Returns the tensor a message describes.
     ///
-    /// `tensor_content` is not copied where it is aligned for the type: the tensor then keeps the file alive that the message was
+    /// `tensor_content` is not copied if it is aligned for the type: the tensor then keeps the file alive that the message was
     /// decoded from. Fewer values than elements in a typed field mean that the last one is repeated; none at all mean zeros; more
     /// than elements are not read.
     ///

@@ -17,7 +17,7 @@ pub struct CondBuilder {
 }
 
 impl ScopedBuilder<'_> {
-    /// `then_fn()` where `pred` is true, `else_fn()` where it is false: as many tensors, of the same types, from both. Returns the tensors that
+    /// `then_fn()` if `pred` is true, `else_fn()` if it is false: as many tensors, of the same types, from both. Returns the tensors that
     /// have the values of the branch taken.
     ///
     /// # Errors
@@ -103,7 +103,7 @@ impl CondBuilder {
         Ok(())
     }
 
-    /// Returns a branch's result as it leaves the branch: one from outside passes through a `Switch`, so that it is dead where the branch is not taken.
+    /// Returns a branch's result as it leaves the branch: one from outside passes through a `Switch`, so that it is dead if the branch is not taken.
     fn hand_out(&self, b: &mut ScopedBuilder<'_>, id: ContextId, branch: Branch, value: OutputId) -> Result<OutputId> {
         if b.context(id).known.contains(&value) {
             return Ok(b.context(id).stands_for.get(&value).copied().unwrap_or(value));

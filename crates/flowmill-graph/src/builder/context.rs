@@ -17,13 +17,13 @@ pub struct ContextId(pub u32);
 /// A side of a conditional. As an output of `Switch`, the discriminant is the slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Branch {
-    /// Taken where the predicate is false.
+    /// Taken if the predicate is false.
     False = 0,
-    /// Taken where the predicate is true.
+    /// Taken if the predicate is true.
     True = 1,
 }
 
-/// Returns the branch that is not taken where `branch` is.
+/// Returns the branch that is not taken if `branch` is.
 pub(super) fn other(branch: Branch) -> Branch {
     match branch {
         Branch::False => Branch::True,

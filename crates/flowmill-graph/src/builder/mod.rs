@@ -196,7 +196,7 @@ impl<'g> ScopedBuilder<'g> {
         self.state.shapes.shape(output)
     }
 
-    /// Returns the value of a tensor, where it is a small constant or follows from constants and static shapes.
+    /// Returns the value of a tensor, if it is a small constant or follows from constants and static shapes.
     pub fn constant_value(&self, output: OutputId) -> Option<&Tensor> {
         self.state.shapes.value(output)?.constant.as_ref()
     }

@@ -54,7 +54,7 @@ fn numbered(name: &str, i: u32) -> String {
     [name, "_", &i.to_string()].concat()
 }
 
-/// A name in lower case, the name itself where it is.
+/// A name in lower case, the name itself if it is.
 fn lower(name: &str) -> Cow<'_, str> {
     let is_lower = name.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase());
     if is_lower { Cow::Borrowed(name) } else { Cow::Owned(name.to_lowercase()) }

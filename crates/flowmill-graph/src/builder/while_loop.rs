@@ -72,7 +72,7 @@ impl WhileBuilder {
     /// Begins a loop in the current scope: what the builder adds from now on is in the loop, until [`WhileBuilder::leave`].
     ///
     /// # Errors
-    /// `InvalidArgument` for a loop without variables, and where a variable does not enter with a shape that its invariant allows.
+    /// `InvalidArgument` for a loop without variables, and if a variable does not enter with a shape that its invariant allows.
     pub fn begin(b: &mut ScopedBuilder<'_>, vars: &[OutputId], options: &WhileOptions) -> Result<WhileBuilder> {
         if vars.is_empty() {
             bail!(InvalidArgument, "'loop_vars' must be provided.");

@@ -69,7 +69,7 @@ impl Graph {
     /// Sets an attribute, which may change the node's types and its number of inputs and outputs.
     ///
     /// # Errors
-    /// `InvalidArgument` for a value the op does not allow, or where an input or output that would no longer exist is connected. The
+    /// `InvalidArgument` for a value the op does not allow, or if an input or output that would no longer exist is connected. The
     /// types of edges that stay are not checked again: [`Graph::validate`] does.
     pub fn set_attr(&mut self, id: NodeId, name: &str, value: impl Into<AttrValue>) -> Result<()> {
         let mut attrs = self.node(id)?.attrs.clone();

@@ -16,7 +16,7 @@ const COLOCATION_PREFIX: &[u8] = b"loc:@";
 
 /// The names of a message's nodes and what they become in the graph.
 pub(super) struct Names {
-    /// The message's nodes by their names, each with the id it has if all nodes are added: the graph takes this table over where it can.
+    /// The message's nodes by their names, each with the id it has if all nodes are added: the graph takes this table over if it can.
     ids: HashTable<(NameHash, NodeId)>,
     /// The id of the first.
     first: NodeId,

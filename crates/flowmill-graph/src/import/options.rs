@@ -14,7 +14,7 @@ pub struct ImportOptions {
     pub prefix: String,
     /// Renames a node whose name the graph has already, to `name_1` and so on; else that is an error.
     pub uniquify_names: bool,
-    /// Renames the prefix where the graph has nodes under it already.
+    /// Renames the prefix if the graph has nodes under it already.
     pub uniquify_prefix: bool,
     /// Tensors of the message (`x`, `x:1`, `^x`) and the tensors of the graph that replace them as inputs.
     pub input_map: Vec<(String, String)>,

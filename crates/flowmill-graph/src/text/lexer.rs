@@ -136,7 +136,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Returns the hash of a constant, where it comes right next.
+    /// Returns the hash of a constant, if it comes right next.
     pub(super) fn take_hash(&mut self) -> Option<u64> {
         let digits = self.rest.strip_prefix('#')?;
         let end = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());

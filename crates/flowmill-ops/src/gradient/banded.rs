@@ -12,7 +12,7 @@ use flowmill_tensor::Result;
 type B<'a> = ScopedBuilder<'a>;
 type Out = Result<OutputId>;
 
-/// `x` moved by one along an axis that counts from the end, -1 or -2: towards its beginning where `forward` is false. Zero comes in.
+/// `x` moved by one along an axis that counts from the end, -1 or -2: towards its beginning if `forward` is false. Zero comes in.
 fn shifted(b: &mut B<'_>, x: OutputId, axis: i32, forward: bool) -> Out {
     // An ellipsis in front of one range or of two.
     let depth = -axis as usize;

@@ -72,7 +72,7 @@ pub(crate) fn floor_mod(b: &mut B<'_>, op: &Backward) -> Grads {
     pair(b, op, dz, dy)
 }
 
-/// The larger (or smaller) one gets the gradient; the first where both are equal.
+/// The larger (or smaller) one gets the gradient; the first if both are equal.
 fn extremum(b: &mut B<'_>, op: &Backward, comparison: &str) -> Grads {
     let dz = op.dy(b, 0)?;
     let is_first = b.call(comparison, &[op.inputs[0], op.inputs[1]])?;

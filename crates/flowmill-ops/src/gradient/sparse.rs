@@ -226,7 +226,7 @@ pub(crate) fn sparse_slice(b: &mut B<'_>, op: &Backward) -> Grads {
     only(op, 1, b.call("UnsortedSegmentSum", &[dvalues, places, count])?)
 }
 
-/// (data, indices, segments) and perhaps their number: `kind` divides as the forward op does. The rows that were chosen alone, where the node asks
+/// (data, indices, segments) and perhaps their number: `kind` divides as the forward op does. The rows that were chosen alone, if the node asks
 /// for that.
 fn of_sparse_segments(b: &mut B<'_>, op: &Backward, kind: &str) -> Grads {
     let dy = op.dy(b, 0)?;

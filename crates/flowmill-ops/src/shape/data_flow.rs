@@ -20,7 +20,7 @@ fn set_element(c: &mut Context<'_>, output: usize, element: Option<(DType, Parti
 
 // TensorArrays: a handle of two strings and a flow, a scalar that orders the operations.
 
-/// A new array. Its elements' shape is known where it is whole, or the same for all.
+/// A new array. Its elements' shape is known if it is whole, or the same for all.
 pub(crate) fn tensor_array(c: &mut Context<'_>) -> Result<()> {
     common::expect_scalar(c, 0)?;
     c.set_output(0, PartialShape::new(&[2]));
@@ -318,7 +318,7 @@ pub(crate) fn priority_queue(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// One element of a queue, or where the node takes many, as many as input 1 says.
+/// One element of a queue, or if the node takes many, as many as input 1 says.
 pub(crate) fn dequeue(c: &mut Context<'_>) -> Result<()> {
     let rows = match c.op_def().name.as_str() {
         "QueueDequeueV2" => None,

@@ -5,7 +5,7 @@ use flowmill_tensor::{PartialShape, Result, bail};
 /// A size that is not known.
 pub(crate) const UNKNOWN: i64 = -1;
 
-/// The size at `index`; unknown where it, or the rank, is.
+/// The size at `index`; unknown if it, or the rank, is.
 pub(crate) fn size(shape: &PartialShape, index: usize) -> i64 {
     shape.dims().and_then(|d| d.get(index).copied()).unwrap_or(UNKNOWN)
 }
@@ -114,7 +114,7 @@ pub(crate) fn with_rank_at_most(shape: &PartialShape, rank: usize) -> Result<Par
     }
 }
 
-/// The dimensions from `start` on; nothing is known where the rank is not.
+/// The dimensions from `start` on; nothing is known if the rank is not.
 pub(crate) fn suffix(shape: &PartialShape, start: usize) -> PartialShape {
     shape.dims().map_or_else(PartialShape::unknown, |d| PartialShape::new(d.get(start..).unwrap_or(&[])))
 }

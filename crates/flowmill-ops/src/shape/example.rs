@@ -109,7 +109,7 @@ fn sequences(c: &mut Context<'_>, batch: &PartialShape, has_lengths: bool) -> Re
 /// Returns the number of features of a kind.
 ///
 /// # Errors
-/// `InvalidArgument` if the op has an attribute for their number that differs from that of their types, or where there are more or less shapes.
+/// `InvalidArgument` if the op has an attribute for their number that differs from that of their types, or if there are more or less shapes.
 fn features(c: &Context<'_>, prefix: &str, kind: &str, types: &str) -> Result<usize> {
     let (n, number, shapes) = (count(c, types)?, format!("N{prefix}_{kind}"), format!("{prefix}_{kind}_shapes"));
     if c.attrs().contains(&number) && c.attrs().get::<i64>(&number)? != n as i64 {

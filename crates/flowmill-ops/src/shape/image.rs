@@ -57,7 +57,7 @@ pub(crate) fn crop_and_resize_grad_boxes(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The boxes that are kept, at most input 2 of them; exactly so many where the node pads.
+/// The boxes that are kept, at most input 2 of them; exactly so many if the node pads.
 pub(crate) fn non_max_suppression(c: &mut Context<'_>) -> Result<()> {
     let boxes = dims::with_rank(&c.input(0), 2)?;
     dims::merge(dims::size(&boxes, 0), common::expect_vector(c, 1)?)?;

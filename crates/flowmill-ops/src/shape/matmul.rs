@@ -4,7 +4,7 @@ use super::{common, dims};
 use flowmill_graph::InferenceContext as Context;
 use flowmill_tensor::{PartialShape, Result, bail};
 
-/// The product of two matrices, each transposed where the node says so.
+/// The product of two matrices, each transposed if the node says so.
 pub(crate) fn matmul(c: &mut Context<'_>) -> Result<()> {
     let (a, b) = (dims::with_rank(&c.input(0), 2)?, dims::with_rank(&c.input(1), 2)?);
     let (ta, tb): (bool, bool) = (c.attrs().get_or("transpose_a", false)?, c.attrs().get_or("transpose_b", false)?);

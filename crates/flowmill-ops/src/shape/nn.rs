@@ -147,7 +147,7 @@ pub(crate) fn quantize_and_dequantize_grad(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Quantised or dequantised: outputs 1 and 2, where there are any, are the range.
+/// Quantised or dequantised: outputs 1 and 2, if there are any, are the range.
 pub(crate) fn quantize(c: &mut Context<'_>) -> Result<()> {
     let axis: i64 = c.attrs().get_or("axis", -1)?;
     let range = if axis < 0 { PartialShape::scalar() } else { PartialShape::new(&[dims::size(&c.input(0), axis as usize)]) };

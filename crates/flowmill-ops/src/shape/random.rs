@@ -96,7 +96,7 @@ pub(crate) fn stateful_range(c: &mut Context<'_>) -> Result<()> {
     stateful_random(c)
 }
 
-/// Moves the state in a variable on; where there is an output, it is the old state: a counter of two numbers, and a key.
+/// Moves the state in a variable on; if there is an output, it is the old state: a counter of two numbers, and a key.
 pub(crate) fn rng_skip(c: &mut Context<'_>) -> Result<()> {
     common::expect_scalar(c, 1)?;
     common::expect_scalar(c, 2)?;

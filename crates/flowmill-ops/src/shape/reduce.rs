@@ -80,7 +80,7 @@ pub(crate) fn unsorted_segment(c: &mut Context<'_>) -> Result<()> {
     common::set_all(c, &shape)
 }
 
-/// Counts of how often each of `size` numbers occurs; a row each where the input is a matrix.
+/// Counts of how often each of `size` numbers occurs; a row each if the input is a matrix.
 pub(crate) fn bincount(c: &mut Context<'_>) -> Result<()> {
     common::expect_scalar(c, 1)?;
     let size = match common::int(c, 1)? {

@@ -81,7 +81,7 @@ impl Interval {
         Some((begin, end))
     }
 
-    /// The number of elements taken from dimension `axis` of `size` elements; −1 where unknown.
+    /// The number of elements taken from dimension `axis` of `size` elements; −1 if unknown.
     fn len(&self, axis: usize, size: i64) -> Result<i64> {
         if self.shrink {
             if self.stride <= 0 {

@@ -80,7 +80,7 @@ pub(crate) fn sparse_split(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The product of a sparse matrix and a dense one, each transposed where the node says so.
+/// The product of a sparse matrix and a dense one, each transposed if the node says so.
 pub(crate) fn sparse_tensor_dense_matmul(c: &mut Context<'_>) -> Result<()> {
     dims::with_rank(&c.input(0), 2)?;
     common::expect_vector(c, 1)?;
@@ -141,7 +141,7 @@ pub(crate) fn sparse_segment(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A reduction of a sparse tensor to a dense one, where shape and axes are known.
+/// A reduction of a sparse tensor to a dense one, if shape and axes are known.
 pub(crate) fn sparse_reduce(c: &mut Context<'_>) -> Result<()> {
     let keep_dims: bool = c.attrs().get("keep_dims")?;
     let (Some(sizes), Some(axes)) = (common::ints(c, 2)?, common::ints(c, 3)?) else { return Ok(()) };

@@ -13,7 +13,7 @@ pub(crate) fn variable(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// An assignment by reference: the value's shape, which must be the variable's where the node validates it.
+/// An assignment by reference: the value's shape, which must be the variable's if the node validates it.
 pub(crate) fn assign(c: &mut Context<'_>) -> Result<()> {
     let shape = if c.attrs().get("validate_shape")? { c.input(0).merge(&c.input(1))? } else { c.input(1) };
     c.set_output(0, shape);

@@ -86,7 +86,7 @@ fn per_dimension(c: &Context<'_>, name: &str, rank: usize) -> Result<Vec<i64>> {
     Ok(values)
 }
 
-/// The dilation of each dimension, all ones where the node has none.
+/// The dilation of each dimension, all ones if the node has none.
 fn dilations(c: &Context<'_>, rank: usize) -> Result<Vec<i64>> {
     if !c.attrs().contains("dilations") || c.attrs().list::<i64>("dilations")?.is_empty() {
         return Ok(vec![1; rank]);
@@ -164,7 +164,7 @@ fn window_sizes(c: &Context<'_>, layout: &Layout, input: &PartialShape, window: 
         .collect()
 }
 
-/// Pooling: the window is attribute `ksize`, which may also pool channels where the op allows it.
+/// Pooling: the window is attribute `ksize`, which may also pool channels if the op allows it.
 pub(crate) fn pool<const RANK: usize>(c: &mut Context<'_>) -> Result<()> {
     let input = dims::with_rank(&c.input(0), RANK)?;
     let ksize = per_dimension(c, "ksize", RANK)?;

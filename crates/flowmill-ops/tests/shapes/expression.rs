@@ -230,7 +230,7 @@ fn resolve(node: &mut Node, inputs: &[Input]) -> Vec<DType> {
     types
 }
 
-/// Fills what is left with defaults; types without one are float where that is allowed.
+/// Fills what is left with defaults; types without one are float if that is allowed.
 fn complete(node: &mut Node) {
     let attrs: Vec<AttrDef> = node.def.attrs.clone();
     for attr in attrs.into_iter().filter(|a| !node.attrs.contains_key(&a.name)).collect::<Vec<_>>() {

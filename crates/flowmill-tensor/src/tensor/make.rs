@@ -122,7 +122,7 @@ impl Tensor {
         Ok(Tensor::from_heap(DType::Variant, shape, Storage::Variants(values)))
     }
 
-    /// Returns a tensor over little-endian `bytes` of a dense type, without a copy where the bytes are aligned for the type. `bool` bytes that are neither 0 nor 1 become 1.
+    /// Returns a tensor over little-endian `bytes` of a dense type, without a copy if the bytes are aligned for the type. `bool` bytes that are neither 0 nor 1 become 1.
     ///
     /// # Errors
     /// `InvalidArgument` if the number of bytes is not the shape's or the type is not dense.

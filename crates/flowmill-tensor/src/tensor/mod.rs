@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// bytes lie in them (written and read as whole words, which keeps store forwarding intact), everything else is behind a counter.
 #[repr(C)]
 pub struct Tensor {
-    /// The `DType` number in the low byte; [`HEAP`] where `payload` is a pointer from `Arc::into_raw`.
+    /// The `DType` number in the low byte; [`HEAP`] if `payload` is a pointer from `Arc::into_raw`.
     meta: NonZeroU64,
     /// A scalar's bits, widened with zeros, or the pointer.
     payload: u64,
@@ -117,7 +117,7 @@ impl Tensor {
         }
     }
 
-    /// Makes the dense data writable by this tensor alone, copying where needed.
+    /// Makes the dense data writable by this tensor alone, copying if needed.
     fn make_unique(&mut self) -> Result<*mut u8> {
         if !self.is_heap() {
             return Ok((&raw mut self.payload).cast());

@@ -14,7 +14,7 @@ pub struct Case {
     pub inputs: Vec<Input>,
     /// Nodes that are run first, with this one's first input instead of their own.
     pub before: Vec<Case>,
-    /// The type that tensors have where nothing else is said, and their usual shape.
+    /// The type that tensors have if nothing else is said, and their usual shape.
     main: DType,
     shape: Vec<usize>,
 }

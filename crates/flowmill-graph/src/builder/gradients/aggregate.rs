@@ -126,7 +126,7 @@ impl ScopedBuilder<'_> {
             .collect()
     }
 
-    /// Returns a tensor as another type; the tensor itself where it is of that type.
+    /// Returns a tensor as another type; the tensor itself if it is of that type.
     ///
     /// # Errors
     /// Any error of the op that is added.

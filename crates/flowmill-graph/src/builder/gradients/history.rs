@@ -77,7 +77,7 @@ impl ScopedBuilder<'_> {
         self.pop(id, stack, value, false)
     }
 
-    /// Adds a stack to the forward loop and pushes a value in each iteration; returns the stack. `dead_in` is for a value that lives only where a
+    /// Adds a stack to the forward loop and pushes a value in each iteration; returns the stack. `dead_in` is for a value that lives only if a
     /// conditional's branch is *not* taken.
     pub(super) fn push(&mut self, id: ContextId, value: OutputId, dead_in: Option<ContextId>) -> Result<OutputId> {
         let Some(looped) = self.backward(id) else { bail!(Internal, "no backward loop") };

@@ -167,7 +167,7 @@ impl LoopStates {
         Some(used.into_iter().map(|e| (e, false)).chain(unused).collect())
     }
 
-    /// Zeros for an exit that nothing depends on, where the loop's other exits matter. Called outside of the loop.
+    /// Zeros for an exit that nothing depends on, if the loop's other exits matter. Called outside of the loop.
     pub(super) fn zeros_for_exit(&mut self, b: &mut ScopedBuilder<'_>, exit: OutputId) -> Result<OutputId> {
         let Some(forward) = b.context_of(exit.node) else { return b.zeros_like(exit) };
         let outer_backward = b.loop_of(b.context(forward).outer).and_then(|o| self.state(o)).map(|s| s.backward);

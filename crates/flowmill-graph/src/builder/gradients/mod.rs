@@ -112,7 +112,7 @@ pub enum Aggregation {
 /// The options of differentiation.
 #[derive(Clone, Debug, Default)]
 pub struct GradientOptions {
-    /// The name scope of all new nodes, made unique: `gradients` where this is not said. With a slash at its end it is the whole name.
+    /// The name scope of all new nodes, made unique: `gradients` if this is not said. With a slash at its end it is the whole name.
     pub name: Option<String>,
     /// Taken as constants: nothing is differentiated through them.
     pub stop_gradients: Vec<OutputId>,

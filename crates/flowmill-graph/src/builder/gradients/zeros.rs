@@ -5,11 +5,11 @@ use crate::builder::context::{ContextKind, other};
 use crate::builder::{ContextId, Scope, ScopedBuilder};
 use flowmill_tensor::{DType, Result, Shape, Tensor, bail, bf16, f16};
 
-/// Zeros up to this many elements are a constant where their shape is static; more are filled in when a step runs.
+/// Zeros up to this many elements are a constant if their shape is static; more are filled in when a step runs.
 const MAX_CONSTANT_ELEMENTS: usize = 1000;
 
 impl ScopedBuilder<'_> {
-    /// Returns the shape of a tensor as a vector of `int32`: a constant where it is static.
+    /// Returns the shape of a tensor as a vector of `int32`: a constant if it is static.
     ///
     /// # Errors
     /// Any error of the op that is added.
@@ -60,7 +60,7 @@ impl ScopedBuilder<'_> {
         }
     }
 
-    /// Zeros as a constant in the shape of a tensor, where that is static and small.
+    /// Zeros as a constant in the shape of a tensor, if that is static and small.
     pub(super) fn constant_zeros(&mut self, tensor: OutputId) -> Result<Option<OutputId>> {
         let dtype = self.dtype(tensor);
         let Some(dims) = self.shape(tensor).to_shape() else { return Ok(None) };
@@ -80,7 +80,7 @@ impl ScopedBuilder<'_> {
         self.op("Fill").name("zeros").inputs(&[shape, zero]).output()
     }
 
-    /// Zeros for the branch of a conditional that does not take a tensor; they live where that branch is taken.
+    /// Zeros for the branch of a conditional that does not take a tensor; they live if that branch is taken.
     pub(super) fn zeros_for_other_branch(&mut self, cond: ContextId, output: OutputId) -> Result<OutputId> {
         let ContextKind::Cond { pred, branch, .. } = &self.context(cond).kind else { return self.zeros_like(output) };
         let (pred, untaken) = (*pred, other(*branch));
@@ -93,7 +93,7 @@ impl ScopedBuilder<'_> {
         self.within(scope, |b| b.zeros_of_shape(shape, dtype))
     }
 
-    /// Zeros for a node's output in backward loop `id`. For a conditional's `Switch` they live where the other branch was taken.
+    /// Zeros for a node's output in backward loop `id`. For a conditional's `Switch` they live if the other branch was taken.
     pub(super) fn zeros_in_loop(&mut self, id: ContextId, context: ContextId, output: OutputId, is_cond_switch: bool) -> Result<OutputId> {
         let guard = match &self.context(context).kind {
             ContextKind::Cond { pred, branch, .. } if is_cond_switch => Some((*pred, *branch)),

@@ -145,7 +145,7 @@ pub(super) fn type_attr(dtype: DType) -> AttrValue {
 }
 
 impl Joint {
-    /// Begins the walk from the results `ys` to the arguments `xs` of a function. Beside a result stands what its gradient is where that is not as the
+    /// Begins the walk from the results `ys` to the arguments `xs` of a function. Beside a result stands what its gradient is if that is not as the
     /// result. `known` is what the caller knows of the arguments.
     pub(super) fn new(
         function: &str,

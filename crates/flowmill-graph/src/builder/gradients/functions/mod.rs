@@ -34,7 +34,7 @@ pub(super) fn is_call(graph: &Graph, node: &Node) -> bool {
     matches!(node.role(), Role::Call | Role::If | Role::Case | Role::While) || graph.library().get(node.op()).is_some()
 }
 
-/// Returns the function that a node calls, where it does nothing else.
+/// Returns the function that a node calls, if it does nothing else.
 fn call_of(graph: &Graph, node: &Node) -> Option<NameAttrList> {
     if node.role() == Role::Call {
         return node.attrs().get::<&NameAttrList>("f").ok().cloned();
@@ -229,7 +229,7 @@ impl CallGradient {
         self.joints.get_mut(self.done).map(|j| (&mut j.walk, &mut j.body))
     }
 
-    /// Returns the gradient of an input that no function gives one for: zeros where it counts in results without gradients, as TensorFlow has it.
+    /// Returns the gradient of an input that no function gives one for: zeros if it counts in results without gradients, as TensorFlow has it.
     fn unreached(&self, b: &mut ScopedBuilder<'_>, i: usize) -> Result<Option<Grad>> {
         let is_zero = self.is_reached[i] && !matches!(b.dtype(self.inputs[i]), DType::Resource | DType::Variant);
         if is_zero { b.zeros_like(self.inputs[i]).map(|zeros| Some(zeros.into())) } else { Ok(None) }
@@ -293,7 +293,7 @@ fn run_attrs(attrs: &Attrs) -> Vec<(String, AttrValue)> {
 }
 
 /// Returns the gradient of a function, as `SymbolicGradient` calls it: takes the function's arguments and the gradients of its results, returns those of its
-/// arguments, zeros where the results do not depend on one. Its graph's library has what it calls.
+/// arguments, zeros if the results do not depend on one. Its graph's library has what it calls.
 ///
 /// # Errors
 /// `InvalidArgument`, `NotFound` and the other errors of [`instantiate_function`] and [`add_gradients`].
