@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Types of devices that may stand without the word "device" before them.
+# Types of devices that may be written without the word "device" before them.
 _SHORT_TYPES = ("CPU", "GPU", "TPU", "CUSTOM")
 
 

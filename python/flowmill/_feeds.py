@@ -31,7 +31,7 @@ def flatten(graph: Graph, feed_dict) -> dict[Tensor, Any]:
 
 
 def _pairs(graph: Graph, key, value):
-    if hasattr(key, "_components"):  # what stands for several tensors
+    if hasattr(key, "_components"):  # an object made of several tensors
         yield from zip(key._components(), _parts(key, value))
         return
     if isinstance(key, tuple):

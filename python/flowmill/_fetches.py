@@ -36,7 +36,7 @@ class Fetches:
 
     def _take_apart(self, fetch) -> Callable[[list], Any]:
         """Notes the leaves of a structure; returns what makes it of all leaves' values."""
-        value_of = getattr(fetch, "_value_of", None)  # what stands for several tensors
+        value_of = getattr(fetch, "_value_of", None)  # an object made of several tensors
         if value_of is not None:
             parts = [self._leaf(part) for part in fetch._components()]
             return lambda values: value_of([part(values) for part in parts])

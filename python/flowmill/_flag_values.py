@@ -44,7 +44,7 @@ class Flag:
         name, short_name, help: what it is called and what it does.
         default, value: its value if none is given, and now.
         present: how often the command line has it.
-        boolean: whether it may stand without a value.
+        boolean: whether it may be given without a value.
     """
 
     def __init__(self, parse: Callable, name: str, default, help: str | None, short_name: str | None = None, boolean: bool = False,

@@ -14,7 +14,7 @@ _RESOURCE = 20
 _PASS_ON = frozenset(("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration"))
 _WITHOUT_REF = {
     "RefIdentity": "Identity", "RefSwitch": "Switch", "RefMerge": "Merge", "RefEnter": "Enter", "RefExit": "Exit", "RefNextIteration": "NextIteration"}
-# Operations that call functions: the attribute with the types of what they pass on, and how many inputs stand before those.
+# Operations that call functions: the attribute with the types of what they pass on, and how many inputs come before those.
 _CALLS = {
     "If": ("Tin", 1), "StatelessIf": ("Tin", 1), "Case": ("Tin", 1), "StatelessCase": ("Tin", 1), "While": ("T", 0), "StatelessWhile": ("T", 0),
     "PartitionedCall": ("Tin", 0), "StatefulPartitionedCall": ("Tin", 0),

@@ -8,7 +8,7 @@ from flowmill.tensor import Operation, Tensor
 
 # Operations whose value does not depend on a variable being initialized.
 _SAFE = ("IsVariableInitialized", "VarIsInitializedOp", "ReadVariableOp", "If")
-# Operations that stand for a variable's value. Handles do not: what takes one cannot take a value.
+# Operations whose output can be replaced by a variable's value. A handle cannot: an operation that takes a handle takes no value.
 _HOLDERS = ("Variable", "VariableV2")
 
 

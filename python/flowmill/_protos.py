@@ -20,7 +20,7 @@ def _pool() -> Any:
     with open(_DESCRIPTORS, "rb") as file:
         files = descriptor_pb2.FileDescriptorSet.FromString(file.read())
     pool = descriptor_pool.DescriptorPool()
-    for file in files.file:  # a file stands after those it imports
+    for file in files.file:  # a file comes after those it imports
         pool.AddSerializedFile(file.SerializeToString())
     return pool
 

@@ -56,7 +56,7 @@ def clip_by_norm(t, clip_norm, axes=None, name: str | None = None) -> Tensor | I
     with op_scope(name, "clip_by_norm", t, clip_norm) as scope:
         values = _values(t)
         squares = reduce_sum(values * values, axes, keepdims=True)
-        # The gradient of a root at 0 is infinite: the root of 1 stands in for that of 0.
+        # The gradient of a root at 0 is infinite: the root of 1 replaces that of 0.
         positive = squares > 0
         norm = where(positive, sqrt(where(positive, squares, ones_like(squares))), squares)
         clipped = identity(values * clip_norm / maximum(norm, clip_norm), scope)

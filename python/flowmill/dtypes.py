@@ -197,7 +197,7 @@ bool = _BY_NAME["bool"]  # noqa: A001 - TensorFlow's name
 string, resource, variant = _BY_NAME["string"], _BY_NAME["resource"], _BY_NAME["variant"]
 
 
-# The types of numbers that stand for real ones by a range, with references.
+# The types of numbers that represent real ones by a range, with references.
 QUANTIZED_DTYPES = frozenset(t for q in (qint8, quint8, qint16, quint16, qint32) for t in (q, q._as_ref))
 
 

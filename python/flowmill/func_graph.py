@@ -223,7 +223,7 @@ def trace(graph: FuncGraph, function: Callable, parameters: Sequence, op_return_
             with graph.control_dependencies([value]):
                 return call("Identity", None, op_return_value)
         if isinstance(value, Tensor) or hasattr(value, "_components"):
-            return value  # captured when all are there, after what stands for operations
+            return value  # captured when all are there, after the tensors of operations
         try:
             return convert_to_tensor(value)
         except (TypeError, ValueError):

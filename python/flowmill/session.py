@@ -378,7 +378,7 @@ class Session:
         self._core.close()
 
 
-# What stands for itself in a key: equal only to itself, and no structure.
+# Objects that are their own key: equal only to itself, and no structure.
 _LEAVES = {str, Tensor, Operation}
 
 

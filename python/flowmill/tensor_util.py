@@ -177,14 +177,14 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape: bool = False
     return proto
 
 
-# Where the elements stand, for types that have a field. What is not the whole of it is repeated at its end.
+# The field of the elements, for types that have a field. What is not the whole of it is repeated at its end.
 _FIELDS = {
     "float32": "float_val", "float64": "double_val", "int32": "int_val", "int16": "int_val", "int8": "int_val", "uint8": "int_val",
     "uint16": "int_val", "int64": "int64_val", "uint32": "uint32_val", "uint64": "uint64_val", "bool": "bool_val", "float16": "half_val",
     "bfloat16": "half_val", "complex64": "scomplex_val", "complex128": "dcomplex_val", "qint8": "int_val", "quint8": "int_val", "qint32": "int_val",
     "qint16": "int_val", "quint16": "int_val",
 }
-# Types that stand in their fields even as a whole.
+# Types whose elements are in their fields even if they are complete.
 _BY_FIELD = frozenset(("bool", "complex64", "complex128", "uint16"))
 
 

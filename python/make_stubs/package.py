@@ -9,7 +9,7 @@ import pkgutil
 import flowmill
 from make_stubs import messages, ops, source
 
-# The package whose code is read, and where its stubs stand.
+# The package whose code is read, and the place of its stubs.
 PACKAGE = pathlib.Path(flowmill.__file__).parent
 STUBS = pathlib.Path(__file__).parent.parent / "flowmill"
 # Written by hand, or what is run.

@@ -26,7 +26,7 @@ _SPECIAL = {
     "__init__": "None", "__exit__": "None", "__repr__": "str", "__str__": "str", "__hash__": "int", "__len__": "int", "__int__": "int",
     "__bool__": "bool", "__eq__": "bool", "__ne__": "bool", "__contains__": "bool", "__index__": "int", "__float__": "float",
 }
-# What stands for several tensors.
+# Objects made of several tensors.
 _COMPOSITES = {"SparseTensor", "IndexedSlices"}
 # Python's operators on tensors, which are put into the classes.
 _UNARY = ("__neg__", "__abs__", "__invert__")

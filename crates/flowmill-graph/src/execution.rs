@@ -103,7 +103,7 @@ pub fn rewrite_with_connections<S: AsRef<str>>(
     }
     let mut replaced = args.clone();
     for (from, output) in connected {
-        // What is fed or connected already stands in for itself.
+        // A tensor that is fed or connected already is its own source.
         let from = replaced.iter().find(|(fed, _)| *fed == from).map_or(from, |(_, node)| node.output(0));
         let identity = connect(graph, from, output)?;
         replaced.push((output, identity));

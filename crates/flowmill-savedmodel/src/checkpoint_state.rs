@@ -35,7 +35,7 @@ pub fn read_checkpoint_state(dir: &Path, file_name: &str) -> Result<Option<Check
     Ok(Some(state))
 }
 
-/// Writes the state of a directory, as it stands: paths that lie in the directory are best relative to it.
+/// Writes the state of a directory, unchanged: paths that lie in the directory are best relative to it.
 ///
 /// # Errors
 /// `NotFound`, `PermissionDenied` or another error of the file system, with the path.

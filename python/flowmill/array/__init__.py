@@ -23,7 +23,7 @@ from flowmill.array._masks import (
     unravel_index, where, where_v2,
 )
 
-# What stands for a new dimension in an index in brackets.
+# The mark of a new dimension in an index in brackets.
 newaxis = None
 reverse_v2 = reverse
 

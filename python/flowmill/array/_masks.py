@@ -73,7 +73,7 @@ def _batched_gather_nd(params: Tensor, indices: Tensor, batch_dims: int) -> Tens
         raise ValueError(f"batch_dims = {batch_dims} must be less than rank(`indices`) = {indices.shape.rank}")
     from flowmill.math import cast, range as range_
 
-    # The places within the batch stand before the indices.
+    # The places within the batch come before the indices.
     found_shape = shape(indices)
     before, inner = found_shape[:batch_dims], indices.shape.rank - batch_dims - 1
     batch = [cast(range_(before[i]), indices.dtype) for i in range(batch_dims)]
@@ -265,7 +265,7 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis: int | None = No
         depth: the size of the new dimension.
         on_value: the value there, 1 by default.
         off_value: the value elsewhere, 0 by default.
-        axis: where the new dimension stands, at the end by default.
+        axis: the position of the new dimension, at the end by default.
         dtype: the type of the result, that of the values, or `float32`.
         name: the name of the operation.
 

@@ -37,7 +37,7 @@ class NestedDatasets:
 
 
 def from_variant(variant: Tensor, structure) -> Dataset:
-    """Returns the dataset for which a variant tensor stands.
+    """Returns the dataset that a variant tensor represents.
 
     Args:
         variant: the tensor, a scalar.

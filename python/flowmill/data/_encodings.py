@@ -49,7 +49,7 @@ class _TensorEncoding:
 
     @staticmethod
     def decode(spec: TensorSpec, tensors: list[Tensor]) -> Any:
-        """Returns the value for which tensors stand."""
+        """Returns the value that tensors represent."""
         if spec.shape.rank is not None:
             tensors[0].set_shape(spec.shape)
         return tensors[0]

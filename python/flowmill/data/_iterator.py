@@ -71,7 +71,7 @@ class Iterator:
 
     @staticmethod
     def from_string_handle(string_handle, output_types, output_shapes=None, output_classes=None) -> Iterator:
-        """Returns the iterator for which a string stands when a step runs: what :meth:`string_handle` of another one computes.
+        """Returns the iterator that a string refers to when a step runs: what :meth:`string_handle` of another one computes.
 
         Args:
             string_handle: the string, usually a placeholder.

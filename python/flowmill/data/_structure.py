@@ -123,7 +123,7 @@ def encode_batch(element_spec, element) -> list[Tensor]:
 
 
 def decode(element_spec, tensors) -> Any:
-    """Returns the element for which tensors stand."""
+    """Returns the element that tensors represent."""
     values, at = [], 0
     tensors = list(tensors)
     for spec in _nest.flatten(element_spec):

@@ -27,7 +27,7 @@ def crop_and_resize(image, boxes, box_ind=None, crop_size=None, method: str = "b
         box_ind: which image each box is of, `int32` ``[n]``.
         crop_size: height and width of the result, `int32`.
         method: ``"bilinear"`` or ``"nearest"``.
-        extrapolation_value: what stands outside of images.
+        extrapolation_value: the value outside of images.
         name: the name of the operation.
         box_indices: `box_ind` by its new name.
 

@@ -68,7 +68,7 @@ class _Bisection:
         self.norm = tf.maximum(tf.abs(self.lowest), tf.abs(self.highest))
         one = diagonal.dtype.as_numpy_dtype(1)
         safe = max(one / self.limits.max, (one + self.limits.eps) * self.limits.tiny)
-        # What a quotient is kept away from zero by, and what stands for a first one that is zero.
+        # What a quotient is kept away from zero by, and the replacement for a first one that is zero.
         self.least = safe * tf.maximum(one, tf.reduce_max(self.squares))
         self.first = tf.square(self.limits.eps * beside[0])
 

@@ -11,7 +11,7 @@ from flowmill._convert import convert_to_tensor
 from flowmill.nn._ctc import _size, ctc_loss
 from flowmill.tensor import Tensor
 
-# The logarithm that stands for an impossible state at the ends: finite, so that differences are.
+# The logarithm of an impossible state at the ends: finite, so that differences are.
 _IMPOSSIBLE = -706.893623549172
 
 

@@ -54,7 +54,7 @@ def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0
         sparse_indices: the places: a matrix with one in each row, a vector, or a scalar.
         output_shape: the shape of the whole.
         sparse_values: the values, or one for all places.
-        default_value: what stands elsewhere.
+        default_value: the value elsewhere.
         validate_indices: refuses places that repeat or are not in order.
         name: the name of the operation.
     """

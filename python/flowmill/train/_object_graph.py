@@ -11,7 +11,7 @@ from flowmill.module import Module
 from flowmill.train.optimizer import Optimizer
 from flowmill.variables import Variable
 
-# The key that the list of objects is saved by, and what stands at the end of those of variables.
+# The key that the list of objects is saved by, and the end of the keys of variables.
 OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _VALUE = "VARIABLE_VALUE"
 

@@ -21,7 +21,7 @@ def lstm_arguments(tf, dtype):
 @pytest.mark.parametrize("steps", [TIME, 3])
 @pytest.mark.parametrize("op", ["BlockLSTM", "BlockLSTMV2"])
 def test_gradients_of_an_lstm_over_time(tf1, dtype, peephole, steps, op):
-    """Of the second version TensorFlow's gradient takes the op of the first, whose gates stand in another order."""
+    """TensorFlow's gradient of the second version uses the op of the first, whose gates have another order."""
     def build(tf):
         arguments = lstm_arguments(tf, dtype)
         x = tf.constant(np.random.RandomState(3).uniform(-1, 1, (TIME, BATCH, INPUTS)), getattr(tf, dtype))

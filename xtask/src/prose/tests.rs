@@ -49,9 +49,9 @@ fn errors_that_only_refer() {
 
 #[test]
 fn things_that_stand_in_places() {
-    finds("a.md", "A function stands in its file.\n", &["1: \"stands in\""]);
-    finds("a.rs", "/// Runs what\n/// stands\n/// beside it.\n", &["2: \"stands beside\""]);
-    finds("a.md", "What stands, in short, is `stand_in` for it.\n```\nIt stands in code.\n```\n", &[]);
+    finds("a.md", "A function stands in its file.\n", &["1: \"stands\""]);
+    finds("a.rs", "/// Runs all that\n/// may stand\n/// beside it.\n", &["2: \"stand\""]);
+    finds("a.md", "A `stand_in`, and a standing order.\n```\nIt stands in code.\n```\n", &[]);
 }
 
 #[test]

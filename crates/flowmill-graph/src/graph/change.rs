@@ -19,7 +19,7 @@ impl Graph {
         }
         let edges: Vec<EdgeId> = node.in_edges.iter().rev().chain(&node.out_edges).copied().filter(|&e| e != EdgeId::NONE).collect();
         for edge in edges {
-            // An edge from the node to itself stands in both lists.
+            // An edge from the node to itself is in both lists.
             if self.edge(edge).is_some() {
                 self.remove_edge(edge)?;
             }

@@ -178,7 +178,7 @@ fn behaviour_32_tensor_connections() {
     let text = connected(&[], &["z"], &[("p", "x:0")]).unwrap();
     assert!(text.contains("_identity_x_0 = Identity(p)") && text.contains("y = Add(_identity_x_0, _identity_x_0)"), "{text}");
     assert!(!text.contains("= Neg(p)"), "what is not needed any more is left out: {text}");
-    // A fed tensor is connected by its feed, a fetched one by what stands in for it.
+    // A fed tensor is connected by its feed, a fetched one by the tensor that replaces it.
     let text = connected(&["p"], &["x"], &[("p", "x")]).unwrap();
     assert!(text.contains("_identity_x_0 = Identity(_arg_p_0_0)") && text.contains("_Retval(_identity_x_0)"), "{text}");
 

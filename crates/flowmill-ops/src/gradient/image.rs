@@ -99,7 +99,7 @@ pub(crate) fn rgb_to_hsv(b: &mut B<'_>, op: &Backward) -> Grads {
     let least = b.op("Min").inputs(&[rgb, axis]).attr("keep_dims", true).output()?;
     let chroma = b.sub(most, least)?;
 
-    // By hue: what stands behind the greatest channel, less what stands before it.
+    // By hue: the channel after the greatest minus the one before it.
     let behind = b.constant("Const", &Tensor::from_slice([3usize, 3], &[0i32, 1, -1, -1, 0, 1, 1, -1, 0])?)?;
     let (behind, first_axis) = (b.cast(behind, dtype)?, b.int(0)?);
     let signs = b.call("GatherV2", &[behind, greatest, first_axis])?;

@@ -74,7 +74,7 @@ pub(crate) fn sparse_to_dense(b: &mut B<'_>, op: &Backward) -> Grads {
     let everything = b.call("Sum", &[dy, over])?;
     let over = b.all_axes(places)?;
     let given = b.call("Sum", &[places, over])?;
-    // A scalar value stands for all.
+    // A scalar is the value of all.
     let dvalues = if b.shape(values).rank() == Some(0) { given } else { places };
     let ddefault = b.sub(everything, given)?;
     Ok(vec![None, None, Some(dvalues.into()), Some(ddefault.into())])

@@ -123,7 +123,7 @@ pub(crate) fn histogram_fixed_width(c: &mut Context<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The `k` largest of each row, and where they stand; `k` is an attribute or input 1.
+/// The `k` largest of each row, and their indices; `k` is an attribute or input 1.
 pub(crate) fn top_k(c: &mut Context<'_>) -> Result<()> {
     let input = dims::with_rank_at_least(&c.input(0), 1)?;
     let k = if c.num_inputs() > 1 { common::size_input(c, 1)? } else { c.attrs().get("k")? };

@@ -105,7 +105,7 @@ fn match_one(pattern: &[u8], byte: u8) -> Option<usize> {
                 [b'^' | b'!', rest @ ..] => (true, rest, 2),
                 _ => (false, rest, 1),
             };
-            // A `]` that comes first stands for itself.
+            // A `]` that comes first matches itself.
             let end = rest.iter().skip(1).position(|&b| b == b']')? + 1;
             let set = &rest[..end];
             let ranges = (0..set.len()).any(|i| match set.get(i..i + 3) {

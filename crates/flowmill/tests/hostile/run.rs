@@ -11,7 +11,7 @@ use std::time::Duration;
 const INFERRED_OTHERWISE: [(&str, &str); 7] = [
     ("Batch", "a call whose inputs are in another call's batch gives empty vectors"),
     ("MatrixDiagV3", "a number of rows or columns that is not known counts as not given"),
-    ("PlaceholderWithDefault", "a default need not have the shape that it stands for"),
+    ("PlaceholderWithDefault", "a default need not have the placeholder's shape"),
     ("RaggedCountSparseOutput", "values that are no vector count as if they were"),
     ("SoftmaxCrossEntropyWithLogits", "an input of unknown shape counts as one of the other's shape, without broadcasting"),
     ("TensorArrayGradWithShape", "a flow is handed on as it is"),

@@ -145,8 +145,8 @@ pub(super) fn type_attr(dtype: DType) -> AttrValue {
 }
 
 impl Joint {
-    /// Begins the walk from the results `ys` to the arguments `xs` of a function. Beside a result stands what its gradient is if that is not as the
-    /// result. `known` is what the caller knows of the arguments.
+    /// Begins the walk from the results `ys` to the arguments `xs` of a function. Each result comes with the type and
+    /// shape of its gradient if these are not the result's. `known` are the arguments as the caller knows them.
     pub(super) fn new(
         function: &str,
         mut body: FunctionBody,
