@@ -6,7 +6,7 @@ use flowmill::{
     DType, Graph, OptimizationReport, PartialShape, Result, RunOptions, SavedModel, Session, Tensor, load_graph_with, placeholder_shape,
     session,
 };
-use flowmill_runtime::RunOutcome;
+use flowmill_session::RunOutcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -1,8 +1,7 @@
-//! `_Send` and `_Recv`: tensors that go from one part of a step to another by name.
+//! `_Send` and `_Recv`: tensors that go from one part of a step to another by name, through the host's memory.
 
-use crate::from_fn::from_fn;
 use flowmill_graph::Attrs;
-use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelInit, KernelRegistry, Registration};
+use flowmill_runtime::{AsyncContext, AsyncKernel, Kernel, KernelContext, KernelRegistry, Registration, RendezvousKey};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, Tensor, bail};
 use std::sync::Arc;
@@ -10,11 +9,10 @@ use std::sync::Arc;
 /// Registers the family.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     for op in ["_Send", "_HostSend"] {
-        registry.add(op, make_send);
+        registry.add(op, |init| Ok(Arc::new(Send { name: key(init.attrs)?.into() })));
     }
-    for op in ["_Recv", "_HostRecv"] {
-        registry.add(op, |init| Ok(Arc::new(Recv { key: key(init.attrs)? })));
-    }
+    registry.add("_Recv", |init| Ok(Arc::new(Recv { name: key(init.attrs)?.into(), to_host: init.device.is_host() })));
+    registry.add("_HostRecv", |init| Ok(Arc::new(Recv { name: key(init.attrs)?.into(), to_host: true })));
 }
 
 /// The name under which a send and its receive meet: devices, incarnation and tensor.
@@ -27,18 +25,41 @@ pub fn key(attrs: &Attrs) -> Result<String> {
     Ok(format!("{};{incarnation:016x};{};{}", text("send_device")?, text("recv_device")?, text("tensor_name")?))
 }
 
-fn make_send(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-    let key = key(init.attrs)?;
-    from_fn(move |ctx| {
+struct Send {
+    name: Arc<str>,
+}
+
+impl Kernel for Send {
+    fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
         // A dead input, control inputs among them, is sent as a dead tensor: the plan lets sends run with them.
         let is_live = (0..ctx.num_inputs()).all(|i| ctx.input(i).is_ok());
         let value: Option<Tensor> = if is_live { Some(ctx.take(0)?) } else { None };
-        ctx.step().rendezvous.send(&key, value)
-    })
+        let key = RendezvousKey { name: self.name.clone(), iteration: ctx.iteration() };
+        match value {
+            Some(tensor) if !tensor.is_on_host() => {
+                let step = ctx.device_step().step.clone();
+                let sent = move |copied: Result<Tensor>| {
+                    if let Err(e) = copied.and_then(|tensor| step.rendezvous.send(&key, Some(tensor))) {
+                        step.rendezvous.abort(e.clone());
+                        step.cancel.cancel(e);
+                    }
+                };
+                ctx.device().copy_to_host(tensor, Box::new(sent));
+                Ok(())
+            }
+            value => ctx.step().rendezvous.send(&key, value),
+        }
+    }
+
+    fn depends_on_iteration(&self) -> bool {
+        true
+    }
 }
 
 struct Recv {
-    key: String,
+    name: Arc<str>,
+    /// The tensor stays in the host's memory.
+    to_host: bool,
 }
 
 impl Kernel for Recv {
@@ -64,16 +85,24 @@ fn finish(pending: &Pending, result: Result<Vec<Option<Tensor>>>) {
 
 impl AsyncKernel for Recv {
     fn start(&self, ctx: AsyncContext) {
-        let step = ctx.step().clone();
+        let step = ctx.device_step().clone();
+        let key = RendezvousKey { name: self.name.clone(), iteration: ctx.iteration().clone() };
         let pending: Pending = Arc::new(Mutex::new((Some(ctx), None)));
         let on_cancel = pending.clone();
-        let registration = step.cancel.on_cancel(move |reason| finish(&on_cancel, Err(reason.clone().derived())));
+        let registration = step.step.cancel.on_cancel(move |reason| finish(&on_cancel, Err(reason.clone().derived())));
         {
             let mut state = pending.lock();
             if state.0.is_some() {
                 state.1 = registration;
             }
         }
-        step.rendezvous.recv_async(&self.key, move |received| finish(&pending, received.map(|value| vec![value])));
+        let device = (!self.to_host).then(|| step.device.clone());
+        step.step.rendezvous.recv_async(&key, move |received| match (received, device) {
+            (Ok(Some(tensor)), Some(device)) => {
+                let arrived = move |copied: Result<Tensor>| finish(&pending, copied.map(|tensor| vec![Some(tensor)]));
+                device.copy_from_host(tensor, Box::new(arrived));
+            }
+            (received, _) => finish(&pending, received.map(|value| vec![value])),
+        });
     }
 }

@@ -10,7 +10,7 @@ use crate::py_func;
 use crate::step_stats::step_stats;
 use flowmill_graph::{Graph, TensorName, placeholder_shape};
 use flowmill_runtime::program::FuseOptions;
-use flowmill_runtime::{Callable, RunOptions, RunOutcome, Session, SessionOptions, ThreadPoolOption};
+use flowmill_session::{Callable, RunOptions, RunOutcome, Session, SessionOptions, ThreadPoolOption};
 use flowmill_tensor::{DType, PartialShape, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};

@@ -1,7 +1,7 @@
 //! Calling the graph's functions from kernels: `PartitionedCall`, `While`, `If` and their kin.
 
 use crate::executor::Crew;
-use crate::step::StepContext;
+use crate::step::{DeviceStep, Step};
 use flowmill_graph::Attrs;
 use flowmill_tensor::{Result, Tensor, bail};
 use std::cell::Cell;
@@ -47,7 +47,7 @@ pub trait CallableFunction: Send + Sync {
     ///
     /// # Errors
     /// What its body gives.
-    fn call(&self, args: Vec<Tensor>, step: &Arc<StepContext>) -> Result<Vec<Tensor>>;
+    fn call(&self, args: Vec<Tensor>, step: &Arc<DeviceStep>) -> Result<Vec<Tensor>>;
 
     /// Returns the number of arguments that the function's signature has, if it is known.
     fn num_args(&self) -> Option<usize> {
@@ -65,31 +65,41 @@ pub trait CallableFunction: Send + Sync {
     /// Starts the function within the caller's step and returns; `done` is called with its results, on any thread of the step. A function that is not
     /// direct blocks no thread while it waits.
     fn start(&self, args: Vec<Tensor>, caller: &Caller, done: FunctionDone) {
-        done(self.call(args, caller.step()));
+        done(self.call(args, caller.device_step()));
     }
 }
 
 /// Where a kernel calls functions from: the step, its threads, and how deep calls nest there.
 #[derive(Clone)]
 pub struct Caller {
-    step: Arc<StepContext>,
+    step: Arc<DeviceStep>,
     /// The threads of the step; none outside of a plan.
     crew: Option<Arc<Crew>>,
     depth: u32,
 }
 
 impl Caller {
-    pub(crate) fn new(step: Arc<StepContext>, crew: Option<Arc<Crew>>, depth: u32) -> Caller {
+    pub(crate) fn new(step: Arc<DeviceStep>, crew: Option<Arc<Crew>>, depth: u32) -> Caller {
         Caller { step, crew, depth }
     }
 
-    /// The step.
-    pub fn step(&self) -> &Arc<StepContext> {
+    /// Returns the step.
+    pub fn step(&self) -> &Arc<Step> {
+        &self.step.step
+    }
+
+    /// Returns the step with what belongs to its device.
+    pub fn device_step(&self) -> &Arc<DeviceStep> {
         &self.step
     }
 
     pub(crate) fn crew(&self) -> Option<&Arc<Crew>> {
         self.crew.as_ref()
+    }
+
+    /// Calls `f`, which runs a function that the caller calls, on this thread: the nesting of calls is one deeper meanwhile.
+    pub fn nested<R>(&self, f: impl FnOnce() -> R) -> R {
+        at_depth(self.depth + 1, f)
     }
 
     pub(crate) fn depth(&self) -> u32 {
@@ -145,11 +155,11 @@ impl FunctionHandle {
     ///
     /// # Errors
     /// What its body gives; `ResourceExhausted` where calls nest deeper than [`FunctionLibraryRuntime::MAX_DEPTH`].
-    pub fn call(&self, args: Vec<Tensor>, step: &Arc<StepContext>) -> Result<Vec<Tensor>> {
+    pub fn call(&self, args: Vec<Tensor>, step: &Arc<DeviceStep>) -> Result<Vec<Tensor>> {
         self.call_at(args, step, DEPTH.get())
     }
 
-    fn call_at(&self, args: Vec<Tensor>, step: &Arc<StepContext>, depth: u32) -> Result<Vec<Tensor>> {
+    fn call_at(&self, args: Vec<Tensor>, step: &Arc<DeviceStep>, depth: u32) -> Result<Vec<Tensor>> {
         check_depth(depth)?;
         at_depth(depth + 1, || self.0.call(args, step))
     }

@@ -1,8 +1,11 @@
 //! What a kernel is: the code that computes one node.
 
-use crate::function::Caller;
-use crate::step::StepContext;
-use flowmill_tensor::{DType, ResourceHandle, Result, Shape, Tensor, bail};
+use crate::device::Device;
+use crate::executor::IterationRef;
+use crate::function::{Caller, FunctionLibraryRuntime};
+use crate::resource::ResourceManager;
+use crate::step::{DeviceStep, Step};
+use flowmill_tensor::{DType, ResourceHandle, Result, Shape, SmallVec, Tensor, bail};
 use std::sync::Arc;
 
 use crate::resource::RefVariable;
@@ -30,6 +33,11 @@ pub trait Kernel: Send + Sync + 'static {
     /// as for all of them. 0 says no.
     fn batched_inputs(&self) -> u32 {
         0
+    }
+
+    /// Returns true if the kernel asks in which iteration it runs ([`KernelContext::iteration`]).
+    fn depends_on_iteration(&self) -> bool {
+        false
     }
 
     /// The asynchronous form, for kernels that wait for something; `compute` is then never called.
@@ -83,20 +91,83 @@ pub enum ScalarOp {
 pub struct KernelContext<'a> {
     inputs: &'a mut [Option<Tensor>],
     outputs: &'a mut [Option<Tensor>],
-    step: &'a Arc<StepContext>,
+    step: &'a Arc<DeviceStep>,
+    iteration: Option<IterationRef<'a>>,
 }
+
+/// Which iteration of its frame a node runs in: the number of the iteration in each frame around it, the outermost loop first. Empty outside
+/// of loops.
+pub type IterationPath = SmallVec<[u64; 4]>;
 
 impl<'a> KernelContext<'a> {
     /// A call with these inputs, whose outputs go to `outputs` (all `None` at first).
     #[inline]
-    pub fn new(inputs: &'a mut [Option<Tensor>], outputs: &'a mut [Option<Tensor>], step: &'a Arc<StepContext>) -> KernelContext<'a> {
-        KernelContext { inputs, outputs, step }
+    pub fn new(inputs: &'a mut [Option<Tensor>], outputs: &'a mut [Option<Tensor>], step: &'a Arc<DeviceStep>) -> KernelContext<'a> {
+        KernelContext { inputs, outputs, step, iteration: None }
     }
 
-    /// The step.
+    /// A call in an iteration of a frame.
     #[inline]
-    pub fn step(&self) -> &'a Arc<StepContext> {
+    pub(crate) fn in_iteration(
+        inputs: &'a mut [Option<Tensor>],
+        outputs: &'a mut [Option<Tensor>],
+        step: &'a Arc<DeviceStep>,
+        iteration: IterationRef<'a>,
+    ) -> KernelContext<'a> {
+        KernelContext { inputs, outputs, step, iteration: Some(iteration) }
+    }
+
+    /// Returns the step.
+    #[inline]
+    pub fn step(&self) -> &'a Step {
+        &self.step.step
+    }
+
+    /// Returns the step with what belongs to its device, for calls that outlive this one.
+    #[inline]
+    pub fn device_step(&self) -> &'a Arc<DeviceStep> {
         self.step
+    }
+
+    /// Returns the device that the kernel runs on.
+    pub fn device(&self) -> &'a Arc<dyn Device> {
+        &self.step.device
+    }
+
+    /// Returns the session's resources on the device.
+    pub fn resources(&self) -> &'a Arc<ResourceManager> {
+        &self.step.resources
+    }
+
+    /// Returns the graph's functions.
+    pub fn functions(&self) -> &'a Arc<FunctionLibraryRuntime> {
+        &self.step.functions
+    }
+
+    /// Returns which iteration of its frame the node runs in. Only a kernel that says so ([`Kernel::depends_on_iteration`]) may ask: others
+    /// may be run without frames.
+    pub fn iteration(&self) -> IterationPath {
+        self.iteration.map(IterationRef::path).unwrap_or_default()
+    }
+
+    /// Allocates output `i` in the device's memory and returns it for writing.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` if the memory has no room, `Internal` if the node has no such output.
+    pub fn allocate_output(&mut self, i: usize, dtype: DType, shape: &Shape) -> Result<&mut Tensor> {
+        let tensor = self.step.device.allocate(dtype, shape)?;
+        match self.outputs.get_mut(i) {
+            Some(slot) => Ok(slot.insert(tensor)),
+            None => bail!(Internal, "There is no output {i}"),
+        }
+    }
+
+    /// Allocates memory of the device for the time of the call.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` if the memory has no room.
+    pub fn allocate_temp(&self, dtype: DType, shape: &Shape) -> Result<Tensor> {
+        self.step.device.allocate(dtype, shape)
     }
 
     /// Number of data inputs.
@@ -200,23 +271,44 @@ fn missing_input(i: usize) -> flowmill_tensor::Error {
 pub struct AsyncContext {
     inputs: Vec<Tensor>,
     caller: Caller,
+    iteration: IterationPath,
     done: Box<dyn FnOnce(Result<Vec<Option<Tensor>>>) + Send>,
 }
 
 impl AsyncContext {
     /// A call outside of a plan, whose result goes to `done`.
-    pub fn new(inputs: Vec<Tensor>, step: Arc<StepContext>, done: Box<dyn FnOnce(Result<Vec<Option<Tensor>>>) + Send>) -> AsyncContext {
-        AsyncContext::of(inputs, Caller::new(step, None, 0), done)
+    pub fn new(inputs: Vec<Tensor>, step: Arc<DeviceStep>, done: Box<dyn FnOnce(Result<Vec<Option<Tensor>>>) + Send>) -> AsyncContext {
+        AsyncContext::of(inputs, Caller::new(step, None, 0), IterationPath::new(), done)
     }
 
     /// A call in a run of a plan.
-    pub(crate) fn of(inputs: Vec<Tensor>, caller: Caller, done: Box<dyn FnOnce(Result<Vec<Option<Tensor>>>) + Send>) -> AsyncContext {
-        AsyncContext { inputs, caller, done }
+    pub(crate) fn of(
+        inputs: Vec<Tensor>,
+        caller: Caller,
+        iteration: IterationPath,
+        done: Box<dyn FnOnce(Result<Vec<Option<Tensor>>>) + Send>,
+    ) -> AsyncContext {
+        AsyncContext { inputs, caller, iteration, done }
     }
 
-    /// The step.
-    pub fn step(&self) -> &Arc<StepContext> {
+    /// Returns the step.
+    pub fn step(&self) -> &Arc<Step> {
         self.caller.step()
+    }
+
+    /// Returns the step with what belongs to its device.
+    pub fn device_step(&self) -> &Arc<DeviceStep> {
+        self.caller.device_step()
+    }
+
+    /// Returns the session's resources on the device.
+    pub fn resources(&self) -> &Arc<ResourceManager> {
+        &self.device_step().resources
+    }
+
+    /// Returns which iteration of its frame the node runs in.
+    pub fn iteration(&self) -> &IterationPath {
+        &self.iteration
     }
 
     /// Where the kernel calls functions from.

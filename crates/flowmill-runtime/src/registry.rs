@@ -1,12 +1,14 @@
 //! Which kernel computes which op.
 
+use crate::device::Device;
 use crate::function::FunctionLibraryRuntime;
 use crate::kernel::Kernel;
 use crate::resource::ResourceManager;
 use flowmill_graph::{Attrs, OpDef};
-use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail};
+use flowmill_tensor::{DType, PartialShape, Result, Tensor, bail, error};
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
+use smallvec::{SmallVec, smallvec};
+use std::sync::{Arc, OnceLock};
 
 /// Makes the kernel of one node, or says why there is none for its attributes.
 pub type MakeKernel = fn(&KernelInit<'_>) -> Result<Arc<dyn Kernel>>;
@@ -14,7 +16,93 @@ pub type MakeKernel = fn(&KernelInit<'_>) -> Result<Arc<dyn Kernel>>;
 /// The kernels of one device type, by op.
 #[derive(Clone, Default)]
 pub struct KernelRegistry {
-    by_op: FxHashMap<&'static str, MakeKernel>,
+    by_op: FxHashMap<&'static str, SmallVec<[KernelDef; 1]>>,
+    /// The text of [`KernelRegistry::set_type_table`].
+    type_table: &'static str,
+    types: OnceLock<Arc<TypeTable>>,
+}
+
+/// For an op, the combinations of types that its kernel computes: in each, the types that each type attribute may have.
+type TypeTable = FxHashMap<&'static str, Vec<TypeCombination>>;
+
+/// The types that each type attribute of a node may have, in combination. An attribute that is not among them may have any that the op allows.
+pub type TypeCombination = Vec<(&'static str, Vec<DType>)>;
+
+/// The registration of a kernel: how it is made, and which nodes it is for.
+#[derive(Clone, Debug)]
+pub struct KernelDef {
+    make: MakeKernel,
+    /// The types that a type attribute, or a list of types, may have.
+    constraints: Vec<(&'static str, &'static [DType])>,
+    host_memory: Vec<&'static str>,
+    priority: i32,
+}
+
+impl KernelDef {
+    /// Makes a registration for all types, in the device's memory, with priority 0.
+    pub fn new(make: MakeKernel) -> KernelDef {
+        KernelDef { make, constraints: Vec::new(), host_memory: Vec::new(), priority: 0 }
+    }
+
+    /// Restricts the kernel to nodes whose type attribute `name` is one of `types`, or has no others if it is a list.
+    #[must_use]
+    pub fn constrain(mut self, name: &'static str, types: &'static [DType]) -> KernelDef {
+        self.constraints.push((name, types));
+        self
+    }
+
+    /// Says that the kernel takes or produces the inputs and outputs of this name in the host's memory, whatever the device.
+    #[must_use]
+    pub fn host_memory(mut self, name: &'static str) -> KernelDef {
+        self.host_memory.push(name);
+        self
+    }
+
+    /// Sets the priority: of several registrations that fit a node the one of the highest priority is used.
+    #[must_use]
+    pub fn priority(mut self, priority: i32) -> KernelDef {
+        self.priority = priority;
+        self
+    }
+
+    /// Returns the constraints on type attributes, in the order in which they were made.
+    pub fn constraints(&self) -> &[(&'static str, &'static [DType])] {
+        &self.constraints
+    }
+
+    /// Returns true if the input or output of this name is in the host's memory.
+    pub fn is_in_host_memory(&self, name: &str) -> bool {
+        self.host_memory.contains(&name)
+    }
+
+    /// Returns true if a node with these attributes keeps the constraints. An attribute that is missing keeps them.
+    fn fits(&self, attrs: &Attrs) -> bool {
+        self.constraints.iter().all(|(name, types)| has_type_of(attrs, name, types))
+    }
+}
+
+/// Returns true if the type attribute `name` is one of `types`, or has no others if it is a list. An attribute that is missing may be any.
+fn has_type_of(attrs: &Attrs, name: &str, types: &[DType]) -> bool {
+    if !attrs.contains(name) {
+        return true;
+    }
+    match attrs.get::<DType>(name) {
+        Ok(dtype) => types.contains(&dtype),
+        Err(_) => attrs.list::<DType>(name).is_ok_and(|all| all.iter().all(|dtype| types.contains(dtype))),
+    }
+}
+
+/// Parses a table of types; what is no line of one is left out.
+fn parse_table(text: &'static str) -> TypeTable {
+    let mut table = TypeTable::default();
+    for line in text.lines() {
+        let mut words = line.split(' ');
+        let Some(op) = words.next().filter(|op| !op.is_empty() && !op.starts_with('#')) else { continue };
+        let attr =
+            |word: &'static str| word.split_once('=').map(|(name, types)| (name, types.split(',').filter_map(DType::from_name).collect()));
+        table.entry(op).or_default().push(words.filter_map(attr).collect());
+    }
+    table
 }
 
 impl KernelRegistry {
@@ -23,9 +111,44 @@ impl KernelRegistry {
         KernelRegistry::default()
     }
 
-    /// Registers the kernel of `op`; a second registration replaces the first.
+    /// Registers the kernel of `op` for all types; replaces what was registered for the op before.
     pub fn add(&mut self, op: &'static str, make: MakeKernel) {
-        self.by_op.insert(op, make);
+        self.by_op.insert(op, smallvec![KernelDef::new(make)]);
+    }
+
+    /// Registers a kernel of `op` beside those that the op has. Of registrations that fit a node equally well the last is used.
+    pub fn register(&mut self, op: &'static str, def: KernelDef) {
+        self.by_op.entry(op).or_default().push(def);
+    }
+
+    /// Returns the registration that a node of `op` with these attributes gets, without making the kernel.
+    pub fn find(&self, op: &str, attrs: &Attrs) -> Option<&KernelDef> {
+        // The last of equal ones.
+        self.by_op.get(op)?.iter().filter(|def| def.fits(attrs)).max_by_key(|def| def.priority)
+    }
+
+    /// Says which types the kernels compute that were registered without constraints, as text: a line for each combination, with the op and, for each
+    /// attribute, its types, such as `Cast SrcT=float,double DstT=int32`. An op without a line has a kernel for all types that it allows.
+    pub fn set_type_table(&mut self, table: &'static str) {
+        (self.type_table, self.types) = (table, OnceLock::new());
+    }
+
+    /// Returns the combinations of types that the table of types has for `op`. No combination stands for all types.
+    pub fn type_combinations(&self, op: &str) -> &[TypeCombination] {
+        let types = self.types.get_or_init(|| Arc::new(parse_table(self.type_table)));
+        types.get(op).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns true if there is a kernel for a node of `op` with these attributes, without making it.
+    pub fn supports(&self, op: &str, attrs: &Attrs) -> bool {
+        let fits = |combination: &TypeCombination| combination.iter().all(|(name, types)| has_type_of(attrs, name, types));
+        let combinations = self.type_combinations(op);
+        self.find(op, attrs).is_some() && (combinations.is_empty() || combinations.iter().any(fits))
+    }
+
+    /// Returns all registrations of `op`.
+    pub fn defs(&self, op: &str) -> &[KernelDef] {
+        self.by_op.get(op).map_or(&[], SmallVec::as_slice)
     }
 
     /// Whether the op has a kernel for any of its types.
@@ -45,11 +168,13 @@ impl KernelRegistry {
     /// # Errors
     /// `NotFound` where the op has no kernel; whatever its maker says.
     pub fn make(&self, init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
-        match self.by_op.get(init.op_def.name.as_str()) {
-            Some(make) => make(init).map_err(|e| e.at_node(init.name, &init.op_def.name)),
-            None => Err(flowmill_tensor::error!(NotFound, "No registered '{}' OpKernel for CPU devices", init.op_def.name)
-                .at_node(init.name, &init.op_def.name)),
-        }
+        let op = init.op_def.name.as_str();
+        let made = match self.find(op, init.attrs) {
+            Some(def) => (def.make)(init),
+            None if self.contains(op) => init.unsupported(),
+            None => Err(error!(NotFound, "No registered '{op}' OpKernel for {} devices", init.device.attributes().device_type())),
+        };
+        made.map_err(|e| e.at_node(init.name, op))
     }
 }
 
@@ -69,7 +194,9 @@ pub struct KernelInit<'a> {
     pub input_shapes: &'a [PartialShape],
     /// Inputs that are constants of the graph, for packing weights once; may be shorter than the inputs.
     pub constants: &'a [Option<Tensor>],
-    /// The session's resources.
+    /// The device that the kernel will run on.
+    pub device: &'a Arc<dyn Device>,
+    /// The session's resources on the device.
     pub resources: &'a Arc<ResourceManager>,
     /// The functions of the graph.
     pub functions: &'a Arc<FunctionLibraryRuntime>,
@@ -102,8 +229,9 @@ impl KernelInit<'_> {
         let types = self.input_types.iter().chain(self.output_types).map(|t| t.enum_name()).collect::<Vec<_>>().join(", ");
         bail!(
             NotFound,
-            "No registered '{}' OpKernel for 'CPU' devices compatible with node {{{{node {}}}}} (types: {types})",
+            "No registered '{}' OpKernel for '{}' devices compatible with node {{{{node {}}}}} (types: {types})",
             self.op_def.name,
+            self.device.attributes().device_type(),
             self.name
         )
     }

@@ -1,12 +1,29 @@
 //! Where `_Send` and `_Recv` of one step meet.
 
+use crate::kernel::IterationPath;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Error, Result, Tensor, bail, error};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// A tensor on its way, or `None` for a dead one.
 pub(crate) type Sent = Option<Tensor>;
+
+/// What a send and its receive have in common: the tensor's name, and the iteration of the loops around them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RendezvousKey {
+    /// Names the tensor and the devices.
+    pub name: Arc<str>,
+    /// The iteration that the tensor is of: iterations that run at the same time have a meeting each.
+    pub iteration: IterationPath,
+}
+
+impl From<&str> for RendezvousKey {
+    fn from(name: &str) -> RendezvousKey {
+        RendezvousKey { name: name.into(), iteration: IterationPath::new() }
+    }
+}
 
 type Waiter = Box<dyn FnOnce(Result<Sent>) + Send>;
 
@@ -19,7 +36,7 @@ pub struct Rendezvous {
 #[derive(Default)]
 struct State {
     aborted: Option<Error>,
-    queues: FxHashMap<String, Queue>,
+    queues: FxHashMap<RendezvousKey, Queue>,
 }
 
 #[derive(Default)]
@@ -38,12 +55,12 @@ impl Rendezvous {
     ///
     /// # Errors
     /// The reason of [`Rendezvous::abort`] after it.
-    pub fn send(&self, key: &str, value: Sent) -> Result<()> {
+    pub fn send(&self, key: &RendezvousKey, value: Sent) -> Result<()> {
         let mut state = self.state.lock();
         if let Some(e) = &state.aborted {
             return Err(e.clone());
         }
-        let queue = state.queues.entry(key.to_owned()).or_default();
+        let queue = state.queues.entry(key.clone()).or_default();
         match queue.waiting.pop_front() {
             None => queue.sent.push_back(value),
             Some(waiter) => {
@@ -55,13 +72,13 @@ impl Rendezvous {
     }
 
     /// Calls `done` with the next tensor sent to `key`, now or later; with an error after [`Rendezvous::abort`].
-    pub fn recv_async(&self, key: &str, done: impl FnOnce(Result<Sent>) + Send + 'static) {
+    pub fn recv_async(&self, key: &RendezvousKey, done: impl FnOnce(Result<Sent>) + Send + 'static) {
         let mut state = self.state.lock();
         if let Some(e) = state.aborted.clone() {
             drop(state);
             return done(Err(e));
         }
-        let queue = state.queues.entry(key.to_owned()).or_default();
+        let queue = state.queues.entry(key.clone()).or_default();
         match queue.sent.pop_front() {
             None => queue.waiting.push_back(Box::new(done)),
             Some(value) => {
@@ -75,14 +92,14 @@ impl Rendezvous {
     ///
     /// # Errors
     /// `NotFound` where nothing was.
-    pub fn try_recv(&self, key: &str) -> Result<Sent> {
+    pub fn try_recv(&self, key: &RendezvousKey) -> Result<Sent> {
         let mut state = self.state.lock();
         if let Some(e) = &state.aborted {
             return Err(e.clone());
         }
         match state.queues.get_mut(key).and_then(|q| q.sent.pop_front()) {
             Some(value) => Ok(value),
-            None => bail!(NotFound, "nothing was sent to {key}"),
+            None => bail!(NotFound, "nothing was sent to {}", key.name),
         }
     }
 
@@ -112,7 +129,6 @@ impl Drop for Rendezvous {
 mod tests {
     use super::*;
     use flowmill_tensor::Code;
-    use std::sync::Arc;
 
     type Received = Arc<Mutex<Vec<Result<Sent>>>>;
 
@@ -131,14 +147,14 @@ mod tests {
     #[test]
     fn behaviour_12_a_receive_gets_what_is_sent_before_or_after_it() {
         let (meeting, (before, done)) = (Rendezvous::new(), inbox());
-        meeting.send("a", Some(Tensor::scalar(1i32))).unwrap();
-        meeting.recv_async("a", done);
+        meeting.send(&"a".into(), Some(Tensor::scalar(1i32))).unwrap();
+        meeting.recv_async(&"a".into(), done);
         assert_eq!(one(&before), Ok(Some(Tensor::scalar(1i32))));
 
         let (after, done) = inbox();
-        meeting.recv_async("b", done);
+        meeting.recv_async(&"b".into(), done);
         assert!(after.lock().is_empty());
-        meeting.send("b", None).unwrap();
+        meeting.send(&"b".into(), None).unwrap();
         assert_eq!(one(&after), Ok(None), "a dead tensor is sent as one");
     }
 
@@ -146,31 +162,31 @@ mod tests {
     fn behaviour_12_several_sends_of_one_key_queue_in_order() {
         let meeting = Rendezvous::new();
         for i in 0..3 {
-            meeting.send("k", Some(Tensor::scalar(i))).unwrap();
+            meeting.send(&"k".into(), Some(Tensor::scalar(i))).unwrap();
         }
         for i in 0..3 {
-            assert_eq!(meeting.try_recv("k"), Ok(Some(Tensor::scalar(i))));
+            assert_eq!(meeting.try_recv(&"k".into()), Ok(Some(Tensor::scalar(i))));
         }
-        assert_eq!(meeting.try_recv("k").unwrap_err().code(), Code::NotFound);
+        assert_eq!(meeting.try_recv(&"k".into()).unwrap_err().code(), Code::NotFound);
     }
 
     #[test]
     fn behaviour_12_after_an_abort_both_sides_get_its_reason() {
         let (meeting, (waiting, done)) = (Rendezvous::new(), inbox());
-        meeting.recv_async("k", done.clone());
+        meeting.recv_async(&"k".into(), done.clone());
         meeting.abort(error!(Aborted, "the step ended"));
         assert_eq!(one(&waiting).unwrap_err().code(), Code::Aborted);
-        assert_eq!(meeting.send("k", None).unwrap_err().message(), "the step ended");
+        assert_eq!(meeting.send(&"k".into(), None).unwrap_err().message(), "the step ended");
         meeting.abort(error!(Internal, "a later reason"));
         let (late, done) = inbox();
-        meeting.recv_async("k", done);
+        meeting.recv_async(&"k".into(), done);
         assert_eq!(one(&late).unwrap_err().message(), "the step ended", "the first reason stays");
     }
 
     #[test]
     fn dropping_it_ends_what_waits() {
         let (waiting, done) = inbox();
-        Rendezvous::new().recv_async("k", done);
+        Rendezvous::new().recv_async(&"k".into(), done);
         assert_eq!(one(&waiting).unwrap_err().code(), Code::Cancelled);
     }
 }

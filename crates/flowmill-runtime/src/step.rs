@@ -1,6 +1,7 @@
 //! What all kernels of one step share.
 
 use crate::cancel::CancelToken;
+use crate::device::{Device, HostDevice};
 use crate::function::FunctionLibraryRuntime;
 use crate::rendezvous::Rendezvous;
 use crate::resource::ResourceManager;
@@ -10,23 +11,31 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-/// One run of a plan, as its kernels see it.
-#[derive(Clone)]
-pub struct StepContext {
-    /// Unique within the process.
-    pub step_id: u64,
+/// One step: what is common to the plans that run in it, on whichever devices.
+pub struct Step {
+    /// A number that is unique within the process.
+    pub id: u64,
     /// Ends the step early.
     pub cancel: CancelToken,
     /// When the step must have ended.
     pub deadline: Option<Instant>,
-    /// The session's resources.
+    /// Where this step's sends and receives meet.
+    pub rendezvous: Rendezvous,
+    /// Called now and then by whatever keeps the caller's thread busy or waiting; may cancel the step.
+    pub poll: Option<Poll>,
+}
+
+/// A step on one of its devices, as kernels see it.
+#[derive(Clone)]
+pub struct DeviceStep {
+    /// The step.
+    pub step: Arc<Step>,
+    /// The device that the kernels run on.
+    pub device: Arc<dyn Device>,
+    /// The session's resources on the device.
     pub resources: Arc<ResourceManager>,
     /// The graph's functions.
     pub functions: Arc<FunctionLibraryRuntime>,
-    /// Where this step's sends and receives meet.
-    pub rendezvous: Arc<Rendezvous>,
-    /// Asked now and then by whatever keeps the caller's thread busy or waiting; may cancel the step.
-    pub poll: Option<Poll>,
 }
 
 /// Lets the caller look up from a step that takes long, such as for a pending Ctrl-C.
@@ -70,17 +79,28 @@ impl Poll {
     }
 }
 
-impl StepContext {
-    /// A step of a session that has these resources and functions; nothing limits it.
-    pub fn new(resources: Arc<ResourceManager>, functions: Arc<FunctionLibraryRuntime>) -> StepContext {
+impl DeviceStep {
+    /// Makes a step of its own on a CPU without kernels: for kernels that are called outside of a session.
+    pub fn on_host(resources: Arc<ResourceManager>, functions: Arc<FunctionLibraryRuntime>) -> DeviceStep {
+        DeviceStep { step: Arc::new(Step::new()), device: HostDevice::cpu(0, Arc::default()), resources, functions }
+    }
+}
+
+impl Default for Step {
+    fn default() -> Step {
+        Step::new()
+    }
+}
+
+impl Step {
+    /// Makes a step that nothing limits.
+    pub fn new() -> Step {
         static NEXT_STEP: AtomicU64 = AtomicU64::new(1);
-        StepContext {
-            step_id: NEXT_STEP.fetch_add(1, Ordering::Relaxed),
+        Step {
+            id: NEXT_STEP.fetch_add(1, Ordering::Relaxed),
             cancel: CancelToken::new(),
             deadline: None,
-            resources,
-            functions,
-            rendezvous: Arc::new(Rendezvous::new()),
+            rendezvous: Rendezvous::new(),
             poll: None,
         }
     }
@@ -120,8 +140,8 @@ impl Pace {
     /// Called once per iteration. Returns true if the loop has run for a while, so that others should have their turn.
     ///
     /// # Errors
-    /// As [`StepContext::look_up`]; a cancellation is noticed at once.
-    pub fn tick(&mut self, step: &StepContext) -> Result<bool> {
+    /// As [`Step::look_up`]; a cancellation is noticed at once.
+    pub fn tick(&mut self, step: &Step) -> Result<bool> {
         self.left -= 1;
         if self.left > 0 {
             return if step.cancel.is_cancelled() { step.cancel.check().map(|()| false) } else { Ok(false) };
@@ -146,9 +166,8 @@ mod tests {
     use super::*;
     use flowmill_tensor::{Code, error};
 
-    fn step(deadline: Option<Instant>) -> StepContext {
-        let functions = FunctionLibraryRuntime::new(|name, _| Err(error!(NotFound, "{name}")));
-        StepContext { deadline, ..StepContext::new(Arc::default(), Arc::new(functions)) }
+    fn step(deadline: Option<Instant>) -> Step {
+        Step { deadline, ..Step::new() }
     }
 
     #[test]

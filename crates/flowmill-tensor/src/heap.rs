@@ -3,10 +3,25 @@
 use crate::alloc::{Buffer, Strings};
 use crate::{ResourceHandle, Shape, Variant};
 use std::any::Any;
+use std::fmt;
 use std::sync::Arc;
 
 /// Dense data up to this many bytes lie in the block itself.
 pub(crate) const INLINE_BYTES: usize = 64;
+
+/// Memory of a device other than the host, which holds the elements of a tensor.
+///
+/// The device knows the type behind the trait and finds it by `Any`; everybody else sees the device's name.
+pub trait DeviceMemory: Any + Send + Sync {
+    /// Returns the name of the device whose memory it is.
+    fn device(&self) -> &str;
+}
+
+impl fmt::Debug for dyn DeviceMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "memory of {}", self.device())
+    }
+}
 
 pub(crate) struct HeapTensor {
     pub(crate) shape: Shape,
@@ -23,6 +38,8 @@ pub(crate) enum Storage {
         ptr: *const u8,
         owner: Arc<dyn Any + Send + Sync>,
     },
+    /// Dense, in the memory of a device other than the host. The tensor's word says so too.
+    Device(Arc<dyn DeviceMemory>),
     Strings(Strings),
     Resources(Vec<ResourceHandle>),
     Variants(Vec<Variant>),
@@ -34,7 +51,7 @@ unsafe impl Send for Storage {}
 unsafe impl Sync for Storage {}
 
 impl HeapTensor {
-    /// Start of the dense data; `None` for strings, resources and variants.
+    /// Start of the dense data; `None` for strings, resources and variants, and for data that are not in the host's memory.
     pub(crate) fn data(&self) -> Option<*const u8> {
         match &self.storage {
             Storage::Inline(words) => Some(words.as_ptr().cast()),

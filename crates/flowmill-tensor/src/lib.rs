@@ -25,6 +25,7 @@ pub use dtype::DType;
 pub use element::Element;
 pub use error::{Code, Error, Result};
 pub use handle::{EncodedVariant, Resource, ResourceHandle, Variant, VariantValue};
+pub use heap::DeviceMemory;
 pub use partial_shape::PartialShape;
 pub use shape::Shape;
 pub use tensor::Tensor;

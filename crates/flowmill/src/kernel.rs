@@ -4,4 +4,6 @@
 //! [`from_fn`] makes one out of a closure.
 
 pub use flowmill_cpu::{blocking_from_fn, from_fn};
-pub use flowmill_runtime::{AsyncContext, AsyncKernel, Cost, Kernel, KernelContext, KernelInit, MakeKernel, ScalarOp, StepContext};
+pub use flowmill_runtime::{
+    AsyncContext, AsyncKernel, Cost, DeviceStep, IterationPath, Kernel, KernelContext, KernelInit, MakeKernel, ScalarOp, Step,
+};

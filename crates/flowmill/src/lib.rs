@@ -68,6 +68,7 @@
 #![deny(missing_docs, unreachable_pub, unnameable_types)]
 #![forbid(unsafe_code)]
 
+pub mod device;
 mod graph_builder;
 mod io_kernels;
 pub mod kernel;
@@ -89,11 +90,11 @@ pub use flowmill_graph::{
     Graph, ImportOptions, ImportResults, NodeId, OpRegistry, OutputId, TensorName, import_graph_def, placeholder_shape,
 };
 pub use flowmill_optimize::{PIPELINE, PassReport, Report as OptimizationReport};
-pub use flowmill_runtime::{
-    Callable, CancelToken, Fetches, KernelRegistry, NodeStats, RunOptions, RunOutcome, Runner, Session, SessionOptions, ThreadPoolOption,
-    ToNodeName, ToTensorName,
-};
+pub use flowmill_runtime::{CancelToken, Executor, KernelRegistry, NodeStats, TypeCombination};
 pub use flowmill_savedmodel::FileAccess;
+pub use flowmill_session::{
+    Callable, Fetches, RunOptions, RunOutcome, Runner, Session, SessionOptions, ThreadPoolOption, ToNodeName, ToTensorName,
+};
 pub use flowmill_tensor::{Bytes, Code, Complex, DType, Element, Error, PartialShape, Result, Shape, Tensor, bf16, f16};
 pub use flowmill_tensor::{live_bytes, memory_limit, set_memory_limit, sync};
 pub use graph_builder::{GraphBuilder, Input, NodeBuilder, Ops, Output, ToAttr, Variable, Ys};
@@ -115,6 +116,7 @@ pub fn kernels_with(register: impl FnOnce(&mut KernelRegistry)) -> Arc<KernelReg
     let mut kernels = KernelRegistry::new();
     flowmill_cpu::register_all(&mut kernels);
     io_kernels::register(&mut kernels);
+    kernels.set_type_table(include_str!("kernel_types.txt"));
     register(&mut kernels);
     Arc::new(kernels)
 }

@@ -1,13 +1,13 @@
 //! The kernels for values that static shapes depend on.
 
 use flowmill_graph::{Evaluator, Graph, NodeId};
-use flowmill_runtime::{FunctionLibraryRuntime, KernelRegistry, ResourceManager};
+use flowmill_runtime::{Device, FunctionLibraryRuntime, HostDevice, KernelRegistry, ResourceManager};
 use flowmill_tensor::{Result, Tensor, bail};
 use std::sync::{Arc, LazyLock};
 
 /// All kernels, in steps that have neither resources nor functions. The standard ones are registered when the first value is asked for.
 pub(crate) struct Kernels {
-    kernels: LazyLock<Arc<KernelRegistry>, Box<dyn FnOnce() -> Arc<KernelRegistry> + Send + Sync>>,
+    host: LazyLock<Arc<dyn Device>, Box<dyn FnOnce() -> Arc<dyn Device> + Send + Sync>>,
     resources: Arc<ResourceManager>,
     functions: LazyLock<Arc<FunctionLibraryRuntime>>,
 }
@@ -20,7 +20,11 @@ impl Kernels {
 
     fn made_by(make: impl FnOnce() -> Arc<KernelRegistry> + Send + Sync + 'static) -> Kernels {
         let functions = || Arc::new(FunctionLibraryRuntime::new(|name, _| bail!(NotFound, "Function {name} is not defined.")));
-        Kernels { kernels: LazyLock::new(Box::new(make)), resources: Arc::default(), functions: LazyLock::new(functions) }
+        Kernels {
+            host: LazyLock::new(Box::new(|| HostDevice::cpu(0, make()))),
+            resources: Arc::default(),
+            functions: LazyLock::new(functions),
+        }
     }
 }
 
@@ -32,6 +36,6 @@ impl Default for Kernels {
 
 impl Evaluator for Kernels {
     fn evaluate(&self, graph: &Graph, node: NodeId, inputs: &[Tensor]) -> Result<Option<Vec<Tensor>>> {
-        flowmill_runtime::evaluate(&self.kernels, &self.resources, &self.functions, graph, node, inputs)
+        flowmill_runtime::evaluate(&self.host, &self.resources, &self.functions, graph, node, inputs)
     }
 }

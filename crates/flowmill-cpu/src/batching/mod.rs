@@ -165,7 +165,7 @@ impl AsyncKernel for Batching {
             return ctx.done(Err(fault.clone()));
         }
         let create = || self.options.clone().map(Batcher::new);
-        let batcher = match ctx.step().resources.lookup_or_create(&self.container, &self.name, create) {
+        let batcher = match ctx.resources().lookup_or_create(&self.container, &self.name, create) {
             Ok(batcher) => batcher,
             Err(e) => return ctx.done(Err(e)),
         };

@@ -126,7 +126,7 @@ impl Kernel for Unbatch {
 impl AsyncKernel for Unbatch {
     fn start(&self, ctx: AsyncContext) {
         let create = || Ok(Unbatcher { timeout: self.timeout, list: WaitList::new(State::default()) });
-        let unbatcher = ctx.step().resources.lookup_or_create(&self.container, &self.name, create);
+        let unbatcher = ctx.resources().lookup_or_create(&self.container, &self.name, create);
         match unbatcher.and_then(|unbatcher| parts(ctx.inputs()).map(|parts| (unbatcher, parts))) {
             Ok((unbatcher, (id, batch))) => unbatcher.submit(id, batch, ctx),
             Err(e) => ctx.done(Err(e)),

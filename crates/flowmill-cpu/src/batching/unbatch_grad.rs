@@ -65,7 +65,7 @@ impl Kernel for UnbatchGrad {
 impl AsyncKernel for UnbatchGrad {
     fn start(&self, ctx: AsyncContext) {
         let create = || Ok(Gradients(WaitList::new(State::default())));
-        let gradients = match ctx.step().resources.lookup_or_create(&self.container, &self.name, create) {
+        let gradients = match ctx.resources().lookup_or_create(&self.container, &self.name, create) {
             Ok(gradients) => gradients,
             Err(e) => return ctx.done(Err(e)),
         };

@@ -36,7 +36,7 @@ fn make_get_handle(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let name = format!("{node};{};{DEVICE}", NEXT.fetch_add(1, Ordering::Relaxed));
         // An array of the caller's may change after the step.
         let value = ctx.take(0)?.into_owned()?;
-        ctx.step().resources.lookup_or_create(CONTAINER, &name, || Ok(SessionTensor(value)))?;
+        ctx.resources().lookup_or_create(CONTAINER, &name, || Ok(SessionTensor(value)))?;
         let handle =
             if as_resource { Tensor::resource(ResourceHandle::new(CONTAINER, &name, None, Vec::new())) } else { Tensor::string(name) };
         ctx.set_output(0, handle);
@@ -59,7 +59,7 @@ fn make_get_tensor(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
     from_fn(move |ctx| {
         let name = name(ctx)?;
-        let Ok(stored) = ctx.step().resources.lookup::<SessionTensor>(CONTAINER, &name) else { return not_found(&name) };
+        let Ok(stored) = ctx.resources().lookup::<SessionTensor>(CONTAINER, &name) else { return not_found(&name) };
         if stored.0.dtype() != dtype {
             bail!(InvalidArgument, "The tensor with handle '{name}' is of type {}, not {}", stored.0.dtype().cpp_name(), dtype.cpp_name());
         }
@@ -71,6 +71,6 @@ fn make_get_tensor(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
 fn make_delete(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(|ctx| {
         let name = name(ctx)?;
-        if ctx.step().resources.remove(CONTAINER, &name) { Ok(()) } else { not_found(&name) }
+        if ctx.resources().remove(CONTAINER, &name) { Ok(()) } else { not_found(&name) }
     })
 }

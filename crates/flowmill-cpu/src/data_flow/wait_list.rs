@@ -178,7 +178,7 @@ impl<S: Serve> WaitList<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flowmill_runtime::{CancelToken, FunctionLibraryRuntime, StepContext};
+    use flowmill_runtime::{CancelToken, DeviceStep, FunctionLibraryRuntime, Step};
     use flowmill_tensor::{Code, bail, error};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -243,7 +243,10 @@ mod tests {
             counter.fetch_add(1, Ordering::SeqCst);
         };
         let functions = FunctionLibraryRuntime::new(|name, _| bail!(NotFound, "Function {name} is not defined."));
-        let step = StepContext { cancel: cancel.clone(), ..StepContext::new(Arc::default(), Arc::new(functions)) };
+        let step = DeviceStep {
+            step: Arc::new(Step { cancel: cancel.clone(), ..Step::new() }),
+            ..DeviceStep::on_host(Arc::default(), Arc::new(functions))
+        };
         let step = Arc::new(step);
         list.wait(Request { wanted, taken: 0 }, AsyncContext::new(Vec::new(), step, Box::new(done)));
     }

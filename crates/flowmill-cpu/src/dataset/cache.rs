@@ -41,7 +41,7 @@ impl Resource for MemoryCache {
 fn memory_cache(call: &Call<'_, '_>) -> Result<Arc<MemoryCache>> {
     let filename = call.args.string(call.ctx, "filename")?;
     if !filename.is_empty() {
-        return call.ctx.step().resources.lookup_or_create(FILES, &filename, || Ok(MemoryCache::default()));
+        return call.ctx.resources().lookup_or_create(FILES, &filename, || Ok(MemoryCache::default()));
     }
     let handles = if call.args.has("cache") { call.args.tensor(call.ctx, "cache")?.as_resources()? } else { &[] };
     let object = handles.first().and_then(|handle| handle.object().cloned());

@@ -7,7 +7,7 @@ use super::threads::Threads;
 use flowmill_graph::Attrs;
 use flowmill_proto::NameAttrList;
 use flowmill_runtime::{
-    CancelToken, FunctionHandle, FunctionLibraryRuntime, KernelContext, KernelInit, ResourceManager, StepContext, intra_op,
+    CancelToken, Device, DeviceStep, FunctionHandle, FunctionLibraryRuntime, KernelContext, KernelInit, ResourceManager, Step, intra_op,
 };
 use flowmill_tensor::sync::{Condvar, Mutex};
 use flowmill_tensor::{DType, Result, Tensor, bail, error};
@@ -23,19 +23,22 @@ pub(super) struct IteratorContext {
     pub(super) cancel: CancelToken,
     /// Threads for work ahead of the consumer.
     pub(super) threads: Threads,
+    /// The device that functions of elements run on.
+    pub(super) device: Arc<dyn Device>,
     /// The seeds that were drawn.
     pub(super) seeds: SeedLog,
 }
 
 impl IteratorContext {
     /// New surroundings in the session of `step`.
-    pub(super) fn new(step: &StepContext) -> Arc<IteratorContext> {
+    pub(super) fn new(step: &DeviceStep) -> Arc<IteratorContext> {
         IteratorContext::with_seeds(step, SeedLog::default())
     }
 
     /// Like [`IteratorContext::new`], with seeds that are drawn first.
-    pub(super) fn with_seeds(step: &StepContext, seeds: SeedLog) -> Arc<IteratorContext> {
-        Arc::new(IteratorContext { resources: step.resources.clone(), cancel: CancelToken::new(), threads: Threads::new(), seeds })
+    pub(super) fn with_seeds(step: &DeviceStep, seeds: SeedLog) -> Arc<IteratorContext> {
+        let (device, resources) = (step.device.clone(), step.resources.clone());
+        Arc::new(IteratorContext { device, resources, cancel: CancelToken::new(), threads: Threads::new(), seeds })
     }
 
     /// Waits for so long, or until the iterator is closed.
@@ -96,7 +99,12 @@ impl Function {
 
     fn run(&self, ctx: &IteratorContext, cancel: CancelToken, mut args: Vec<Tensor>) -> Result<Element> {
         args.extend(self.captured.iter().cloned());
-        let step = StepContext { cancel, ..StepContext::new(ctx.resources.clone(), self.library.clone()) };
+        let step = DeviceStep {
+            step: Arc::new(Step { cancel, ..Step::new() }),
+            device: ctx.device.clone(),
+            resources: ctx.resources.clone(),
+            functions: self.library.clone(),
+        };
         intra_op::alone(|| self.handle.call(args, &Arc::new(step)))
     }
 

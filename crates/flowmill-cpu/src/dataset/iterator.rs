@@ -4,7 +4,7 @@ use super::context::IteratorContext;
 use super::element::{DatasetRef, Element, Elements, Signature};
 use super::seeds::SeedLog;
 use crate::data_flow::wait_list::{Calls, Ended, Inner, Outcome, Serve, WaitList};
-use flowmill_runtime::{AsyncContext, StepContext};
+use flowmill_runtime::{AsyncContext, DeviceStep};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Resource, Result, bail, error};
 use std::collections::VecDeque;
@@ -85,7 +85,7 @@ impl IteratorResource {
     ///
     /// # Errors
     /// `InvalidArgument` if the dataset's elements are of another signature; what the dataset's iterator gives.
-    pub(super) fn set(&self, dataset: &DatasetRef, step: &StepContext) -> Result<()> {
+    pub(super) fn set(&self, dataset: &DatasetRef, step: &DeviceStep) -> Result<()> {
         self.signature.check(&dataset.signature)?;
         let ctx = IteratorContext::new(step);
         let elements = dataset.elements(&ctx)?;
@@ -119,7 +119,7 @@ impl IteratorResource {
     ///
     /// # Errors
     /// `FailedPrecondition` if no dataset was set; `DataLoss` if `place` is not what [`IteratorResource::place`] returns; `Cancelled`.
-    pub(super) fn restore(&self, place: &[i64], step: &StepContext) -> Result<()> {
+    pub(super) fn restore(&self, place: &[i64], step: &DeviceStep) -> Result<()> {
         let Some((&taken @ 0.., seeds)) = place.split_first() else { bail!(DataLoss, "the place in the state of an iterator is damaged") };
         let Some(old) = self.current.lock().clone() else {
             bail!(
@@ -137,7 +137,7 @@ impl IteratorResource {
         let mut elements = dataset.elements(&ctx)?;
         self.clear();
         let closing = ctx.clone();
-        let _on_cancel = step.cancel.on_cancel(move |_| closing.close());
+        let _on_cancel = step.step.cancel.on_cancel(move |_| closing.close());
         for _ in 0..taken {
             let element = elements.next();
             ctx.cancel.check()?;
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn nobody_serves_when_the_last_call_ends() {
         let functions = FunctionLibraryRuntime::new(|name, _| bail!(NotFound, "Function {name} is not defined."));
-        let step = Arc::new(StepContext::new(Arc::default(), Arc::new(functions)));
+        let step = Arc::new(DeviceStep::on_host(Arc::default(), Arc::new(functions)));
         let signature = Signature { types: vec![DType::I64], shapes: vec![PartialShape::scalar()] };
         let elements = (0..3i64).map(|k| vec![Tensor::scalar(k)]).collect();
         let iterator = Arc::new(IteratorResource::new(signature.clone()));

@@ -35,7 +35,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("MakeIterator", |_| {
         blocking_from_fn(|ctx| {
             let dataset = of_tensor(ctx.input(0)?)?;
-            iterator_of(ctx, 1)?.set(&dataset, ctx.step())
+            iterator_of(ctx, 1)?.set(&dataset, ctx.device_step())
         })
     });
     for op in ["IteratorGetNext", "IteratorGetNextSync"] {
@@ -57,7 +57,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
     registry.add("DeserializeIterator", |_| {
         blocking_from_fn(|ctx| {
             let iterator = iterator_of(ctx, 0)?;
-            iterator.restore(place_of(ctx.input(1)?)?, ctx.step())
+            iterator.restore(place_of(ctx.input(1)?)?, ctx.device_step())
         })
     });
     registry.add("IteratorToStringHandle", |_| from_fn(to_string_handle));
@@ -115,7 +115,7 @@ fn signature(init: &KernelInit<'_>) -> Result<Signature> {
 }
 
 /// The iterator that a handle stands for: it holds it, or names one of the session's.
-fn find(handle: &Tensor, ctx: &flowmill_runtime::StepContext) -> Result<Arc<IteratorResource>> {
+fn find(handle: &Tensor, ctx: &flowmill_runtime::DeviceStep) -> Result<Arc<IteratorResource>> {
     let Ok([named]) = handle.as_resources() else { bail!(InvalidArgument, "resource_handle must be a scalar") };
     match named.object() {
         Some(_) => object_of(Some(handle), "an iterator"),
@@ -124,7 +124,7 @@ fn find(handle: &Tensor, ctx: &flowmill_runtime::StepContext) -> Result<Arc<Iter
 }
 
 fn iterator_of(ctx: &KernelContext<'_>, input: usize) -> Result<Arc<IteratorResource>> {
-    find(ctx.input(input)?, ctx.step())
+    find(ctx.input(input)?, ctx.device_step())
 }
 
 /// A handle that names an iterator of the session. It does not hold it: plans keep handles, and iterators keep plans.
@@ -137,7 +137,7 @@ fn make_iterator(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let signature = signature(init)?;
     let (container, name) = (init.attrs.get_or("container", "")?.to_owned(), resource_name(init)?.to_owned());
     from_fn(move |ctx| {
-        let iterator = ctx.step().resources.lookup_or_create(&container, &name, || Ok(IteratorResource::new(signature.clone())))?;
+        let iterator = ctx.resources().lookup_or_create(&container, &name, || Ok(IteratorResource::new(signature.clone())))?;
         signature.check(iterator.signature())?;
         ctx.set_output(0, named_handle(&container, &name));
         Ok(())
@@ -162,7 +162,7 @@ fn make_one_shot(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let factory = init.functions.instantiate(&factory.name, &Attrs(factory.attr.clone()))?;
     let (container, name) = (init.attrs.get_or("container", "")?.to_owned(), init.name.to_owned());
     blocking_from_fn(move |ctx| {
-        let step = ctx.step();
+        let step = ctx.device_step();
         let iterator = step.resources.lookup_or_create(&container, &name, || Ok(IteratorResource::new(signature.clone())))?;
         if !iterator.is_initialized() {
             let _making = iterator.making.lock();
@@ -205,7 +205,7 @@ impl Kernel for GetNext {
 impl AsyncKernel for GetNext {
     fn start(&self, call: AsyncContext) {
         let iterator = match call.inputs().first() {
-            Some(handle) => find(handle, call.step()),
+            Some(handle) => find(handle, call.device_step()),
             None => Err(error!(Internal, "Missing input 0")),
         };
         let (signature, to_outputs) = (self.signature.clone(), self.to_outputs);
@@ -242,7 +242,7 @@ fn to_string_handle(ctx: &mut KernelContext<'_>) -> Result<()> {
     if handle.object().is_some() {
         let iterator = iterator_of(ctx, 0)?;
         name = format!("{name}_{:p}", Arc::as_ptr(&iterator));
-        ctx.step().resources.insert(&container, &name, iterator)?;
+        ctx.resources().insert(&container, &name, iterator)?;
     }
     ctx.set_output(0, Tensor::string(format!("{}/{name}", container_name(&container))));
     Ok(())
@@ -262,7 +262,7 @@ fn make_from_string_handle(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let Some((container, name)) = text.split_once('/') else {
             bail!(InvalidArgument, "Could not parse string_handle as a valid ResourceHandle");
         };
-        let iterator: Arc<IteratorResource> = ctx.step().resources.lookup(container, name)?;
+        let iterator: Arc<IteratorResource> = ctx.resources().lookup(container, name)?;
         let held = iterator.signature();
         let expected = Signature {
             types: if types.is_empty() { held.types.clone() } else { types.clone() },
@@ -289,7 +289,7 @@ impl Kernel for WholeDataset {
 
 impl AsyncKernel for WholeDataset {
     fn start(&self, call: AsyncContext) {
-        let ctx = IteratorContext::new(call.step());
+        let ctx = IteratorContext::new(call.device_step());
         let (run, their_ctx) = (self.0.clone(), ctx.clone());
         // A call that finds no thread ends without a result, which its step reports.
         drop(ctx.threads.spawn(move || {

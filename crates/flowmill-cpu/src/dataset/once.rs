@@ -2,7 +2,7 @@
 //! `ConcatenateDataset`, `UniqueDataset`, `FilterByLastComponentDataset`, `IgnoreErrorsDataset`, `AssertCardinalityDataset`.
 
 use super::args::{Call, dataset_kernel};
-use super::element::{Dataset, Elements, INFINITE, UNKNOWN};
+use super::element::{Dataset, Elements, INFINITE, UNKNOWN, check_room};
 use flowmill_runtime::KernelRegistry;
 use flowmill_tensor::{DType, Result, Tensor, bail};
 use std::collections::HashSet;
@@ -228,6 +228,7 @@ fn unique(call: &mut Call<'_, '_>) -> Result<Dataset> {
         Ok(Elements::new(move || {
             while let Some(element) = elements.next()? {
                 let component = element.first().map(key).transpose()?;
+                check_room(seen.len())?;
                 if seen.insert(component) {
                     return Ok(Some(element));
                 }

@@ -255,6 +255,12 @@ fn system<'a, T: Field>(ctx: &'a KernelContext<'_>) -> Result<(Batch<'a, T>, Bat
     Ok((a, b))
 }
 
+/// Solves `matrix · x = rhs` for a square matrix, which may be empty. `None` if it cannot be inverted.
+pub(super) fn solve<W: ComplexField>(matrix: DMatrix<W>, rhs: DMatrix<W>) -> Option<DMatrix<W>> {
+    // nalgebra cannot take the first row of no rows.
+    if matrix.is_empty() { Some(rhs) } else { matrix.lu().solve(&rhs) }
+}
+
 pub(super) fn make_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let adjoint = init.attrs.get_or("adjoint", false)?;
     by_type!(init, T => expensive_from_fn(move |ctx| {
@@ -264,7 +270,7 @@ pub(super) fn make_solve(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         }
         let found = map(a.len(), [a.rows, a.rows, a.rows.saturating_add(b.columns)], |i| {
             let m = if adjoint { a.matrix(i).adjoint() } else { a.matrix(i) };
-            match m.lu().solve(&b.matrix(i)) {
+            match solve(m, b.matrix(i)) {
                 Some(x) => Ok(x),
                 None => bail!(InvalidArgument, "Input matrix is not invertible."),
             }

@@ -55,6 +55,9 @@ const MAX_ITERATIONS: usize = 10_000;
 
 /// A unitary matrix and the triangle that the matrix is in its basis.
 pub(super) fn schur(matrix: DMatrix<Wide>) -> Result<(DMatrix<Wide>, DMatrix<Wide>)> {
+    if matrix.is_empty() {
+        return Ok((matrix.clone(), matrix));
+    }
     match Schur::try_new(matrix, f64::EPSILON, MAX_ITERATIONS) {
         Some(schur) => Ok(schur.unpack()),
         None => bail!(InvalidArgument, "the matrix has no Schur form within {MAX_ITERATIONS} steps"),

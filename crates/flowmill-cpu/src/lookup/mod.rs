@@ -151,7 +151,7 @@ fn make_dense_table(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let options = DenseOptions { key_dtype, empty, deleted, num_buckets, max_load_factor };
         options.check()?;
         let make = || Table::new(Kind::Dense(options), key_dtype, key_shape, value_dtype, value_shape.clone());
-        let table = if anonymous { Arc::new(make()) } else { ctx.step().resources.lookup_or_create(&container, &name, || Ok(make()))? };
+        let table = if anonymous { Arc::new(make()) } else { ctx.resources().lookup_or_create(&container, &name, || Ok(make()))? };
         ctx.set_output(0, to_handle(&container, &name, table));
         Ok(())
     })

@@ -68,6 +68,7 @@ fn items(tensor: &Tensor, row: &Shape) -> Result<Vec<Item>> {
             },
         }
     };
+    check_memory::<Item>(tensor.num_elements())?;
     if row.rank() == 0 {
         return (0..tensor.num_elements()).map(scalar).collect();
     }

@@ -78,7 +78,7 @@ impl Kernel for Conv {
         let images = Shape::new(&[&[images], image].concat());
         let mut inputs = [Some(input.reshaped(images)?), Some(filter)];
         let mut outputs = [None];
-        self.inner.compute(&mut KernelContext::new(&mut inputs, &mut outputs, ctx.step()))?;
+        self.inner.compute(&mut KernelContext::new(&mut inputs, &mut outputs, ctx.device_step()))?;
         let [Some(output)] = outputs else { bail!(Internal, "the convolution gave nothing") };
         let shape = Shape::new(&[&batch[..], &output.shape()[1..]].concat());
         ctx.set_output(0, output.reshaped(shape)?);

@@ -56,7 +56,7 @@ impl Kernel for ChannelsFirst {
             inputs.push(Some(self.convert(i, input)?));
         }
         let mut outputs = vec![None; ctx.num_outputs()];
-        self.inner.compute(&mut KernelContext::new(&mut inputs, &mut outputs, ctx.step()))?;
+        self.inner.compute(&mut KernelContext::new(&mut inputs, &mut outputs, ctx.device_step()))?;
         for (i, output) in outputs.into_iter().enumerate() {
             let Some(output) = output else { continue };
             let is_image = i == 0 && self.layout.image_output && output.rank() == self.rank;

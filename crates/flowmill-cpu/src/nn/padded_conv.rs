@@ -29,7 +29,7 @@ pub(super) fn register(registry: &mut KernelRegistry) {
 /// Returns the outputs of `kernel` for these inputs.
 fn run(kernel: &Arc<dyn Kernel>, inputs: Vec<Tensor>, ctx: &KernelContext<'_>) -> Result<Tensor> {
     let (mut inputs, mut outputs) = (inputs.into_iter().map(Some).collect::<Vec<_>>(), [None]);
-    kernel.compute(&mut KernelContext::new(&mut inputs, &mut outputs, ctx.step()))?;
+    kernel.compute(&mut KernelContext::new(&mut inputs, &mut outputs, ctx.device_step()))?;
     match outputs {
         [Some(output)] => Ok(output),
         _ => bail!(Internal, "a step of a convolution has no output"),

@@ -4,7 +4,7 @@ use super::class_distribution::{Classes, Counts, Distribution, Weights};
 use super::philox::Numbers;
 use super::stateful::SharedGenerator;
 use crate::from_fn::from_fn;
-use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry, StepContext};
+use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry, Step};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, Tensor, bail, check_memory, error};
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,7 +87,7 @@ fn expected(probability: f32, count: usize, tries: usize) -> f32 {
 }
 
 /// So many classes, all different ones if `unique`, and how many were drawn for that.
-fn sample(of: &dyn Classes, count: usize, unique: bool, numbers: &mut Numbers, step: &StepContext) -> Result<(Vec<i64>, usize)> {
+fn sample(of: &dyn Classes, count: usize, unique: bool, numbers: &mut Numbers, step: &Step) -> Result<(Vec<i64>, usize)> {
     if unique && of.num_possible().is_some_and(|possible| possible < count) {
         bail!(InvalidArgument, "Only {} classes can be sampled, fewer than num_sampled={count}", of.num_possible().unwrap_or(0));
     }

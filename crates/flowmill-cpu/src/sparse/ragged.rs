@@ -58,6 +58,13 @@ fn gather(ctx: &mut KernelContext<'_>) -> Result<()> {
     let values = pick_rows(values, &positions, shape, width)?;
     let tensors = outputs[skipped..].iter().map(|splits| splits_tensor(dtype, splits)).collect::<Result<Vec<_>>>()?;
     let count = tensors.len();
+    if ctx.num_outputs() != count + 1 {
+        bail!(
+            InvalidArgument,
+            "OUTPUT_RAGGED_RANK is {}, but the result has {count} ragged dimensions",
+            ctx.num_outputs().saturating_sub(1)
+        );
+    }
     tensors.into_iter().enumerate().for_each(|(i, splits)| ctx.set_output(i, splits));
     ctx.set_output(count, values);
     Ok(())

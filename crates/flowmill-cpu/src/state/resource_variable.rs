@@ -197,7 +197,7 @@ fn make_destroy(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let handle = ctx.handle(0)?;
         let existed = match handle.get::<ResourceVariable>() {
             Some(variable) => variable.lock().take().is_some(),
-            None => ctx.step().resources.remove(handle.container(), handle.name()),
+            None => ctx.resources().remove(handle.container(), handle.name()),
         };
         if !existed && !ignore_lookup_error {
             bail!(NotFound, "Resource {}/{} does not exist.", container_name(handle.container()), handle.name());

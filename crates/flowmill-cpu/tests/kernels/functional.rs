@@ -1,7 +1,7 @@
 use crate::testing::Call;
 use flowmill_proto::NameAttrList;
 use flowmill_proto::attr_value::{ListValue, Value};
-use flowmill_runtime::{CallableFunction, FunctionHandle, FunctionLibraryRuntime, StepContext};
+use flowmill_runtime::{CallableFunction, DeviceStep, FunctionHandle, FunctionLibraryRuntime};
 use flowmill_tensor::{Code, Element, Result, Tensor, bail, error};
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ type Body = fn(Vec<Tensor>) -> Result<Vec<Tensor>>;
 struct Rust(Body);
 
 impl CallableFunction for Rust {
-    fn call(&self, args: Vec<Tensor>, _: &Arc<StepContext>) -> Result<Vec<Tensor>> {
+    fn call(&self, args: Vec<Tensor>, _: &Arc<DeviceStep>) -> Result<Vec<Tensor>> {
         (self.0)(args)
     }
 }

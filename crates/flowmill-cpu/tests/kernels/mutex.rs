@@ -1,5 +1,5 @@
 use crate::testing::{Call, run1};
-use flowmill_runtime::{AsyncContext, FunctionLibraryRuntime, ResourceManager, StepContext};
+use flowmill_runtime::{AsyncContext, DeviceStep, FunctionLibraryRuntime, ResourceManager};
 use flowmill_tensor::{Result, Tensor, bail, error};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -12,9 +12,9 @@ fn mutex() -> Tensor {
 }
 
 /// Asks for the lock in a step of its own.
-fn acquire(mutex: &Tensor) -> (Arc<StepContext>, Receiver<Outcome>) {
+fn acquire(mutex: &Tensor) -> (Arc<DeviceStep>, Receiver<Outcome>) {
     let functions = FunctionLibraryRuntime::new(|name, _| bail!(NotFound, "Function {name} is not defined."));
-    let step = Arc::new(StepContext::new(Arc::new(ResourceManager::new()), Arc::new(functions)));
+    let step = Arc::new(DeviceStep::on_host(Arc::new(ResourceManager::new()), Arc::new(functions)));
     let (sender, receiver) = channel();
     let kernel = Call::new("MutexLock").kernel().unwrap();
     let done = Box::new(move |result| drop(sender.send(result)));
@@ -47,7 +47,7 @@ fn a_cancelled_step_waits_no_longer_and_leaves_the_others_alone() {
     let mutex = mutex();
     let ((_a, a), (b_step, b), (_c, c)) = (acquire(&mutex), acquire(&mutex), acquire(&mutex));
     let held = lock(&a);
-    b_step.cancel.cancel(error!(DeadlineExceeded, "too late"));
+    b_step.step.cancel.cancel(error!(DeadlineExceeded, "too late"));
     let e = b.try_recv().unwrap().unwrap_err();
     assert_eq!((e.message(), e.is_derived()), ("too late", true));
     drop(held);
@@ -55,7 +55,7 @@ fn a_cancelled_step_waits_no_longer_and_leaves_the_others_alone() {
     // One that is cancelled before it asks for a lock that is held.
     let held = lock(&acquire(&mutex).1);
     let (step, late) = acquire(&mutex);
-    step.cancel.cancel(error!(Cancelled, "over"));
+    step.step.cancel.cancel(error!(Cancelled, "over"));
     assert!(late.try_recv().unwrap().is_err());
     drop(held);
     // Nobody has it now.

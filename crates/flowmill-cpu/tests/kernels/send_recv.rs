@@ -1,16 +1,16 @@
 use crate::testing::Call;
-use flowmill_runtime::{AsyncContext, FunctionLibraryRuntime, StepContext};
+use flowmill_runtime::{AsyncContext, DeviceStep, FunctionLibraryRuntime};
 use flowmill_tensor::{Code, Result, Tensor, bail, error};
 use std::sync::{Arc, mpsc};
 
 type Outputs = Result<Vec<Option<Tensor>>>;
 
-fn step() -> Arc<StepContext> {
+fn step() -> Arc<DeviceStep> {
     let functions = FunctionLibraryRuntime::new(|name, _| bail!(NotFound, "Function {name} is not defined."));
-    Arc::new(StepContext::new(Arc::default(), Arc::new(functions)))
+    Arc::new(DeviceStep::on_host(Arc::default(), Arc::new(functions)))
 }
 
-fn receive(step: &Arc<StepContext>) -> mpsc::Receiver<Outputs> {
+fn receive(step: &Arc<DeviceStep>) -> mpsc::Receiver<Outputs> {
     let call =
         Call::new("_Recv").attr("tensor_name", "t").attr("send_device", "a").attr("recv_device", "b").attr("send_device_incarnation", 1i64);
     let kernel = call.kernel().unwrap();
@@ -24,7 +24,7 @@ fn a_receive_waits_for_its_send() {
     let step = step();
     let receiver = receive(&step);
     assert!(receiver.try_recv().is_err());
-    step.rendezvous.send("a;0000000000000001;b;t", Some(Tensor::scalar(3f32))).unwrap();
+    step.step.rendezvous.send(&"a;0000000000000001;b;t".into(), Some(Tensor::scalar(3f32))).unwrap();
     let out = receiver.try_recv().unwrap().unwrap();
     assert_eq!(out[0].as_ref().unwrap().to_scalar::<f32>().unwrap(), 3.0);
 }
@@ -33,9 +33,9 @@ fn a_receive_waits_for_its_send() {
 fn a_receive_ends_with_its_step() {
     let step = step();
     let receiver = receive(&step);
-    step.cancel.cancel(error!(DeadlineExceeded, "late"));
+    step.step.cancel.cancel(error!(DeadlineExceeded, "late"));
     let e = receiver.try_recv().unwrap().unwrap_err();
     assert!(e.code() == Code::DeadlineExceeded && e.is_derived());
     assert_eq!(receive(&step).try_recv().unwrap().unwrap_err().code(), Code::DeadlineExceeded);
-    assert!(step.rendezvous.send("a;0000000000000001;b;t", None).is_ok());
+    assert!(step.step.rendezvous.send(&"a;0000000000000001;b;t".into(), None).is_ok());
 }

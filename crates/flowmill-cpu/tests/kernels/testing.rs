@@ -5,8 +5,8 @@ use flowmill_graph::{Attrs, OpDef, OpRegistry};
 use flowmill_proto::attr_value::{ListValue, Value};
 use flowmill_proto::{AttrValue, DataType, TensorShapeProto};
 use flowmill_runtime::{
-    AsyncContext, FunctionLibraryRuntime, Kernel, KernelContext, KernelInit, KernelRegistry, RefVariable, ResourceManager, ScalarOp,
-    StepContext,
+    AsyncContext, DeviceStep, FunctionLibraryRuntime, HostDevice, Kernel, KernelContext, KernelInit, KernelRegistry, RefVariable,
+    ResourceManager, ScalarOp,
 };
 use flowmill_tensor::{Code, DType, Result, Tensor, bail};
 use std::sync::{Arc, LazyLock, mpsc};
@@ -150,6 +150,7 @@ impl Call {
             output_types: &self.output_types,
             input_shapes: &[],
             constants: &self.constants,
+            device: &HostDevice::cpu(0, Arc::default()),
             resources: &self.resources,
             functions: &self.functions,
         })
@@ -172,7 +173,7 @@ impl Call {
 
     /// Runs a kernel that was made before.
     pub fn run_with(self, kernel: &Arc<dyn Kernel>) -> Result<Vec<Option<Tensor>>> {
-        let step = Arc::new(StepContext::new(self.resources, self.functions));
+        let step = Arc::new(DeviceStep::on_host(self.resources, self.functions));
         if let Some(kernel) = kernel.as_async() {
             let (sender, receiver) = mpsc::channel();
             kernel.start(AsyncContext::new(self.inputs, step, Box::new(move |result| drop(sender.send(result)))));

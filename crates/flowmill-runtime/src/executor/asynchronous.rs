@@ -1,5 +1,6 @@
 //! Calls of asynchronous kernels.
 
+use super::block::IterationRef;
 use super::run::{Item, Run};
 use crate::function::Caller;
 use crate::kernel::{AsyncContext, AsyncKernel};
@@ -60,9 +61,11 @@ pub(super) fn start(run: &Arc<Run>, item: Item, kernel: &dyn AsyncKernel, inputs
         }
     }
     let mut outstanding = Outstanding { run: Some(run.clone()), item };
-    let caller = Caller::new(run.step.clone(), Some(run.crew.clone()), run.depth);
+    let caller = Caller::new(run.device_step.clone(), Some(run.crew.clone()), run.depth);
     let _started = Started(STARTING.replace(call_of(run, item)), ENDED.take());
-    let context = AsyncContext::of(inputs, caller, Box::new(move |result| outstanding.complete(result)));
+    // SAFETY: the item holds a reference of its iteration.
+    let iteration = unsafe { IterationRef::new(item.iteration) }.path();
+    let context = AsyncContext::of(inputs, caller, iteration, Box::new(move |result| outstanding.complete(result)));
     let started = catch_unwind(AssertUnwindSafe(|| kernel.start(context)));
     match (started, ENDED.take()) {
         (Err(payload), Some(_)) => Some(Err(crate::panics::error_of(payload))),

@@ -3,6 +3,7 @@
 use super::protocol::{Counter, Enters, Parked, Refs, RingEntry, RingWord};
 use super::sync::{AtomicBool, AtomicPtr};
 use super::tables::FrameTable;
+use crate::kernel::IterationPath;
 use flowmill_tensor::Tensor;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::Cell;
@@ -24,6 +25,38 @@ pub(super) struct Iteration {
     pub children: *const AtomicPtr<Frame>,
     pub parked: *const Parked,
     pub frame_id: u32,
+}
+
+/// The iteration that a kernel is called in, for as long as the call lasts.
+#[derive(Clone, Copy)]
+pub(crate) struct IterationRef<'a>(&'a Iteration);
+
+// SAFETY: the pieces of a kernel's call may read the number on other threads; it changes only where no call is under way.
+unsafe impl Send for IterationRef<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for IterationRef<'_> {}
+
+impl<'a> IterationRef<'a> {
+    /// # Safety
+    /// The iteration is kept alive, by a reference that the caller holds, for `'a`.
+    #[inline(always)]
+    pub(super) unsafe fn new(iteration: *const Iteration) -> IterationRef<'a> {
+        // SAFETY: passed on to the caller.
+        IterationRef(unsafe { &*iteration })
+    }
+
+    /// Returns the iteration's number and those of the iterations around it, the outermost first.
+    pub(crate) fn path(self) -> IterationPath {
+        let (mut path, mut iteration) = (IterationPath::new(), self.0);
+        // SAFETY: a live iteration keeps its frame alive, and a live frame the iteration around it. Numbers do not change meanwhile.
+        while let Some(frame) = unsafe { iteration.frame.as_ref() } {
+            path.push(iteration.number.get());
+            // SAFETY: as above.
+            iteration = unsafe { &*frame.parent };
+        }
+        path.reverse();
+        path
+    }
 }
 
 /// A live loop: this header, then the ring, the loop invariants, which Exits have fired.

@@ -6,7 +6,7 @@ use super::run::{Item, Run};
 use super::sync::{AtomicBool, Ordering};
 use super::threads::Threads;
 use super::wake::Wake;
-use crate::step::{Poll, StepContext};
+use crate::step::{Poll, Step};
 use crossbeam_deque::{Injector, Steal};
 use flowmill_tensor::Tensor;
 use std::cell::{Cell, RefCell};
@@ -161,6 +161,26 @@ impl Crew {
         self.help();
     }
 
+    /// Begins the runs of a step's plans: one on this thread, which then helps until there is nothing left to do, the others on any thread.
+    pub(super) fn begin_all(self: &Arc<Crew>, runs: Vec<(Arc<Run>, Vec<Tensor>)>) {
+        let mut runs = runs.into_iter();
+        let Some((first, args)) = runs.next() else { return };
+        for (run, args) in runs {
+            self.offer(Work::Begin(run, args));
+        }
+        self.begin(first, args);
+    }
+
+    /// Begins the runs of a step's plans on this thread, which works until the last of them has ended.
+    pub(super) fn begin_all_and_wait(self: &Arc<Crew>, runs: Vec<(Arc<Run>, Vec<Tensor>)>) {
+        let mut runs = runs.into_iter();
+        let Some((first, args)) = runs.next() else { return };
+        for (run, args) in runs {
+            self.queue().push(Work::Begin(run, args));
+        }
+        self.begin_and_wait(first, args);
+    }
+
     /// Begins the step's run on this thread, which works until the run has ended.
     pub(super) fn begin_and_wait(self: &Arc<Crew>, run: Arc<Run>, args: Vec<Tensor>) {
         let step = run.step.clone();
@@ -206,7 +226,7 @@ impl Crew {
     }
 
     /// Sleeps until there may be work or the step's run has ended.
-    fn sleep(&self, step: &StepContext) {
+    fn sleep(&self, step: &Step) {
         let poll = step.poll.as_ref().filter(|poll| poll.is_here());
         while self.queue_is_empty() && !self.is_over() {
             if self.wake.wait(poll.map(|_| Poll::INTERVAL)) {

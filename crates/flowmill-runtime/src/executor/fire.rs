@@ -1,7 +1,7 @@
 //! Firing a node and delivering what it gives.
 
 use super::asynchronous::{self, Completed};
-use super::block::{Iteration, Slot};
+use super::block::{Iteration, IterationRef, Slot};
 use super::protocol::Arrival;
 use super::run::Item;
 use super::tables::{Delivery, EXPENSIVE, Edge, Kind, MAY_BE_DEAD, NONE, Node, PREPARE, Source};
@@ -161,7 +161,8 @@ impl Worker<'_> {
         let Some(kernel) = &node.kernel else { return self.fail_unsettled(error!(Internal, "the node has no kernel")) };
         let start = if self.has_stats { self.now() } else { 0 };
         let outputs = &mut self.outputs()[..node.num_outputs as usize];
-        let mut context = KernelContext::new(inputs, outputs, &run.step);
+        // SAFETY: the item holds a reference of its iteration.
+        let mut context = KernelContext::in_iteration(inputs, outputs, &run.device_step, unsafe { IterationRef::new(item.iteration) });
         let result = if node.flags & EXPENSIVE == 0 {
             kernel.compute(&mut context)
         } else {

@@ -3,7 +3,7 @@
 use super::run::{Done, Results};
 use super::threads;
 use super::timer;
-use crate::step::{Poll, StepContext};
+use crate::step::{Poll, Step};
 use flowmill_tensor::error;
 use flowmill_tensor::sync::{Condvar, Mutex};
 use rayon::ThreadPool;
@@ -31,7 +31,7 @@ struct Place {
 
 /// Calls `start` on a thread of `pool` and waits until the step that it starts has passed its results on, while the step's poll is asked now
 /// and then. `start` is not called if the step is cancelled, or its deadline passes, before a thread of the pool is free.
-pub(crate) fn run_in(pool: &ThreadPool, step: &StepContext, start: impl FnOnce(Done) + Send + 'static) -> Results {
+pub(crate) fn run_in(pool: &ThreadPool, step: &Step, start: impl FnOnce(Done) + Send + 'static) -> Results {
     let place = Arc::new(Place { progress: Mutex::new(Progress::Waiting(Box::new(start))), changed: Condvar::new() });
     let _deadline = step.deadline.and_then(|at| timer::watch(at, &step.cancel));
     let notified = place.clone();
@@ -73,7 +73,7 @@ impl Place {
         self.changed.notify_one();
     }
 
-    fn wait(&self, step: &StepContext) -> Results {
+    fn wait(&self, step: &Step) -> Results {
         let mut progress = self.progress.lock();
         loop {
             match std::mem::replace(&mut *progress, Progress::GivenUp) {

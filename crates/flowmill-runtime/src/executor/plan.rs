@@ -11,7 +11,7 @@ use super::timer;
 use crate::function::{Caller, depth};
 use crate::intra_op;
 use crate::plan::PlanGraph;
-use crate::step::StepContext;
+use crate::step::DeviceStep;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, Tensor, bail, error};
 use rayon::ThreadPool;
@@ -49,22 +49,22 @@ impl Plan {
     /// # Errors
     /// The first error of a kernel that does not follow from another one, with node and op; the reason where the step was cancelled;
     /// `DeadlineExceeded` after the step's deadline; `InvalidArgument` where an argument has the wrong type or is missing.
-    pub fn run(self: &Arc<Plan>, step: &Arc<StepContext>, args: Vec<Tensor>, options: RunOptions<'_>) -> Results {
+    pub fn run(self: &Arc<Plan>, step: &Arc<DeviceStep>, args: Vec<Tensor>, options: RunOptions<'_>) -> Results {
         self.check_args(&args)?;
         let (num_threads, stats) = (options.num_threads, options.stats.cloned());
         if let Some(pool) = options.pool.filter(|pool| pool.current_thread_index().is_none()) {
             let (plan, context) = (self.clone(), step.clone());
-            return run_in(pool, step, move |done| plan.start(&context, args, num_threads, stats, done));
+            return run_in(pool, &step.step, move |done| plan.start(&context, args, num_threads, stats, done));
         }
-        let _deadline = step.deadline.and_then(|at| timer::watch(at, &step.cancel));
-        step.cancel.reason_if_cancelled()?;
+        let _deadline = step.step.deadline.and_then(|at| timer::watch(at, &step.step.cancel));
+        step.step.cancel.reason_if_cancelled()?;
         self.run_here(step, args, num_threads, stats)
     }
 
     /// Runs one step that this thread waits for and works on. The deadline is watched by the caller.
     fn run_here(
         self: &Arc<Plan>,
-        step: &Arc<StepContext>,
+        step: &Arc<DeviceStep>,
         args: Vec<Tensor>,
         num_threads: usize,
         stats: Option<Arc<StatsCollector>>,
@@ -90,11 +90,11 @@ impl Plan {
         results.unwrap_or_else(|| Err(error!(Internal, "a run ended without results")))
     }
 
-    /// Begins a step on this thread, one of a pool. The thread returns when it has nothing left to do for the step; the thread that ends the step
-    /// passes its results to `done`. The deadline is watched by the caller.
-    pub(crate) fn start(
+    /// Starts a step on this thread, which returns when it has nothing left to do for the step. Other threads of its pool help. The thread that ends
+    /// the step calls `done` with the results. The step's deadline is watched by the caller: [`Executor::run`](super::Executor::run) does.
+    pub fn start(
         self: &Arc<Plan>,
-        step: &Arc<StepContext>,
+        step: &Arc<DeviceStep>,
         args: Vec<Tensor>,
         num_threads: usize,
         stats: Option<Arc<StatsCollector>>,
@@ -115,12 +115,16 @@ impl Plan {
         crew.begin(run, args);
     }
 
-    /// Begins a run within the step of `caller`: now, if this thread has nothing else to do for the step, else later. The thread that ends the run
-    /// passes its results to `done`.
-    pub(crate) fn call(self: &Arc<Plan>, caller: &Caller, crew: &Arc<Crew>, args: Vec<Tensor>, done: Done) {
+    /// Starts a run within the step of `caller`: now, if this thread has nothing else to do for the step, else later. The thread that ends the run
+    /// calls `done` with the results. A caller that is in no plan waits for the run.
+    pub fn call(self: &Arc<Plan>, caller: &Caller, args: Vec<Tensor>, done: Done) {
+        let Some(crew) = caller.crew() else {
+            let results = caller.nested(|| self.run(caller.device_step(), args, RunOptions::default()));
+            return done(results);
+        };
         match self.check_args(&args) {
             Ok(()) => {
-                let run = Run::new(self, caller.step(), crew, caller.depth() + 1, None, done);
+                let run = Run::new(self, caller.device_step(), crew, caller.depth() + 1, None, done);
                 crew.submit(Work::Begin(run, args));
             }
             Err(e) => done(Err(e)),
@@ -128,12 +132,15 @@ impl Plan {
     }
 
     /// Runs within the caller's step on this thread alone: for plans none of whose kernels waits for anything.
-    pub(crate) fn call_directly(self: &Arc<Plan>, step: &Arc<StepContext>, args: Vec<Tensor>) -> Results {
+    ///
+    /// # Errors
+    /// As [`Plan::run`].
+    pub fn call_directly(self: &Arc<Plan>, step: &Arc<DeviceStep>, args: Vec<Tensor>) -> Results {
         self.check_args(&args)?;
         self.run_here(step, args, 1, None)
     }
 
-    fn check_args(&self, args: &[Tensor]) -> Result<()> {
+    pub(super) fn check_args(&self, args: &[Tensor]) -> Result<()> {
         let types = &self.tables.arg_types;
         if args.len() != types.len() {
             bail!(InvalidArgument, "Expected {} arguments, but {} were given", types.len(), args.len());

@@ -9,7 +9,7 @@ use super::stats::StatsCollector;
 use super::sync::{AtomicBool, AtomicI64, AtomicPtr, Ordering};
 use super::worker::Worker;
 use crate::function::at_depth;
-use crate::step::{Poll, StepContext};
+use crate::step::{DeviceStep, Poll, Step};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Error, Result, Tensor};
 use std::cell::UnsafeCell;
@@ -38,14 +38,15 @@ impl Item {
 }
 
 /// The results of a run: one entry per result, `None` for a dead one.
-pub(crate) type Results = Result<Vec<Option<Tensor>>>;
+pub type Results = Result<Vec<Option<Tensor>>>;
 
 /// A callback that receives a run's results when the run has ended.
-pub(crate) type Done = Box<dyn FnOnce(Results) + Send>;
+pub type Done = Box<dyn FnOnce(Results) + Send>;
 
 pub(super) struct Run {
     pub plan: Arc<Plan>,
-    pub step: Arc<StepContext>,
+    pub step: Arc<Step>,
+    pub device_step: Arc<DeviceStep>,
     pub crew: Arc<Crew>,
     /// How deep the function calls nest that led to the run.
     pub depth: u32,
@@ -72,7 +73,7 @@ impl Run {
     /// A run that has not begun. The thread that ends it passes its results to `done`.
     pub(super) fn new(
         plan: &Arc<Plan>,
-        step: &Arc<StepContext>,
+        step: &Arc<DeviceStep>,
         crew: &Arc<Crew>,
         depth: u32,
         stats: Option<Arc<StatsCollector>>,
@@ -80,7 +81,8 @@ impl Run {
     ) -> Arc<Run> {
         Arc::new(Run {
             plan: plan.clone(),
-            step: step.clone(),
+            step: step.step.clone(),
+            device_step: step.clone(),
             crew: crew.clone(),
             depth,
             stats,

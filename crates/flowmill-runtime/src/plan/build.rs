@@ -2,6 +2,7 @@
 
 use super::ir::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};
 use crate::call::FunctionCall;
+use crate::device::Device;
 use crate::function::FunctionLibraryRuntime;
 use crate::kernel::{Cost, Kernel, KernelContext};
 use crate::registry::{KernelInit, KernelRegistry};
@@ -29,8 +30,10 @@ const CACHED_BYTES: usize = 1024;
 
 /// What a plan is built from besides the graph.
 pub struct PlanEnv<'a> {
-    /// The device's kernels.
-    pub kernels: &'a KernelRegistry,
+    /// The device that the plan runs on.
+    pub device: &'a Arc<dyn Device>,
+    /// The host, whose kernels pass tensors on for devices that have none for it: sends, receives and switches.
+    pub host: &'a Arc<dyn Device>,
     /// The session's resources.
     pub resources: &'a Arc<ResourceManager>,
     /// The functions nodes may call.
@@ -47,7 +50,7 @@ pub struct PlanEnv<'a> {
 /// `NotFound` listing every op without a kernel, with its nodes; `InvalidArgument` for frames that do not fit together; what makers of
 /// kernels say.
 pub fn build(graph: &Graph, args: Vec<DType>, num_results: usize, env: &PlanEnv<'_>) -> Result<PlanGraph> {
-    check_kernels(graph, env.kernels)?;
+    check_kernels(graph, env)?;
     let flow = ControlFlow::new(graph)?;
     let frames = flow.frames().iter().map(|frame| FrameInfo {
         name: frame.name.clone(),
@@ -61,7 +64,7 @@ pub fn build(graph: &Graph, args: Vec<DType>, num_results: usize, env: &PlanEnv<
     for (i, node) in graph.op_nodes().enumerate() {
         builder.ids.insert(node.id(), PlanNodeId(i as u32));
         if node.role() == Role::Const {
-            let value = builder.constant(node)?;
+            let value = on_device(builder.constant(node)?, env.device).map_err(|e| e.at_node(node.name(), node.op()))?;
             builder.constants.insert(node.id(), value);
         }
     }
@@ -70,6 +73,21 @@ pub fn build(graph: &Graph, args: Vec<DType>, num_results: usize, env: &PlanEnv<
     }
     plan.check_boundary()?;
     Ok(plan)
+}
+
+/// Copies a constant to the device, and waits for the copy.
+fn on_device(value: Tensor, device: &Arc<dyn Device>) -> Result<Tensor> {
+    if device.is_host() {
+        return Ok(value);
+    }
+    let (sender, receiver) = std::sync::mpsc::channel();
+    device.copy_from_host(
+        value,
+        Box::new(move |copied| {
+            let _ = sender.send(copied);
+        }),
+    );
+    receiver.recv().unwrap_or_else(|_| Err(error!(Internal, "a copy to {} ended without a result", device.attributes().name)))
 }
 
 /// Makes the node one that runs with dead inputs, and takes control inputs like others.
@@ -93,20 +111,26 @@ pub fn is_runnable(op: &OpDef, kernels: &KernelRegistry) -> bool {
     needs_no_kernel(&op.traits) || kernels.contains(&op.name)
 }
 
-/// Returns the ops of a graph that the engine has no code for, with the names of their nodes. Calls of functions are not among them.
-pub fn without_kernels<'a>(graph: &'a Graph, kernels: &KernelRegistry) -> BTreeMap<&'a str, Vec<&'a str>> {
+/// Returns the kernels that a node on `device` is looked up in: the host's for a node that only passes tensors on, if the device has none for it.
+fn kernels_for<'a>(op: &OpDef, device: &'a Arc<dyn Device>, host: &'a Arc<dyn Device>) -> &'a KernelRegistry {
+    let passes_on = matches!(op.traits.role, Role::Send | Role::Recv | Role::Switch);
+    if passes_on && !device.kernels().contains(&op.name) { host.kernels() } else { device.kernels() }
+}
+
+/// Returns the ops of a graph that the engine has no code for on `device`, with the names of their nodes. Calls of functions are not among them.
+pub fn without_kernels<'a>(graph: &'a Graph, device: &Arc<dyn Device>, host: &Arc<dyn Device>) -> BTreeMap<&'a str, Vec<&'a str>> {
     let mut missing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for node in graph.op_nodes() {
-        if !is_runnable(node.op_def(), kernels) && graph.library().get(node.op()).is_none() {
+        if !is_runnable(node.op_def(), kernels_for(node.op_def(), device, host)) && graph.library().get(node.op()).is_none() {
             missing.entry(node.op()).or_default().push(node.name());
         }
     }
     missing
 }
 
-fn check_kernels(graph: &Graph, kernels: &KernelRegistry) -> Result<()> {
+fn check_kernels(graph: &Graph, env: &PlanEnv<'_>) -> Result<()> {
     const NODES_LISTED: usize = 3;
-    let missing = without_kernels(graph, kernels);
+    let missing = without_kernels(graph, env.device, env.host);
     let Some((op, nodes)) = missing.iter().next() else { return Ok(()) };
     let list: Vec<String> = missing
         .iter()
@@ -117,8 +141,9 @@ fn check_kernels(graph: &Graph, kernels: &KernelRegistry) -> Result<()> {
         .collect();
     let found = error!(
         NotFound,
-        "No registered '{op}' OpKernel for CPU devices. Ops without a kernel: {}. Steps that need none of these nodes run: other fetches, or feeds in \
+        "No registered '{op}' OpKernel for {} devices. Ops without a kernel: {}. Steps that need none of these nodes run: other fetches, or feeds in \
          their place, leave them out",
+        env.device.attributes().device_type(),
         list.join("; ")
     );
     Err(found.at_node(nodes[0], op))
@@ -268,7 +293,7 @@ impl Builder<'_> {
     }
 
     fn make(&self, node: &Node) -> Result<Arc<dyn Kernel>> {
-        if self.graph.library().get(node.op()).is_some() && !self.env.kernels.contains(node.op()) {
+        if self.graph.library().get(node.op()).is_some() && !self.env.device.kernels().contains(node.op()) {
             let function = self.env.functions.instantiate(node.op(), node.attrs()).map_err(|e| e.at_node(node.name(), node.op()))?;
             return Ok(Arc::new(FunctionCall::new(function, node.num_outputs())));
         }
@@ -278,7 +303,7 @@ impl Builder<'_> {
         // What kernels estimate their work by: the shapes of weights.
         let shape = |constant: &Option<Tensor>| constant.as_ref().map_or_else(PartialShape::unknown, |t| t.shape().into());
         let input_shapes: Vec<PartialShape> = constants.iter().map(shape).collect();
-        self.env.kernels.make(&KernelInit {
+        kernels_for(node.op_def(), self.env.device, self.env.host).make(&KernelInit {
             name: node.name(),
             op_def: node.op_def(),
             attrs: node.attrs(),
@@ -286,6 +311,7 @@ impl Builder<'_> {
             output_types: &output_types,
             input_shapes: &input_shapes,
             constants: &constants,
+            device: self.env.device,
             resources: self.env.resources,
             functions: self.env.functions,
         })

@@ -2,7 +2,7 @@
 
 use super::ir::{NodeKind, PlanEdge, PlanGraph, PlanNodeId};
 use crate::kernel::{Kernel, KernelContext};
-use crate::step::StepContext;
+use crate::step::DeviceStep;
 use flowmill_tensor::{Result, Tensor, bail};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ impl DirectPlan {
     ///
     /// # Errors
     /// What a kernel gives, and `Internal` where it panics; `InvalidArgument` for another number of arguments.
-    pub fn run(&self, step: &Arc<StepContext>, args: Vec<Tensor>) -> Result<Vec<Option<Tensor>>> {
+    pub fn run(&self, step: &Arc<DeviceStep>, args: Vec<Tensor>) -> Result<Vec<Option<Tensor>>> {
         if args.len() != self.num_args {
             bail!(InvalidArgument, "{} arguments for a plan that takes {}", args.len(), self.num_args);
         }

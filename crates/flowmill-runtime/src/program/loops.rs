@@ -85,7 +85,7 @@ impl LoopShape {
                 NodeKind::Exit => shape.exits.push(id),
                 NodeKind::Merge if node.inputs.iter().any(|e| is_next_iteration(graph, *e)) => merges.push(id),
                 NodeKind::Op if node.traits.role == Role::LoopCond => conditions.push(id),
-                _ if node.may_wait() => return None,
+                _ if node.may_wait() || node.kernel.as_ref().is_some_and(|k| k.depends_on_iteration()) => return None,
                 // It sends a dead tensor in the last iteration, which the loop's body does not run in.
                 _ if node.traits.role == Role::Send => return None,
                 _ => {}

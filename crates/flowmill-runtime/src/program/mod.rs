@@ -21,7 +21,7 @@ mod rewrite;
 mod run;
 mod tiles;
 
-pub(crate) use run::dereference;
+pub use run::dereference;
 
 use crate::plan::PlanGraph;
 use flowmill_tensor::Result;

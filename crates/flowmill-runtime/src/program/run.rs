@@ -4,7 +4,7 @@ use crate::kernel::{Kernel, KernelContext, ScalarOp};
 use crate::panics::Witness;
 use crate::plan::OutputType;
 use crate::resource::RefVariable;
-use crate::step::StepContext;
+use crate::step::DeviceStep;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Result, Tensor, bail};
 use smallvec::SmallVec;
@@ -123,7 +123,7 @@ fn read(regs: &mut [Option<Tensor>], operand: Operand) -> Result<Option<Tensor>>
 }
 
 /// The value of the variable a reference edge refers to; a plain tensor is its own value.
-pub(crate) fn dereference(tensor: Tensor) -> Result<Tensor> {
+pub fn dereference(tensor: Tensor) -> Result<Tensor> {
     let Some(handle) = tensor.as_resources().ok().and_then(|h| h.first()) else { return Ok(tensor) };
     let Some(variable) = handle.get::<RefVariable>() else { return Ok(tensor) };
     match variable.get() {
@@ -155,7 +155,7 @@ fn admits(regs: &mut [Option<Tensor>], operands: &[Operand], controls: &[Reg], a
 
 impl Code {
     /// Runs the instructions in order.
-    fn run(&self, regs: &mut [Option<Tensor>], step: &Arc<StepContext>) -> Result<()> {
+    fn run(&self, regs: &mut [Option<Tensor>], step: &Arc<DeviceStep>) -> Result<()> {
         for instr in &self.instrs {
             match instr {
                 Instr::Scalar1 { from, to, f, a, dst, call } => {
@@ -219,7 +219,7 @@ impl Code {
         e.at_node(&call.node, &call.op)
     }
 
-    fn call(&self, index: u32, regs: &mut [Option<Tensor>], step: &Arc<StepContext>) -> Result<()> {
+    fn call(&self, index: u32, regs: &mut [Option<Tensor>], step: &Arc<DeviceStep>) -> Result<()> {
         let call = &self.calls[index as usize];
         let runs = admits(regs, &call.operands, &call.controls, call.accepts_dead);
         let mut inputs: SmallVec<[Option<Tensor>; 8]> = SmallVec::with_capacity(call.operands.len());
@@ -292,7 +292,7 @@ impl Kernel for Strand {
         for (i, &reg) in self.inputs.iter().enumerate() {
             regs[reg as usize] = ctx.take(i).ok();
         }
-        let step = ctx.step();
+        let step = ctx.device_step();
         let result = self.code.run(regs, step);
         if result.is_ok() {
             for (i, &operand) in self.outputs.iter().enumerate() {
@@ -345,7 +345,7 @@ const ITERATIONS_A_LOOK: u32 = 64;
 
 impl Loop {
     /// Runs to the end; `false` where the loop is dead, its `Enter`s being in a branch that was not taken.
-    fn iterate(&self, regs: &mut [Option<Tensor>], step: &Arc<StepContext>) -> Result<bool> {
+    fn iterate(&self, regs: &mut [Option<Tensor>], step: &Arc<DeviceStep>) -> Result<bool> {
         for &(reg, gate) in &self.gates {
             if regs[gate as usize].is_none() {
                 regs[reg as usize] = None;
@@ -369,13 +369,13 @@ impl Loop {
             for &(from, to) in &self.back {
                 regs[to as usize] = regs[from as usize].take();
             }
-            if step.cancel.is_cancelled() {
-                step.cancel.check()?;
+            if step.step.cancel.is_cancelled() {
+                step.step.cancel.check()?;
             }
             until_look -= 1;
             if until_look == 0 {
                 until_look = ITERATIONS_A_LOOK;
-                step.look_up()?;
+                step.step.look_up()?;
             }
         }
     }
@@ -392,7 +392,7 @@ impl Kernel for Loop {
             }
             regs[entry.reg as usize] = value;
         }
-        let step = ctx.step();
+        let step = ctx.device_step();
         let result = self.iterate(regs, step);
         if let Ok(true) = result {
             for (i, &operand) in self.outputs.iter().enumerate() {

@@ -8,7 +8,7 @@
 
 use crate::intra_op;
 use crate::kernel::{Cost, Kernel, KernelContext};
-use crate::step::StepContext;
+use crate::step::DeviceStep;
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{DType, Error, Result, Shape, Tensor, bail};
 use std::ops::Range;
@@ -90,7 +90,7 @@ impl BatchProgram {
         &self,
         range: Range<usize>,
         registers: &mut Registers,
-        step: &Arc<StepContext>,
+        step: &Arc<DeviceStep>,
         mut observe: impl FnMut(&Tensor) -> Result<()>,
     ) -> Result<()> {
         for i in range {
@@ -118,7 +118,7 @@ impl BatchProgram {
     }
 
     /// The results of the whole batch at once.
-    fn run_whole(&self, source: Tensor, step: &Arc<StepContext>) -> Result<Vec<Option<Tensor>>> {
+    fn run_whole(&self, source: Tensor, step: &Arc<DeviceStep>) -> Result<Vec<Option<Tensor>>> {
         let mut registers = self.registers();
         registers[0] = Some(source);
         self.run(0..self.instructions.len(), &mut registers, step, |_| Ok(()))?;
@@ -126,7 +126,7 @@ impl BatchProgram {
     }
 
     /// The results, a tile at a time; `None` where that cannot be.
-    fn run_tiled(&self, source: &Tensor, step: &Arc<StepContext>) -> Result<Option<Vec<Option<Tensor>>>> {
+    fn run_tiled(&self, source: &Tensor, step: &Arc<DeviceStep>) -> Result<Option<Vec<Option<Tensor>>>> {
         let Some((&batch, image)) = source.shape().dims().split_first().filter(|(batch, _)| **batch > 1) else { return Ok(None) };
         if source.num_elements() == 0 {
             return Ok(None);
@@ -153,7 +153,7 @@ impl BatchProgram {
     }
 
     /// Runs one image through the chain and cuts the chain into stages by what it takes.
-    fn plan(&self, image: Tensor, step: &Arc<StepContext>) -> Result<Vec<Stage>> {
+    fn plan(&self, image: Tensor, step: &Arc<DeviceStep>) -> Result<Vec<Stage>> {
         let mut bytes = vec![image.num_bytes()];
         let mut shapes = vec![Shape::new(image.shape().get(1..).unwrap_or(&[]))];
         let mut registers = self.registers();
@@ -193,7 +193,7 @@ impl BatchProgram {
     }
 
     /// Runs a stage for the whole batch; the registers hold whole batches before and after.
-    fn run_stage(&self, stage: &Stage, batch: usize, registers: &mut Registers, step: &Arc<StepContext>) -> Result<()> {
+    fn run_stage(&self, stage: &Stage, batch: usize, registers: &mut Registers, step: &Arc<DeviceStep>) -> Result<()> {
         let threads = intra_op::threads();
         // Each thread gets several tiles, so that one that is disturbed leaves some to others.
         let images = stage.images.min(batch.div_ceil(2 * threads)).max(1);
@@ -245,9 +245,9 @@ impl BatchProgram {
         images: Range<usize>,
         inputs: &Registers,
         outputs: &mut [&mut [f32]],
-        step: &Arc<StepContext>,
+        step: &Arc<DeviceStep>,
     ) -> Result<()> {
-        step.look_up()?;
+        step.step.look_up()?;
         let mut registers = self.registers();
         for r in self.instructions[stage.instructions.clone()].iter().flat_map(Instruction::reads) {
             if let (Some(whole), None) = (&inputs[r.0], &registers[r.0]) {
@@ -272,14 +272,14 @@ fn batch_of(images: usize, image: &Shape) -> Shape {
 
 impl Kernel for BatchProgram {
     fn compute(&self, ctx: &mut KernelContext<'_>) -> Result<()> {
-        let step = ctx.step();
+        let step = ctx.device_step();
         // Dead, as all members would be.
         let Ok(source) = ctx.take(0) else { return Ok(()) };
         let results = match self.run_tiled(&source, step) {
             Ok(Some(results)) => results,
             Ok(None) => self.run_whole(source, step)?,
             Err(_) => {
-                step.look_up()?;
+                step.step.look_up()?;
                 // What fails for a part fails for all, with the message that names the sizes the caller knows.
                 self.run_whole(source, step)?
             }

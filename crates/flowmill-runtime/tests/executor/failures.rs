@@ -3,7 +3,7 @@
 use crate::support::*;
 use flowmill_runtime::executor::RunOptions;
 use flowmill_runtime::plan::{FrameId, NodeKind};
-use flowmill_runtime::{AsyncContext, Cost, Kernel, KernelContext, Poll, StepContext};
+use flowmill_runtime::{AsyncContext, Cost, Kernel, KernelContext, Poll, Step};
 use flowmill_tensor::{Code, Error};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -105,11 +105,11 @@ fn behaviour_38_a_deadline_ends_a_busy_loop() {
         b.ret(exits[0]);
         let plan = b.plan();
         for options in all_options() {
-            let step = StepContext { deadline: Some(Instant::now() + Duration::from_millis(30)), ..step() };
+            let step = step_of(Step { deadline: Some(Instant::now() + Duration::from_millis(30)), ..Step::new() });
             let error = plan.run(&Arc::new(step), vec![int(0)], options).unwrap_err();
             assert_eq!((error.code(), error.message()), (Code::DeadlineExceeded, "Timed out waiting for notification"));
         }
-        let late = StepContext { deadline: Some(Instant::now() - Duration::from_millis(1)), ..step() };
+        let late = step_of(Step { deadline: Some(Instant::now() - Duration::from_millis(1)), ..Step::new() });
         assert_eq!(plan.run(&Arc::new(late), vec![int(0)], RunOptions::default()).unwrap_err().code(), Code::DeadlineExceeded);
     }
 }
@@ -138,7 +138,7 @@ fn behaviour_37_a_cancelled_step_ends_and_waits_for_its_asynchronous_kernels() {
     let plan = b.plan();
     for (runs, options) in all_options().into_iter().enumerate() {
         let step = step();
-        let (cancel, started) = (step.cancel.clone(), started.clone());
+        let (cancel, started) = (step.step.cancel.clone(), started.clone());
         let canceller = std::thread::spawn(move || {
             eventually(|| started.load(Ordering::SeqCst) > runs);
             cancel.cancel(Error::cancelled("stopped by its caller"));
@@ -217,7 +217,7 @@ fn behaviour_6_a_failing_step_aborts_its_rendezvous() {
     let step = Arc::new(step());
     let heard = Arc::new(AtomicUsize::new(0));
     let hears = heard.clone();
-    step.rendezvous.recv_async("key", move |result| {
+    step.step.rendezvous.recv_async(&"key".into(), move |result| {
         assert_eq!(result.unwrap_err().code(), Code::Aborted);
         hears.fetch_add(1, Ordering::SeqCst);
     });
@@ -262,10 +262,10 @@ fn the_caller_looks_up_from_a_busy_loop_and_from_waiting() {
     for builder in [busy, waiting] {
         let plan = builder.plan();
         for options in [RunOptions { num_threads: 1, ..RunOptions::default() }, RunOptions::default()] {
-            let mut step = step();
+            let mut step = Step::new();
             let cancel = step.cancel.clone();
             step.poll = Some(Poll::new(move || cancel.cancel(Error::cancelled("Ctrl-C"))));
-            let result = plan.run(&Arc::new(step), vec![int(0)], options);
+            let result = plan.run(&Arc::new(step_of(step)), vec![int(0)], options);
             assert_eq!(result.unwrap_err().code(), Code::Cancelled);
         }
     }

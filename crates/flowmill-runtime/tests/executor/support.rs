@@ -4,7 +4,7 @@ use flowmill_graph::{OpTraits, Role};
 use flowmill_runtime::executor::RunOptions;
 use flowmill_runtime::plan::{FrameId, FrameInfo, NodeKind, OutputType, PlanEdge, PlanGraph, PlanNode, PlanNodeId};
 use flowmill_runtime::{
-    AsyncContext, AsyncKernel, Cost, FunctionLibraryRuntime, Kernel, KernelContext, Plan, ResourceManager, StepContext,
+    AsyncContext, AsyncKernel, Cost, DeviceStep, FunctionLibraryRuntime, Kernel, KernelContext, Plan, ResourceManager, Step,
 };
 use flowmill_tensor::{DType, Error, Result, Tensor};
 use std::sync::{Arc, OnceLock};
@@ -215,8 +215,15 @@ impl Builder {
     }
 }
 
-pub fn step() -> StepContext {
-    StepContext::new(Arc::new(ResourceManager::new()), Arc::new(FunctionLibraryRuntime::new(|name, _| Err(Error::not_found(name)))))
+/// A step that nothing limits, on the host.
+pub fn step() -> DeviceStep {
+    step_of(Step::new())
+}
+
+/// `step` on the host.
+pub fn step_of(step: Step) -> DeviceStep {
+    let functions = FunctionLibraryRuntime::new(|name, _| Err(Error::not_found(name)));
+    DeviceStep { step: Arc::new(step), ..DeviceStep::on_host(Arc::new(ResourceManager::new()), Arc::new(functions)) }
 }
 
 /// A pool of the project's with three threads.

@@ -113,7 +113,7 @@ fn kernels_may_run_plans_and_fork() {
     let mut outer = Builder::new();
     let x = outer.arg();
     let call = expensive(move |ctx| {
-        let results = inner.run(ctx.step(), vec![ctx.take(0)?], RunOptions::default())?;
+        let results = inner.run(ctx.device_step(), vec![ctx.take(0)?], RunOptions::default())?;
         ctx.set_output(0, results[0].clone().unwrap());
         Ok(())
     });

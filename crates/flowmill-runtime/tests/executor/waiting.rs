@@ -3,7 +3,7 @@
 use crate::support::*;
 use flowmill_runtime::executor::RunOptions;
 use flowmill_runtime::plan::{FrameId, NodeKind};
-use flowmill_runtime::{AsyncContext, CallableFunction, Cost, FunctionHandle, Kernel, KernelContext, Plan, Poll, StepContext};
+use flowmill_runtime::{AsyncContext, CallableFunction, Cost, DeviceStep, FunctionHandle, Kernel, KernelContext, Plan, Poll, Step};
 use flowmill_tensor::{Code, Error, Result, Tensor};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -79,7 +79,7 @@ fn a_kernel_that_was_fast_is_still_not_called_before_what_it_waits_for() {
 struct PlanFunction(Arc<Plan>);
 
 impl CallableFunction for PlanFunction {
-    fn call(&self, args: Vec<Tensor>, step: &Arc<StepContext>) -> Result<Vec<Tensor>> {
+    fn call(&self, args: Vec<Tensor>, step: &Arc<DeviceStep>) -> Result<Vec<Tensor>> {
         let results = self.0.run(step, args, RunOptions::default())?;
         results.into_iter().map(|r| r.ok_or_else(|| Error::internal("dead"))).collect()
     }
@@ -96,7 +96,7 @@ fn a_plan_within_a_kernel_waits_for_a_node_of_its_step() {
     inner.ret(out(waits));
     let function = FunctionHandle::new(Arc::new(PlanFunction(inner.plan())));
     let call = blocking(move |ctx| {
-        let results = function.call(vec![], ctx.step())?;
+        let results = function.call(vec![], ctx.device_step())?;
         ctx.set_output(0, results[0].clone());
         Ok(())
     });
@@ -147,7 +147,7 @@ impl FullPool {
     }
 
     /// Runs a step whose kernel must not be called.
-    fn run(&self, step: StepContext, called: &Arc<AtomicBool>) -> Code {
+    fn run(&self, step: DeviceStep, called: &Arc<AtomicBool>) -> Code {
         let mut b = Builder::new();
         b.node("Never", NodeKind::Op, ROOT, &[], 0, Some(set(called, Cost::Expensive)));
         let options = RunOptions { pool: Some(&self.pool), ..RunOptions::default() };
@@ -159,23 +159,23 @@ impl FullPool {
 fn a_step_that_waits_for_a_thread_ends_at_its_deadline_or_when_it_is_cancelled() {
     let called = Arc::new(AtomicBool::new(false));
     FullPool::with(|full| {
-        let late = StepContext { deadline: Some(Instant::now() + Duration::from_millis(50)), ..step() };
+        let late = step_of(Step { deadline: Some(Instant::now() + Duration::from_millis(50)), ..Step::new() });
         assert_eq!(full.run(late, &called), Code::DeadlineExceeded);
 
         let cancelled = step();
-        cancelled.cancel.cancel(Error::aborted("before"));
+        cancelled.step.cancel.cancel(Error::aborted("before"));
         assert_eq!(full.run(cancelled, &called), Code::Aborted);
 
         let waits = step();
-        let theirs = waits.cancel.clone();
+        let theirs = waits.step.cancel.clone();
         let canceller = std::thread::spawn(move || theirs.cancel(Error::cancelled("from another thread")));
         assert_eq!(full.run(waits, &called), Code::Cancelled);
         canceller.join().unwrap();
 
-        let mut polled = step();
+        let mut polled = Step::new();
         let theirs = polled.cancel.clone();
         polled.poll = Some(Poll::new(move || theirs.cancel(Error::cancelled("by a signal"))));
-        assert_eq!(full.run(polled, &called), Code::Cancelled);
+        assert_eq!(full.run(step_of(polled), &called), Code::Cancelled);
     });
     assert!(!called.load(Ordering::SeqCst), "a step began that its caller had given up");
 }

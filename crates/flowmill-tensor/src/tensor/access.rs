@@ -1,6 +1,6 @@
 //! Reading and writing the elements.
 
-use super::{Tensor, wrong_type};
+use super::{Tensor, not_on_host, unreadable, wrong_type};
 use crate::heap::Storage;
 use crate::{Bytes, DType, Element, ResourceHandle, Result, Variant, bail};
 
@@ -8,11 +8,11 @@ impl Tensor {
     /// Returns the elements.
     ///
     /// # Errors
-    /// `Internal` if `T` is not the tensor's type.
+    /// `Internal` if `T` is not the tensor's type, or the elements are not in the host's memory.
     #[inline]
     pub fn as_slice<T: Element>(&self) -> Result<&[T]> {
-        if self.dtype() != T::DTYPE {
-            return Err(wrong_type(T::DTYPE, self.dtype()));
+        if !self.is_on_host_as(T::DTYPE) {
+            return Err(unreadable(self, T::DTYPE));
         }
         // SAFETY: the data are `num_elements` initialised elements of `T`, aligned by every constructor; bool bytes are 0 or 1.
         Ok(unsafe { std::slice::from_raw_parts(self.data_ptr().cast::<T>(), self.num_elements()) })
@@ -21,11 +21,11 @@ impl Tensor {
     /// Returns the elements for writing; shared or foreign data are copied first.
     ///
     /// # Errors
-    /// `Internal` if `T` is not the tensor's type, `ResourceExhausted` if the copy finds no memory.
+    /// `Internal` if `T` is not the tensor's type or the elements are not in the host's memory, `ResourceExhausted` if the copy finds no memory.
     #[inline]
     pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T]> {
-        if self.dtype() != T::DTYPE {
-            return Err(wrong_type(T::DTYPE, self.dtype()));
+        if !self.is_on_host_as(T::DTYPE) {
+            return Err(unreadable(self, T::DTYPE));
         }
         let (ptr, n) = (self.make_unique()?, self.num_elements());
         // SAFETY: as in `as_slice`, and `make_unique` left `self` the only holder of writable memory.
@@ -52,9 +52,12 @@ impl Tensor {
     /// Returns the bytes of a dense tensor.
     ///
     /// # Errors
-    /// `InvalidArgument` for strings, resources and variants.
+    /// `InvalidArgument` for strings, resources and variants; `Internal` for elements that are not in the host's memory.
     pub fn as_bytes(&self) -> Result<&[u8]> {
         let Some(size) = self.dtype().size() else { bail!(InvalidArgument, "a tensor of type {} is not dense bytes", self.dtype()) };
+        if let Some(memory) = self.device_memory() {
+            return Err(not_on_host(self, memory.device()));
+        }
         // SAFETY: dense data are `num_elements * size` initialised bytes.
         Ok(unsafe { std::slice::from_raw_parts(self.data_ptr(), self.num_elements() * size) })
     }
@@ -62,6 +65,9 @@ impl Tensor {
     /// Returns the bytes for writing. Not for other modules: any byte may be written to a `bool` here.
     pub(super) fn dense_mut(&mut self) -> Result<&mut [u8]> {
         let Some(size) = self.dtype().size() else { bail!(InvalidArgument, "a tensor of type {} is not dense bytes", self.dtype()) };
+        if let Some(memory) = self.device_memory() {
+            return Err(not_on_host(self, memory.device()));
+        }
         let (ptr, n) = (self.make_unique()?, self.num_elements());
         // SAFETY: as in `as_bytes`, and `make_unique` left `self` the only holder.
         Ok(unsafe { std::slice::from_raw_parts_mut(ptr, n * size) })

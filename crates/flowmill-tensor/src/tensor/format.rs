@@ -4,6 +4,7 @@ use super::Tensor;
 use crate::heap::Storage;
 use crate::{DType, Element};
 use std::fmt;
+use std::sync::Arc;
 
 impl PartialEq for Tensor {
     /// Returns true for equal types, shapes and elements; floats compare by bits, variants never.
@@ -15,6 +16,7 @@ impl PartialEq for Tensor {
             (Some(Storage::Strings(a)), Some(Storage::Strings(b))) => **a == **b,
             (Some(Storage::Resources(a)), Some(Storage::Resources(b))) => a == b,
             (Some(Storage::Variants(_)), _) => false,
+            (Some(Storage::Device(a)), Some(Storage::Device(b))) => Arc::ptr_eq(a, b),
             _ => matches!((self.as_bytes(), other.as_bytes()), (Ok(a), Ok(b)) if a == b),
         }
     }

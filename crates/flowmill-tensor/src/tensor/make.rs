@@ -1,9 +1,9 @@
 //! Functions that make tensors.
 
-use super::Tensor;
+use super::{DEVICE, Tensor};
 use crate::alloc::{Buffer, Strings};
 use crate::heap::{INLINE_BYTES, Storage};
-use crate::{Bytes, DType, Element, ResourceHandle, Result, Shape, Variant, bail};
+use crate::{Bytes, DType, DeviceMemory, Element, ResourceHandle, Result, Shape, Variant, bail};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -219,6 +219,21 @@ impl Tensor {
             return Tensor::scalar(unsafe { *ptr });
         }
         Tensor::from_heap(T::DTYPE, shape, Storage::Foreign { ptr: ptr.cast(), owner })
+    }
+
+    /// Returns a tensor whose elements are in the memory of a device other than the host.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a type that is not dense.
+    pub fn on_device(dtype: DType, shape: impl Into<Shape>, memory: Arc<dyn DeviceMemory>) -> Result<Tensor> {
+        if dtype.size().is_none() {
+            bail!(InvalidArgument, "a tensor of type {dtype} cannot be in the memory of {}", memory.device());
+        }
+        let shape = shape.into();
+        shape.checked_num_elements()?;
+        let mut tensor = Tensor::from_heap(dtype, shape, Storage::Device(memory));
+        tensor.meta |= DEVICE;
+        Ok(tensor)
     }
 
     /// Returns an inline scalar from its bits, zero-extended; `None` for types wider than eight bytes or not dense. For `bool`, any odd word is true.

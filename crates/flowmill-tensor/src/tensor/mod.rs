@@ -8,7 +8,7 @@ mod tests;
 mod view;
 
 use crate::heap::{HeapTensor, Storage};
-use crate::{Bytes, DType, Result, Shape};
+use crate::{Bytes, DType, DeviceMemory, Result, Shape};
 use std::mem::ManuallyDrop;
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -19,13 +19,16 @@ use std::sync::Arc;
 /// bytes lie in them (written and read as whole words, which keeps store forwarding intact), everything else is behind a counter.
 #[repr(C)]
 pub struct Tensor {
-    /// The `DType` number in the low byte; [`HEAP`] if `payload` is a pointer from `Arc::into_raw`.
+    /// The `DType` number in the low byte; [`HEAP`] if `payload` is a pointer from `Arc::into_raw`; [`DEVICE`] if the data are not in the
+    /// host's memory.
     meta: NonZeroU64,
     /// A scalar's bits, widened with zeros, or the pointer.
     payload: u64,
 }
 
 const HEAP: u64 = 1 << 8;
+/// Always with `HEAP`.
+const DEVICE: u64 = 1 << 9;
 static SCALAR: Shape = Shape::scalar();
 
 // SAFETY: the payload is plain bits or an `Arc<HeapTensor>`, and `HeapTensor` is `Send + Sync`.
@@ -42,6 +45,12 @@ impl Tensor {
     fn from_heap(dtype: DType, shape: Shape, storage: Storage) -> Tensor {
         let pointer = Arc::into_raw(Arc::new(HeapTensor { shape, storage }));
         Tensor { meta: NonZeroU64::MIN.saturating_add((dtype as u64 | HEAP) - 1), payload: pointer as u64 }
+    }
+
+    /// Whether the elements are of type `dtype`, in the host's memory.
+    #[inline]
+    fn is_on_host_as(&self, dtype: DType) -> bool {
+        self.meta.get() & !HEAP == dtype as u64
     }
 
     fn is_heap(&self) -> bool {
@@ -87,6 +96,21 @@ impl Tensor {
     #[inline]
     pub fn rank(&self) -> usize {
         self.shape().rank()
+    }
+
+    /// Returns the device's memory that holds the elements; `None` if they are in the host's memory.
+    #[inline]
+    pub fn device_memory(&self) -> Option<&Arc<dyn DeviceMemory>> {
+        match self.heap().map(|h| &h.storage) {
+            Some(Storage::Device(memory)) => Some(memory),
+            _ => None,
+        }
+    }
+
+    /// Returns true if the elements are in the host's memory.
+    #[inline]
+    pub fn is_on_host(&self) -> bool {
+        self.meta.get() & DEVICE == 0
     }
 
     /// Returns the bits of an inline scalar of type `dtype`, or `None` for anything else.
@@ -143,6 +167,25 @@ impl Tensor {
     pub fn is_unique(&mut self) -> bool {
         !self.is_heap() || self.heap_mut().is_some_and(|h| h.data_mut().is_some())
     }
+}
+
+/// The error for data that were asked for as elements of type `want` in the host's memory.
+#[cold]
+fn unreadable(tensor: &Tensor, want: DType) -> crate::Error {
+    match tensor.device_memory() {
+        Some(memory) => not_on_host(tensor, memory.device()),
+        None => wrong_type(want, tensor.dtype()),
+    }
+}
+
+#[cold]
+fn not_on_host(tensor: &Tensor, device: &str) -> crate::Error {
+    crate::error!(
+        Internal,
+        "a tensor of type {} and shape {} is in the memory of {device} and cannot be read by the host",
+        tensor.dtype(),
+        tensor.shape()
+    )
 }
 
 #[cold]

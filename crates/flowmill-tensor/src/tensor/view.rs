@@ -1,6 +1,6 @@
 //! Views of a tensor's elements: other shapes, slices, other types of the same size.
 
-use super::{HEAP, Tensor};
+use super::{DEVICE, HEAP, Tensor};
 use crate::heap::{INLINE_BYTES, Storage};
 use crate::{DType, Result, Shape, bail};
 use std::any::Any;
@@ -25,7 +25,7 @@ impl Tensor {
         if *self.shape() == shape {
             return Ok(self);
         }
-        if shape.rank() == 0 && self.dtype().size().is_some_and(|size| size <= 8) {
+        if shape.rank() == 0 && self.is_on_host() && self.dtype().size().is_some_and(|size| size <= 8) {
             return self.element(0);
         }
         if let Some(heap) = self.heap_mut() {
@@ -36,6 +36,7 @@ impl Tensor {
             Some(Storage::Strings(v)) => Tensor::from_strings(shape, v.to_vec()),
             Some(Storage::Resources(v)) => Tensor::from_resources(shape, v.clone()),
             Some(Storage::Variants(v)) => Tensor::from_variants(shape, v.clone()),
+            Some(Storage::Device(memory)) => Tensor::on_device(self.dtype(), shape, memory.clone()),
             _ => self.view(0, shape),
         }
     }
@@ -113,7 +114,7 @@ impl Tensor {
         if dtype.size().is_none() || dtype.size() != self.dtype().size() || (dtype == DType::Bool && self.dtype() != DType::Bool) {
             bail!(InvalidArgument, "Cannot bitcast from {} to {dtype}", self.dtype());
         }
-        self.meta = NonZeroU64::MIN.saturating_add((dtype as u64 | (self.meta.get() & HEAP)) - 1);
+        self.meta = NonZeroU64::MIN.saturating_add((dtype as u64 | (self.meta.get() & (HEAP | DEVICE))) - 1);
         Ok(self)
     }
 }

@@ -45,7 +45,7 @@ mod tests {
     use super::register;
     use flowmill_graph::{Attrs, OpDef};
     use flowmill_proto::attr_value::{ListValue, Value};
-    use flowmill_runtime::{FunctionLibraryRuntime, KernelContext, KernelInit, KernelRegistry, ResourceManager, StepContext};
+    use flowmill_runtime::{DeviceStep, FunctionLibraryRuntime, HostDevice, KernelContext, KernelInit, KernelRegistry, ResourceManager};
     use flowmill_tensor::{Bytes, Code, DType, Result, Shape, Tensor, bail};
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
@@ -85,10 +85,11 @@ mod tests {
             output_types: &[],
             input_shapes: &[],
             constants: &[],
+            device: &HostDevice::cpu(0, Arc::default()),
             resources: &resources,
             functions: &functions,
         })?;
-        let step = Arc::new(StepContext::new(resources, functions));
+        let step = Arc::new(DeviceStep::on_host(resources, functions));
         let mut inputs: Vec<_> = inputs.into_iter().map(Some).collect();
         let mut outputs = vec![None; 4];
         kernel.compute(&mut KernelContext::new(&mut inputs, &mut outputs, &step))?;

@@ -28,8 +28,10 @@ const MEMORY_LIMIT: usize = 256 << 20;
 const NO_LIMIT: usize = 1 << 50;
 /// Kilobytes of address space for the whole process: what a kernel holds besides tensors ends it there.
 const ADDRESS_SPACE: usize = 3 << 20;
-/// A case that takes longer does not end.
+/// A case that takes more of the process's own time does not end: others may have the machine's.
 const HANG: Duration = Duration::from_secs(10);
+/// A case that takes longer waits for what never comes.
+const STUCK: Duration = Duration::from_secs(100);
 
 /// Set in the process that runs the cases.
 const CHILD: &str = "FLOWMILL_HOSTILE_CHILD";
@@ -138,6 +140,17 @@ fn parent(ops: &[&str], failures: &mut Vec<String>) -> (String, bool) {
 static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// Milliseconds since the start at which the case began that runs now.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
+/// Milliseconds that the process had computed then.
+static CPU_BEGUN: AtomicU64 = AtomicU64::new(0);
+
+/// Milliseconds that the process has computed, in all its threads; 0 where the system does not tell.
+fn cpu_millis() -> u64 {
+    const MILLIS_PER_TICK: u64 = 10;
+    let Ok(stat) = std::fs::read_to_string("/proc/self/stat") else { return 0 };
+    // The fields after the program's name, which may hold spaces: user and system time are the 12th and 13th.
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
+    fields.filter_map(|ticks| ticks.parse::<u64>().ok()).sum::<u64>() * MILLIS_PER_TICK
+}
 
 fn child(ops: &[&str]) {
     assert!(flowmill_runtime::intra_op::forbid_global_pool(), "rayon's own pool has started");
@@ -157,7 +170,10 @@ fn child(ops: &[&str]) {
     std::thread::spawn(move || {
         loop {
             std::thread::sleep(Duration::from_millis(100));
-            if millis().saturating_sub(BEGUN.load(Ordering::Relaxed)) > HANG.as_millis() as u64 {
+            let begun = (BEGUN.load(Ordering::Relaxed), CPU_BEGUN.load(Ordering::Relaxed));
+            let taken =
+                (Duration::from_millis(millis().saturating_sub(begun.0)), Duration::from_millis(cpu_millis().saturating_sub(begun.1)));
+            if taken.0 > STUCK || (taken.0 > HANG && taken.1 > HANG) {
                 eprintln!("the case does not end");
                 std::process::abort();
             }
@@ -174,6 +190,7 @@ fn child(ops: &[&str]) {
             let case = cases.case(&def, &corpus, &mut random);
             flowmill::set_memory_limit(if round % 4 == 3 { NO_LIMIT } else { MEMORY_LIMIT });
             writeln!(out, "case {op} {round}").expect("somebody reads");
+            CPU_BEGUN.store(cpu_millis(), Ordering::Relaxed);
             BEGUN.store(millis(), Ordering::Relaxed);
             let (optimize, differentiate) = (random.once_in(2), random.once_in(3));
             let result = catch_unwind(AssertUnwindSafe(|| run(&case, optimize, differentiate)));

@@ -76,8 +76,9 @@ pub fn run(case: &Case, optimize: bool, differentiate: bool) -> Result<Outcome> 
     let values = answer?.values;
     for ((value, shape), name) in values.iter().zip(&shapes).zip(&names) {
         let is_inferred = !INFERRED_OTHERWISE.iter().any(|(op, _)| *op == case.op);
-        // A variable gets any shape by an assignment that does not check it.
-        let is_assigned = case.before.iter().any(|first| first.op.starts_with("Assign"));
+        // A variable gets any shape by an assignment that does not check it, and by an op that makes it under the same name with another shape.
+        let is_assigned =
+            case.before.iter().any(|first| first.op.starts_with("Assign") || first.inputs.iter().any(|i| i.ty.0 == DType::Resource));
         // Handles of the first kinds have TensorFlow's static shape, but not its tensors of two strings.
         let is_of_handles = case.inputs.iter().any(|input| input.ty.0 == DType::Resource) && case.op.starts_with("Shape");
         let is_checked = value.dtype() != DType::Resource && !is_of_handles && is_inferred && !is_assigned;

@@ -160,7 +160,7 @@ impl Reader {
                     _ => *there = Meeting::Answer(answer),
                 }
             });
-            dequeue_one(&call.queue, AsyncContext::new(Vec::new(), call.ctx.step().clone(), done));
+            dequeue_one(&call.queue, AsyncContext::new(Vec::new(), call.ctx.device_step().clone(), done));
             let mut there = meeting.lock();
             let Meeting::Answer(answer) = std::mem::replace(&mut *there, Meeting::Empty) else {
                 *there = Meeting::Parked(call);

@@ -183,6 +183,7 @@ impl TensorArray {
                 .map(|shape| prepend.iter().chain(shape.iter()).copied().collect());
             Slot { shape, written: slot.written, ..Slot::default() }
         };
+        check_memory::<Slot>(state.slots.len())?;
         let slots = state.slots.iter().map(zeros).collect();
         let element_shape = PartialShape::from(prepend).concat(&state.element_shape);
         let options = Options { dynamic_size: false, clear_after_read: true, is_gradient: true, ..self.options };

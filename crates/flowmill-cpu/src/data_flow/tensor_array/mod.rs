@@ -10,7 +10,7 @@ use crate::blocks::{concat_blocks, rows};
 use crate::from_fn::from_fn;
 use array::{Elements, Options, TensorArray};
 use flowmill_runtime::{Kernel, KernelContext, KernelInit, KernelRegistry};
-use flowmill_tensor::{DType, Error, PartialShape, Result, Shape, Tensor, bail, error};
+use flowmill_tensor::{DType, Error, PartialShape, Result, Shape, Tensor, bail, check_memory, error};
 use std::sync::Arc;
 
 pub(super) fn register(registry: &mut KernelRegistry) {
@@ -157,13 +157,14 @@ fn make_gather(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let values = {
             let mut elements = array_of(ctx, dtype)?.lock()?;
             elements.merge_element_shape(&element_shape)?;
-            let indices = indices.map_or_else(|| Ok((0..elements.len() as i64).collect()), Tensor::to_i64_vec)?;
+            let indices = indices.map_or_else(|| first_indices(elements.len()), Tensor::to_i64_vec)?;
             if indices.is_empty() {
                 let zeros = zero_rows(dtype, elements.element_shape(), "element shape", "packing")?;
                 drop(elements);
                 ctx.set_output(0, zeros);
                 return Ok(());
             }
+            check_memory::<Tensor>(indices.len())?;
             indices.into_iter().map(|index| elements.read(index)).collect::<Result<Vec<_>>>()?
         };
         let stacked = stack(dtype, &values, &element_shape)?;
@@ -207,6 +208,15 @@ fn stack(dtype: DType, values: &[Tensor], element_shape: &PartialShape) -> Resul
     concat_blocks(dtype, shape, values.iter().map(|value| (value, 0..value.num_elements())))
 }
 
+/// Returns the indices of the first `count` elements.
+///
+/// # Errors
+/// `ResourceExhausted` past the memory limit.
+fn first_indices(count: usize) -> Result<Vec<i64>> {
+    check_memory::<i64>(count)?;
+    Ok((0..count as i64).collect())
+}
+
 /// `TensorArrayConcatV3`: joins all elements along their outermost dimension. Outputs: the values and the lengths.
 fn make_concat(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     let dtype = init.dtype("dtype")?;
@@ -214,6 +224,7 @@ fn make_concat(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
     from_fn(move |ctx| {
         let values = {
             let mut elements = array_of(ctx, dtype)?.lock()?;
+            check_memory::<Tensor>(elements.num_joined())?;
             (0..elements.num_joined() as i64).map(|index| elements.read(index)).collect::<Result<Vec<_>>>()?
         };
         let lengths =
@@ -269,7 +280,7 @@ fn make_scatter(init: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         };
         let mut elements = array(ctx)?.lock()?;
         let num_written = if elements.is_dynamic() { rows } else { elements.len() };
-        let indices = indices.map_or_else(|| Ok((0..num_written as i64).collect()), Tensor::to_i64_vec)?;
+        let indices = indices.map_or_else(|| first_indices(num_written), Tensor::to_i64_vec)?;
         if indices.len() != rows {
             bail!(InvalidArgument, "Expected len(indices) == values.shape[0], but saw: {} vs. {rows}", indices.len());
         }

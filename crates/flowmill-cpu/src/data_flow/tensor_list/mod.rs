@@ -278,6 +278,7 @@ fn make_from_tensor(_: &KernelInit<'_>) -> Result<Arc<dyn Kernel>> {
         let tensor = ctx.input(0)?;
         let element_shape = shape_of(ctx.input(1)?)?;
         let rows = check_rows(tensor, &element_shape)?;
+        check_memory::<Option<Tensor>>(rows)?;
         let elements = (0..rows).map(|i| tensor.row(i).map(Some)).collect::<Result<_>>()?;
         let list = TensorList { dtype: tensor.dtype(), element_shape, max_num_elements: None, elements };
         ctx.set_output(0, to_output(list));

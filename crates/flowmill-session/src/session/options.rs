@@ -1,7 +1,9 @@
 //! What a session and a run can be told.
 
-use crate::program::FuseOptions;
+use flowmill_runtime::Executor;
+use flowmill_runtime::program::FuseOptions;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How a session runs its steps.
@@ -17,6 +19,8 @@ pub struct SessionOptions {
     pub allow_soft_placement: bool,
     /// Check the devices of the nodes that a step needs, and not of all there are.
     pub place_pruned_graph: bool,
+    /// The threads of the session's steps; if it is given, the numbers of threads and the pools below are not used to make some.
+    pub executor: Option<Arc<Executor>>,
     /// Pools for [`RunOptions::inter_op_thread_pool`]; where there are none, the session has one of `inter_op_threads`.
     pub thread_pools: Vec<ThreadPoolOption>,
     /// The passes that rewrite the graph before a plan is made.
@@ -44,6 +48,7 @@ impl Default for SessionOptions {
             device_count: BTreeMap::new(),
             allow_soft_placement: false,
             place_pruned_graph: false,
+            executor: None,
             thread_pools: Vec::new(),
             optimize: true,
             lower: true,
@@ -61,7 +66,7 @@ impl Default for SessionOptions {
 pub struct ThreadPoolOption {
     /// Its threads; 0 means one a core.
     pub num_threads: usize,
-    /// Sessions whose pools have the same name share it; an empty one is no name.
+    /// Sessions whose pools have the same name share it, and nobody else uses it; an empty one is no name.
     pub global_name: String,
 }
 
@@ -71,9 +76,9 @@ pub struct RunOptions {
     /// The run ends with `DeadlineExceeded` after this time.
     pub timeout: Option<Duration>,
     /// Ends the run early from another thread.
-    pub cancel: Option<crate::CancelToken>,
+    pub cancel: Option<flowmill_runtime::CancelToken>,
     /// Called now and then on the caller's thread while the run lasts.
-    pub poll: Option<crate::Poll>,
+    pub poll: Option<flowmill_runtime::Poll>,
     /// Which of [`SessionOptions::thread_pools`] runs the step; -1 is none, but the caller's thread.
     pub inter_op_thread_pool: i32,
     /// Record when and where each node ran.

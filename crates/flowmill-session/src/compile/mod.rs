@@ -8,43 +8,56 @@
 //! | prune ([`Unit::of_step`], [`Unit::of_body`]) | of a graph, the part that is needed, with `_Arg` and `_Retval` nodes at its boundary |
 //! | [`lower`] | of calls, branches and loops of functions, nodes of the graph |
 //! | [`place`] | a device for each node |
-//! | [`optimize`] | a cheaper graph of the same meaning |
-//! | [`partition`] | a graph for each device |
-//! | [`plan`] | frames, kernels and constants of a partition |
+//! | [`partition`](partition::partition) | a graph for each device |
+//! | [`optimize`] | of each of them, a cheaper graph of the same meaning |
+//! | [`plan`] | frames, kernels and constants of a part |
 //! | [`fuse`] | programs of strands and loops |
-//!
-//! A session has one device so far, so that there is one partition.
 
 mod dump;
-mod evaluate;
+mod partition;
 mod place;
 mod reference_reads;
 mod unit;
 
-pub use evaluate::evaluate;
-pub(crate) use place::{Checked, Placement, check};
+pub(crate) use place::{Checked, Placement};
 pub(crate) use unit::Unit;
 
-use crate::executor::{Plan, Results, RunOptions};
-use crate::plan::{DirectPlan, NodeCache, NodeKind, PlanEdge, PlanEnv, PlanGraph, PlanNode, build};
-use crate::program::{self, FuseOptions};
-use crate::registry::KernelRegistry;
-use crate::resource::ResourceManager;
+use crate::devices::Devices;
 use crate::session::SessionOptions;
-use crate::step::StepContext;
 use dump::Dump;
-use evaluate::KernelEvaluator;
-use flowmill_graph::{Graph, Node};
+use flowmill_graph::{Evaluator, Graph, Node, NodeId};
 use flowmill_optimize::{Options, Report};
-use flowmill_tensor::{Result, Tensor};
+use flowmill_runtime::executor::{Plan, Results, RunOptions};
+use flowmill_runtime::plan::{DirectPlan, NodeKind, PlanEdge, PlanEnv, PlanGraph, PlanNode, build};
+use flowmill_runtime::program::{self, FuseOptions};
+use flowmill_runtime::{DeviceStep, FunctionLibraryRuntime};
+use flowmill_tensor::{Result, Tensor, bail};
 use std::sync::Arc;
 
 /// The surroundings that everything compiled for a session shares.
 pub(crate) struct Environment {
-    pub(crate) kernels: Arc<KernelRegistry>,
-    pub(crate) resources: Arc<ResourceManager>,
+    pub(crate) devices: Devices,
     pub(crate) options: SessionOptions,
-    pub(crate) cache: NodeCache,
+}
+
+/// The part of a unit that runs on one device.
+pub(crate) struct Part<'a> {
+    pub(crate) unit: Unit<'a>,
+    /// The number of the session's device.
+    pub(crate) device: usize,
+}
+
+/// Computes single nodes for the passes, with the session's kernels.
+struct KernelEvaluator<'a> {
+    env: &'a Environment,
+    functions: &'a Arc<FunctionLibraryRuntime>,
+}
+
+impl Evaluator for KernelEvaluator<'_> {
+    fn evaluate(&self, graph: &Graph, node: NodeId, inputs: &[Tensor]) -> Result<Option<Vec<Tensor>>> {
+        let host = self.env.devices.host();
+        flowmill_runtime::evaluate(&host.device, &host.resources, self.functions, graph, node, inputs)
+    }
 }
 
 /// A unit that is ready to run.
@@ -66,32 +79,46 @@ pub(crate) struct Compiled {
 /// `InvalidArgument` for devices that do not exist and frames that do not fit together; `NotFound` for ops without a kernel; what makers of kernels say.
 pub(crate) fn compile(unit: Unit<'_>, env: &Environment) -> Result<Compiled> {
     let dump = Dump::of(&unit);
-    let (unit, placement, report) = rewrite(unit, env)?;
-    let [part] = partition(unit, placement);
-    dump.graph(&part.graph, "partitioned");
+    let (parts, report) = rewrite(unit, env)?;
+    let mut parts = parts.into_iter();
+    let Some(part) = parts.next() else { bail!(Internal, "a graph without a part for the host") };
     let mut unfused = plan(&part, env)?;
     dump.plan(&unfused, "planned");
-    let references = if part.is_step() { keep_references(&mut unfused) } else { Vec::new() };
+    let references = if part.unit.is_step() { keep_references(&mut unfused) } else { Vec::new() };
     let fused = fuse(unfused.clone(), &env.options)?;
     dump.plan(&fused, "fused");
-    let may_wait = unfused.nodes.iter().any(PlanNode::may_wait) || may_loop_until_others_act(&part.graph);
-    Ok(Compiled { report, unfused, references, code: Code::new(fused)?, may_wait })
+    let may_wait = unfused.nodes.iter().any(PlanNode::may_wait) || may_loop_until_others_act(&part.unit.graph);
+    let others = parts.map(|part| Ok((part.device, Arc::new(Plan::new(plan(&part, env)?)?)))).collect::<Result<Vec<_>>>()?;
+    let code = if others.is_empty() { Code::new(fused)? } else { Code::Parts(Arc::new(Plan::new(fused)?), others) };
+    Ok(Compiled { report, unfused, references, code, may_wait })
 }
 
-/// The stages that rewrite the graph: after pruning and before planning.
+/// The stages that rewrite the graph: after pruning and before planning. The first part is the host's.
 ///
 /// # Errors
-/// `InvalidArgument` for devices that do not exist.
-pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment) -> Result<(Unit<'a>, Placement, Report)> {
+/// As [`place`] and [`partition::partition`].
+pub(crate) fn rewrite<'a>(mut unit: Unit<'a>, env: &Environment) -> Result<(Vec<Part<'a>>, Report)> {
     let dump = Dump::of(&unit);
     dump.graph(&unit.graph, "pruned");
     let lowered = lower(&mut unit, &env.options);
     dump.graph_with_report(&unit.graph, "lowered", &lowered);
-    let placement = place(&unit, &env.options)?;
-    let optimized = optimize(&mut unit, env);
-    dump.graph_with_report(&unit.graph, "optimized", &optimized);
-    Ok((unit, placement, lowered.then(optimized)))
+    let placement = place(&unit, env)?;
+    let mut parts = partition::partition(unit, placement, &env.devices)?;
+    let mut report = lowered;
+    // The passes see one part at a time, so that none of them reaches across devices. They know what the host's kernels can do.
+    for part in &mut parts {
+        dump.graph(&part.unit.graph, "partitioned");
+        if part.device == HOST {
+            let optimized = optimize(&mut part.unit, env);
+            dump.graph_with_report(&part.unit.graph, "optimized", &optimized);
+            report = report.then(optimized);
+        }
+    }
+    Ok((parts, report))
 }
+
+/// The number of the host among the devices of a session.
+pub(crate) const HOST: usize = 0;
 
 /// Puts bodies of functions into the graph.
 pub(crate) fn lower(unit: &mut Unit<'_>, options: &SessionOptions) -> Report {
@@ -105,11 +132,12 @@ pub(crate) fn lower(unit: &mut Unit<'_>, options: &SessionOptions) -> Report {
 ///
 /// # Errors
 /// `InvalidArgument` for a device that a node of a step asks for and that does not exist. Functions that are called take what there is.
-pub(crate) fn place(unit: &Unit<'_>, options: &SessionOptions) -> Result<Placement> {
-    if unit.is_step() && options.place_pruned_graph {
-        unit.graph.op_nodes().try_for_each(|node| check(node, options))?;
+pub(crate) fn place(unit: &Unit<'_>, env: &Environment) -> Result<Placement> {
+    let is_checked = unit.is_step() && env.options.place_pruned_graph;
+    if env.devices.is_host_alone() && !is_checked {
+        return Ok(Placement::Host);
     }
-    Ok(Placement::OneDevice)
+    place::by_hand(&unit.graph, &env.devices, &env.options)
 }
 
 /// Runs the passes.
@@ -122,27 +150,22 @@ pub(crate) fn optimize(unit: &mut Unit<'_>, env: &Environment) -> Report {
     flowmill_optimize::optimize(&mut unit.graph, &Options { disabled: &options.disabled_passes, function: unit.function }, &evaluator)
 }
 
-/// Cuts the graph at the borders between devices.
-pub(crate) fn partition(unit: Unit<'_>, placement: Placement) -> [Unit<'_>; 1] {
-    match placement {
-        Placement::OneDevice => [unit],
-    }
-}
-
 /// Finds frames, makes kernels, decodes constants.
 ///
 /// # Errors
 /// As [`build`].
-pub(crate) fn plan(unit: &Unit<'_>, env: &Environment) -> Result<PlanGraph> {
+pub(crate) fn plan(part: &Part<'_>, env: &Environment) -> Result<PlanGraph> {
+    let Some(device) = env.devices.get(part.device) else { bail!(Internal, "a part of a device that the session does not have") };
     let plan_env = PlanEnv {
-        kernels: &env.kernels,
-        resources: &env.resources,
-        functions: unit.functions,
+        device: &device.device,
+        host: &env.devices.host().device,
+        resources: &device.resources,
+        functions: part.unit.functions,
         // The nodes of functions' bodies have names that are not unique.
-        cache: unit.is_step().then_some(&env.cache),
+        cache: part.unit.is_step().then_some(&device.cache),
         parallel_iterations: env.options.parallel_iterations,
     };
-    build(&unit.graph, unit.arg_types.clone(), unit.num_results, &plan_env)
+    build(&part.unit.graph, part.unit.arg_types.clone(), part.unit.num_results, &plan_env)
 }
 
 /// Turns strands and loops into programs.
@@ -186,6 +209,8 @@ fn keep_references(graph: &mut PlanGraph) -> Vec<(usize, Arc<str>)> {
 pub(crate) enum Code {
     Direct(DirectPlan),
     Plan(Arc<Plan>),
+    /// The host's plan, which has the arguments and the results, and those of other devices by their numbers.
+    Parts(Arc<Plan>, Vec<(usize, Arc<Plan>)>),
 }
 
 impl Code {
@@ -196,12 +221,13 @@ impl Code {
         }
     }
 
-    /// Runs it within a step on this thread, and on at most so many threads of its pool in all.
-    pub(crate) fn run(&self, step: &Arc<StepContext>, args: Vec<Tensor>, num_threads: usize) -> Results {
-        let _flush = crate::denormals::flush();
+    /// Runs what is on the host alone within a step on this thread, and on at most so many threads of its pool in all.
+    pub(crate) fn run(&self, step: &Arc<DeviceStep>, args: Vec<Tensor>, num_threads: usize) -> Results {
+        let _flush = flowmill_runtime::denormals::flush();
         match self {
             Code::Direct(plan) => plan.run(step, args),
             Code::Plan(plan) => plan.run(step, args, RunOptions { num_threads, ..RunOptions::default() }),
+            Code::Parts(..) => bail!(Internal, "a function on several devices"),
         }
     }
 }

@@ -1,33 +1,21 @@
-//! Computing single nodes for graph passes, with the session's kernels.
+//! Computing single nodes for graph passes and shape functions.
 
-use super::Environment;
+use crate::device::Device;
 use crate::function::FunctionLibraryRuntime;
 use crate::kernel::KernelContext;
-use crate::registry::{KernelInit, KernelRegistry};
+use crate::registry::KernelInit;
 use crate::resource::ResourceManager;
-use crate::step::StepContext;
-use flowmill_graph::{Evaluator, Graph, NodeId};
+use crate::step::{DeviceStep, Step};
+use flowmill_graph::{Graph, NodeId};
 use flowmill_tensor::{DType, PartialShape, Result, Tensor};
 use std::sync::Arc;
-
-/// Makes a node's kernel and runs it in a step of its own.
-pub(super) struct KernelEvaluator<'a> {
-    pub(super) env: &'a Environment,
-    pub(super) functions: &'a Arc<FunctionLibraryRuntime>,
-}
-
-impl Evaluator for KernelEvaluator<'_> {
-    fn evaluate(&self, graph: &Graph, node: NodeId, inputs: &[Tensor]) -> Result<Option<Vec<Tensor>>> {
-        evaluate(&self.env.kernels, &self.env.resources, self.functions, graph, node, inputs)
-    }
-}
 
 /// Makes a node's kernel and runs it in a step of its own; `None` for an op without kernel, and for kernels that wait for something.
 ///
 /// # Errors
 /// `NotFound` for a node that is not there, and what making the kernel and the kernel give.
 pub fn evaluate(
-    kernels: &KernelRegistry,
+    device: &Arc<dyn Device>,
     resources: &Arc<ResourceManager>,
     functions: &Arc<FunctionLibraryRuntime>,
     graph: &Graph,
@@ -35,6 +23,7 @@ pub fn evaluate(
     inputs: &[Tensor],
 ) -> Result<Option<Vec<Tensor>>> {
     let node = graph.node(node)?;
+    let kernels = device.kernels();
     if !kernels.contains(node.op()) {
         return Ok(None);
     }
@@ -49,13 +38,16 @@ pub fn evaluate(
         output_types: &output_types,
         input_shapes: &input_shapes,
         constants: &[],
+        device,
         resources,
         functions,
     })?;
     if kernel.as_async().is_some() {
         return Ok(None);
     }
-    let step = Arc::new(StepContext::new(resources.clone(), functions.clone()));
+    let step =
+        DeviceStep { step: Arc::new(Step::new()), device: device.clone(), resources: resources.clone(), functions: functions.clone() };
+    let step = Arc::new(step);
     let mut inputs: Vec<Option<Tensor>> = inputs.iter().cloned().map(Some).collect();
     let mut outputs: Vec<Option<Tensor>> = vec![None; node.num_outputs()];
     let _flush = crate::denormals::flush();

@@ -14,16 +14,15 @@ pub use options::{RunOptions, SessionOptions, ThreadPoolOption};
 pub use runner::Runner;
 pub(crate) use signature::Signature;
 
-use crate::cancel::CancelToken;
 use crate::compile::{self, Checked, Environment, Unit};
-use crate::executor::StatsCollector;
-use crate::plan::{NodeCache, is_runnable, without_kernels};
-use crate::registry::KernelRegistry;
-use crate::resource::ResourceManager;
-use crate::step::StepContext;
+use crate::devices::Devices;
 use executable::{Executable, Snapshot};
 use flowmill_graph::Graph;
 use flowmill_optimize::Report;
+use flowmill_runtime::CancelToken;
+use flowmill_runtime::executor::StatsCollector;
+use flowmill_runtime::plan::{is_runnable, without_kernels};
+use flowmill_runtime::{Device, DeviceAttributes, Executor, HostDevice, KernelRegistry, ResourceManager, Step};
 use flowmill_tensor::sync::{Mutex, RwLock};
 use flowmill_tensor::{Error, Result, Tensor, bail, error};
 use functions::Functions;
@@ -40,8 +39,8 @@ pub struct Session {
     plans: Plans,
     functions: Mutex<Option<Functions>>,
     placed: Checked,
-    /// The pools that a run may choose from.
-    pools: threads::Pools,
+    /// The executors that a run may choose from.
+    executors: Vec<Arc<Executor>>,
     /// No step may be prepared any more.
     finalized: AtomicBool,
     /// Cancelled when the session is closed; every running step listens.
@@ -70,15 +69,24 @@ impl Session {
     /// # Errors
     /// `ResourceExhausted` where its threads cannot be started, `InvalidArgument` for options that contradict each other.
     pub fn new(graph: Arc<RwLock<Graph>>, kernels: Arc<KernelRegistry>, options: SessionOptions) -> Result<Session> {
-        let (pools, plans) = (threads::Pools::new(&options)?, Plans::new(options.max_plans));
-        let env = Environment { kernels, resources: Arc::default(), options, cache: NodeCache::default() };
+        Session::with_devices(graph, vec![HostDevice::cpu(0, kernels)], options)
+    }
+
+    /// A session on `graph` that has these devices, of which the first is the host. Nodes run on the device that they ask for, and on the host if they
+    /// ask for none.
+    ///
+    /// # Errors
+    /// As [`Session::new`]; `InvalidArgument` if the first device is not the host, or two have the same name.
+    pub fn with_devices(graph: Arc<RwLock<Graph>>, devices: Vec<Arc<dyn Device>>, options: SessionOptions) -> Result<Session> {
+        let (executors, plans) = (threads::executors(&options)?, Plans::new(options.max_plans));
+        let env = Environment { devices: Devices::new(devices)?, options };
         Ok(Session {
             graph,
             env: Arc::new(env),
             plans,
             functions: Mutex::new(None),
             placed: Checked::default(),
-            pools,
+            executors,
             finalized: AtomicBool::new(false),
             closed: CancelToken::new(),
         })
@@ -89,9 +97,14 @@ impl Session {
         &self.graph
     }
 
-    /// The variables, tables and queues.
+    /// The variables, tables and queues of the host.
     pub fn resources(&self) -> &Arc<ResourceManager> {
-        &self.env.resources
+        &self.env.devices.host().resources
+    }
+
+    /// Returns the names and properties of the session's devices, the host's first.
+    pub fn devices(&self) -> impl Iterator<Item = &DeviceAttributes> {
+        self.env.devices.iter().map(|device| device.device.attributes())
     }
 
     /// How the session was made.
@@ -152,14 +165,19 @@ impl Session {
         let signature = Signature::new(feeds, fetches, targets, &[]);
         let Snapshot { pruned, functions, .. } = Snapshot::new(&graph, &signature, self.functions_of(&graph))?;
         drop(graph);
-        let (unit, ..) = compile::rewrite(Unit::of_step(pruned, &signature, functions.runtime())?, &self.env)?;
-        let optimized = unit.graph;
-        let missing = without_kernels(&optimized, &self.env.kernels).into_iter();
-        let mut missing: BTreeMap<String, Vec<String>> =
-            missing.map(|(op, nodes)| (op.to_owned(), nodes.into_iter().map(str::to_owned).collect())).collect();
+        let (parts, _) = compile::rewrite(Unit::of_step(pruned, &signature, functions.runtime())?, &self.env)?;
+        let host = &self.env.devices.host().device;
+        let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for part in &parts {
+            let device = self.env.devices.get(part.device).map_or(host, |device| &device.device);
+            for (op, nodes) in without_kernels(&part.unit.graph, device, host) {
+                missing.entry(op.to_owned()).or_default().extend(nodes.into_iter().map(str::to_owned));
+            }
+        }
+        let Some(optimized) = parts.into_iter().next().map(|part| part.unit.graph) else { return Ok(missing) };
         for function in optimized.library().reachable(optimized.op_nodes().map(|node| (node.op(), &node.attrs().0))) {
             for node in &function.def().node_def {
-                if !optimized.op_def(&node.op).is_ok_and(|op| is_runnable(op, &self.env.kernels))
+                if !optimized.op_def(&node.op).is_ok_and(|op| is_runnable(op, host.kernels()))
                     && optimized.library().get(&node.op).is_none()
                 {
                     missing.entry(node.op.clone()).or_default().push(format!("{}/{}", function.name(), node.name));
@@ -198,7 +216,7 @@ impl Session {
     /// Ends running steps with `Cancelled` and refuses new ones. Resources are dropped as soon as no step uses them.
     pub fn close(&self) {
         self.closed.cancel(error!(Cancelled, "Session has been closed."));
-        self.env.resources.clear(&[]);
+        self.env.devices.clear(&[]);
     }
 
     /// Whether [`Session::close`] was called.
@@ -208,7 +226,7 @@ impl Session {
 
     /// Drops the resources in these containers; all where the list is empty.
     pub fn reset(&self, containers: &[String]) {
-        self.env.resources.clear(containers);
+        self.env.devices.clear(containers);
     }
 
     fn check_open(&self) -> Result<()> {
@@ -238,7 +256,7 @@ impl Session {
                 bail!(NotFound, "{name:?} is not the name of a node or tensor");
             }
             if !self.env.options.place_pruned_graph {
-                self.placed.check(&graph, &self.env.options)?;
+                self.placed.check(&graph, &self.env.devices, &self.env.options)?;
             }
             let (change_count, rewrite_count, library) = (graph.change_count(), graph.rewrite_count(), graph.library().clone());
             let fits = |e: &Executable| e.fits(rewrite_count, &library) && has_ends(e);
@@ -269,26 +287,16 @@ impl Session {
         let step_cancel = cancel.clone();
         let _on_close = self.closed.on_cancel(move |reason: &Error| step_cancel.cancel(reason.clone()));
         let timeout = options.timeout.or(self.env.options.timeout);
-        let step = Arc::new(StepContext {
-            cancel,
-            deadline: timeout.and_then(|t| Instant::now().checked_add(t)),
-            poll: options.poll.clone(),
-            ..StepContext::new(self.env.resources.clone(), executable.functions.runtime().clone())
-        });
+        let deadline = timeout.and_then(|t| Instant::now().checked_add(t));
+        let step = Arc::new(Step { cancel, deadline, poll: options.poll.clone(), ..Step::new() });
         step.cancel.check().map_err(|e| if e.is_derived() { step.cancel.reason().unwrap_or(e) } else { e })?;
         let stats = options.trace.then(|| Arc::new(StatsCollector::new()));
-        let pool = match usize::try_from(options.inter_op_thread_pool) {
+        let executor = match usize::try_from(options.inter_op_thread_pool) {
             Err(_) if options.inter_op_thread_pool == -1 => None,
-            Ok(i) if i < self.pools.len() => {
-                if executable.is_worth_a_pool(&args) {
-                    self.pools.get(i)?
-                } else {
-                    None
-                }
-            }
+            Ok(i) if i < self.executors.len() => self.executors.get(i).filter(|_| executable.is_worth_a_pool(&args)),
             _ => bail!(InvalidArgument, "Invalid inter_op_thread_pool: {}", options.inter_op_thread_pool),
         };
-        let results = threads::run(pool.as_ref(), executable, &step, args, stats.clone());
+        let results = threads::run(executor, executable, &self.env.devices, &step, args, stats.clone());
         let values =
             results?.into_iter().enumerate().map(|(i, v)| v.ok_or_else(|| executable.dead_fetch(i))).collect::<Result<Vec<_>>>()?;
         Ok(RunOutcome { values, stats })
@@ -298,7 +306,7 @@ impl Session {
 impl Drop for Session {
     /// Drops the resources: some, such as iterators, hold functions, which hold the session's surroundings.
     fn drop(&mut self) {
-        self.env.resources.clear(&[]);
+        self.env.devices.clear(&[]);
     }
 }
 

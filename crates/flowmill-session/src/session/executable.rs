@@ -3,13 +3,14 @@
 use super::Signature;
 use super::functions::Functions;
 use crate::compile::{Code, Compiled, Environment, Unit, compile};
-use crate::executor::{Done, Plan, Results, RunOptions as PlanRunOptions, StatsCollector};
-use crate::kernel::Cost;
-use crate::plan::PlanGraph;
-use crate::program::dereference;
-use crate::step::StepContext;
+use crate::devices::Devices;
 use flowmill_graph::{FunctionLibrary, Graph, TensorName, part_for_execution, placeholder_shape};
 use flowmill_optimize::Report;
+use flowmill_runtime::Cost;
+use flowmill_runtime::executor::{self, Done, PartResults, Plan, PlanCall, Results, RunOptions as PlanRunOptions, StatsCollector};
+use flowmill_runtime::plan::PlanGraph;
+use flowmill_runtime::program::dereference;
+use flowmill_runtime::{DeviceStep, Step};
 use flowmill_tensor::{DType, Error, PartialShape, Result, Tensor, bail, error};
 use std::sync::{Arc, OnceLock};
 
@@ -32,6 +33,12 @@ pub(super) struct Executable {
     pub(super) optimizations: Arc<Report>,
     /// The graph's count when this was made; see [`Executable::fits`].
     rewrite_count: u64,
+}
+
+/// A step on each of the devices that it runs on.
+pub(super) struct Steps {
+    host: Arc<DeviceStep>,
+    others: Vec<Arc<DeviceStep>>,
 }
 
 struct Feed {
@@ -127,23 +134,36 @@ impl Executable {
         self.num_threads
     }
 
+    /// Returns a step as it is on the devices that this runs on.
+    pub(super) fn steps(&self, devices: &Devices, step: Arc<Step>) -> Steps {
+        let functions = self.functions.runtime();
+        let others: &[_] = if let Code::Parts(_, others) = &self.code { others } else { &[] };
+        let others = others.iter().filter_map(|(device, _)| devices.get(*device)).map(|d| d.step(step.clone(), functions)).collect();
+        Steps { others, host: devices.host().step(step, functions) }
+    }
+
+    /// Returns the calls of the plans of a step on several devices; the host's, with `args`, is the first.
+    fn calls(host: &Arc<Plan>, others: &[(usize, Arc<Plan>)], steps: &Steps, args: Vec<Tensor>) -> Vec<PlanCall> {
+        let others = others.iter().zip(&steps.others);
+        let others = others.map(|((_, plan), step)| PlanCall { plan: plan.clone(), step: step.clone(), args: Vec::new() });
+        std::iter::once(PlanCall { plan: host.clone(), step: steps.host.clone(), args }).chain(others).collect()
+    }
+
     /// Runs a step on this thread, and on at most so many threads of its pool in all.
-    pub(super) fn run(
-        &self,
-        step: &Arc<StepContext>,
-        args: Vec<Tensor>,
-        num_threads: usize,
-        stats: Option<&Arc<StatsCollector>>,
-    ) -> Results {
-        let results = match stats {
-            None => self.code.run(step, args, num_threads),
-            Some(_) => self.traced()?.run(step, args, PlanRunOptions { num_threads, stats, pool: None }),
+    pub(super) fn run(&self, steps: &Steps, args: Vec<Tensor>, num_threads: usize, stats: Option<&Arc<StatsCollector>>) -> Results {
+        let results = match (&self.code, stats) {
+            (Code::Parts(host, others), _) => {
+                let host = if stats.is_some() { self.traced()? } else { host.clone() };
+                executor::run_parts(Executable::calls(&host, others, steps, args), stats.cloned()).map(results_of_host)
+            }
+            (code, None) => code.run(&steps.host, args, num_threads),
+            (_, Some(_)) => self.traced()?.run(&steps.host, args, PlanRunOptions { num_threads, stats, pool: None }),
         };
         read_references(&self.references, results)
     }
 
     /// Begins a step on this thread, one of a pool; see [`Plan::start`].
-    pub(super) fn start(&self, step: &Arc<StepContext>, args: Vec<Tensor>, stats: Option<Arc<StatsCollector>>, done: Done) {
+    pub(super) fn start(&self, steps: &Steps, args: Vec<Tensor>, stats: Option<Arc<StatsCollector>>, done: Done) {
         let done: Done = if self.references.is_empty() {
             done
         } else {
@@ -152,12 +172,16 @@ impl Executable {
         };
         let plan = match &self.code {
             _ if stats.is_some() => self.traced(),
-            Code::Direct(plan) => return done(plan.run(step, args)),
-            Code::Plan(plan) => Ok(plan.clone()),
+            Code::Direct(plan) => return done(plan.run(&steps.host, args)),
+            Code::Plan(plan) | Code::Parts(plan, _) => Ok(plan.clone()),
         };
-        match plan {
-            Ok(plan) => plan.start(step, args, self.num_threads, stats, done),
-            Err(e) => done(Err(e)),
+        match (plan, &self.code) {
+            (Err(e), _) => done(Err(e)),
+            (Ok(plan), Code::Parts(_, others)) => {
+                let done = Box::new(|all: PartResults| done(all.map(results_of_host)));
+                executor::start_parts(Executable::calls(&plan, others, steps, args), self.num_threads, stats, done);
+            }
+            (Ok(plan), _) => plan.start(&steps.host, args, self.num_threads, stats, done),
         }
     }
 
@@ -177,6 +201,11 @@ impl Executable {
         let name = self.fetches.get(i).map_or("?", String::as_str);
         error!(InvalidArgument, "Retval[{i}] does not have value: the fetched tensor '{name}' is in a branch that was not taken")
     }
+}
+
+/// Returns the results of the host's plan, which are the step's.
+fn results_of_host(all: Vec<Vec<Option<Tensor>>>) -> Vec<Option<Tensor>> {
+    all.into_iter().next().unwrap_or_default()
 }
 
 /// Reads the variables that results refer to, now that the step has ended.

@@ -1,13 +1,13 @@
 //! The functions of a session's graph, planned when they are first called.
 
 use crate::compile::{Code, Compiled, Environment, Unit, compile};
-use crate::executor::Results;
-use crate::function::{CallableFunction, Caller, FunctionDone, FunctionHandle, FunctionLibraryRuntime, at_depth};
-use crate::kernel::Cost;
-use crate::step::StepContext;
 use flowmill_graph::builder::gradients::gradient_body;
 use flowmill_graph::{Attrs, FunctionBody, FunctionLibrary, Graph, OpRegistry, instantiate_function};
 use flowmill_proto::NameAttrList;
+use flowmill_runtime::Cost;
+use flowmill_runtime::DeviceStep;
+use flowmill_runtime::executor::Results;
+use flowmill_runtime::{CallableFunction, Caller, FunctionDone, FunctionHandle, FunctionLibraryRuntime};
 use flowmill_tensor::sync::Mutex;
 use flowmill_tensor::{Result, Tensor, bail, error};
 use rustc_hash::FxHashMap;
@@ -159,11 +159,13 @@ fn values(function: &str, results: Results) -> Result<Vec<Tensor>> {
 }
 
 impl CallableFunction for LibraryFunction {
-    fn call(&self, args: Vec<Tensor>, step: &Arc<StepContext>) -> Result<Vec<Tensor>> {
+    fn call(&self, args: Vec<Tensor>, step: &Arc<DeviceStep>) -> Result<Vec<Tensor>> {
         let results = match self.code()? {
             FunctionCode { code: Code::Plan(plan), is_direct: true } => plan.call_directly(step, args),
             // One thread where the step stays on its caller's.
-            FunctionCode { code, .. } => code.run(step, args, if crate::intra_op::threads() == 1 { 1 } else { self.inter_op_threads }),
+            FunctionCode { code, .. } => {
+                code.run(step, args, if flowmill_runtime::intra_op::threads() == 1 { 1 } else { self.inter_op_threads })
+            }
         };
         values(&self.name, results)
     }
@@ -178,12 +180,12 @@ impl CallableFunction for LibraryFunction {
     }
 
     fn start(&self, args: Vec<Tensor>, caller: &Caller, done: FunctionDone) {
-        match (self.code(), caller.crew()) {
-            (Ok(FunctionCode { code: Code::Plan(plan), is_direct: false }), Some(crew)) => {
+        match self.code() {
+            Ok(FunctionCode { code: Code::Plan(plan), is_direct: false }) if caller.has_others() => {
                 let name = self.name.clone();
-                plan.call(caller, crew, args, Box::new(move |results| done(values(&name, results))));
+                plan.call(caller, args, Box::new(move |results| done(values(&name, results))));
             }
-            _ => done(at_depth(caller.depth() + 1, || self.call(args, caller.step()))),
+            _ => done(caller.nested(|| self.call(args, caller.device_step()))),
         }
     }
 }

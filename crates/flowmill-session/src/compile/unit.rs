@@ -1,9 +1,9 @@
 //! The unit of compilation: the part of a graph that a step or a function needs.
 
 use super::reference_reads::read_after_updates;
-use crate::function::FunctionLibraryRuntime;
 use crate::session::Signature;
 use flowmill_graph::{FunctionBody, Graph, NodeId, rewrite_with_connections};
+use flowmill_runtime::FunctionLibraryRuntime;
 use flowmill_tensor::{DType, Result};
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! Text of what each stage leaves, for people: with `FLOWMILL_DUMP=directory` in the environment.
 
 use super::Unit;
-use crate::plan::PlanGraph;
 use flowmill_graph::Graph;
 use flowmill_optimize::{PassReport, Report};
+use flowmill_runtime::plan::PlanGraph;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -2,8 +2,8 @@
 
 use super::names::{Fetches, ToNodeName, ToTensorName};
 use super::{Callable, RunOptions, RunOutcome, Session};
-use crate::cancel::CancelToken;
 use flowmill_graph::Graph;
+use flowmill_runtime::CancelToken;
 use flowmill_tensor::{Error, Result, Tensor};
 use std::sync::Arc;
 use std::time::Duration;

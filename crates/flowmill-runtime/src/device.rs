@@ -1,0 +1,138 @@
+//! Devices: places with memory of their own, on which kernels run.
+
+use crate::registry::KernelRegistry;
+use flowmill_graph::DeviceName;
+use flowmill_tensor::{DType, Result, Shape, Tensor};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, LazyLock};
+
+/// A callback that receives a copy of a tensor.
+pub type CopyDone = Box<dyn FnOnce(Result<Tensor>) + Send>;
+
+/// A place with memory of its own, on which kernels run.
+///
+/// The tensors that kernels of a device take and produce lie in the device's memory, unless the kernel's registration says that an
+/// input or output lies in the host's ([`KernelDef::host_memory`](crate::KernelDef::host_memory)). Between devices, the engine copies.
+pub trait Device: Send + Sync + 'static {
+    /// Returns the device's name and properties.
+    fn attributes(&self) -> &DeviceAttributes;
+
+    /// Returns true if the device's memory is the host's.
+    fn is_host(&self) -> bool {
+        false
+    }
+
+    /// Returns the kernels that run on devices of this type.
+    fn kernels(&self) -> &KernelRegistry;
+
+    /// Allocates a tensor in the device's memory. Its elements are initialised and unspecified.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` if the memory has no room.
+    fn allocate(&self, dtype: DType, shape: &Shape) -> Result<Tensor>;
+
+    /// Copies a tensor of this device to the host's memory.
+    fn copy_to_host(&self, tensor: Tensor, done: CopyDone);
+
+    /// Copies a tensor in the host's memory to this device.
+    fn copy_from_host(&self, tensor: Tensor, done: CopyDone);
+
+    /// Copies a tensor of this device to another device: by way of the host, unless the device knows a shorter one.
+    fn copy_to(&self, tensor: Tensor, other: &Arc<dyn Device>, done: CopyDone) {
+        let other = other.clone();
+        self.copy_to_host(
+            tensor,
+            Box::new(move |copied| match copied {
+                Ok(tensor) => other.copy_from_host(tensor, done),
+                Err(e) => done(Err(e)),
+            }),
+        );
+    }
+
+    /// Waits until the work that kernels have enqueued so far is done.
+    ///
+    /// # Errors
+    /// The first error of that work.
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The name and the properties of a device.
+#[derive(Clone, Debug)]
+pub struct DeviceAttributes {
+    /// The full name.
+    pub name: DeviceName,
+    /// The bytes that tensors may take on the device.
+    pub memory_limit: usize,
+    /// Where the device is attached.
+    pub locality: DeviceLocality,
+    /// A number that tells the device from one of the same name in another life of the process.
+    pub incarnation: u64,
+    /// A description for people, such as the model of a GPU.
+    pub description: String,
+}
+
+/// Where a device is attached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceLocality {
+    /// The number of the bus; 0 is none in particular.
+    pub bus_id: i32,
+    /// The memory node that is nearest.
+    pub numa_node: i32,
+}
+
+impl DeviceAttributes {
+    /// Returns the attributes of device number `id` of a type, in this process.
+    pub fn local(device_type: &str, id: u32, memory_limit: usize) -> DeviceAttributes {
+        static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+        let name = DeviceName::local(device_type, id);
+        // Another process has other numbers, a fork too.
+        let incarnation = SEED.hash_one((&name, std::process::id())).max(1);
+        DeviceAttributes { name, memory_limit, locality: DeviceLocality::default(), incarnation, description: String::new() }
+    }
+
+    /// Returns the type, such as `CPU`.
+    pub fn device_type(&self) -> &str {
+        self.name.device_type.as_deref().unwrap_or("CPU")
+    }
+}
+
+/// A device whose memory is the host's.
+pub struct HostDevice {
+    attributes: DeviceAttributes,
+    kernels: Arc<KernelRegistry>,
+}
+
+impl HostDevice {
+    /// Makes CPU number `id` of this process, with these kernels.
+    pub fn cpu(id: u32, kernels: Arc<KernelRegistry>) -> Arc<dyn Device> {
+        Arc::new(HostDevice { attributes: DeviceAttributes::local("CPU", id, flowmill_tensor::memory_limit()), kernels })
+    }
+}
+
+impl Device for HostDevice {
+    fn attributes(&self) -> &DeviceAttributes {
+        &self.attributes
+    }
+
+    fn is_host(&self) -> bool {
+        true
+    }
+
+    fn kernels(&self) -> &KernelRegistry {
+        &self.kernels
+    }
+
+    fn allocate(&self, dtype: DType, shape: &Shape) -> Result<Tensor> {
+        Tensor::uninit(dtype, shape.clone())
+    }
+
+    fn copy_to_host(&self, tensor: Tensor, done: CopyDone) {
+        done(Ok(tensor));
+    }
+
+    fn copy_from_host(&self, tensor: Tensor, done: CopyDone) {
+        done(Ok(tensor));
+    }
+}

@@ -1,0 +1,139 @@
+//! The threads that steps run on.
+
+use super::place::run_in;
+use super::run::{Done, Results};
+use crate::intra_op;
+use crate::step::Step;
+use flowmill_tensor::sync::Mutex;
+use flowmill_tensor::{Result, bail, error};
+use rayon::ThreadPool;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+/// The executors that sessions share by their number of threads, as long as one uses them.
+static SHARED: Mutex<BTreeMap<usize, Weak<Executor>>> = Mutex::new(BTreeMap::new());
+
+/// The executors that have a name, with the number of threads that was asked for. They live as long as the process.
+static NAMED: Mutex<BTreeMap<String, (usize, Arc<Executor>)>> = Mutex::new(BTreeMap::new());
+
+/// The threads that steps run on, which serve both nodes and the pieces of kernels, so that the two never compete for cores.
+///
+/// Sessions, devices and servers share an executor by its handle. An executor of one thread has no thread of its own: steps run on their caller's.
+/// In a process that was forked, an executor starts threads anew with its first step there.
+///
+/// What is not an executor's but the process's: the timer's thread, which deadlines and [`call_at`](super::call_at) use, and the tables behind
+/// [`Executor::shared`] and [`Executor::named`]. Thread-local state says which team of kernels a thread belongs to, whether it is inside of a step, and
+/// whether kernels may fork on it; [`intra_op`] and `executor/threads.rs` have it.
+pub struct Executor {
+    num_threads: usize,
+    process: u32,
+    pool: Option<Arc<ThreadPool>>,
+    /// That of a process that was forked from `process`. Nobody takes this lock in `process`, so that no fork finds it taken.
+    forked: Mutex<Option<(u32, Option<Arc<ThreadPool>>)>>,
+}
+
+impl Executor {
+    /// Starts threads that nobody else uses; 0 means one per core.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` if the system has no more threads.
+    pub fn new(num_threads: usize) -> Result<Arc<Executor>> {
+        let num_threads = or_cores(num_threads);
+        let (process, pool) = (std::process::id(), start(num_threads)?);
+        Ok(Arc::new(Executor { num_threads, process, pool, forked: Mutex::new(None) }))
+    }
+
+    /// Returns the executor of this many threads that everybody uses who has none of their own; 0 means one per core.
+    ///
+    /// # Errors
+    /// As [`Executor::new`].
+    pub fn shared(num_threads: usize) -> Result<Arc<Executor>> {
+        let num_threads = or_cores(num_threads);
+        let mut shared = SHARED.lock();
+        if let Some(executor) = shared.get(&num_threads).and_then(Weak::upgrade) {
+            return Ok(executor);
+        }
+        let executor = Executor::new(num_threads)?;
+        shared.insert(num_threads, Arc::downgrade(&executor));
+        Ok(executor)
+    }
+
+    /// Returns the executor of this name, which is separate from all others and lives as long as the process.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the name belongs to an executor of another number of threads; otherwise as [`Executor::new`].
+    pub fn named(name: &str, num_threads: usize) -> Result<Arc<Executor>> {
+        let mut named = NAMED.lock();
+        if let Some((size, executor)) = named.get(name) {
+            if *size != num_threads {
+                bail!(InvalidArgument, "The thread pool '{name}' has {size} threads, and {num_threads} are asked for");
+            }
+            return Ok(executor.clone());
+        }
+        let executor = Executor::new(num_threads)?;
+        named.insert(name.to_owned(), (num_threads, executor.clone()));
+        Ok(executor)
+    }
+
+    /// Returns the number of threads.
+    pub fn num_threads(&self) -> usize {
+        self.num_threads
+    }
+
+    /// Returns true if the current thread is one of the executor's.
+    pub fn is_here(&self) -> bool {
+        matches!(self.pool(), Ok(Some(pool)) if pool.current_thread_index().is_some())
+    }
+
+    /// Calls `start` on a thread of the executor and waits for the results of the step that it starts, while the step's poll is called now and then. `start`
+    /// is not called if the step is cancelled, or its deadline passes, before a thread is free.
+    ///
+    /// # Errors
+    /// Those of the step; `ResourceExhausted` if a process that was forked cannot start threads; `Internal` if the executor has one thread, the caller's.
+    pub fn run(&self, step: &Step, start: impl FnOnce(Done) + Send + 'static) -> Results {
+        let Some(pool) = self.pool()? else { bail!(Internal, "a step of one thread runs on its caller's") };
+        run_in(&pool, step, move |done| {
+            let helpers_wait = intra_op::step();
+            start(Box::new(move |results| {
+                drop(helpers_wait);
+                done(results);
+            }));
+        })
+    }
+
+    /// Returns the pool whose threads are in this process.
+    fn pool(&self) -> Result<Option<Arc<ThreadPool>>> {
+        let process = std::process::id();
+        if process == self.process || self.num_threads == 1 {
+            return Ok(self.pool.clone());
+        }
+        let mut forked = self.forked.lock();
+        if forked.as_ref().is_none_or(|(of, _)| *of != process) {
+            // The pools of a parent have no threads here that would end.
+            std::mem::forget(forked.replace((process, start(self.num_threads)?)));
+        }
+        Ok(forked.as_ref().and_then(|(_, pool)| pool.clone()))
+    }
+}
+
+impl fmt::Debug for Executor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Executor of {} threads", self.num_threads)
+    }
+}
+
+fn or_cores(num_threads: usize) -> usize {
+    match num_threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        n => n,
+    }
+}
+
+fn start(num_threads: usize) -> Result<Option<Arc<ThreadPool>>> {
+    if num_threads == 1 {
+        return Ok(None);
+    }
+    let pool = intra_op::pool(num_threads).map_err(|e| error!(ResourceExhausted, "cannot start {num_threads} threads: {e}"))?;
+    Ok(Some(pool))
+}

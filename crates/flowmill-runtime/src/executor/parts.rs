@@ -1,0 +1,116 @@
+//! Steps of several plans, one for each device: they share the step's threads, its cancellation, its first error and its end.
+
+use super::crew::Crew;
+use super::plan::Plan;
+use super::run::{Results, Run};
+use super::stats::StatsCollector;
+use super::threads::InRun;
+use crate::intra_op;
+use crate::step::{DeviceStep, Step};
+use flowmill_tensor::sync::Mutex;
+use flowmill_tensor::{Error, Result, Tensor, error};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+
+/// A plan of a step, with the device that it runs on and its arguments.
+pub struct PlanCall {
+    /// The plan.
+    pub plan: Arc<Plan>,
+    /// The step on the plan's device. All calls of a step have the same [`DeviceStep::step`].
+    pub step: Arc<DeviceStep>,
+    /// The plan's arguments.
+    pub args: Vec<Tensor>,
+}
+
+/// The results of each plan of a step.
+pub type PartResults = Result<Vec<Vec<Option<Tensor>>>>;
+
+/// A callback that receives the results of each plan of a step when all of them have ended.
+pub type PartsDone = Box<dyn FnOnce(PartResults) + Send>;
+
+/// What the plans of a step have in common until the last one has ended.
+struct Ending {
+    step: Arc<Step>,
+    left: AtomicUsize,
+    results: Mutex<Vec<Option<Results>>>,
+    crew: Weak<Crew>,
+    done: Mutex<Option<PartsDone>>,
+}
+
+impl Ending {
+    /// Takes the results of plan `i`. An error has cancelled the step already, so that the other plans end soon.
+    fn end(&self, i: usize, results: Results) {
+        if let Some(place) = self.results.lock().get_mut(i) {
+            *place = Some(results);
+        }
+        if self.left.fetch_sub(1, Ordering::AcqRel) > 1 {
+            return;
+        }
+        if let Some(crew) = self.crew.upgrade() {
+            crew.end();
+        }
+        let done = self.done.lock().take();
+        if let Some(done) = done {
+            done(self.all());
+        }
+    }
+
+    /// Returns the results of all plans, or the error that came first.
+    fn all(&self) -> PartResults {
+        let missing = || Err(error!(Internal, "a plan ended without results"));
+        let all: PartResults = std::mem::take(&mut *self.results.lock()).into_iter().map(|part| part.unwrap_or_else(missing)).collect();
+        all.map_err(|e: Error| self.step.cancel.reason().unwrap_or(e))
+    }
+}
+
+/// Makes the runs of a step's plans, all with one crew.
+fn runs(
+    calls: Vec<PlanCall>,
+    crew: &Arc<Crew>,
+    stats: Option<&Arc<StatsCollector>>,
+    done: PartsDone,
+) -> Result<Vec<(Arc<Run>, Vec<Tensor>)>, (Error, PartsDone)> {
+    let Some(first) = calls.first() else { return Err((error!(Internal, "a step without a plan"), done)) };
+    if let Some(e) = calls.iter().find_map(|call| call.plan.check_args(&call.args).err()) {
+        return Err((e, done));
+    }
+    let ending = Arc::new(Ending {
+        step: first.step.step.clone(),
+        left: AtomicUsize::new(calls.len()),
+        results: Mutex::new(calls.iter().map(|_| None).collect()),
+        crew: Arc::downgrade(crew),
+        done: Mutex::new(Some(done)),
+    });
+    let run = |(i, call): (usize, PlanCall)| {
+        let ending = ending.clone();
+        let run = Run::new(&call.plan, &call.step, crew, 0, stats.cloned(), Box::new(move |results| ending.end(i, results)));
+        (run, call.args)
+    };
+    Ok(calls.into_iter().enumerate().map(run).collect())
+}
+
+/// Starts the plans of a step on this thread, which returns when it has nothing left to do for the step. Other threads of its pool help; the
+/// thread that ends the last plan calls `done`. The step's deadline is watched by the caller:
+/// [`Executor::run`](super::Executor::run) does.
+pub fn start_parts(calls: Vec<PlanCall>, num_threads: usize, stats: Option<Arc<StatsCollector>>, done: PartsDone) {
+    let crew = Crew::new(num_threads, false);
+    match runs(calls, &crew, stats.as_ref(), done) {
+        Ok(runs) => crew.begin_all(runs),
+        Err((e, done)) => done(Err(e)),
+    }
+}
+
+/// Runs the plans of a step on this thread alone and returns the results of each.
+///
+/// # Errors
+/// The first error of a kernel that does not follow from another one; the reason if the step was cancelled.
+pub fn run_parts(calls: Vec<PlanCall>, stats: Option<Arc<StatsCollector>>) -> PartResults {
+    let _in_run = InRun::enter();
+    let crew = Crew::new(1, true);
+    let results: Arc<Mutex<Option<PartResults>>> = Arc::default();
+    let theirs = results.clone();
+    let runs = runs(calls, &crew, stats.as_ref(), Box::new(move |all| *theirs.lock() = Some(all))).map_err(|(e, _)| e)?;
+    intra_op::alone(|| crew.begin_all_and_wait(runs));
+    let all = results.lock().take();
+    all.unwrap_or_else(|| Err(error!(Internal, "a step ended without results")))
+}

@@ -1,0 +1,94 @@
+//! Which device each node runs on. Nodes are placed by hand: on the device that they ask for, and on the host if they ask for none.
+
+use crate::devices::Devices;
+use crate::session::SessionOptions;
+use flowmill_graph::{DeviceName, Graph, Node, NodeId, Role};
+use flowmill_tensor::sync::Mutex;
+use flowmill_tensor::{Error, Result, error};
+use rustc_hash::FxHashMap;
+
+/// The devices of the nodes of a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Placement {
+    /// All on the host.
+    Host,
+    /// By the numbers of the session's devices, which is at least one besides the host's. Nodes that are missing are on the host.
+    Several(FxHashMap<NodeId, usize>),
+}
+
+/// How far a session's graph was checked.
+#[derive(Default)]
+pub(crate) struct Checked(Mutex<Extent>);
+
+#[derive(Default, Clone, Copy)]
+struct Extent {
+    rewrite_count: u64,
+    num_node_ids: usize,
+}
+
+impl Checked {
+    /// Checks what was not checked before: TensorFlow places a whole graph before it prunes it, unless it is asked to do so afterwards.
+    ///
+    /// # Errors
+    /// As [`device_of`], for the first node that has one.
+    pub(crate) fn check(&self, graph: &Graph, devices: &Devices, options: &SessionOptions) -> Result<()> {
+        let mut checked = self.0.lock();
+        let now = Extent { rewrite_count: graph.rewrite_count(), num_node_ids: graph.num_node_ids() };
+        let from = if checked.rewrite_count == now.rewrite_count { checked.num_node_ids } else { 0 };
+        graph.op_nodes().filter(|n| n.id().index() >= from).try_for_each(|node| device_of(node, devices, options).map(drop))?;
+        *checked = now;
+        Ok(())
+    }
+}
+
+/// Places the nodes of a graph. What enters and leaves a step does so on the host.
+///
+/// # Errors
+/// As [`device_of`].
+pub(super) fn by_hand(graph: &Graph, devices: &Devices, options: &SessionOptions) -> Result<Placement> {
+    let mut placed = FxHashMap::default();
+    for node in graph.op_nodes().filter(|node| !matches!(node.role(), Role::Arg | Role::Retval)) {
+        match device_of(node, devices, options)? {
+            0 => {}
+            device => drop(placed.insert(node.id(), device)),
+        }
+    }
+    Ok(if placed.is_empty() { Placement::Host } else { Placement::Several(placed) })
+}
+
+/// Returns the number of the session's device that a node asks for. All CPUs are the host.
+///
+/// # Errors
+/// `InvalidArgument` for a name that is none, and for a device that the session does not have. With soft placement the host takes the place of
+/// every device of this task that is missing.
+pub(super) fn device_of(node: &Node, devices: &Devices, options: &SessionOptions) -> Result<usize> {
+    const HOST: usize = 0;
+    if node.device().is_empty() {
+        return Ok(HOST);
+    }
+    let at = |e: Error| e.at_node(node.name(), node.op());
+    let Ok(wanted) = node.device().parse::<DeviceName>() else {
+        return Err(at(error!(InvalidArgument, "Malformed device specification '{}' in node: {}", node.device(), node.name())));
+    };
+    let cpus = options.device_count.get("CPU").map_or(1, |&n| u32::try_from(n).unwrap_or(u32::MAX)).max(1);
+    let cpu_names = (0..cpus).map(|i| DeviceName::local("CPU", i));
+    if cpu_names.clone().any(|name| wanted.matches(&name)) {
+        return Ok(HOST);
+    }
+    if let Some(i) = devices.iter().position(|d| wanted.matches(&d.device.attributes().name)) {
+        return Ok(i);
+    }
+    let in_this_task = DeviceName { device_type: None, device_id: None, ..wanted };
+    if options.allow_soft_placement && in_this_task.matches(&DeviceName::local("CPU", 0)) {
+        return Ok(HOST);
+    }
+    let others = devices.iter().skip(1).map(|d| d.device.attributes().name.clone());
+    let available: Vec<String> = cpu_names.chain(others).map(|name| name.to_string()).collect();
+    Err(at(error!(
+        InvalidArgument,
+        "Cannot assign a device for operation {name}: {{{{node {name}}}}} was explicitly assigned to {} but available devices are [ {} ]. Make sure the device specification refers to a valid device, or allow soft placement.",
+        node.device(),
+        available.join(", "),
+        name = node.name()
+    )))
+}

@@ -1,0 +1,65 @@
+//! The devices of a session.
+
+use flowmill_runtime::plan::NodeCache;
+use flowmill_runtime::{Device, DeviceStep, FunctionLibraryRuntime, ResourceManager, Step};
+use flowmill_tensor::{Result, bail};
+use std::sync::Arc;
+
+/// A device, with what the session keeps on it.
+pub(crate) struct SessionDevice {
+    pub(crate) device: Arc<dyn Device>,
+    pub(crate) resources: Arc<ResourceManager>,
+    pub(crate) cache: NodeCache,
+}
+
+impl SessionDevice {
+    /// Returns the step as it is on this device.
+    pub(crate) fn step(&self, step: Arc<Step>, functions: &Arc<FunctionLibraryRuntime>) -> Arc<DeviceStep> {
+        Arc::new(DeviceStep { step, device: self.device.clone(), resources: self.resources.clone(), functions: functions.clone() })
+    }
+}
+
+/// The devices of a session; the first is the host.
+pub(crate) struct Devices(Vec<SessionDevice>);
+
+impl Devices {
+    /// # Errors
+    /// `InvalidArgument` if the first device is not the host, or two have the same name.
+    pub(crate) fn new(devices: Vec<Arc<dyn Device>>) -> Result<Devices> {
+        if !devices.first().is_some_and(|device| device.is_host()) {
+            bail!(InvalidArgument, "The first device of a session must be a CPU");
+        }
+        for (i, device) in devices.iter().enumerate() {
+            let name = &device.attributes().name;
+            if !name.is_full() || devices[..i].iter().any(|other| other.attributes().name == *name) {
+                bail!(InvalidArgument, "'{name}' is not a full name of a device that no other device of the session has");
+            }
+        }
+        let new = |device| SessionDevice { device, resources: Arc::default(), cache: NodeCache::default() };
+        Ok(Devices(devices.into_iter().map(new).collect()))
+    }
+
+    /// Returns the host.
+    pub(crate) fn host(&self) -> &SessionDevice {
+        &self.0[0]
+    }
+
+    /// Returns device number `i`.
+    pub(crate) fn get(&self, i: usize) -> Option<&SessionDevice> {
+        self.0.get(i)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &SessionDevice> {
+        self.0.iter()
+    }
+
+    /// Returns true if there is no device besides the host.
+    pub(crate) fn is_host_alone(&self) -> bool {
+        self.0.len() == 1
+    }
+
+    /// Drops the resources in these containers, on all devices; all resources if the list is empty.
+    pub(crate) fn clear(&self, containers: &[String]) {
+        self.iter().for_each(|device| device.resources.clear(containers));
+    }
+}

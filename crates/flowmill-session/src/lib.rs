@@ -1,0 +1,8 @@
+//! Sessions: compile the part of a graph that a step needs, keep the plan, run it.
+#![deny(missing_docs, unreachable_pub, unnameable_types)]
+
+mod compile;
+mod devices;
+mod session;
+
+pub use session::{Callable, Fetches, RunOptions, RunOutcome, Runner, Session, SessionOptions, ThreadPoolOption, ToNodeName, ToTensorName};

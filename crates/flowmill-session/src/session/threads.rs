@@ -1,0 +1,55 @@
+//! Which threads a step runs on.
+//!
+//! A step that has nothing costly to do stays on the caller's thread, which no hand-over can beat; any other moves to an executor, and its caller
+//! waits. No thread of an executor waits for a step.
+
+use super::SessionOptions;
+use super::executable::Executable;
+use crate::devices::Devices;
+use flowmill_runtime::executor::{Results, StatsCollector};
+use flowmill_runtime::{Executor, Step};
+use flowmill_tensor::{Result, Tensor};
+use std::sync::Arc;
+
+/// Returns the executors of a session: those that its options list, or the one that its numbers of threads ask for.
+///
+/// # Errors
+/// As [`Executor::named`].
+pub(super) fn executors(options: &SessionOptions) -> Result<Vec<Arc<Executor>>> {
+    if let Some(executor) = &options.executor {
+        return Ok(vec![executor.clone()]);
+    }
+    if options.thread_pools.is_empty() {
+        let (intra, inter) = (options.intra_op_threads, options.inter_op_threads);
+        // The larger number; 0 is one per core.
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let or_cores = |n: usize| if n == 0 { cores } else { n };
+        return Ok(vec![Executor::shared(or_cores(intra).max(or_cores(inter)))?]);
+    }
+    let executor = |wanted: &super::ThreadPoolOption| match &*wanted.global_name {
+        "" => Executor::shared(wanted.num_threads),
+        name => Executor::named(name, wanted.num_threads),
+    };
+    options.thread_pools.iter().map(executor).collect()
+}
+
+/// Runs a step in an executor, or on this thread alone.
+pub(super) fn run(
+    executor: Option<&Arc<Executor>>,
+    executable: &Arc<Executable>,
+    devices: &Devices,
+    step: &Arc<Step>,
+    args: Vec<Tensor>,
+    stats: Option<Arc<StatsCollector>>,
+) -> Results {
+    let steps = executable.steps(devices, step.clone());
+    let Some(executor) = executor.filter(|executor| executor.num_threads() > 1) else {
+        return flowmill_runtime::intra_op::alone(|| executable.run(&steps, args, 1, stats.as_ref()));
+    };
+    if executor.is_here() {
+        // A kernel of another step, whose thread nobody else can have meanwhile.
+        return executable.run(&steps, args, executable.num_threads(), stats.as_ref());
+    }
+    let executable = executable.clone();
+    executor.run(step, move |done| executable.start(&steps, args, stats, done))
+}
