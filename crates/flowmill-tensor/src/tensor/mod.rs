@@ -47,7 +47,7 @@ impl Tensor {
         Tensor { meta: NonZeroU64::MIN.saturating_add((dtype as u64 | HEAP) - 1), payload: pointer as u64 }
     }
 
-    /// Whether the elements are of type `dtype`, in the host's memory.
+    /// Returns true if the elements are of type `dtype` and in the host's memory.
     #[inline]
     fn is_on_host_as(&self, dtype: DType) -> bool {
         self.meta.get() & !HEAP == dtype as u64
