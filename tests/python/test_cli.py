@@ -48,6 +48,25 @@ def test_bench(digits, tmp_path):
     assert json.loads((tmp_path / "trace.json").read_text())
 
 
+def test_ops_and_the_types_of_their_kernels():
+    assert flowmill("ops", "FusedBatchNormV3").startswith("FusedBatchNormV3(")
+    lines = flowmill("ops", "--kernels", "AddN", "MatMul").splitlines()
+    assert "MatMul CPU" in lines, "all types that the op allows"
+    (sums,) = [line for line in lines if line.startswith("AddN ")]
+    assert sums.startswith("AddN CPU T=float32,") and "string" not in sums
+    kernels = json.loads(flowmill("ops", "--kernels", "--json", "Angle"))["Angle"]["kernels"]["CPU"]
+    assert {"T": ["complex64"], "Tout": ["float32"]} in kernels
+
+
+def test_a_reader_that_goes_away_is_no_failure():
+    program = [sys.executable, "-m", "flowmill", "ops"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 0
+
+
 def test_failures_are_one_line(tmp_path):
     assert "flowmill:" in flowmill("inspect", tmp_path / "none", status=1)
     assert "Usage" in flowmill("fly", status=2)
@@ -56,5 +75,5 @@ def test_failures_are_one_line(tmp_path):
 
 
 def test_help():
-    for command in ("inspect", "run", "bench"):
+    for command in ("inspect", "run", "bench", "ops"):
         assert "Example" in flowmill(command, "--help")

@@ -72,8 +72,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
         }));
         return Ok(());
     }
-    println!("first run {:.3} ms (plan included), then {} runs:", milliseconds(first), times.len());
-    println!("{}", percentiles.iter().map(|(name, ms)| format!("{name} {ms:.3} ms")).collect::<Vec<_>>().join("   "));
+    say!("first run {:.3} ms (plan included), then {} runs:", milliseconds(first), times.len());
+    say!("{}", percentiles.iter().map(|(name, ms)| format!("{name} {ms:.3} ms")).collect::<Vec<_>>().join("   "));
     print_optimizations(&optimizations);
     print_shares("by op", &by_op, args.top);
     print_shares("by node", &by_node, args.top);
@@ -87,11 +87,11 @@ fn optimizations_json(report: &OptimizationReport) -> Value {
 }
 
 fn print_optimizations(report: &OptimizationReport) {
-    println!("\noptimised from {} to {} nodes; changes of each pass:", report.num_nodes_before, report.num_nodes_after);
+    say!("\noptimised from {} to {} nodes; changes of each pass:", report.num_nodes_before, report.num_nodes_after);
     for pass in &report.passes {
         match &pass.error {
-            None => println!("{:>10}  {}", pass.num_changes, pass.name),
-            Some(error) => println!("{:>10}  {}: {error}", "failed", pass.name),
+            None => say!("{:>10}  {}", pass.num_changes, pass.name),
+            Some(error) => say!("{:>10}  {}: {error}", "failed", pass.name),
         }
     }
 }
@@ -114,9 +114,9 @@ fn measure(model: &Model, inputs: &BTreeMap<String, Tensor>, seconds: f64) -> Re
 
 fn print_shares(title: &str, shares: &[Share], top: usize) {
     let total: f64 = shares.iter().map(|s| s.microseconds).sum();
-    println!("\n{title} (a traced run, {:.3} ms in nodes):", total / 1e3);
+    say!("\n{title} (a traced run, {:.3} ms in nodes):", total / 1e3);
     for share in shares.iter().take(top) {
-        println!(
+        say!(
             "{:>10.1} µs {:>5.1} %  {:>5}×  {}",
             share.microseconds,
             100.0 * share.microseconds / total.max(1e-9),

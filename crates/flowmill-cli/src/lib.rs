@@ -2,10 +2,18 @@
 #![deny(missing_docs, unreachable_pub, unnameable_types)]
 #![forbid(unsafe_code)]
 
+/// Prints a line on standard output. A reader that has gone, such as `head`, is no failure.
+macro_rules! say {
+    ($($text:tt)*) => {
+        $crate::print_line(format_args!($($text)*))
+    };
+}
+
 mod bench;
 mod inspect;
 mod model;
 mod npz;
+mod ops;
 mod run;
 mod trace;
 
@@ -43,6 +51,11 @@ enum Command {
         after_help = "Examples:\n  flowmill bench examples/digits/1 --batch 32\n  flowmill bench model.pb --fetch y:0 --trace trace.json"
     )]
     Bench(bench::BenchArgs),
+    /// Lists the ops that Flowmill knows, or the types that their kernels compute.
+    ///
+    /// With --kernels, a line for each combination of types: the op, the device type, and the types of each type attribute that cannot be any that the op allows.
+    #[command(after_help = "Examples:\n  flowmill ops Conv\n  flowmill ops --kernels MatMul")]
+    Ops(ops::OpsArgs),
 }
 
 /// The arguments of every command that runs a model.
@@ -105,6 +118,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Inspect(args) => inspect::inspect(&args),
         Command::Run(args) => run::run(&args),
         Command::Bench(args) => bench::bench(&args),
+        Command::Ops(args) => ops::ops(&args),
     };
     match result {
         Ok(()) => 0,
@@ -122,7 +136,15 @@ fn spinner(message: &'static str) -> indicatif::ProgressBar {
     bar
 }
 
+fn print_line(text: std::fmt::Arguments<'_>) {
+    use std::io::{ErrorKind, Write};
+    match writeln!(std::io::stdout().lock(), "{text}") {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => eprintln!("flowmill: standard output: {e}"),
+        _ => {}
+    }
+}
+
 /// Prints JSON in a stable form.
 fn print_json(value: &serde_json::Value) {
-    println!("{value:#}");
+    say!("{value:#}");
 }

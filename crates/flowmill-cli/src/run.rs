@@ -39,7 +39,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
         print_json(&json!({"seconds": elapsed.as_secs_f64(), "outputs": shown.collect::<serde_json::Map<_, _>>()}));
     } else {
         for (name, tensor) in &outputs {
-            println!("{name}: {tensor:?}");
+            say!("{name}: {tensor:?}");
         }
         eprintln!("ran in {:.3} ms", elapsed.as_secs_f64() * 1e3);
     }

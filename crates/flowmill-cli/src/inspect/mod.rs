@@ -99,23 +99,23 @@ fn graph(def: &proto::GraphDef, producer_ops: &[proto::OpDef], steps: &[Step]) -
 
 fn print_text(value: &Value, all: bool) {
     const FREQUENT: usize = 20;
-    println!("{}", text(&value["kind"]));
+    say!("{}", text(&value["kind"]));
     for variable in value["variables"].as_array().into_iter().flatten() {
-        println!("  {}  {} {}", text(&variable["name"]), text(&variable["dtype"]), variable["shape"]);
+        say!("  {}  {} {}", text(&variable["name"]), text(&variable["dtype"]), variable["shape"]);
     }
     for graph in value["graphs"].as_array().into_iter().flatten() {
         let tags = graph["tags"].as_array().map(|t| t.iter().map(text).collect::<Vec<_>>().join(", "));
-        println!(
+        say!(
             "\ngraph{}: {} nodes, {} bytes of constants",
             tags.map(|t| format!(" [{t}]")).unwrap_or_default(),
             graph["nodes"],
             graph["constant_bytes"]
         );
         for (name, signature) in graph["signatures"].as_object().into_iter().flatten() {
-            println!("  signature {name}");
+            say!("  signature {name}");
             for direction in ["inputs", "outputs"] {
                 for (port, info) in signature[direction].as_object().into_iter().flatten() {
-                    println!(
+                    say!(
                         "    {:<8} {port}: {} {}  ({})",
                         direction.trim_end_matches('s'),
                         text(&info["dtype"]),
@@ -127,15 +127,15 @@ fn print_text(value: &Value, all: bool) {
         }
         let functions = graph["functions"].as_array().map_or(0, Vec::len);
         if functions > 0 {
-            println!("  {functions} functions");
+            say!("  {functions} functions");
         }
         let mut ops: Vec<(&String, u64)> =
             graph["ops"].as_object().into_iter().flatten().map(|(k, v)| (k, v.as_u64().unwrap_or(0))).collect();
         ops.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         let shown = if all { ops.len() } else { ops.len().min(FREQUENT) };
-        println!("  ops: {}", ops[..shown].iter().map(|(op, n)| format!("{op} {n}")).collect::<Vec<_>>().join(", "));
+        say!("  ops: {}", ops[..shown].iter().map(|(op, n)| format!("{op} {n}")).collect::<Vec<_>>().join(", "));
         if shown < ops.len() {
-            println!("       and {} more kinds (--all lists them)", ops.len() - shown);
+            say!("       and {} more kinds (--all lists them)", ops.len() - shown);
         }
         print_support(graph);
     }
@@ -153,12 +153,12 @@ fn print_support(graph: &Value) {
     for (key, label, meaning) in LINES {
         for (op, nodes) in graph[key].as_object().into_iter().flatten() {
             let count = nodes.as_array().map_or(0, Vec::len);
-            println!("  {label} {op}: {meaning}; {count} nodes, such as {}", text(&nodes[0]));
+            say!("  {label} {op}: {meaning}; {count} nodes, such as {}", text(&nodes[0]));
             is_complete &= !matches!(key, "unknown" | "unsupported");
         }
     }
     if is_complete {
-        println!("  Flowmill runs all of it");
+        say!("  Flowmill runs all of it");
     }
 }
 

@@ -1,0 +1,86 @@
+//! The threads that sessions run on, and who shares them.
+#![allow(clippy::unwrap_used)]
+
+use flowmill::kernel::blocking_from_fn;
+use flowmill::prelude::*;
+use flowmill::{Code, CustomOp, Executor, OpSet, RunOptions, ThreadPoolOption};
+use std::sync::Arc;
+use std::thread::ThreadId;
+
+/// An op whose result is a number of the thread that computed it.
+fn ops() -> OpSet {
+    let op = CustomOp::new("WhichThread", "() -> (thread: int64)").stateful().kernel(|_| {
+        blocking_from_fn(|context| {
+            context.set_output(0, Tensor::scalar(number(std::thread::current().id())));
+            Ok(())
+        })
+    });
+    OpSet::standard().unwrap().with(op).unwrap()
+}
+
+fn number(thread: ThreadId) -> i64 {
+    format!("{thread:?}").chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap()
+}
+
+fn session_with(options: SessionOptions) -> (GraphBuilder, Arc<Session>, flowmill::OutputId) {
+    let b = ops().graph_builder();
+    let thread = b.op("WhichThread").output().unwrap().id();
+    let session = b.session(options).unwrap();
+    (b, session, thread)
+}
+
+/// The threads that steps ran on, of so many that some thread serves several.
+fn threads_of(session: &Session, thread: flowmill::OutputId, pool: i32) -> Vec<i64> {
+    let mut threads: Vec<i64> = (0..40)
+        .map(|_| {
+            let options = RunOptions { inter_op_thread_pool: pool, ..RunOptions::default() };
+            session.runner().options(options).fetch::<flowmill::OutputId>(thread).unwrap().to_scalar::<i64>().unwrap()
+        })
+        .collect();
+    threads.sort_unstable();
+    threads.dedup();
+    threads
+}
+
+#[test]
+fn sessions_share_an_executor_by_its_handle() {
+    let executor = Executor::new(2).unwrap();
+    let options = || SessionOptions { executor: Some(executor.clone()), ..SessionOptions::default() };
+    let (_a, a, in_a) = session_with(options());
+    let (_b, b, in_b) = session_with(options());
+    let mut all = [threads_of(&a, in_a, 0), threads_of(&b, in_b, 0)].concat();
+    all.sort_unstable();
+    all.dedup();
+    assert!(all.len() <= 2, "two threads serve both sessions: {all:?}");
+    assert!(!all.contains(&number(std::thread::current().id())), "the caller's thread runs no costly node");
+}
+
+#[test]
+fn pools_with_a_name_are_their_own() {
+    let pools = |name: &str, num_threads| SessionOptions {
+        thread_pools: vec![
+            ThreadPoolOption { num_threads, global_name: name.to_owned() },
+            ThreadPoolOption { num_threads, global_name: String::new() },
+        ],
+        ..SessionOptions::default()
+    };
+    let (_a, a, in_a) = session_with(pools("executors_a", 2));
+    let (_b, b, in_b) = session_with(pools("executors_b", 2));
+    let (_c, c, in_c) = session_with(pools("executors_a", 2));
+    let (a_named, a_unnamed, b_named) = (threads_of(&a, in_a, 0), threads_of(&a, in_a, 1), threads_of(&b, in_b, 0));
+    let mut both = [a_named.clone(), threads_of(&c, in_c, 0)].concat();
+    both.sort_unstable();
+    both.dedup();
+    assert!(both.len() <= 2, "one name is one pool: {both:?}");
+    assert!(a_named.iter().all(|thread| !a_unnamed.contains(thread) && !b_named.contains(thread)));
+    let b = ops().graph_builder();
+    let error = b.session(pools("executors_a", 3)).err().unwrap();
+    assert_eq!(error.code(), Code::InvalidArgument, "{error}");
+}
+
+#[test]
+fn an_executor_of_one_thread_is_the_callers() {
+    let (_b, session, thread) = session_with(SessionOptions { executor: Some(Executor::new(1).unwrap()), ..SessionOptions::default() });
+    assert_eq!(threads_of(&session, thread, 0), [number(std::thread::current().id())]);
+    assert_eq!(threads_of(&session, thread, -1), [number(std::thread::current().id())]);
+}
